@@ -1,0 +1,23 @@
+# libFuzzer targets: fuzz/NAME_fuzz.cpp becomes NAME_fuzz; the decoder target is built once per contract.
+add_custom_target(fuzz)
+
+function(treaty_add_fuzzer name source)
+  add_executable(${name} "${source}")
+  target_link_libraries(${name} PRIVATE treaty_core)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzz ${name})
+endfunction()
+
+file(GLOB fuzz_sources CONFIGURE_DEPENDS fuzz/*_fuzz.cpp)
+foreach(source IN LISTS fuzz_sources)
+  get_filename_component(name "${source}" NAME_WE)
+  if(NOT name STREQUAL "decoder_fuzz")
+    treaty_add_fuzzer(${name} "${source}")
+    continue()
+  endif()
+  foreach(contract request response invoke-result agent-result bridge-request bridge-response assistant)
+    string(REPLACE "-" "_" word ${contract})
+    treaty_add_fuzzer(decode_${word}_fuzz "${source}")
+    target_compile_definitions(decode_${word}_fuzz PRIVATE TREATY_FUZZ_CONTRACT="${contract}")
+  endforeach()
+endforeach()

@@ -1,0 +1,26 @@
+# treaty_tests (all unit tests in one program), the layer check and the whole-binary tests.
+find_package(doctest REQUIRED)
+find_package(rapidcheck REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS src/treaty/*_test.cpp)
+file(GLOB testing_sources CONFIGURE_DEPENDS src/treaty/testing/*.cpp)
+list(APPEND test_sources ${testing_sources})
+list(REMOVE_DUPLICATES test_sources)
+add_executable(treaty_tests ${test_sources})
+target_compile_definitions(treaty_tests PRIVATE TREATY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_link_libraries(treaty_tests PRIVATE treaty_core doctest::doctest rapidcheck)
+
+function(treaty_add_test name)
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT
+    "TREATY_BINARY=$<TARGET_FILE:treaty>;PYTHONDONTWRITEBYTECODE=1")
+endfunction()
+
+treaty_add_test(treaty_tests treaty_tests)
+treaty_add_test(check_layers ${Python3_EXECUTABLE} tools/check_layers)
+file(GLOB scripts CONFIGURE_DEPENDS tests/*_test.py)
+foreach(script IN LISTS scripts)
+  get_filename_component(name "${script}" NAME_WE)
+  treaty_add_test(${name} ${Python3_EXECUTABLE} "${script}")
+endforeach()

@@ -1,0 +1,10 @@
+# Tools that only make building faster: ccache and lld, each used when it is found.
+find_program(TREATY_CCACHE ccache)
+if(TREATY_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${TREATY_CCACHE}")
+endif()
+
+find_program(TREATY_LLD NAMES ld.lld-19 ld.lld)
+if(TREATY_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_link_options("--ld-path=${TREATY_LLD}")
+endif()
