@@ -1,0 +1,22 @@
+// Failures as values. What a caller can do about one is in its code, what a person needs in its
+// message.
+#pragma once
+
+#include <string>
+
+namespace treaty {
+
+enum class ErrorCode {
+  wrong_usage,     // The command line does not make sense.
+  unreadable,      // A file or stream cannot be read,
+  unwritable,      // or written.
+  not_a_document,  // It can be read, but what it holds is of no use here.
+};
+
+struct Error {
+  ErrorCode code;
+  std::string message;
+  std::string where{};  // A file, an option; empty when the message says it all.
+};
+
+}  // namespace treaty

@@ -1,0 +1,35 @@
+#include "treaty/base/hash.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <array>
+#include <cstdint>
+
+namespace treaty {
+
+struct Sha256::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  State() { EVP_DigestInit_ex(context, EVP_sha256(), nullptr); }
+  ~State() { EVP_MD_CTX_free(context); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {}
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::string_view bytes) {
+  EVP_DigestUpdate(state_->context, bytes.data(), bytes.size());
+}
+
+std::string Sha256::hex() {
+  std::array<std::uint8_t, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  EVP_DigestFinal_ex(state_->context, digest.data(), &size);
+  std::string out;
+  for (unsigned i = 0; i < size; ++i) fmt::format_to(std::back_inserter(out), "{:02x}", digest[i]);
+  return out;
+}
+
+}  // namespace treaty

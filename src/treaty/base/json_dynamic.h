@@ -1,0 +1,21 @@
+// Values whose shape no contract fixes (metadata, context, output): Boost.JSON holds them. It never
+// reads or writes them: its parser lets the last of two equal names win and its serializer writes
+// 1.0 as 1E0.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "treaty/base/json.h"
+#include "treaty/base/json_write.h"
+
+namespace treaty::json {
+
+// Integers that fit stay integers; larger ones become doubles.
+boost::json::value to_dynamic(Value value);
+boost::json::object to_dynamic_object(Value object);
+
+void write(Writer& writer, const boost::json::value& value);
+void write(Writer& writer, const boost::json::object& object);
+
+}  // namespace treaty::json

@@ -1,0 +1,90 @@
+#include "treaty/base/json_write.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace treaty::json {
+
+void append_quoted(std::string& out, std::string_view text) {
+  out.push_back('"');
+  std::size_t copied = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text.substr(copied, i - copied));
+    copied = i + 1;
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default: fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+    }
+  }
+  out.append(text.substr(copied));
+  out.push_back('"');
+}
+
+std::string decimal_text(double value) {
+  if (!std::isfinite(value)) return "null";
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+Writer& Writer::name(std::string_view name) {
+  separate();
+  append_quoted(out_, name);
+  out_ += layout_ == Layout::indented ? ": " : ":";
+  after_name_ = true;
+  return *this;
+}
+
+Writer& Writer::value(std::string_view text) {
+  separate();
+  append_quoted(out_, text);
+  return *this;
+}
+
+Writer& Writer::raw(std::string_view json) {
+  separate();
+  out_ += json;
+  return *this;
+}
+
+Writer& Writer::open(char bracket) {
+  separate();
+  out_.push_back(bracket);
+  filled_.push_back(false);
+  return *this;
+}
+
+Writer& Writer::close(char bracket) {
+  const bool filled = filled_.back();
+  filled_.pop_back();
+  if (filled) break_line();
+  out_.push_back(bracket);
+  return *this;
+}
+
+// Before every name and every value that is not a member's.
+void Writer::separate() {
+  if (after_name_) {
+    after_name_ = false;
+    return;
+  }
+  if (filled_.empty()) return;
+  if (filled_.back()) out_.push_back(',');
+  filled_.back() = true;
+  break_line();
+}
+
+void Writer::break_line() {
+  if (layout_ == Layout::compact) return;
+  out_.push_back('\n');
+  out_.append(filled_.size() * 2, ' ');
+}
+
+}  // namespace treaty::json

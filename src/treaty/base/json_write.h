@@ -1,0 +1,59 @@
+// JSON out: members in the order they are written, numbers as JSON readers expect them.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace treaty::json {
+
+// Appends `text` as a JSON string with its quotes. What is not ASCII stays as it is.
+void append_quoted(std::string& out, std::string_view text);
+
+// The shortest text that reads back as the same double, always with a point or an exponent, so
+// that it stays a decimal. Infinity and NaN have no text in JSON and become null.
+std::string decimal_text(double value);
+
+enum class Layout {
+  compact,   // On one line.
+  indented,  // Two spaces a level.
+};
+
+// Writes one value, piece by piece. The caller keeps the pieces in a sensible order.
+class Writer {
+ public:
+  explicit Writer(Layout layout = Layout::compact) : layout_(layout) {}
+
+  Writer& begin_object() { return open('{'); }
+  Writer& end_object() { return close('}'); }
+  Writer& begin_array() { return open('['); }
+  Writer& end_array() { return close(']'); }
+  Writer& name(std::string_view name);
+
+  Writer& value(std::string_view text);
+  Writer& value(const char* text) { return value(std::string_view(text)); }
+  Writer& value(bool boolean) { return raw(boolean ? "true" : "false"); }
+  Writer& value(std::integral auto integer) { return raw(std::to_string(integer)); }
+  Writer& value(double decimal) { return raw(decimal_text(decimal)); }
+  Writer& null() { return raw("null"); }
+  Writer& raw(std::string_view json);  // A value that is JSON already.
+
+  Writer& member(std::string_view key, const auto& content) { return name(key).value(content); }
+
+  std::string take() { return std::move(out_); }
+
+ private:
+  Writer& open(char bracket);
+  Writer& close(char bracket);
+  void separate();
+  void break_line();
+
+  std::string out_;
+  std::vector<bool> filled_;  // One entry per open container: whether something stands in it.
+  bool after_name_ = false;
+  Layout layout_;
+};
+
+}  // namespace treaty::json

@@ -1,0 +1,146 @@
+#include "treaty/base/text.h"
+
+#include <algorithm>
+
+namespace treaty {
+namespace {
+
+constexpr char32_t kReplacement = 0xFFFD;
+
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
+
+bool is_white_space(char32_t c) {
+  if (c <= 0x20) return c == 0x20 || (c >= 0x09 && c <= 0x0D);
+  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+// RFC 9110's tchar.
+bool is_token_character(char c) {
+  return is_alphanumeric(c) || std::string_view("!#$%&'*+-.^_`|~").contains(c);
+}
+
+}  // namespace
+
+CodePoint read_code_point(std::string_view bytes) {
+  if (bytes.empty()) return {};
+  const auto first = static_cast<unsigned char>(bytes[0]);
+  if (first < 0x80) return {first, 1};
+
+  std::size_t length = 0;
+  char32_t value = 0;
+  char32_t smallest = 0;  // Anything below it is an overlong form.
+  if (first >= 0xC2 && first <= 0xDF) {
+    length = 2, value = first & 0x1FU, smallest = 0x80;
+  } else if (first >= 0xE0 && first <= 0xEF) {
+    length = 3, value = first & 0x0FU, smallest = 0x800;
+  } else if (first >= 0xF0 && first <= 0xF4) {
+    length = 4, value = first & 0x07U, smallest = 0x10000;
+  } else {
+    return {};
+  }
+  if (bytes.size() < length) return {};
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!is_continuation(bytes[i])) return {};
+    value = (value << 6U) | (static_cast<unsigned char>(bytes[i]) & 0x3FU);
+  }
+  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+  if (value < smallest || value > 0x10FFFF || surrogate) return {};
+  return {value, length};
+}
+
+void append_utf8(std::string& out, char32_t c) {
+  if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) c = kReplacement;
+  const auto tail = [&](unsigned shift) {
+    out.push_back(static_cast<char>(0x80U | ((c >> shift) & 0x3FU)));
+  };
+  if (c < 0x80) {
+    out.push_back(static_cast<char>(c));
+  } else if (c < 0x800) {
+    out.push_back(static_cast<char>(0xC0U | (c >> 6U)));
+    tail(0);
+  } else if (c < 0x10000) {
+    out.push_back(static_cast<char>(0xE0U | (c >> 12U)));
+    tail(6), tail(0);
+  } else {
+    out.push_back(static_cast<char>(0xF0U | (c >> 18U)));
+    tail(12), tail(6), tail(0);
+  }
+}
+
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const CodePoint next = read_code_point(bytes);
+    if (next.length == 0) return false;
+    bytes.remove_prefix(next.length);
+  }
+  return true;
+}
+
+bool is_blank(std::string_view utf8) {
+  while (!utf8.empty()) {
+    const CodePoint next = read_code_point(utf8);
+    if (next.length == 0 || !is_white_space(next.value)) return false;
+    utf8.remove_prefix(next.length);
+  }
+  return true;
+}
+
+bool has_control_character(std::string_view utf8) {
+  for (std::size_t i = 0; i < utf8.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(utf8[i]);
+    if (byte < 0x20 || byte == 0x7F) return true;
+    // U+0080 to U+009F are the bytes C2 80 to C2 9F.
+    if (byte == 0xC2 && i + 1 < utf8.size() && static_cast<unsigned char>(utf8[i + 1]) < 0xA0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool equal_folded(std::string_view left, std::string_view right) {
+  return left.size() == right.size() &&
+         std::equal(left.begin(), left.end(), right.begin(),
+                    [](char a, char b) { return to_lower(a) == to_lower(b); });
+}
+
+bool starts_with_folded(std::string_view text, std::string_view prefix) {
+  return text.size() >= prefix.size() && equal_folded(text.substr(0, prefix.size()), prefix);
+}
+
+std::string folded(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), to_lower);
+  return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\n\r\f\v";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+bool is_uuid(std::string_view text) {
+  if (text.size() != 36) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    const char c = to_lower(text[i]);
+    if (dash ? c != '-' : !(is_digit(c) || (c >= 'a' && c <= 'f'))) return false;
+  }
+  return true;
+}
+
+bool is_media_type(std::string_view text) {
+  const std::string_view essence = trimmed(text.substr(0, text.find(';')));
+  const std::size_t slash = essence.find('/');
+  if (slash == std::string_view::npos || text.empty() || text.front() != essence.front()) {
+    return false;
+  }
+  const std::string_view type = essence.substr(0, slash);
+  const std::string_view subtype = essence.substr(slash + 1);
+  return !type.empty() && !subtype.empty() && std::ranges::all_of(type, is_token_character) &&
+         std::ranges::all_of(subtype, is_token_character);
+}
+
+}  // namespace treaty

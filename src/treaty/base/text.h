@@ -1,0 +1,54 @@
+// Questions about text that more than one contract asks: blankness, control characters, UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace treaty {
+
+// One decoded code point; length 0 means that the bytes at this place are not UTF-8.
+struct CodePoint {
+  char32_t value = 0;
+  std::size_t length = 0;
+};
+
+// Reads the code point that begins `bytes`. Refuses overlong forms, surrogates and values past
+// U+10FFFF, as RFC 3629 demands.
+CodePoint read_code_point(std::string_view bytes);
+
+// Appends `code_point` as UTF-8; a surrogate or a value past U+10FFFF becomes U+FFFD.
+void append_utf8(std::string& out, char32_t code_point);
+
+bool is_utf8(std::string_view bytes);
+
+// True for the empty string and for one of nothing but Unicode white space.
+bool is_blank(std::string_view utf8);
+
+// True when a C0 or C1 control character or DEL is in it.
+bool has_control_character(std::string_view utf8);
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+constexpr bool is_letter(char c) { return is_lower(c) || is_upper(c); }
+constexpr bool is_alphanumeric(char c) { return is_letter(c) || is_digit(c); }
+constexpr char to_lower(char c) { return is_upper(c) ? static_cast<char>(c + 32) : c; }
+constexpr char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 32) : c; }
+
+// Equality without regard to the case of ASCII letters.
+bool equal_folded(std::string_view left, std::string_view right);
+bool starts_with_folded(std::string_view text, std::string_view prefix);
+std::string folded(std::string_view text);
+
+// Without the ASCII white space at both ends.
+std::string_view trimmed(std::string_view text);
+
+// The 8-4-4-4-12 form of RFC 9562, in either case.
+bool is_uuid(std::string_view text);
+
+// `type/subtype`, optionally followed by parameters.
+bool is_media_type(std::string_view text);
+
+}  // namespace treaty

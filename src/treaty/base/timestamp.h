@@ -1,0 +1,22 @@
+// Points in time as text: RFC 3339 and the wider ISO 8601 forms that deployed programs write.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace treaty {
+
+enum class TimestampForm {
+  none,     // Not a date with a time.
+  naive,    // A date with a time, but without a zone.
+  iso8601,  // With a zone, in a form that ISO 8601 allows and RFC 3339 does not.
+  rfc3339,  // With a zone, as RFC 3339 writes it.
+};
+
+// Also checks the calendar: 2025-02-30 is none.
+TimestampForm timestamp_form(std::string_view text);
+
+// The system clock's time in UTC with microseconds, as RFC 3339 writes it.
+std::string timestamp_now();
+
+}  // namespace treaty
