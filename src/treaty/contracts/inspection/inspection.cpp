@@ -1,0 +1,214 @@
+#include "treaty/contracts/inspection/inspection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "treaty/base/text.h"
+
+namespace treaty::contracts {
+namespace {
+
+// Keeps what a hostile document can make us hold within bounds.
+constexpr std::size_t kMostFindings = 10'000;
+
+// Gives every finding its line and column in one walk over the text. `findings` is in order.
+void locate(Findings& findings, std::string_view text) {
+  std::size_t line = 1;
+  std::size_t column = 1;
+  std::size_t at = 0;
+  for (Finding& finding : findings) {
+    for (; at < finding.offset && at < text.size(); ++at) {
+      if (text[at] == '\n') {
+        ++line;
+        column = 1;
+      } else if ((static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U) {
+        ++column;
+      }
+    }
+    finding.line = line;
+    finding.column = column;
+  }
+}
+
+RuleId rule_of(json::FaultKind kind) {
+  switch (kind) {
+    case json::FaultKind::syntax:
+    case json::FaultKind::byte_order_mark: return "JSON-01";
+    case json::FaultKind::duplicate_name: return "JSON-02";
+    case json::FaultKind::too_deep:
+    case json::FaultKind::too_large: return "JSON-03";
+    case json::FaultKind::bad_string: return "JSON-04";
+    case json::FaultKind::not_finite: return "JSON-05";
+  }
+  return "JSON-01";
+}
+
+// The first name that the contract knows tells; without one, the first name there is.
+Dialect dialect_of(json::Value object, std::span<const std::string_view> known) {
+  std::string_view first;
+  for (const json::Member member : object.members()) {
+    const std::string_view name = member.name.text();
+    if (first.empty()) first = name;
+    if (std::ranges::any_of(known, [&](auto other) { return equal_folded(name, other); })) {
+      first = name;
+      break;
+    }
+  }
+  return !first.empty() && is_lower(first[0]) ? Dialect::camel : Dialect::pascal;
+}
+
+}  // namespace
+
+void put_in_order(Findings& findings, std::string_view text) {
+  const auto key = [](const Finding& finding) {
+    return std::make_tuple(finding.offset, std::string_view(finding.where), finding.rule.text());
+  };
+  std::ranges::sort(findings, {}, key);
+  const auto repeated = std::ranges::unique(findings, {}, key);
+  findings.erase(repeated.begin(), repeated.end());
+  locate(findings, text);
+}
+
+std::string Place::pointer() const {
+  std::vector<const Place*> way;
+  for (const Place* place = this; place->parent != nullptr; place = place->parent) {
+    way.push_back(place);
+  }
+  std::string out;
+  for (auto step = way.rbegin(); step != way.rend(); ++step) {
+    const bool in_object = (*step)->parent->value.is_object();
+    json::append_pointer_token(out, in_object ? (*step)->name : std::to_string((*step)->index));
+  }
+  return out;
+}
+
+bool absent_in_request(json::Value value) {
+  switch (value.type()) {
+    case json::Type::null: return true;
+    case json::Type::string: return is_blank(value.text());
+    case json::Type::array: return value.elements().empty();
+    default: return false;
+  }
+}
+
+Inspection::Inspection(std::string_view bytes, const DecodeOptions& options, json::NameCase names,
+                       std::span<const std::string_view> root_names)
+    : options_(options),
+      names_(names),
+      document_(bytes, {.max_size = options.max_size, .names = names}) {
+  for (const json::Fault& fault : document_.faults()) report_fault(fault);
+  const auto top = document_.root();
+  if (!top) return;
+  const Place root{.value = *top};
+  if (!top->is_object()) {
+    refuse("JSON-06", root,
+           fmt::format("the document is {}, not an object", a_kind_of(top->type())));
+    return;
+  }
+  root_ = root;
+  if (names == json::NameCase::folded) dialect_ = dialect_of(*top, root_names);
+}
+
+void Inspection::report_fault(const json::Fault& fault) {
+  Finding finding{.rule = rule_of(fault.kind),
+                  .where = fault.pointer,
+                  .message = fault.message,
+                  .offset = fault.offset,
+                  .length = fault.length};
+  if (fault.kind == json::FaultKind::byte_order_mark) {
+    finding.hint = "save the file as UTF-8 without a byte order mark";
+    add_repair(std::move(finding), {{fault.offset, fault.offset + fault.length, ""}});
+    return;
+  }
+  add(verdict_.violations, std::move(finding));
+}
+
+void Inspection::add(Findings& to, Finding finding) {
+  if (to.size() < kMostFindings) {
+    to.push_back(std::move(finding));
+  } else {
+    verdict_.truncated = true;
+  }
+}
+
+Finding Inspection::at(RuleId rule, const Place& place, std::string message,
+                       std::string hint) const {
+  return {.rule = rule,
+          .where = place.pointer(),
+          .message = std::move(message),
+          .hint = std::move(hint),
+          .offset = place.value.begin(),
+          .length = place.value.end() - place.value.begin()};
+}
+
+Finding Inspection::missing(RuleId rule, const Place& object, std::string_view name,
+                            std::string message, std::string hint) const {
+  std::string where = object.pointer();
+  const std::string member = spelled_here(name);
+  json::append_pointer_token(where, member);
+  if (message.empty()) message = fmt::format("{} is missing", member);
+  return {.rule = rule,
+          .where = std::move(where),
+          .message = std::move(message),
+          .hint = std::move(hint),
+          .offset = object.value.begin(),
+          .length = 1};
+}
+
+std::string Inspection::spelled_here(std::string_view name) const {
+  return names_ == json::NameCase::folded ? spelled(name, dialect_) : std::string(name);
+}
+
+void Inspection::refuse(RuleId rule, const Place& place, std::string message, std::string hint) {
+  add(verdict_.violations, at(rule, place, std::move(message), std::move(hint)));
+}
+
+void Inspection::warn(RuleId rule, const Place& place, std::string message, std::string hint) {
+  add(verdict_.warnings, at(rule, place, std::move(message), std::move(hint)));
+}
+
+void Inspection::refuse_missing(RuleId rule, const Place& object, std::string_view name,
+                                std::string message, std::string hint) {
+  add(verdict_.violations, missing(rule, object, name, std::move(message), std::move(hint)));
+}
+
+bool Inspection::repair(RuleId rule, const Place& place, std::string message, std::string hint,
+                        std::vector<Edit> edits) {
+  return add_repair(at(rule, place, std::move(message), std::move(hint)), std::move(edits));
+}
+
+bool Inspection::repair_missing(RuleId rule, const Place& object, std::string_view name,
+                                std::string message, std::string hint, std::vector<Edit> edits) {
+  return add_repair(missing(rule, object, name, std::move(message), std::move(hint)),
+                    std::move(edits));
+}
+
+bool Inspection::add_repair(Finding finding, std::vector<Edit> edits) {
+  finding.repaired = lenient();
+  add(lenient() ? verdict_.warnings : verdict_.violations, std::move(finding));
+  if (lenient()) std::ranges::move(edits, std::back_inserter(verdict_.edits));
+  return lenient();
+}
+
+Verdict Inspection::finish() {
+  put_in_order(verdict_.violations, document_.source());
+  put_in_order(verdict_.warnings, document_.source());
+  return std::move(verdict_);
+}
+
+std::string_view a_kind_of(json::Type type) {
+  switch (type) {
+    case json::Type::null: return "null";
+    case json::Type::boolean: return "a boolean";
+    case json::Type::integer:
+    case json::Type::decimal: return "a number";
+    case json::Type::string: return "a string";
+    case json::Type::array: return "an array";
+    case json::Type::object: return "an object";
+  }
+  return "a value";
+}
+
+}  // namespace treaty::contracts

@@ -1,0 +1,145 @@
+// How decoders look at a document: places that know their pointer, members found by name, and one
+// list of findings. Nothing here allocates while a document is in order.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/base/json.h"
+#include "treaty/contracts/decoded.h"
+#include "treaty/contracts/inspection/names.h"
+#include "treaty/contracts/rules.h"
+
+namespace treaty::contracts {
+
+// A value together with the way to it. A place refers to its parent, which must outlive it; both
+// live on the decoders' stack.
+struct Place {
+  json::Value value;
+  const Place* parent = nullptr;
+  std::string_view name{};  // In the parent, when that is an object;
+  std::size_t index = 0;    // else the index in the array.
+
+  std::string pointer() const;
+};
+
+bool absent_in_request(json::Value value);
+
+// The known members of one object, found by name. `names` are matched by the inspection's case rule
+// and the first of two equal ones counts (the second is JSON-02).
+template <std::size_t N>
+class KnownMembers {
+ public:
+  KnownMembers(const Place& object, const std::array<std::string_view, N>& names,
+               json::NameCase name_case)
+      : object_(object) {
+    for (const json::Member member : object.value.members()) {
+      const std::string_view name = member.name.text();
+      const std::size_t field = find(names, name, name_case);
+      const Place place{.value = member.value, .parent = &object, .name = name};
+      if (field == N) {
+        unknown_.push_back(place);
+      } else if (!there_[field]) {
+        there_[field] = true;
+        places_[field] = place;
+      }
+    }
+  }
+  KnownMembers(const KnownMembers&) = delete;
+  KnownMembers& operator=(const KnownMembers&) = delete;
+
+  // Null when the member is not there.
+  const Place* operator[](std::size_t field) const {
+    return there_[field] ? &places_[field] : nullptr;
+  }
+
+  // The same by the rule for requests: null, [] and blank strings count as absent.
+  const Place* given(std::size_t field) const {
+    return there_[field] && !absent_in_request(places_[field].value) ? &places_[field] : nullptr;
+  }
+
+  const Place& object() const { return object_; }
+  const std::vector<Place>& unknown() const { return unknown_; }
+
+ private:
+  static std::size_t find(const std::array<std::string_view, N>& names, std::string_view name,
+                          json::NameCase name_case) {
+    for (std::size_t i = 0; i < N; ++i) {
+      if (names[i].size() != name.size()) continue;
+      if (names[i] == name) return i;
+      if (name_case == json::NameCase::folded && equal_folded(names[i], name)) return i;
+    }
+    return N;
+  }
+
+  const Place& object_;
+  std::array<Place, N> places_{};
+  std::array<bool, N> there_{};
+  std::vector<Place> unknown_;
+};
+
+// One document under inspection.
+class Inspection {
+ public:
+  // `root_names` tell the dialect: the case of the first of them that the document has.
+  Inspection(std::string_view bytes, const DecodeOptions& options, json::NameCase names,
+             std::span<const std::string_view> root_names);
+  Inspection(const Inspection&) = delete;
+  Inspection& operator=(const Inspection&) = delete;
+
+  // The top object; null when the document is unreadable or something else (JSON-06).
+  const Place* root() const { return root_.has_value() ? &*root_ : nullptr; }
+
+  Dialect dialect() const { return dialect_; }
+  json::NameCase name_case() const { return names_; }
+  const DecodeOptions& options() const { return options_; }
+  bool lenient() const { return options_.profile == Profile::lenient; }
+  bool clean() const { return verdict_.violations.empty(); }
+  void set_kind(std::string_view kind) { verdict_.kind = kind; }
+
+  void refuse(RuleId rule, const Place& place, std::string message, std::string hint = {});
+  void warn(RuleId rule, const Place& place, std::string message, std::string hint = {});
+
+  // For a member that is not there: `name` in PascalCase is spelt as the document spells.
+  void refuse_missing(RuleId rule, const Place& object, std::string_view name,
+                      std::string message = {}, std::string hint = {});
+
+  // Something with one obvious repair: lenient warns, keeps `edits` and answers true; strict
+  // refuses and answers false.
+  bool repair(RuleId rule, const Place& place, std::string message, std::string hint,
+              std::vector<Edit> edits);
+  bool repair_missing(RuleId rule, const Place& object, std::string_view name, std::string message,
+                      std::string hint, std::vector<Edit> edits);
+
+  // Sorts the findings into document order, gives them lines and columns, and hands all over.
+  Verdict finish();
+
+ private:
+  void report_fault(const json::Fault& fault);
+  void add(Findings& to, Finding finding);
+  bool add_repair(Finding finding, std::vector<Edit> edits);
+  Finding at(RuleId rule, const Place& place, std::string message, std::string hint) const;
+  Finding missing(RuleId rule, const Place& object, std::string_view name, std::string message,
+                  std::string hint) const;
+  std::string spelled_here(std::string_view name) const;
+
+  const DecodeOptions& options_;
+  json::NameCase names_;
+  json::Document document_;
+  std::optional<Place> root_;
+  Dialect dialect_ = Dialect::pascal;
+  Verdict verdict_;
+};
+
+// Sorts findings into document order, drops repeated ones and gives each its line and column.
+void put_in_order(Findings& findings, std::string_view text);
+
+// "a string", "an object": for messages.
+std::string_view a_kind_of(json::Type type);
+
+}  // namespace treaty::contracts
