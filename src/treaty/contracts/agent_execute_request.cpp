@@ -1,0 +1,294 @@
+#include "treaty/contracts/agent_execute_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "treaty/base/text.h"
+#include "treaty/contracts/inspection/edits.h"
+#include "treaty/contracts/inspection/fields.h"
+#include "treaty/contracts/inspection/inspection.h"
+#include "treaty/contracts/parts/request_parts.h"
+
+namespace treaty::contracts {
+namespace {
+
+enum Field {
+  kSessionId,
+  kTurnId,
+  kInstruction,
+  kInputArtifacts,
+  kClipboardImages,
+  kRagScope,
+  kSolutionContextText,
+  kWorkspaceId,
+  kRepo,
+  kLanguage,
+  kStreaming,
+  kAgentContextId,
+  kConversationContextId,
+  kToolResults,
+  kFieldCount
+};
+constexpr std::array<std::string_view, kFieldCount> kNames = {"SessionId",
+                                                              "TurnId",
+                                                              "Instruction",
+                                                              "InputArtifacts",
+                                                              "ClipboardImages",
+                                                              "RagScope",
+                                                              "SolutionContextText",
+                                                              "WorkspaceId",
+                                                              "Repo",
+                                                              "Language",
+                                                              "Streaming",
+                                                              "AgentContextId",
+                                                              "ConversationContextId",
+                                                              "ToolResults"};
+using Members = KnownMembers<kFieldCount>;
+
+constexpr std::size_t kLongestId = 128;
+
+// §3: server-owned. A name is matched without regard to case, like all names here.
+constexpr std::array<std::string_view, 5> kModeNames = {"Mode", "ModeId", "ModeKey", "ModeName",
+                                                        "ModeDisplayName"};
+constexpr std::array<std::string_view, 10> kContinuationNames = {"PreviousResponseId",
+                                                                 "previous_response_id",
+                                                                 "ResponseId",
+                                                                 "ContinuationId",
+                                                                 "ContinuationToken",
+                                                                 "Provider",
+                                                                 "Model",
+                                                                 "ModelName",
+                                                                 "ThreadId",
+                                                                 "RunId"};
+constexpr std::array<std::string_view, 6> kDiagnosticNames = {
+    "CorrelationId", "TraceId", "RequestId", "Diagnostics", "Debug", "Progress"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::any_of(names, [&](auto other) { return equal_folded(name, other); });
+}
+
+// REQ-01, REQ-02.
+std::string inspect_id(Inspection& inspection, RuleId rule, const Members& members, Field field) {
+  std::string id = required_text(inspection, rule, members[field], members.object(), kNames[field]);
+  if (id.empty()) return id;
+  if (id.size() > kLongestId) {
+    inspection.refuse(rule, *members[field],
+                      fmt::format("{} has {} bytes; at most {} are allowed", kNames[field],
+                                  id.size(), kLongestId));
+  }
+  if (has_control_character(id)) {
+    inspection.refuse(rule, *members[field],
+                      fmt::format("{} has a control character", kNames[field]));
+  }
+  return id;
+}
+
+// REQ-12 to REQ-15.
+void inspect_unknown(Inspection& inspection, const Members& members) {
+  for (const Place& extra : members.unknown()) {
+    if (absent_in_request(extra.value)) continue;
+    if (is_one_of(kModeNames, extra.name)) {
+      inspection.refuse("REQ-12", extra, "a request names no mode: the server decides it",
+                        "leave it out");
+    } else if (is_one_of(kContinuationNames, extra.name)) {
+      inspection.refuse("REQ-13", extra,
+                        "a request carries no state of a provider or a model: the server keeps it",
+                        "leave it out; SessionId and TurnId are all that a follow-on needs");
+    } else if (is_one_of(kDiagnosticNames, extra.name)) {
+      inspection.refuse("REQ-14", extra, "diagnostics belong to the server", "leave it out");
+    } else {
+      inspection.warn("REQ-15", extra,
+                      fmt::format("the contract has no member {}; it is ignored", extra.name));
+    }
+  }
+}
+
+template <class Entry, class Inspect>
+std::vector<Entry> inspect_list(Inspection& inspection, const Place* list, Inspect inspect) {
+  std::vector<Entry> entries;
+  if (list == nullptr || !is_array_field(inspection, "REQ-03", *list)) return entries;
+  for (const json::Value element : list->value.elements()) {
+    const Place place{.value = element, .parent = list, .index = entries.size()};
+    entries.push_back(inspect(inspection, place));
+  }
+  return entries;
+}
+
+// REQ-40, last half: an image is named by its id.
+void refuse_shared_ids(Inspection& inspection, const std::vector<ClipboardImage>& images,
+                       const Place* list) {
+  std::unordered_set<std::string_view> seen;
+  std::size_t index = 0;
+  for (const json::Value element : list->value.elements()) {
+    const std::string& id = images[index].id;
+    if (!id.empty() && !seen.insert(id).second) {
+      const Place image{.value = element, .parent = list, .index = index};
+      for (const json::Member member : element.members()) {
+        if (!equal_folded(member.name.text(), "Id")) continue;
+        inspection.refuse("REQ-40", {member.value, &image, member.name.text()},
+                          fmt::format("the id \"{}\" belongs to an earlier image", id));
+      }
+    }
+    ++index;
+  }
+}
+
+bool inspect_streaming(Inspection& inspection, const Place* place) {
+  return place != nullptr && is_boolean_field(inspection, "REQ-03", *place) &&
+         place->value.boolean();
+}
+
+// §2.1.
+UserTurn inspect_user_turn(Inspection& inspection, const Members& members) {
+  inspection.set_kind("user_turn");
+  const auto text = [&](Field field) {
+    return optional_text(inspection, "REQ-03", members.given(field));
+  };
+  UserTurn turn;
+  turn.instruction = text(kInstruction);
+  turn.input_artifacts = inspect_list<InputArtifact>(inspection, members.given(kInputArtifacts),
+                                                     inspect_input_artifact);
+  turn.clipboard_images = inspect_list<ClipboardImage>(inspection, members.given(kClipboardImages),
+                                                       inspect_clipboard_image);
+  if (turn.clipboard_images.size() > 1) {
+    refuse_shared_ids(inspection, turn.clipboard_images, members[kClipboardImages]);
+  }
+  if (const Place* scope = members.given(kRagScope)) {
+    turn.rag_scope = inspect_rag_scope(inspection, *scope);
+  }
+  turn.solution_context_text = text(kSolutionContextText);
+  turn.workspace_id = text(kWorkspaceId);
+  turn.repo = text(kRepo);
+  turn.language = text(kLanguage);
+  turn.streaming = inspect_streaming(inspection, members.given(kStreaming));
+  turn.agent_context_id = text(kAgentContextId);
+  turn.conversation_context_id = text(kConversationContextId);
+  const bool input = members.given(kInstruction) != nullptr ||
+                     members.given(kInputArtifacts) != nullptr ||
+                     members.given(kClipboardImages) != nullptr;
+  if (!input) {
+    inspection.refuse("REQ-10", members.object(), "a user turn asks for nothing",
+                      "give at least one of Instruction, InputArtifacts, ClipboardImages");
+  }
+  // Only a ToolResults of another type comes here: a list would have made it a continuation.
+  if (const Place* results = members.given(kToolResults)) {
+    is_array_field(inspection, "REQ-03", *results);
+  }
+  return turn;
+}
+
+// §2.2, Forbidden.
+void refuse_inputs(Inspection& inspection, const Members& members) {
+  constexpr std::string_view kMechanical = "a tool continuation is mechanical: results alone";
+  const auto forbid = [&](RuleId rule, Field field) {
+    const Place* place = members.given(field);
+    if (place == nullptr) return false;
+    inspection.refuse(rule, *place, fmt::format("{} has no {}", kMechanical, place->name),
+                      "send it with the next user turn");
+    return true;
+  };
+  const bool instruction = forbid("REQ-21", kInstruction);
+  const bool artifacts = forbid("REQ-22", kInputArtifacts);
+  const bool images = forbid("REQ-23", kClipboardImages);
+  if (instruction || artifacts || images) {
+    inspection.refuse("REQ-11", *members[kToolResults],
+                      "a user turn carries no ToolResults, and a tool continuation no input",
+                      "send the results first, and the input as the next turn");
+  }
+  for (const Field field : {kRagScope, kSolutionContextText, kWorkspaceId, kRepo, kLanguage}) {
+    forbid("REQ-24", field);
+  }
+  if (inspect_streaming(inspection, members.given(kStreaming))) {
+    inspection.refuse("REQ-25", *members[kStreaming],
+                      "a tool continuation is answered the way its turn began",
+                      "leave Streaming out");
+  }
+  for (const Field field : {kAgentContextId, kConversationContextId}) {
+    const Place* place = members.given(field);
+    if (place == nullptr) continue;
+    inspection.repair("REQ-26", *place, fmt::format("{} has no {}", kMechanical, place->name),
+                      "leave it out", {removal_of(*place)});
+  }
+}
+
+ToolContinuation inspect_tool_continuation(Inspection& inspection, const Members& members) {
+  inspection.set_kind("tool_continuation");
+  refuse_inputs(inspection, members);
+  return {inspect_tool_results(inspection, *members[kToolResults], Sender::client)};
+}
+
+AgentExecuteRequest inspect_request(Inspection& inspection, const Place& root) {
+  const Members members(root, kNames, inspection.name_case());
+  AgentExecuteRequest request{.session_id = inspect_id(inspection, "REQ-01", members, kSessionId),
+                              .turn_id = inspect_id(inspection, "REQ-02", members, kTurnId),
+                              .scenario = {},
+                              .dialect = inspection.dialect()};
+  inspect_unknown(inspection, members);
+  // REQ-04: presence tells the scenario.
+  const Place* results = members.given(kToolResults);
+  if (results != nullptr && results->value.is_array()) {
+    request.scenario = inspect_tool_continuation(inspection, members);
+  } else {
+    request.scenario = inspect_user_turn(inspection, members);
+  }
+  return request;
+}
+
+void write(json::Writer& writer, const UserTurn& turn, Dialect dialect) {
+  const auto text = [&](Field field, const std::optional<std::string>& value) {
+    if (value) writer.member(spelled(kNames[field], dialect), *value);
+  };
+  const auto list = [&](Field field, const auto& entries) {
+    if (entries.empty()) return;
+    writer.name(spelled(kNames[field], dialect)).begin_array();
+    for (const auto& entry : entries) write(writer, entry, dialect);
+    writer.end_array();
+  };
+  text(kInstruction, turn.instruction);
+  list(kInputArtifacts, turn.input_artifacts);
+  list(kClipboardImages, turn.clipboard_images);
+  if (turn.rag_scope) {
+    writer.name(spelled(kNames[kRagScope], dialect));
+    write(writer, *turn.rag_scope, dialect);
+  }
+  text(kSolutionContextText, turn.solution_context_text);
+  text(kWorkspaceId, turn.workspace_id);
+  text(kRepo, turn.repo);
+  text(kLanguage, turn.language);
+  if (turn.streaming) writer.member(spelled(kNames[kStreaming], dialect), true);
+  text(kAgentContextId, turn.agent_context_id);
+  text(kConversationContextId, turn.conversation_context_id);
+}
+
+}  // namespace
+
+Decoded<AgentExecuteRequest> decode_agent_execute_request(std::string_view bytes,
+                                                          const DecodeOptions& options) {
+  Inspection inspection(bytes, options, json::NameCase::folded, kNames);
+  std::optional<AgentExecuteRequest> request;
+  if (inspection.root() != nullptr) request = inspect_request(inspection, *inspection.root());
+  if (!inspection.clean()) request.reset();
+  return {std::move(request), inspection.finish()};
+}
+
+std::string encode(const AgentExecuteRequest& request) {
+  const Dialect dialect = request.dialect;
+  json::Writer writer;
+  writer.begin_object();
+  writer.member(spelled(kNames[kSessionId], dialect), request.session_id);
+  writer.member(spelled(kNames[kTurnId], dialect), request.turn_id);
+  if (const auto* turn = std::get_if<UserTurn>(&request.scenario)) {
+    write(writer, *turn, dialect);
+  } else {
+    writer.name(spelled(kNames[kToolResults], dialect)).begin_array();
+    for (const ToolResult& result : std::get<ToolContinuation>(request.scenario).tool_results) {
+      contracts::write(writer, result, dialect);
+    }
+    writer.end_array();
+  }
+  return writer.end_object().take();
+}
+
+}  // namespace treaty::contracts

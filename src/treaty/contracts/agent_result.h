@@ -1,0 +1,91 @@
+// AgentResult: every backend's answer in one shape, failures included. Errors are data here, and
+// `raw` never leaves the process, so the type does not have it (RLT-02).
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "treaty/contracts/decoded.h"
+
+namespace treaty::contracts {
+
+struct AgentError {
+  std::string message;
+  std::optional<std::string> code{};  // One of the known eight, mostly.
+  std::optional<std::string> type{};  // The provider's own name for it.
+  std::optional<std::int64_t> status_code{};
+  std::optional<bool> retryable{};
+  bool operator==(const AgentError&) const = default;
+};
+
+struct UsageInfo {
+  std::optional<std::int64_t> input_tokens{};
+  std::optional<std::int64_t> output_tokens{};
+  std::optional<std::int64_t> total_tokens{};
+  std::optional<std::int64_t> cache_read_tokens{};
+  std::optional<std::int64_t> cache_write_tokens{};
+  std::optional<std::int64_t> api_calls{};
+  bool operator==(const UsageInfo&) const = default;
+};
+
+struct CostInfo {
+  std::optional<double> input{};
+  std::optional<double> output{};
+  std::optional<double> cache_read{};
+  std::optional<double> cache_write{};
+  std::optional<double> total{};
+  bool operator==(const CostInfo&) const = default;
+};
+
+struct RateLimitWindow {
+  std::string name;
+  std::string resource;
+  std::optional<double> remaining{};
+  std::optional<double> limit{};
+  std::optional<double> resets_in{};  // Seconds.
+  std::optional<double> reset_at{};   // Seconds since 1970.
+  bool operator==(const RateLimitWindow&) const = default;
+};
+
+struct RateLimitState {
+  bool limited = false;
+  std::optional<double> retry_after{};  // Seconds.
+  std::vector<RateLimitWindow> windows{};
+  bool operator==(const RateLimitState&) const = default;
+};
+
+// A tool call as a model made it; `arguments` is the JSON text that it wrote.
+struct AgentToolCall {
+  std::string id;
+  std::string name;
+  std::string arguments;
+  bool operator==(const AgentToolCall&) const = default;
+};
+
+struct AgentResult {
+  std::optional<boost::json::object> output{};
+  std::optional<std::string> content{};
+  std::optional<UsageInfo> usage{};
+  std::optional<std::variant<double, CostInfo>> cost{};  // A total, or its parts.
+  std::optional<boost::json::object> metadata{};
+  std::optional<std::string> finish_reason{};
+  std::optional<AgentError> error{};
+  std::optional<RateLimitState> rate_limit{};
+  std::optional<boost::json::object> provider_data{};
+  std::optional<std::vector<AgentToolCall>> tool_calls{};
+  std::optional<std::string> rendered_user_prompt{};
+
+  bool success() const { return !error; }  // RLT-11.
+  bool operator==(const AgentResult&) const = default;
+};
+
+Decoded<AgentResult> decode_agent_result(std::string_view bytes, const DecodeOptions& options = {});
+
+std::string encode(const AgentResult& result);
+
+}  // namespace treaty::contracts

@@ -1,0 +1,199 @@
+#include "treaty/contracts/assistant_response.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "treaty/base/json_write.h"
+#include "treaty/contracts/inspection/fields.h"
+#include "treaty/contracts/inspection/inspection.h"
+#include "treaty/contracts/text/leaks.h"
+
+namespace treaty::contracts {
+namespace {
+
+enum Field {
+  kAssistantMessage,
+  kActionTaken,
+  kNextSteps,
+  kConfidenceLevel,
+  kTraceId,
+  kResponseVersion,
+  kFieldCount
+};
+constexpr std::array<std::string_view, kFieldCount> kNames = {
+    "assistant_message", "action_taken", "next_steps",
+    "confidence_level",  "trace_id",     "response_version"};
+using Members = KnownMembers<kFieldCount>;
+
+constexpr std::array<std::string_view, 3> kLevels = {"high", "medium", "low"};
+
+// ARL-03: insides of summary, intent, task and decision, of models and agents, of the server.
+constexpr std::array<std::string_view, 37> kNeverAllowed = {"key_points",
+                                                            "entities",
+                                                            "word_count",
+                                                            "sentence_count",
+                                                            "timestamp",
+                                                            "version",
+                                                            "dates_times",
+                                                            "context",
+                                                            "confidence",
+                                                            "original_text",
+                                                            "parameters",
+                                                            "priority",
+                                                            "selected_agent",
+                                                            "preferred_llm",
+                                                            "device_context",
+                                                            "memory_reference",
+                                                            "intent",
+                                                            "processed_text",
+                                                            "voice_output",
+                                                            "provider",
+                                                            "model",
+                                                            "prompt",
+                                                            "temperature",
+                                                            "top_p",
+                                                            "stop",
+                                                            "stop_sequences",
+                                                            "tokens",
+                                                            "agent",
+                                                            "agent_name",
+                                                            "steps",
+                                                            "tool_parameters",
+                                                            "stack_trace",
+                                                            "env",
+                                                            "logs",
+                                                            "sentry_id",
+                                                            "file_path",
+                                                            "db_reference"};
+
+bool is_never_allowed(std::string_view name) {
+  return std::ranges::find(kNeverAllowed, name) != kNeverAllowed.end();
+}
+
+// A producer is refused, a consumer drops what it does not know.
+void report_extra(Inspection& inspection, RuleId rule, const Place& place, std::string message) {
+  if (inspection.options().role == Role::consumer) {
+    inspection.warn(rule, place, message + "; it is dropped");
+  } else {
+    inspection.refuse(rule, place, std::move(message), "leave it out: the contract is closed");
+  }
+}
+
+// At any depth of an extra member. The depth is bounded by JSON-03.
+void report_never_allowed(Inspection& inspection, const Place& place) {
+  if (place.parent->value.is_object() && is_never_allowed(place.name)) {
+    report_extra(inspection, "ARL-03", place,
+                 fmt::format("{} is an internal and never shown", place.name));
+  }
+  if (place.value.is_object()) {
+    for (const json::Member member : place.value.members()) {
+      report_never_allowed(inspection, {member.value, &place, member.name.text()});
+    }
+  } else if (place.value.is_array()) {
+    std::size_t index = 0;
+    for (const json::Value element : place.value.elements()) {
+      report_never_allowed(inspection, {element, &place, {}, index++});
+    }
+  }
+}
+
+void inspect_extra(Inspection& inspection, const Place& extra) {
+  if (!is_never_allowed(extra.name)) {
+    report_extra(inspection, "ARL-02", extra,
+                 fmt::format("the contract has no member {}", extra.name));
+  }
+  report_never_allowed(inspection, extra);
+}
+
+// ARL-09 on top of the rule that the text has anyway.
+std::string inspect_text(Inspection& inspection, RuleId rule, const Place& place) {
+  std::string text = required_text(inspection, rule, &place, place, {});
+  const std::string_view leak = find_leak(text);
+  if (!leak.empty()) {
+    inspection.refuse("ARL-09", place, fmt::format("{} shows {}", called(place), leak),
+                      "say what happened in words for the user; keep the rest in a log");
+  }
+  return text;
+}
+
+std::vector<std::string> inspect_next_steps(Inspection& inspection, const Place& list) {
+  std::vector<std::string> steps;
+  if (!is_array_field(inspection, "ARL-05", list)) return steps;
+  for (const json::Value element : list.value.elements()) {
+    const Place place{.value = element, .parent = &list, .index = steps.size()};
+    steps.push_back(inspect_text(inspection, "ARL-05", place));
+  }
+  return steps;
+}
+
+ConfidenceLevel inspect_level(Inspection& inspection, const Place& place) {
+  const std::string_view level = place.value.is_string() ? place.value.text() : "";
+  const auto found = std::ranges::find(kLevels, level);
+  if (found == kLevels.end()) {
+    inspection.refuse("ARL-06", place, "there is no such confidence level",
+                      "\"high\", \"medium\" or \"low\"");
+    return ConfidenceLevel::medium;
+  }
+  return static_cast<ConfidenceLevel>(found - kLevels.begin());
+}
+
+AssistantResponse inspect_assistant_response(Inspection& inspection, const Place& root) {
+  const Members members(root, kNames, inspection.name_case());
+  for (std::size_t field = 0; field < kFieldCount; ++field) {
+    if (members[field] == nullptr) inspection.refuse_missing("ARL-01", root, kNames[field]);
+  }
+  AssistantResponse response;
+  if (const Place* message = members[kAssistantMessage]) {
+    response.assistant_message = inspect_text(inspection, "ARL-04", *message);
+  }
+  if (const Place* action = members[kActionTaken]) {
+    response.action_taken = inspect_text(inspection, "ARL-04", *action);
+  }
+  if (const Place* steps = members[kNextSteps]) {
+    response.next_steps = inspect_next_steps(inspection, *steps);
+  }
+  if (const Place* level = members[kConfidenceLevel]) {
+    response.confidence_level = inspect_level(inspection, *level);
+  }
+  if (const Place* trace = members[kTraceId]) {
+    response.trace_id = required_text(inspection, "ARL-07", trace, root, kNames[kTraceId]);
+  }
+  if (const Place* version = members[kResponseVersion];
+      version != nullptr && !(version->value.is_string() && version->value.text() == "v1")) {
+    inspection.refuse("ARL-08", *version, "response_version is not \"v1\"");
+  }
+  for (const Place& extra : members.unknown()) inspect_extra(inspection, extra);
+  return response;
+}
+
+}  // namespace
+
+std::string_view name_of(ConfidenceLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
+
+Decoded<AssistantResponse> decode_assistant_response(std::string_view bytes,
+                                                     const DecodeOptions& options) {
+  Inspection inspection(bytes, options, json::NameCase::exact, kNames);
+  std::optional<AssistantResponse> response;
+  if (inspection.root() != nullptr) {
+    response = inspect_assistant_response(inspection, *inspection.root());
+  }
+  if (!inspection.clean()) response.reset();
+  return {std::move(response), inspection.finish()};
+}
+
+std::string encode(const AssistantResponse& response) {
+  json::Writer writer;
+  writer.begin_object();
+  writer.member(kNames[kAssistantMessage], response.assistant_message);
+  writer.member(kNames[kActionTaken], response.action_taken);
+  writer.name(kNames[kNextSteps]).begin_array();
+  for (const std::string& step : response.next_steps) writer.value(step);
+  writer.end_array();
+  writer.member(kNames[kConfidenceLevel], name_of(response.confidence_level));
+  writer.member(kNames[kTraceId], response.trace_id);
+  writer.member(kNames[kResponseVersion], "v1");
+  return writer.end_object().take();
+}
+
+}  // namespace treaty::contracts

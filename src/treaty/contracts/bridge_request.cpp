@@ -1,0 +1,105 @@
+#include "treaty/contracts/bridge_request.h"
+
+#include "treaty/base/json_dynamic.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/contracts/inspection/fields.h"
+#include "treaty/contracts/inspection/inspection.h"
+
+namespace treaty::contracts {
+namespace {
+
+enum Field {
+  kRequestId,
+  kVersion,
+  kPhase,
+  kPhaseName,
+  kAgentName,
+  kPrompt,
+  kTimeoutSeconds,
+  kCreatedAt,
+  kContext,
+  kModel,
+  kResponseFile,
+  kFieldCount
+};
+constexpr std::array<std::string_view, kFieldCount> kNames = {
+    "request_id",      "version",    "phase",   "phase_name", "agent_name",   "prompt",
+    "timeout_seconds", "created_at", "context", "model",      "response_file"};
+using Members = KnownMembers<kFieldCount>;
+
+std::optional<std::string> optional_text(Inspection& inspection, const Place* place) {
+  if (place == nullptr || !is_string_field(inspection, "BRQ-02", *place)) return std::nullopt;
+  return std::string(place->value.text());
+}
+
+// BRQ-02.
+void inspect_optional_members(Inspection& inspection, const Members& members,
+                              BridgeRequest& request) {
+  if (members[kPhase] != nullptr) {
+    request.phase = integer_field(inspection, "BRQ-02", *members[kPhase]);
+  }
+  request.phase_name = optional_text(inspection, members[kPhaseName]);
+  if (members[kTimeoutSeconds] != nullptr) {
+    request.timeout_seconds =
+        integer_field(inspection, "BRQ-02", *members[kTimeoutSeconds], 1).value_or(1);
+  }
+  if (members[kContext] != nullptr && is_object_field(inspection, "BRQ-02", *members[kContext])) {
+    request.context = json::to_dynamic_object(members[kContext]->value);
+  }
+  if (members[kModel] != nullptr && !members[kModel]->value.is_null()) {
+    request.model = optional_text(inspection, members[kModel]);
+  }
+  request.response_file = optional_text(inspection, members[kResponseFile]);
+}
+
+BridgeRequest inspect_bridge_request(Inspection& inspection, const Place& root) {
+  const Members members(root, kNames, inspection.name_case());
+  const auto text = [&](Field field) {
+    return required_text(inspection, "BRQ-01", members[field], root, kNames[field]);
+  };
+  BridgeRequest request{.request_id = text(kRequestId),
+                        .version = text(kVersion),
+                        .agent_name = text(kAgentName),
+                        .prompt = text(kPrompt),
+                        .created_at = text(kCreatedAt)};
+  if (!request.created_at.empty() && timestamp_form(request.created_at) != TimestampForm::rfc3339) {
+    inspection.refuse("BRQ-01", *members[kCreatedAt],
+                      "created_at is a date and time with its zone (RFC 3339)",
+                      "such as 2025-11-24T14:22:45Z");
+  }
+  inspect_optional_members(inspection, members, request);
+  return request;
+}
+
+}  // namespace
+
+Decoded<BridgeRequest> decode_bridge_request(std::string_view bytes, const DecodeOptions& options) {
+  Inspection inspection(bytes, options, json::NameCase::exact, kNames);
+  std::optional<BridgeRequest> request;
+  if (inspection.root() != nullptr) {
+    request = inspect_bridge_request(inspection, *inspection.root());
+  }
+  if (!inspection.clean()) request.reset();
+  return {std::move(request), inspection.finish()};
+}
+
+std::string encode(const BridgeRequest& request) {
+  json::Writer writer(json::Layout::indented);
+  writer.begin_object();
+  writer.member(kNames[kRequestId], request.request_id);
+  writer.member(kNames[kVersion], request.version);
+  if (request.phase) writer.member(kNames[kPhase], *request.phase);
+  if (request.phase_name) writer.member(kNames[kPhaseName], *request.phase_name);
+  writer.member(kNames[kAgentName], request.agent_name);
+  writer.member(kNames[kPrompt], request.prompt);
+  writer.member(kNames[kTimeoutSeconds], request.timeout_seconds);
+  writer.member(kNames[kCreatedAt], request.created_at);
+  writer.name(kNames[kContext]);
+  json::write(writer, request.context);
+  writer.name(kNames[kModel]);
+  request.model ? writer.value(*request.model) : writer.null();
+  if (request.response_file) writer.member(kNames[kResponseFile], *request.response_file);
+  return writer.end_object().take() + "\n";
+}
+
+}  // namespace treaty::contracts

@@ -1,0 +1,334 @@
+#include "treaty/contracts/bridge_response.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "treaty/base/json_dynamic.h"
+#include "treaty/base/text.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/contracts/inspection/edits.h"
+#include "treaty/contracts/inspection/fields.h"
+#include "treaty/contracts/inspection/inspection.h"
+
+namespace treaty::contracts {
+namespace {
+
+enum Field {
+  kRequestId,
+  kVersion,
+  kStatus,
+  kResponse,
+  kErrorMessage,
+  kErrorType,
+  kCreatedAt,
+  kDurationSeconds,
+  kMetadata,
+  kFieldCount
+};
+constexpr std::array<std::string_view, kFieldCount> kNames = {
+    "request_id", "version",    "status",           "response", "error_message",
+    "error_type", "created_at", "duration_seconds", "metadata"};
+using Members = KnownMembers<kFieldCount>;
+
+constexpr std::string_view kAutoWrapped = "auto_wrapped";
+constexpr std::string_view kTimeout = "timeout";
+
+// BRS-03, BRS-12.
+std::string inspect_request_id(Inspection& inspection, const Place& place) {
+  std::string id = required_text(inspection, "BRS-03", &place, place, {});
+  if (id.empty()) return id;
+  if (!is_uuid(id)) {
+    inspection.warn("BRS-03", place, "request_id is not a UUID",
+                    "copy it from the request file as it stands there");
+  }
+  const auto& expected = inspection.options().request_id;
+  if (expected && id != *expected) {
+    inspection.refuse(
+        "BRS-12", place,
+        fmt::format("this answers another request; the one at hand is \"{}\"", *expected),
+        "the answer is stale or foreign: answer the request that waits");
+  }
+  return id;
+}
+
+// BRS-04.
+std::string inspect_version(Inspection& inspection, const Place& place) {
+  const std::string_view version = place.value.is_string() ? place.value.text() : "";
+  if (version == "1.0") return "1.0";
+  const std::string_view minor = version.starts_with("1.") ? version.substr(2) : "";
+  if (!minor.empty() && minor.find_first_not_of("0123456789") == std::string_view::npos) {
+    inspection.warn("BRS-04", place, fmt::format("version {} is read as 1.0", version));
+  } else {
+    inspection.refuse("BRS-04", place, "version is not 1.0", "write \"1.0\", as a string");
+  }
+  return std::string(version);
+}
+
+// The text of a value on one line, for the string that holds it.
+std::string compact_text(json::Value value) {
+  json::Writer writer;
+  json::write(writer, json::to_dynamic(value));
+  return writer.take();
+}
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  json::append_quoted(out, text);
+  return out;
+}
+
+// BRS-06. Nothing for null, and for what was refused; `refused` tells them apart.
+std::optional<std::string> inspect_text(Inspection& inspection, const Members& members,
+                                        BridgeResponse& response, bool& refused) {
+  const Place& place = *members[kResponse];
+  if (place.value.is_null()) return std::nullopt;
+  if (place.value.is_string()) return std::string(place.value.text());
+  std::string text = compact_text(place.value);
+  std::vector<Edit> edits = {replacement_of(place, quoted(text))};
+  if (const Place* metadata = members[kMetadata]; metadata != nullptr &&
+                                                  metadata->value.is_object() &&
+                                                  !metadata->value.members().find(kAutoWrapped)) {
+    edits.push_back(insertion_into(*metadata, kAutoWrapped, "true"));
+  }
+  refused = !inspection.repair(
+      "BRS-06", place, fmt::format("response is {}, not a string", a_kind_of(place.value.type())),
+      "encode it: JSON as text, in a JSON string (json.dumps in Python)", std::move(edits));
+  if (refused) return std::nullopt;
+  response.metadata[kAutoWrapped] = true;
+  return text;
+}
+
+// BRS-13.
+void inspect_inner(Inspection& inspection, const Place& place, const BridgeResponse& response,
+                   const std::string& text) {
+  bool asked = inspection.options().inner == Inner::json;
+  if (inspection.options().inner == Inner::automatic) {
+    const auto* type = response.metadata.if_contains("content_type");
+    asked = type != nullptr && type->is_string() &&
+            std::string_view(type->get_string()).contains("json");
+  }
+  if (asked && !json::is_json(text)) {
+    inspection.refuse("BRS-13", place, "the text of response is not JSON",
+                      "the envelope is one document, its response another");
+  }
+}
+
+BridgeSuccess inspect_success(Inspection& inspection, const Members& members,
+                              std::optional<std::string> text, bool refused) {
+  inspection.set_kind("success");
+  if (!text && !refused) {
+    inspection.refuse("BRS-07", *members[kResponse], "a success has a response",
+                      "an empty answer is \"\"");
+  }
+  for (const Field field : {kErrorMessage, kErrorType}) {
+    const Place* place = members[field];
+    if (place == nullptr || place->value.is_null()) continue;
+    inspection.refuse("BRS-07", *place, fmt::format("a success has no {}", place->name),
+                      "write null");
+  }
+  return {std::move(text).value_or("")};
+}
+
+// Answers a BridgeTimeout or a BridgeError.
+decltype(BridgeResponse::outcome) inspect_failure(Inspection& inspection, const Members& members,
+                                                  bool timeout, std::optional<std::string> text) {
+  BridgeError failure{.error_message = {}, .response = std::move(text)};
+  if (const Place* message = members[kErrorMessage]) {
+    failure.error_message = required_text(inspection, "BRS-08", message, *message, {});
+  }
+  if (const Place* type = members[kErrorType];
+      type != nullptr && !type->value.is_null() && is_string_field(inspection, "BRS-08", *type)) {
+    failure.error_type = std::string(type->value.text());
+  }
+  if (failure.response) {
+    inspection.warn("BRS-08", *members[kResponse], "a failure comes with a response",
+                    "write null, or report a success");
+  }
+  timeout = timeout || failure.error_type == kTimeout;
+  inspection.set_kind(timeout ? kTimeout : "error");
+  if (!timeout) return failure;
+  return BridgeTimeout{std::move(failure.error_message), std::move(failure.response)};
+}
+
+// BRS-05 to BRS-08, BRS-13.
+void inspect_outcome(Inspection& inspection, const Members& members, BridgeResponse& response) {
+  bool refused = members[kResponse] == nullptr;  // Then BRS-01 has told it.
+  std::optional<std::string> text;
+  if (!refused) text = inspect_text(inspection, members, response, refused);
+  if (text) inspect_inner(inspection, *members[kResponse], response, *text);
+  const Place* place = members[kStatus];
+  if (place == nullptr) return;
+  const std::string_view status = place->value.is_string() ? place->value.text() : "";
+  if (status == "success") {
+    response.outcome = inspect_success(inspection, members, std::move(text), refused);
+  } else if (status == "error" || status == kTimeout) {
+    response.outcome = inspect_failure(inspection, members, status == kTimeout, std::move(text));
+  } else {
+    inspection.refuse("BRS-05", *place, "there is no such status",
+                      "\"success\", \"error\" or \"timeout\", exactly");
+  }
+}
+
+// BRS-09.
+std::string inspect_created_at(Inspection& inspection, const Place& place) {
+  if (!is_string_field(inspection, "BRS-09", place)) return {};
+  std::string text(place.value.text());
+  switch (timestamp_form(text)) {
+    case TimestampForm::rfc3339:
+    case TimestampForm::iso8601: return text;
+    case TimestampForm::naive: {
+      const std::string utc = text + "Z";
+      inspection.repair("BRS-09", place, "created_at has no zone",
+                        "add Z for UTC, or an offset such as +02:00",
+                        {replacement_of(place, quoted(utc))});
+      return utc;
+    }
+    case TimestampForm::none: break;
+  }
+  inspection.refuse("BRS-09", place, "created_at is not a date and time with its zone",
+                    "such as 2025-11-24T14:22:45Z");
+  return text;
+}
+
+std::optional<double> numeric(std::string_view text) {
+  text = trimmed(text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// BRS-10.
+double inspect_duration(Inspection& inspection, const Place& place) {
+  std::optional<double> duration;
+  if (place.value.is_number()) duration = place.value.number();
+  if (place.value.is_string()) {
+    const auto read = numeric(place.value.text());
+    if (read && std::isfinite(*read) && *read >= 0) {
+      inspection.repair("BRS-10", place, "duration_seconds is a string, not a number",
+                        "write it without the quotes",
+                        {replacement_of(place, json::decimal_text(*read))});
+      return *read;
+    }
+  }
+  if (!duration) {
+    inspection.refuse(
+        "BRS-10", place,
+        fmt::format("duration_seconds is {}, not a number", a_kind_of(place.value.type())));
+  } else if (*duration < 0) {
+    inspection.refuse("BRS-10", place, "duration_seconds is negative");
+  }
+  return duration.value_or(0);
+}
+
+BridgeResponse inspect_envelope(Inspection& inspection, const Members& members) {
+  BridgeResponse response;
+  for (std::size_t field = 0; field < kFieldCount; ++field) {
+    if (members[field] == nullptr) {
+      inspection.refuse_missing("BRS-01", members.object(), kNames[field], {},
+                                "all nine members are always there; null where there is nothing");
+    }
+  }
+  for (const Place& extra : members.unknown()) {
+    inspection.refuse("BRS-02", extra, fmt::format("the envelope has no member {}", extra.name),
+                      extra.name == "result" ? "the name is response"
+                                             : "what else there is to say belongs in metadata");
+  }
+  if (members[kMetadata] != nullptr && is_object_field(inspection, "BRS-11", *members[kMetadata])) {
+    response.metadata = json::to_dynamic_object(members[kMetadata]->value);
+  }
+  if (const Place* id = members[kRequestId]) {
+    response.request_id = inspect_request_id(inspection, *id);
+  }
+  if (const Place* version = members[kVersion]) {
+    response.version = inspect_version(inspection, *version);
+  }
+  inspect_outcome(inspection, members, response);
+  if (const Place* created = members[kCreatedAt]) {
+    response.created_at = inspect_created_at(inspection, *created);
+  }
+  if (const Place* duration = members[kDurationSeconds]) {
+    response.duration_seconds = inspect_duration(inspection, *duration);
+  }
+  return response;
+}
+
+// BRS-14.
+BridgeResponse wrap_bare_output(Inspection& inspection, const Place& root) {
+  constexpr std::string_view kNobody = "00000000-0000-0000-0000-000000000000";
+  const DecodeOptions& options = inspection.options();
+  BridgeResponse response{.request_id = options.request_id.value_or(std::string(kNobody)),
+                          .outcome = BridgeSuccess{compact_text(root.value)},
+                          .created_at = options.now,
+                          .metadata = {{kAutoWrapped, true}}};
+  inspection.set_kind("success");
+  inspection.repair("BRS-14", root, "this is an agent's bare output, without the envelope",
+                    options.request_id
+                        ? "`treaty bridge respond` writes the envelope around it"
+                        : "`treaty bridge respond` writes the envelope around it; give the request "
+                          "along, or nobody knows the request_id",
+                    {replacement_of(root, std::string(trimmed(encode(response))))});
+  return response;
+}
+
+BridgeResponse inspect_bridge_response(Inspection& inspection, const Place& root) {
+  const Members members(root, kNames, inspection.name_case());
+  const bool bare = members[kRequestId] == nullptr && members[kStatus] == nullptr;
+  return bare ? wrap_bare_output(inspection, root) : inspect_envelope(inspection, members);
+}
+
+void write_outcome(json::Writer& writer, std::string_view status,
+                   const std::optional<std::string>& text,
+                   const std::optional<std::string>& message,
+                   const std::optional<std::string>& type) {
+  const auto nullable = [&](Field field, const std::optional<std::string>& value) {
+    writer.name(kNames[field]);
+    value ? writer.value(*value) : writer.null();
+  };
+  writer.member(kNames[kStatus], status);
+  nullable(kResponse, text);
+  nullable(kErrorMessage, message);
+  nullable(kErrorType, type);
+}
+
+void write(json::Writer& writer, const BridgeSuccess& success) {
+  write_outcome(writer, "success", success.response, std::nullopt, std::nullopt);
+}
+
+void write(json::Writer& writer, const BridgeError& error) {
+  write_outcome(writer, "error", error.response, error.error_message, error.error_type);
+}
+
+void write(json::Writer& writer, const BridgeTimeout& timeout) {
+  write_outcome(writer, kTimeout, timeout.response, timeout.error_message, std::string(kTimeout));
+}
+
+}  // namespace
+
+Decoded<BridgeResponse> decode_bridge_response(std::string_view bytes,
+                                               const DecodeOptions& options) {
+  Inspection inspection(bytes, options, json::NameCase::exact, kNames);
+  std::optional<BridgeResponse> response;
+  if (inspection.root() != nullptr) {
+    response = inspect_bridge_response(inspection, *inspection.root());
+  }
+  if (!inspection.clean()) response.reset();
+  return {std::move(response), inspection.finish()};
+}
+
+std::string encode(const BridgeResponse& response) {
+  json::Writer writer(json::Layout::indented);
+  writer.begin_object();
+  writer.member(kNames[kRequestId], response.request_id);
+  writer.member(kNames[kVersion], response.version);
+  std::visit([&](const auto& outcome) { write(writer, outcome); }, response.outcome);
+  writer.member(kNames[kCreatedAt], response.created_at);
+  writer.member(kNames[kDurationSeconds], response.duration_seconds);
+  writer.name(kNames[kMetadata]);
+  json::write(writer, response.metadata);
+  return writer.end_object().take() + "\n";
+}
+
+}  // namespace treaty::contracts

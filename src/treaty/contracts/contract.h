@@ -1,0 +1,37 @@
+// The seven documents by name: what `treaty check` and every other door calls.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "treaty/contracts/decoded.h"
+
+namespace treaty::contracts {
+
+enum class Contract {
+  request,
+  response,
+  invoke_result,
+  agent_result,
+  bridge_request,
+  bridge_response,
+  assistant
+};
+
+constexpr std::array<Contract, 7> kContracts = {Contract::request,        Contract::response,
+                                                Contract::invoke_result,  Contract::agent_result,
+                                                Contract::bridge_request, Contract::bridge_response,
+                                                Contract::assistant};
+
+std::string_view name_of(Contract contract);   // "invoke-result".
+std::string_view title_of(Contract contract);  // "InvokeResult".
+std::optional<Contract> contract_named(std::string_view name);
+
+// The contract that the document's members tell; nothing when they tell none.
+std::optional<Contract> tell_contract(std::string_view bytes);
+
+// The same decoder that the C++ types come from, without its value.
+Verdict check(Contract contract, std::string_view bytes, const DecodeOptions& options = {});
+
+}  // namespace treaty::contracts

@@ -1,0 +1,172 @@
+#include "treaty/contracts/invoke_result.h"
+
+#include <fmt/format.h>
+
+#include "treaty/contracts/inspection/fields.h"
+#include "treaty/contracts/text/leaks.h"
+
+namespace treaty::contracts {
+namespace {
+
+enum Field { kSuccessful, kResult, kErrors, kWarnings, kResultId, kFieldCount };
+constexpr std::array<std::string_view, kFieldCount> kNames = {"Successful", "Result", "Errors",
+                                                              "Warnings", "ResultId"};
+using Members = KnownMembers<kFieldCount>;
+
+enum ErrorField {
+  kErrorCode,
+  kMessage,
+  kFatalError,
+  kSystemError,
+  kContext,
+  kDetails,
+  kErrorFieldCount
+};
+constexpr std::array<std::string_view, kErrorFieldCount> kErrorNames = {
+    "ErrorCode", "Message", "FatalError", "SystemError", "Context", "Details"};
+
+bool is_absent(const Place* place) { return place == nullptr || place->value.is_null(); }
+
+std::optional<std::string> nullable_text(Inspection& inspection, const Place* place) {
+  if (is_absent(place) || !is_string_field(inspection, "INV-04", *place)) return std::nullopt;
+  return std::string(place->value.text());
+}
+
+bool nullable_flag(Inspection& inspection, const Place* place) {
+  return !is_absent(place) && is_boolean_field(inspection, "INV-04", *place) &&
+         place->value.boolean();
+}
+
+InvokeError inspect_error(Inspection& inspection, const Place& place) {
+  InvokeError error;
+  if (!is_object_field(inspection, "INV-04", place)) return error;
+  const KnownMembers members(place, kErrorNames, inspection.name_case());
+  error.error_code = nullable_text(inspection, members[kErrorCode]).value_or("");
+  error.message =
+      required_text(inspection, "INV-04", members[kMessage], place, kErrorNames[kMessage]);
+  error.fatal_error = nullable_flag(inspection, members[kFatalError]);
+  error.system_error = nullable_flag(inspection, members[kSystemError]);
+  error.context = nullable_text(inspection, members[kContext]);
+  error.details = nullable_text(inspection, members[kDetails]);
+  if (error.details) {
+    const std::string_view leak = find_leak(*error.details);
+    if (!leak.empty()) {
+      inspection.refuse("INV-04", *members[kDetails], fmt::format("Details shows {}", leak),
+                        "keep it in the server's log");
+    }
+  }
+  return error;
+}
+
+std::vector<InvokeError> inspect_errors(Inspection& inspection, const Place* list) {
+  std::vector<InvokeError> errors;
+  if (is_absent(list) || !is_array_field(inspection, "INV-04", *list)) return errors;
+  for (const json::Value element : list->value.elements()) {
+    const Place place{.value = element, .parent = list, .index = errors.size()};
+    errors.push_back(inspect_error(inspection, place));
+  }
+  return errors;
+}
+
+// INV-01. Nothing when the document does not say.
+std::optional<bool> inspect_successful(Inspection& inspection, const Members& members,
+                                       bool has_errors) {
+  const Place* place = members[kSuccessful];
+  if (place == nullptr) {
+    inspection.refuse_missing("INV-01", members.object(), kNames[kSuccessful]);
+    return std::nullopt;
+  }
+  if (!is_boolean_field(inspection, "INV-01", *place)) return std::nullopt;
+  const bool successful = place->value.boolean();
+  if (successful == has_errors) {
+    inspection.refuse("INV-01", *place,
+                      successful ? "Successful is true although there are errors"
+                                 : "Successful is false although there is no error");
+  }
+  return successful;
+}
+
+// INV-02, INV-03.
+std::optional<AgentExecuteResponse> inspect_result(Inspection& inspection, const Members& members,
+                                                   std::optional<bool> successful) {
+  const Place* place = members[kResult];
+  if (successful == false) {
+    if (!is_absent(place)) {
+      inspection.refuse("INV-02", *place, "there is a Result although the call did not succeed",
+                        "leave Result out, or null");
+    }
+    return std::nullopt;
+  }
+  if (is_absent(place)) {
+    if (successful) inspection.refuse_missing("INV-03", members.object(), kNames[kResult]);
+    return std::nullopt;
+  }
+  if (!is_object_field(inspection, "INV-03", *place)) return std::nullopt;
+  return inspect_agent_execute_response(inspection, *place);
+}
+
+std::optional<InvokeResult> inspect_invoke_result(Inspection& inspection, const Place& root) {
+  const Members members(root, kNames, inspection.name_case());
+  std::vector<InvokeError> errors = inspect_errors(inspection, members[kErrors]);
+  const std::optional<bool> successful = inspect_successful(inspection, members, !errors.empty());
+  std::optional<AgentExecuteResponse> response = inspect_result(inspection, members, successful);
+  inspection.set_kind(!successful ? "" : *successful ? "success" : "failure");
+  InvokeResult result{.outcome = Failure{std::move(errors)},
+                      .warnings = inspect_errors(inspection, members[kWarnings]),
+                      .result_id = nullable_text(inspection, members[kResultId])};
+  if (response) result.outcome = std::move(*response);
+  return result;
+}
+
+void write_errors(json::Writer& writer, const std::vector<InvokeError>& errors, Dialect dialect) {
+  const auto name = [&](ErrorField field) { return spelled(kErrorNames[field], dialect); };
+  const auto nullable = [&](ErrorField field, const std::optional<std::string>& text) {
+    writer.name(name(field));
+    text ? writer.value(*text) : writer.null();
+  };
+  writer.begin_array();
+  for (const InvokeError& error : errors) {
+    writer.begin_object();
+    writer.member(name(kErrorCode), error.error_code);
+    writer.member(name(kMessage), error.message);
+    writer.member(name(kFatalError), error.fatal_error);
+    writer.member(name(kSystemError), error.system_error);
+    nullable(kContext, error.context);
+    nullable(kDetails, error.details);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+}  // namespace
+
+Decoded<InvokeResult> decode_invoke_result(std::string_view bytes, const DecodeOptions& options) {
+  Inspection inspection(bytes, options, json::NameCase::folded, kNames);
+  std::optional<InvokeResult> result;
+  if (inspection.root() != nullptr) result = inspect_invoke_result(inspection, *inspection.root());
+  if (!inspection.clean()) result.reset();
+  return {std::move(result), inspection.finish()};
+}
+
+std::string encode(const InvokeResult& result, Dialect dialect) {
+  const auto name = [&](Field field) { return spelled(kNames[field], dialect); };
+  const auto* response = std::get_if<AgentExecuteResponse>(&result.outcome);
+  json::Writer writer;
+  writer.begin_object();
+  writer.member(name(kSuccessful), response != nullptr);
+  if (response != nullptr) {
+    writer.name(name(kResult));
+    write(writer, *response, dialect);
+  }
+  writer.name(name(kErrors));
+  write_errors(
+      writer,
+      response != nullptr ? std::vector<InvokeError>() : std::get<Failure>(result.outcome).errors,
+      dialect);
+  writer.name(name(kWarnings));
+  write_errors(writer, result.warnings, dialect);
+  if (result.result_id) writer.member(name(kResultId), *result.result_id);
+  return writer.end_object().take();
+}
+
+}  // namespace treaty::contracts
