@@ -1,0 +1,254 @@
+#include "treaty/assistant/composer.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "treaty/assistant/composer_input.h"
+#include "treaty/base/text.h"
+#include "treaty/contracts/text/leaks.h"
+
+namespace treaty::assistant {
+namespace {
+
+using contracts::ConfidenceLevel;
+
+constexpr double kHigh = 0.8;    // At least this is high,
+constexpr double kMedium = 0.5;  // at least this medium.
+
+struct Sources {
+  Part summary;
+  Part task;
+  Part routing;
+  Part status;  // execution_status.
+};
+
+// --- State ------------------------------------------------------------------------------------
+
+struct StateChoice {
+  State state;
+  std::string why;
+};
+
+// The first that holds; exact and case-sensitive.
+StateChoice choose_state(const Sources& input) {
+  if (input.status["status"].is("error")) {
+    return {State::task_failed, "execution_status.status is \"error\""};
+  }
+  if (input.status["status"].is("clarification_needed")) {
+    return {State::clarification_needed, "execution_status.status is \"clarification_needed\""};
+  }
+  if (input.status["deferred"].truthy()) {
+    return {State::task_deferred, "execution_status.deferred is set"};
+  }
+  if (input.task["task_type"].text().empty()) return {State::fallback, "nothing else holds"};
+  if (input.task["parameters"]["datetime"].text().empty()) {
+    return {State::task_created, "task.task_type is set, task.parameters.datetime is not"};
+  }
+  return {State::task_scheduled, "task.task_type and task.parameters.datetime are set"};
+}
+
+// --- Texts ------------------------------------------------------------------------------------
+
+// What a template prints for one of its places.
+class Texts {
+ public:
+  explicit Texts(ComposeProfile profile) : profile_(profile) {}
+
+  // Compat prints null as the deployed composer did, and a blank text as it is.
+  std::string shown(const Part& part, std::string_view otherwise) const {
+    if (profile_ == ComposeProfile::compat && part.is_null()) return "None";
+    if (profile_ == ComposeProfile::compat && part.is_string()) return std::string(part.text());
+    return usable(part) ? std::string(part.text()) : std::string(otherwise);
+  }
+
+  // Whether to take this source or go on to the next.
+  bool usable(const Part& part) const {
+    if (part.text().empty()) return false;
+    if (profile_ == ComposeProfile::compat) return true;
+    // ARL-09 holds for all that a producer writes, whichever place it came from.
+    return !is_blank(part.text()) && contracts::find_leak(part.text()).empty();
+  }
+
+ private:
+  ComposeProfile profile_;
+};
+
+std::string description_of(const Sources& input, const Texts& texts) {
+  const std::array<Part, 3> candidates = {input.task["parameters"]["message"],
+                                          input.task["parameters"]["query"],
+                                          input.summary["summary"]};
+  for (const Part& part : candidates) {
+    if (texts.usable(part)) return std::string(part.text());
+  }
+  return "item";
+}
+
+void fill_templates(contracts::AssistantResponse& response, State state, const Sources& input,
+                    const Texts& texts) {
+  const std::string type = texts.shown(input.task["task_type"], "task");
+  switch (state) {
+    case State::task_created:
+      response.assistant_message =
+          fmt::format("I've created a {} task for you: {}.", type, description_of(input, texts));
+      response.action_taken = fmt::format("Created {} task with priority {}.", type,
+                                          texts.shown(input.task["priority"], "normal"));
+      response.next_steps = {"Review task details", "Modify if needed"};
+      return;
+    case State::task_scheduled: {
+      const std::string datetime =
+          texts.shown(input.task["parameters"]["datetime"], "unspecified time");
+      response.assistant_message = fmt::format("I've scheduled your {} for {}.", type, datetime);
+      response.action_taken = fmt::format("Scheduled {} at {}.", type, datetime);
+      response.next_steps = {"Check calendar", "Set reminder"};
+      return;
+    }
+    case State::task_deferred:
+      response.assistant_message = "I've noted that down but haven't scheduled it yet.";
+      response.action_taken = "Deferred task creation.";
+      response.next_steps = {"Provide time to schedule", "Add more details"};
+      return;
+    case State::task_failed:
+      response.assistant_message = "I encountered an issue while processing your request.";
+      response.action_taken = fmt::format("Failed to execute task: {}.",
+                                          texts.shown(input.status["error"], "unknown error"));
+      response.next_steps = {"Retry with clear instructions", "Check system status"};
+      return;
+    case State::clarification_needed:
+      response.assistant_message = fmt::format(
+          "I need a bit more information to proceed. {}",
+          texts.shown(input.status["clarification_prompt"], "Could you provide more details?"));
+      response.action_taken = "Requested clarification.";
+      response.next_steps = {"Provide missing details"};
+      return;
+    case State::fallback: break;
+  }
+  response.assistant_message = "I processed your request.";
+  response.action_taken = "Processed request.";
+}
+
+// --- Confidence -------------------------------------------------------------------------------
+
+struct Confidence {
+  Part value;
+  bool verified = false;
+  std::string_view source;
+};
+
+Confidence find_confidence(const Sources& input, ComposeProfile profile) {
+  const std::array<std::pair<Part, std::string_view>, 2> trusts = {
+      {{input.routing["trust"], "routing.trust, verified"},
+       {input.status["trust"], "execution_status.trust, verified"}}};
+  for (const auto& [trust, source] : trusts) {
+    const Part value = trust["confidence"];
+    if (trust["confidence_verified"].is_true() && value.there() && !value.is_null()) {
+      return {value, true, source};
+    }
+  }
+  const std::array<std::pair<Part, std::string_view>, 2> verified = {
+      {{input.routing, "routing.verified_confidence"},
+       {input.status, "execution_status.verified_confidence"}}};
+  for (const auto& [part, source] : verified) {
+    const Part value = part["verified_confidence"];
+    if (part["confidence_verified"].is_true() && value.there() && !value.is_null()) {
+      return {value, true, source};
+    }
+  }
+  const std::array<std::pair<Part, std::string_view>, 2> claimed = {
+      {{input.task["confidence"], "task.confidence"},
+       {input.routing["confidence"], "routing.confidence"}}};
+  for (const auto& [value, source] : claimed) {
+    const bool given =
+        profile == ComposeProfile::compat ? value.truthy() : value.there() && !value.is_null();
+    if (given) return {value, false, source};
+  }
+  return {.value = Part(), .source = "nothing given, 1.0"};
+}
+
+ConfidenceLevel level_of(const Confidence& confidence, ComposeProfile profile) {
+  if (!confidence.value.there()) return ConfidenceLevel::high;
+  const auto number = confidence.value.number(profile == ComposeProfile::compat);
+  if (!number) return ConfidenceLevel::medium;
+  if (*number >= kHigh) return ConfidenceLevel::high;
+  return *number >= kMedium ? ConfidenceLevel::medium : ConfidenceLevel::low;
+}
+
+// Strict: who failed, or has to ask, is not sure of itself, unless someone verified that it is.
+ConfidenceLevel capped(ConfidenceLevel level, State state) {
+  if (state == State::task_failed) return ConfidenceLevel::low;
+  if (state == State::clarification_needed) return std::max(level, ConfidenceLevel::medium);
+  return level;
+}
+
+// --- Trace ------------------------------------------------------------------------------------
+
+struct Trace {
+  std::string id;
+  std::string_view source;
+};
+
+Trace find_trace(const Sources& input, ComposeProfile profile,
+                 const std::function<std::string()>& new_id) {
+  const auto verified_ref = [](const Part& trust) {
+    return trust["trace_ref_verified"].is_true() ? trust["trace_ref"] : Part();
+  };
+  const std::array<std::pair<Part, std::string_view>, 8> candidates = {
+      {{verified_ref(input.routing["trust"]), "routing.trust.trace_ref, verified"},
+       {verified_ref(input.status["trust"]), "execution_status.trust.trace_ref, verified"},
+       {input.routing["verified_trace_id"], "routing.verified_trace_id"},
+       {input.status["verified_trace_id"], "execution_status.verified_trace_id"},
+       {input.status["trace_id"], "execution_status.trace_id"},
+       {input.task["trace_id"], "task.trace_id"},
+       {input.summary["trace_id"], "summary.trace_id"},
+       {input.routing["trace_id"], "routing.trace_id"}}};
+  for (const auto& [value, source] : candidates) {
+    const bool blank =
+        profile == ComposeProfile::strict && value.is_string() && is_blank(value.text());
+    if (!value.truthy() || blank) continue;
+    if (value.is_string()) return {std::string(value.text()), source};
+    return {new_id(), "new: what was given is not a string"};
+  }
+  return {new_id(), "new: none was given"};
+}
+
+}  // namespace
+
+std::string_view name_of(State state) {
+  switch (state) {
+    case State::task_created: return "task_created";
+    case State::task_scheduled: return "task_scheduled";
+    case State::task_deferred: return "task_deferred";
+    case State::task_failed: return "task_failed";
+    case State::clarification_needed: return "clarification_needed";
+    case State::fallback: return "default";
+  }
+  return "";
+}
+
+Composition compose(std::optional<json::Value> input, ComposeProfile profile,
+                    const std::function<std::string()>& new_id) {
+  const Part top(input);
+  const Sources sources{top["summary"], top["task"], top["routing"], top["execution_status"]};
+  StateChoice choice = choose_state(sources);
+  Composition composition{
+      .response = {}, .state = choice.state, .why_state = std::move(choice.why)};
+  contracts::AssistantResponse& response = composition.response;
+  fill_templates(response, choice.state, sources, Texts(profile));
+
+  const Confidence confidence = find_confidence(sources, profile);
+  const ConfidenceLevel level = level_of(confidence, profile);
+  const bool cap = profile == ComposeProfile::strict && !confidence.verified;
+  response.confidence_level = cap ? capped(level, choice.state) : level;
+  composition.why_confidence = confidence.source;
+  if (response.confidence_level != level) {
+    composition.why_confidence +=
+        fmt::format(" ({}), lowered because of the state", contracts::name_of(level));
+  }
+
+  Trace trace = find_trace(sources, profile, new_id);
+  response.trace_id = std::move(trace.id);
+  composition.why_trace_id = trace.source;
+  return composition;
+}
+
+}  // namespace treaty::assistant
