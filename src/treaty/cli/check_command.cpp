@@ -1,0 +1,317 @@
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "treaty/base/json.h"
+#include "treaty/base/text.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/cli/check_report.h"
+#include "treaty/cli/commands.h"
+#include "treaty/cli/fix.h"
+#include "treaty/cli/input.h"
+#include "treaty/cli/terminal.h"
+#include "treaty/contracts/contract.h"
+
+namespace treaty::cli {
+namespace {
+
+using contracts::Contract;
+using contracts::DecodeOptions;
+
+constexpr std::string_view kAuto = "auto";
+constexpr std::string_view kContinuation = "continuation";
+
+struct Job {
+  std::optional<Contract> contract;  // Nothing: told from each document.
+  std::string profile;
+  DecodeOptions options;
+  std::string format;
+  bool ndjson = false;
+  bool fix = false;
+  bool in_place = false;
+};
+
+// Writes each verdict as it comes, but for SARIF, which is one document.
+class Reporter {
+ public:
+  explicit Reporter(std::string format) : format_(std::move(format)) {}
+
+  void add(Checked checked) {
+    tally_.add(checked);
+    if (format_ == "human") {
+      fmt::print("{}", human_report(checked, colors_));
+    } else if (format_ == "json") {
+      fmt::print("{}", json_report(checked));
+    } else {
+      checked.text.clear();
+      all_.push_back(std::move(checked));
+    }
+  }
+
+  int finish() {
+    if (format_ == "human") fmt::print("{}", human_summary(tally_, colors_));
+    if (format_ == "sarif") fmt::print("{}", sarif_report(all_));
+    return tally_.refused == 0 ? kOk : kViolated;
+  }
+
+ private:
+  std::string format_;
+  bool colors_ = stdout_has_colors();
+  Tally tally_;
+  std::vector<Checked> all_;
+};
+
+Checked check_text(const Job& job, std::string document, std::string text,
+                   std::size_t first_line = 1) {
+  Checked checked{.document = std::move(document),
+                  .contract = std::string(kAuto),
+                  .profile = job.profile,
+                  .text = std::move(text),
+                  .first_line = first_line};
+  std::optional<Contract> contract = job.contract;
+  if (!contract) contract = contracts::tell_contract(checked.text);
+  if (!contract) {
+    // What is no JSON object at all is told by the rules for JSON, which every contract shares.
+    contracts::Verdict verdict =
+        contracts::check(Contract::agent_result, checked.text, job.options);
+    std::erase_if(verdict.violations,
+                  [](const auto& finding) { return finding.rule.rule().contract != "json"; });
+    verdict.warnings.clear();
+    verdict.kind = {};
+    if (verdict.valid()) {
+      checked.trouble = "its members tell no contract; name one instead of auto";
+    }
+    checked.verdict = std::move(verdict);
+    return checked;
+  }
+  checked.contract = contracts::name_of(*contract);
+  checked.verdict = contracts::check(*contract, checked.text, job.options);
+  return checked;
+}
+
+Checked troubled(const Job& job, const Error& error) {
+  return {.document = error.where,
+          .contract = std::string(job.contract ? contracts::name_of(*job.contract) : kAuto),
+          .profile = job.profile,
+          .trouble = error.message};
+}
+
+void check_lines(const Job& job, const std::string& path, Reporter& reporter) {
+  auto lines = Lines::open(path, job.options.max_size);
+  if (!lines) {
+    reporter.add(troubled(job, lines.error()));
+    return;
+  }
+  std::size_t number = 0;
+  while (auto line = lines->next()) {
+    ++number;
+    if (is_blank(*line)) continue;
+    reporter.add(check_text(job, fmt::format("{}:{}", path, number), std::move(*line), number));
+  }
+}
+
+void tell_repairs(const std::string& path, const Repaired& repaired) {
+  for (const std::string& repair : repaired.repairs) {
+    fmt::print(stderr, "{}: repaired {}\n", harmless(path), harmless(repair));
+  }
+}
+
+Repaired repair(const Job& job, const std::string& text) {
+  const std::optional<Contract> contract =
+      job.contract ? job.contract : contracts::tell_contract(text);
+  return contract ? repair_text(*contract, text, job.options) : Repaired{text};
+}
+
+// Repairs before it checks: what is left is what a person has to mend.
+void fix_in_place(const Job& job, const std::string& path, const std::string& text,
+                  Reporter& reporter) {
+  Repaired repaired = repair(job, text);
+  if (repaired.text != text) {
+    if (const auto written = replace_file(path, repaired.text); !written) {
+      reporter.add(troubled(job, written.error()));
+      return;
+    }
+  }
+  tell_repairs(path, repaired);
+  reporter.add(check_text(job, path, std::move(repaired.text)));
+}
+
+// The repaired document on stdout; what was done, and what is left to do, on stderr.
+int print_fixed(const Job& job, const std::string& path) {
+  const auto text = read_input(path, job.options.max_size);
+  if (!text) {
+    fmt::print(stderr, "{}: {}\n", harmless(path), text.error().message);
+    return kViolated;
+  }
+  Repaired repaired = repair(job, *text);
+  tell_repairs(path, repaired);
+  fmt::print("{}{}", repaired.text, repaired.text.ends_with('\n') ? "" : "\n");
+  const Checked checked = check_text(job, path, std::move(repaired.text));
+  if (checked.valid()) return kOk;
+  fmt::print(stderr, "{}", human_report(checked, false));
+  return kViolated;
+}
+
+void check_file(const Job& job, const std::string& path, Reporter& reporter) {
+  if (job.ndjson) {
+    check_lines(job, path, reporter);
+    return;
+  }
+  auto text = read_input(path, job.options.max_size);
+  if (!text) {
+    reporter.add(troubled(job, text.error()));
+  } else if (job.in_place) {
+    fix_in_place(job, path, *text, reporter);
+  } else {
+    reporter.add(check_text(job, path, std::move(*text)));
+  }
+}
+
+int check_the_continuation(const Job& job, const std::vector<std::string>& files) {
+  if (files.size() != 2) {
+    return wrong_usage("check", "a continuation takes two files: PENDING SUBMITTED");
+  }
+  const auto pending = read_input(files[0], job.options.max_size);
+  const auto submitted = read_input(files[1], job.options.max_size);
+  for (const auto* input : {&pending, &submitted}) {
+    if (*input) continue;
+    fmt::print(stderr, "{}: {}\n", input->error().where, input->error().message);
+    return kViolated;
+  }
+  const auto verdict = contracts::check_continuation(*pending, *submitted, job.options);
+  if (job.format == "json") {
+    fmt::print("{}", json_report(verdict));
+  } else {
+    const auto checked = [&](std::size_t i, const std::string& text,
+                             const contracts::Verdict& part) {
+      return Checked{.document = files[i],
+                     .contract = std::string(kContinuation),
+                     .profile = job.profile,
+                     .text = text,
+                     .verdict = part};
+    };
+    fmt::print("{}", human_report(verdict, checked(0, *pending, verdict.pending),
+                                  checked(1, *submitted, verdict.submitted), stdout_has_colors()));
+  }
+  return verdict.valid() ? kOk : kViolated;
+}
+
+// The id of the request that an answer is compared with. Nothing else of it matters here.
+std::expected<std::string, Error> read_request_id(const std::string& path) {
+  const auto text = read_input(path, DecodeOptions().max_size);
+  if (!text) return std::unexpected(text.error());
+  const json::Document document(*text);
+  if (const auto root = document.root(); root && root->is_object()) {
+    if (const auto id = root->members().find("request_id"); id && id->is_string()) {
+      return std::string(id->text());
+    }
+  }
+  return std::unexpected(
+      Error{ErrorCode::not_a_document, "is no bridge request: it has no request_id", path});
+}
+
+std::optional<std::size_t> read_size(const std::string& text) {
+  std::size_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error != std::errc() || end != text.data() + text.size() || size == 0) return std::nullopt;
+  return size;
+}
+
+std::expected<Job, Error> read_job(const Arguments& arguments) {
+  const auto wrong = [](std::string message) {
+    return std::unexpected(Error{ErrorCode::wrong_usage, std::move(message)});
+  };
+  if (arguments.positionals.empty()) return wrong("which contract? treaty check CONTRACT FILE...");
+  const std::string& name = arguments.positionals[0];
+  Job job{.contract = contracts::contract_named(name),
+          .profile = arguments.get("--profile"),
+          .options = {},
+          .format = arguments.get("--format"),
+          .ndjson = arguments.has("--ndjson"),
+          .fix = arguments.has("--fix"),
+          .in_place = arguments.has("--in-place")};
+  if (!job.contract && name != kAuto && name != kContinuation) {
+    return wrong(
+        fmt::format("there is no contract \"{}\"; there are request, response, "
+                    "invoke-result, agent-result, bridge-request, bridge-response, "
+                    "assistant, continuation and auto",
+                    name));
+  }
+  if (arguments.positionals.size() < 2) return wrong("which file? - reads standard input");
+  if (job.in_place && !job.fix) return wrong("--in-place goes with --fix");
+  if (job.fix && job.ndjson) return wrong("--fix repairs whole files, not the lines of --ndjson");
+  job.options.profile =
+      job.profile == "lenient" ? contracts::Profile::lenient : contracts::Profile::strict;
+  job.options.role =
+      arguments.get("--role") == "consumer" ? contracts::Role::consumer : contracts::Role::producer;
+  const std::string inner = arguments.get("--inner");
+  job.options.inner = inner == "json"   ? contracts::Inner::json
+                      : inner == "text" ? contracts::Inner::text
+                                        : contracts::Inner::automatic;
+  job.options.now = timestamp_now();
+  if (arguments.has("--max-size")) {
+    const auto size = read_size(arguments.get("--max-size"));
+    if (!size) return wrong("--max-size takes a number of bytes");
+    job.options.max_size = *size;
+  }
+  if (arguments.has("--request")) {
+    const auto id = read_request_id(arguments.get("--request"));
+    if (!id) return wrong(fmt::format("--request {} {}", id.error().where, id.error().message));
+    job.options.request_id = *id;
+  }
+  return job;
+}
+
+int run(const Arguments& arguments) {
+  const auto job = read_job(arguments);
+  if (!job) return wrong_usage("check", job.error().message);
+  const std::vector<std::string> files(arguments.positionals.begin() + 1,
+                                       arguments.positionals.end());
+  if (arguments.positionals[0] == kContinuation) return check_the_continuation(*job, files);
+  const Expansion expansion = expand_paths(files, arguments.has("--recursive"));
+  if (job->fix && !job->in_place) {
+    if (expansion.paths.size() == 1) return print_fixed(*job, expansion.paths[0]);
+    return wrong_usage("check", "--fix prints one repaired document; --in-place takes several");
+  }
+  Reporter reporter(job->format);
+  for (const Error& error : expansion.errors) reporter.add(troubled(*job, error));
+  for (const std::string& path : expansion.paths) check_file(*job, path, reporter);
+  return reporter.finish();
+}
+
+}  // namespace
+
+Command check_command() {
+  return {
+      .name = "check",
+      .positionals = "CONTRACT FILE...|-",
+      .summary = "Tell whether documents keep a contract, by rule and place",
+      .description =
+          "CONTRACT is request, response, invoke-result, agent-result, bridge-request,\n"
+          "bridge-response, assistant, or auto (told from the members of each document).\n"
+          "`check continuation PENDING SUBMITTED` matches tool results with the calls that wait.\n"
+          "FILE may be a glob, or a directory with --recursive. Exit 0: all valid, 1: not, 2: "
+          "usage.",
+      .options = {{"--profile", "", "Refuse, or repair and warn", {"strict", "lenient"}},
+                  {"--role", "", "Of an assistant response", {"producer", "consumer"}},
+                  {"--request", "FILE", "The bridge request that is answered (BRS-12)"},
+                  {"--inner", "", "Read a bridge response's text as", {"auto", "json", "text"}},
+                  {"--fix", "", "Print the document with all that has one repair repaired"},
+                  {"--in-place", "", "With --fix: write the repaired documents back"},
+                  {"--format", "", "How to report", {"human", "json", "sarif"}},
+                  {"--recursive", "", "Check the .json files of directories"},
+                  {"--ndjson", "", "Every line of a file is a document"},
+                  {"--max-size", "BYTES", "Largest document (default 16777216)"}},
+      .examples = {{"check response answer.json", "Is this an AgentExecuteResponse?"},
+                   {"check auto --recursive examples", "Everything in a directory"},
+                   {"check bridge-response .agent-response.json --request .agent-request.json",
+                    "An answer, and whether it answers that request"},
+                   {"check bridge-response --fix --in-place .agent-response.json",
+                    "Repair a response file that was written by hand"},
+                   {"check continuation pending.json submitted.json --format json",
+                    "Do these results answer those calls?"}},
+      .run = run,
+  };
+}
+
+}  // namespace treaty::cli

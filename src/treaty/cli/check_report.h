@@ -1,0 +1,49 @@
+// How the verdicts of `treaty check` are written: for people, for programs, and as SARIF.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/contracts/continuation.h"
+#include "treaty/contracts/decoded.h"
+
+namespace treaty::cli {
+
+// One document that was checked, or could not be.
+struct Checked {
+  std::string document;  // The file, or FILE:LINE in NDJSON.
+  std::string contract;
+  std::string profile;
+  std::string text{};          // What was checked, for quoting lines.
+  std::size_t first_line = 1;  // Of the text in its file.
+  contracts::Verdict verdict{};
+  std::optional<std::string> trouble{};  // Why there is no verdict.
+
+  bool valid() const { return !trouble && verdict.valid(); }
+};
+
+struct Tally {
+  std::size_t documents = 0;
+  std::size_t refused = 0;
+  std::size_t violations = 0;
+  std::size_t warnings = 0;
+
+  void add(const Checked& checked);
+};
+
+// Like a compiler's: place, rule, message, the line with a caret, the hint.
+std::string human_report(const Checked& checked, bool colors);
+std::string human_summary(const Tally& tally, bool colors);
+
+// One JSON object on one line.
+std::string json_report(const Checked& checked);
+
+std::string sarif_report(const std::vector<Checked>& all);
+
+std::string human_report(const contracts::ContinuationVerdict& verdict, const Checked& pending,
+                         const Checked& submitted, bool colors);
+std::string json_report(const contracts::ContinuationVerdict& verdict);
+
+}  // namespace treaty::cli

@@ -1,0 +1,59 @@
+// The command line: commands as values, parsed in one place, so that every command has the same
+// conventions and its help cannot drift from what it accepts.
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace treaty::cli {
+
+// What a command ends with.
+constexpr int kOk = 0;
+constexpr int kViolated = 1;  // A contract is violated, or the job failed.
+constexpr int kWrongUsage = 2;
+
+struct Option {
+  std::string name;   // "--profile".
+  std::string value;  // "FILE", "N"; empty for a flag. Ignored when there are choices.
+  std::string help;
+  std::vector<std::string> choices{};  // The first one is the default.
+};
+
+struct Arguments {
+  std::vector<std::string> positionals;
+  std::map<std::string, std::string> options;  // By name; flags that are set have "true".
+
+  bool has(const std::string& name) const { return options.contains(name); }
+  std::string get(const std::string& name, const std::string& otherwise = "") const {
+    const auto found = options.find(name);
+    return found == options.end() ? otherwise : found->second;
+  }
+};
+
+struct Example {
+  std::string command;  // Without the leading "treaty ".
+  std::string purpose;
+};
+
+struct Command {
+  std::string name;
+  std::string positionals;  // For the usage line: "CONTRACT FILE...".
+  std::string summary;
+  std::string description;
+  std::vector<Option> options{};
+  std::vector<Example> examples{};
+  std::function<int(const Arguments&)> run;
+};
+
+// Runs the command that the arguments name and answers its exit code.
+int run_command_line(std::span<const Command> commands, int argc, const char* const* argv);
+
+// "treaty COMMAND: MESSAGE" and the next step to take, on stderr; answers kWrongUsage.
+int wrong_usage(std::string_view command, std::string_view message);
+
+}  // namespace treaty::cli

@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include "treaty/assistant/composer.h"
+#include "treaty/base/ids.h"
+#include "treaty/base/json.h"
+#include "treaty/base/text.h"
+#include "treaty/cli/commands.h"
+#include "treaty/cli/input.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+constexpr std::size_t kLargest = std::size_t{16} << 20U;
+
+struct Job {
+  assistant::ComposeProfile profile;
+  bool explain;
+};
+
+// An input that is no JSON still gets a response, and a word on stderr.
+int compose_one(const Job& job, std::string_view text, const std::string& name) {
+  const json::Document document(text, {.max_size = kLargest});
+  const auto composition = assistant::compose(document.root(), job.profile, new_uuid);
+  fmt::print("{}\n", contracts::encode(composition.response));
+  if (job.explain) {
+    fmt::print(stderr, "{}: state {}: {}\n", name, assistant::name_of(composition.state),
+               composition.why_state);
+    fmt::print(stderr, "{}: confidence_level {}: {}\n", name,
+               contracts::name_of(composition.response.confidence_level),
+               composition.why_confidence);
+    fmt::print(stderr, "{}: trace_id: {}\n", name, composition.why_trace_id);
+  }
+  if (document.root()) return kOk;
+  fmt::print(stderr, "{}: is not JSON ({}); the default response was composed\n", name,
+             document.faults().empty() ? "" : document.faults()[0].message);
+  return kViolated;
+}
+
+int compose_lines(const Job& job, const std::string& path) {
+  auto lines = Lines::open(path, kLargest);
+  if (!lines) {
+    fmt::print(stderr, "{}: {}\n", harmless(path), lines.error().message);
+    return kViolated;
+  }
+  int code = kOk;
+  std::size_t number = 0;
+  while (const auto line = lines->next()) {
+    ++number;
+    if (is_blank(*line)) continue;
+    code = std::max(code, compose_one(job, *line, fmt::format("{}:{}", harmless(path), number)));
+  }
+  return code;
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.positionals.size() > 1) return wrong_usage("compose", "one file at a time");
+  const std::string path = arguments.positionals.empty() ? "-" : arguments.positionals[0];
+  const Job job{.profile = arguments.get("--profile") == "compat"
+                               ? assistant::ComposeProfile::compat
+                               : assistant::ComposeProfile::strict,
+                .explain = arguments.has("--explain")};
+  if (arguments.has("--ndjson")) return compose_lines(job, path);
+  const auto text = read_input(path, kLargest);
+  if (!text) {
+    fmt::print(stderr, "{}: {}\n", harmless(path), text.error().message);
+    return kViolated;
+  }
+  return compose_one(job, *text, harmless(path));
+}
+
+}  // namespace
+
+Command compose_command() {
+  return {
+      .name = "compose",
+      .positionals = "[FILE|-]",
+      .summary = "Compose an Assistant Response v1 by its fixed templates",
+      .description =
+          "The input is {\"summary\", \"task\", \"routing\", \"execution_status\"}, all of them\n"
+          "optional; what has another shape counts as absent. Reads standard input by default.",
+      .options = {{"--profile", "", "Safe, or as first deployed", {"strict", "compat"}},
+                  {"--ndjson", "", "Every line is an input; one response a line"},
+                  {"--explain", "", "Say on stderr which state was chosen, and why"}},
+      .examples = {{"compose task.json", "One response"},
+                   {"compose --explain task.json", "And why it is that one"},
+                   {"compose --ndjson < tasks.ndjson", "Many"}},
+      .run = run,
+  };
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,21 @@
+// `treaty check --fix`: the repairs of the lenient profile, applied to the text itself.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/contracts/contract.h"
+
+namespace treaty::cli {
+
+struct Repaired {
+  std::string text;
+  std::vector<std::string> repairs{};  // "BRS-09 /created_at: created_at has no zone".
+};
+
+// All that needs no repair stays as it was written.
+Repaired repair_text(contracts::Contract contract, std::string_view text,
+                     contracts::DecodeOptions options);
+
+}  // namespace treaty::cli

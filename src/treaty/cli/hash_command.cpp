@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include "treaty/cli/commands.h"
+#include "treaty/cli/input.h"
+#include "treaty/cli/terminal.h"
+#include "treaty/contracts/text/content_hash.h"
+
+namespace treaty::cli {
+namespace {
+
+constexpr std::size_t kLargest = std::size_t{1} << 30U;
+
+int run(const Arguments& arguments) {
+  if (arguments.positionals.empty())
+    return wrong_usage("hash", "which file? - reads standard input");
+  int code = kOk;
+  for (const std::string& path : arguments.positionals) {
+    const auto bytes = read_input(path, kLargest);
+    if (!bytes || bytes->size() > kLargest) {
+      fmt::print(stderr, "{}: {}\n", harmless(path),
+                 bytes ? "is larger than 1 GiB" : bytes.error().message);
+      code = kViolated;
+      continue;
+    }
+    const std::string digest = contracts::content_hash(*bytes);
+    if (arguments.has("--hex")) {
+      fmt::print("{}\n", digest);
+    } else {
+      fmt::print("{}  {}\n", digest, path);
+    }
+  }
+  return code;
+}
+
+}  // namespace
+
+Command hash_command() {
+  return {
+      .name = "hash",
+      .positionals = "FILE...|-",
+      .summary = "Compute the ContentHash of files, as a FileRef carries it",
+      .description =
+          "Text is hashed with its line ends made equal and its lines cut at 500 UTF-16\n"
+          "units; anything that is not UTF-8 is hashed byte by byte. SHA-256, in hex.",
+      .options = {{"--hex", "", "Print the digests alone"}},
+      .examples = {{"hash report.pdf", "The hash and the name"},
+                   {"hash --hex src/main.cpp", "The 64 digits alone"}},
+      .run = run,
+  };
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,164 @@
+#include "treaty/cli/input.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace treaty::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kChunk = std::size_t{64} << 10U;
+
+void close_file(std::FILE* file) {
+  if (file != stdin) std::fclose(file);
+}
+
+Error unreadable(const std::string& path) {
+  return {ErrorCode::unreadable, fmt::format("cannot be read: {}", std::strerror(errno)), path};
+}
+
+std::expected<std::FILE*, Error> open_file(const std::string& path) {
+  if (path == "-") return stdin;
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return std::unexpected(unreadable(path));
+  struct stat status{};
+  if (fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode)) {
+    std::fclose(file);
+    return std::unexpected(
+        Error{ErrorCode::unreadable, "is a directory; --recursive checks the files in it", path});
+  }
+  return file;
+}
+
+bool is_json_file(const fs::path& path) {
+  return path.extension() == ".json" || path.extension() == ".ndjson" ||
+         path.extension() == ".jsonl";
+}
+
+void expand_directory(const std::string& directory, Expansion& expansion) {
+  std::error_code failed;
+  std::vector<std::string> found;
+  auto entry = fs::recursive_directory_iterator(
+      directory, fs::directory_options::skip_permission_denied, failed);
+  for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
+    std::error_code ignored;
+    if (entry->is_regular_file(ignored) && is_json_file(entry->path())) {
+      found.push_back(entry->path().string());
+    }
+  }
+  if (failed) {
+    expansion.errors.push_back(
+        {ErrorCode::unreadable, fmt::format("cannot be read: {}", failed.message()), directory});
+  } else if (found.empty()) {
+    expansion.errors.push_back({ErrorCode::unreadable, "has no .json files in it", directory});
+  }
+  std::ranges::sort(found);
+  std::ranges::move(found, std::back_inserter(expansion.paths));
+}
+
+bool expand_glob(const std::string& pattern, std::vector<std::string>& paths) {
+  glob_t matches{};
+  const bool matched = glob(pattern.c_str(), 0, nullptr, &matches) == 0;
+  for (std::size_t i = 0; matched && i < matches.gl_pathc; ++i) {
+    paths.emplace_back(matches.gl_pathv[i]);
+  }
+  globfree(&matches);
+  return matched;
+}
+
+}  // namespace
+
+std::expected<std::string, Error> read_input(const std::string& path, std::size_t limit) {
+  const auto file = open_file(path);
+  if (!file) return std::unexpected(file.error());
+  std::string bytes;
+  while (bytes.size() <= limit) {
+    const std::size_t before = bytes.size();
+    const std::size_t wanted = std::min(kChunk, limit + 1 - before);
+    bytes.resize(before + wanted);
+    const std::size_t got = std::fread(bytes.data() + before, 1, wanted, *file);
+    bytes.resize(before + got);
+    if (got < wanted) break;
+  }
+  const bool failed = std::ferror(*file) != 0;
+  const Error error = unreadable(path);
+  close_file(*file);
+  if (failed) return std::unexpected(error);
+  return bytes;
+}
+
+std::expected<Lines, Error> Lines::open(const std::string& path, std::size_t limit) {
+  const auto file = open_file(path);
+  if (!file) return std::unexpected(file.error());
+  return Lines(File(*file, close_file), limit);
+}
+
+std::optional<std::string> Lines::next() {
+  std::string line;
+  bool any = false;
+  for (int c = std::getc(file_.get()); c != EOF; c = std::getc(file_.get())) {
+    any = true;
+    if (c == '\n') return line;
+    if (line.size() <= limit_) line.push_back(static_cast<char>(c));
+  }
+  if (!any) return std::nullopt;
+  return line;
+}
+
+Expansion expand_paths(const std::vector<std::string>& arguments, bool recursive) {
+  Expansion expansion;
+  for (const std::string& argument : arguments) {
+    std::error_code ignored;
+    if (recursive && fs::is_directory(argument, ignored)) {
+      expand_directory(argument, expansion);
+      continue;
+    }
+    const bool pattern = argument.find_first_of("*?[") != std::string::npos;
+    if (!pattern || fs::exists(argument, ignored)) {
+      expansion.paths.push_back(argument);
+    } else if (!expand_glob(argument, expansion.paths)) {
+      expansion.errors.push_back({ErrorCode::unreadable, "matches no file", argument});
+    }
+  }
+  return expansion;
+}
+
+std::expected<void, Error> replace_file(const std::string& path, std::string_view bytes) {
+  const auto failure = [&] {
+    return std::unexpected(Error{ErrorCode::unwritable,
+                                 fmt::format("cannot be written: {}", std::strerror(errno)), path});
+  };
+  std::error_code ignored;
+  // Through a symbolic link, to what it stands for.
+  const std::string target =
+      fs::exists(path, ignored) ? fs::canonical(path, ignored).string() : path;
+  struct stat status{};
+  const mode_t mode = stat(target.c_str(), &status) == 0 ? status.st_mode & 07777U : 0644U;
+  std::string temporary = target + ".XXXXXX";
+  const int file = mkstemp(temporary.data());
+  if (file < 0) return failure();
+  bool good = fchmod(file, mode) == 0;
+  for (std::string_view rest = bytes; good && !rest.empty();) {
+    const ssize_t written = write(file, rest.data(), rest.size());
+    good = written > 0;
+    if (good) rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  good = good && fsync(file) == 0;
+  good = close(file) == 0 && good;
+  good = good && rename(temporary.c_str(), target.c_str()) == 0;
+  if (good) return {};
+  const auto error = failure();
+  unlink(temporary.c_str());
+  return error;
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,49 @@
+// Files, standard input, globs and directories, as commands take them.
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/base/error.h"
+
+namespace treaty::cli {
+
+// Everything that `path` holds ("-": standard input), but no more than `limit` + 1 bytes: one more
+// than allowed is enough to know.
+std::expected<std::string, Error> read_input(const std::string& path, std::size_t limit);
+
+// The lines of a file, one at a time, however long the file is. A line longer than `limit` comes
+// as its first `limit` + 1 bytes.
+class Lines {
+ public:
+  static std::expected<Lines, Error> open(const std::string& path, std::size_t limit);
+
+  // Without the line's end. Nothing after the last line.
+  std::optional<std::string> next();
+
+ private:
+  using File = std::unique_ptr<std::FILE, void (*)(std::FILE*)>;
+  Lines(File file, std::size_t limit) : file_(std::move(file)), limit_(limit) {}
+
+  File file_;
+  std::size_t limit_;
+};
+
+struct Expansion {
+  std::vector<std::string> paths;
+  std::vector<Error> errors;  // Arguments that name nothing.
+};
+
+// A glob becomes what it matches; a directory the JSON files below it when `recursive` is set.
+Expansion expand_paths(const std::vector<std::string>& arguments, bool recursive);
+
+// Writes a file as a whole or not at all: beside it, flushed to the disk, then renamed over it.
+std::expected<void, Error> replace_file(const std::string& path, std::string_view bytes);
+
+}  // namespace treaty::cli

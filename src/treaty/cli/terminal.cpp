@@ -1,0 +1,61 @@
+#include "treaty/cli/terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "treaty/base/text.h"
+
+namespace treaty::cli {
+namespace {
+
+int code_of(Color color) {
+  switch (color) {
+    case Color::plain: return 0;
+    case Color::bold: return 1;
+    case Color::red: return 31;
+    case Color::yellow: return 33;
+    case Color::green: return 32;
+    case Color::blue: return 34;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool stdout_has_colors() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  if (no_color != nullptr && *no_color != '\0') return false;
+  return isatty(STDOUT_FILENO) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+std::string painted(std::string_view text, Color color, bool colors) {
+  if (!colors) return std::string(text);
+  return fmt::format("\x1b[{}m{}\x1b[0m", code_of(color), text);
+}
+
+std::string harmless(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const CodePoint next = read_code_point(text);
+    if (next.length == 0) {
+      out.push_back('?');
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::string_view character = text.substr(0, next.length);
+    if (character == "\t") {
+      out.push_back(' ');
+    } else if (has_control_character(character)) {
+      out.push_back('?');
+    } else {
+      out.append(character);
+    }
+    text.remove_prefix(next.length);
+  }
+  return out;
+}
+
+}  // namespace treaty::cli

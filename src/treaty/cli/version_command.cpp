@@ -1,0 +1,31 @@
+#include <fmt/format.h>
+
+#include "treaty/cli/commands.h"
+
+namespace treaty::cli {
+namespace {
+
+int run(const Arguments& arguments) {
+  if (arguments.get("--format") == "json") {
+    fmt::print("{{\"name\":\"treaty\",\"version\":\"{}\"}}\n", TREATY_VERSION);
+  } else {
+    fmt::print("treaty {}\n", TREATY_VERSION);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Command version_command() {
+  return {
+      .name = "version",
+      .positionals = "",
+      .summary = "Print the version",
+      .description = "The version of the program and of the library it is made of.",
+      .options = {{"--format", "", "How to print", {"human", "json"}}},
+      .examples = {{"version --format json", "For scripts"}},
+      .run = run,
+  };
+}
+
+}  // namespace treaty::cli
