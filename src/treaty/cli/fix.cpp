@@ -18,7 +18,7 @@ Repaired repair_text(contracts::Contract contract, std::string_view text,
   for (int round = 0; round < kMostRounds; ++round) {
     const contracts::Verdict verdict = contracts::check(contract, repaired.text, options);
     if (verdict.edits.empty()) break;
-    std::string next = contracts::apply(repaired.text, verdict.edits);
+    std::string next = contracts::apply_edits(repaired.text, verdict.edits);
     if (next == repaired.text) break;
     repaired.text = std::move(next);
     for (const contracts::Finding& warning : verdict.warnings) {

@@ -1,5 +1,5 @@
 // The project's own vectors, and the walk over the ledger that keeps them complete.
-#include "treaty/testing/vectors.h"
+#include "treaty/contracts/contract.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -9,10 +9,10 @@
 #include <set>
 
 #include "treaty/contracts/continuation.h"
-#include "treaty/contracts/contract.h"
 #include "treaty/contracts/rule_examples.h"
 #include "treaty/contracts/rules.h"
 #include "treaty/contracts/text/content_hash.h"
+#include "treaty/testing/vectors.h"
 
 using namespace treaty;
 using namespace treaty::contracts;
@@ -168,4 +168,26 @@ TEST_CASE("every rule of the ledger has an example that keeps it and one that do
       CHECK(breaks(kRules[i], fails));
     }
   }
+}
+
+TEST_CASE("a document tells its contract by its members, in either dialect") {
+  CHECK(tell_contract(R"({"successful": true, "result": {}})") == Contract::invoke_result);
+  CHECK(tell_contract(R"({"Kind": "final", "SessionId": "s", "TurnId": "t"})") ==
+        Contract::response);
+  CHECK(tell_contract(R"({"sessionId": "s", "turnId": "t", "toolResults": []})") ==
+        Contract::request);
+  CHECK(tell_contract(R"({"SessionId": "s", "TurnId": "t", "ModeDisplayName": "x"})") ==
+        Contract::request);
+  CHECK(tell_contract(R"({"request_id": "r", "prompt": "p"})") == Contract::bridge_request);
+  CHECK(tell_contract(R"({"request_id": "r", "status": "error"})") == Contract::bridge_response);
+  CHECK(tell_contract(R"({"assistant_message": "m"})") == Contract::assistant);
+  CHECK(tell_contract(R"({"content": "c", "usage": {}})") == Contract::agent_result);
+  CHECK(!tell_contract(R"({"a": 1})"));
+  CHECK(!tell_contract("[]"));
+  CHECK(!tell_contract("nothing"));
+}
+
+TEST_CASE("every contract is found by its name") {
+  for (const Contract contract : kContracts) CHECK(contract_named(name_of(contract)) == contract);
+  CHECK(!contract_named("Response"));
 }

@@ -45,7 +45,7 @@ Edit replacement_of(const Place& place, std::string json) {
   return {place.value.begin(), place.value.end(), std::move(json)};
 }
 
-std::string apply(std::string_view text, std::vector<Edit> edits) {
+std::string apply_edits(std::string_view text, std::vector<Edit> edits) {
   std::ranges::sort(edits, {}, &Edit::begin);
   std::string out;
   std::size_t at = 0;

@@ -19,6 +19,6 @@ Edit insertion_into(const Place& object, std::string_view name, std::string_view
 Edit replacement_of(const Place& place, std::string json);
 
 // The text after the edits that do not get in each other's way; of two that do, the first counts.
-std::string apply(std::string_view text, std::vector<Edit> edits);
+std::string apply_edits(std::string_view text, std::vector<Edit> edits);
 
 }  // namespace treaty::contracts

@@ -1,0 +1,51 @@
+#include "treaty/base/json_write.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "treaty/base/json_dynamic.h"
+
+using namespace treaty::json;
+
+TEST_CASE("members are written in the order they come, on one line") {
+  Writer writer;
+  writer.begin_object().member("z", 1).member("a", "x").name("l").begin_array();
+  writer.value(true).null().value(2.5).end_array().end_object();
+
+  CHECK(writer.take() == R"({"z":1,"a":"x","l":[true,null,2.5]})");
+}
+
+TEST_CASE("the indented layout has two spaces a level and keeps empty containers short") {
+  Writer writer(Layout::indented);
+  writer.begin_object().name("o").begin_object().end_object().name("l").begin_array();
+  writer.value(1).end_array().end_object();
+
+  CHECK(writer.take() == "{\n  \"o\": {},\n  \"l\": [\n    1\n  ]\n}");
+}
+
+TEST_CASE("strings are escaped as little as JSON allows") {
+  std::string out;
+  append_quoted(out, "a\"b\\c\n\t\r\x01é😀/");
+
+  CHECK(out == "\"a\\\"b\\\\c\\n\\t\\r\\u0001é😀/\"");
+}
+
+TEST_CASE("a decimal stays a decimal and reads back as the same double") {
+  CHECK(decimal_text(1.0) == "1.0");
+  CHECK(decimal_text(0.1) == "0.1");
+  CHECK(decimal_text(-0.0) == "-0.0");
+  CHECK(decimal_text(1e300) == "1e+300");
+  CHECK(decimal_text(std::numeric_limits<double>::infinity()) == "null");
+}
+
+TEST_CASE("a dynamic value is written as it was read, large integers included") {
+  const std::string text =
+      R"({"a":[1,-2,18446744073709551615,0.5,"x",true,null],"o":{"z":1,"a":2}})";
+  const Document document(text);
+  Writer writer;
+
+  write(writer, to_dynamic(*document.root()));
+
+  CHECK(writer.take() == text);
+}

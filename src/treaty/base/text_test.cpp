@@ -1,0 +1,56 @@
+#include "treaty/base/text.h"
+
+#include <doctest/doctest.h>
+
+using namespace treaty;
+
+TEST_CASE("UTF-8 has no overlong forms, no surrogates and nothing past U+10FFFF") {
+  CHECK(is_utf8("aé✅😀"));
+  CHECK(!is_utf8("\xC0\x80"));
+  CHECK(!is_utf8("\xE0\x80\x80"));
+  CHECK(!is_utf8("\xED\xA0\x80"));
+  CHECK(!is_utf8("\xF4\x90\x80\x80"));
+  CHECK(!is_utf8("\xE2\x82"));
+}
+
+TEST_CASE("what is appended as UTF-8 reads back") {
+  for (const char32_t c : {U'a', U'é', U'✅', U'😀'}) {
+    std::string out;
+    append_utf8(out, c);
+    CHECK(read_code_point(out).value == c);
+  }
+}
+
+TEST_CASE("blank is nothing or nothing but white space, Unicode's included") {
+  CHECK(is_blank(""));
+  CHECK(is_blank(" \t\r\n"));
+  CHECK(is_blank("\u00A0\u2003\u3000"));
+  CHECK(!is_blank(" x "));
+  CHECK(!is_blank("\u200B"));
+}
+
+TEST_CASE("control characters are those below space, DEL and C1") {
+  CHECK(has_control_character("a\nb"));
+  CHECK(has_control_character(std::string_view("a\0b", 3)));
+  CHECK(has_control_character("\x7F"));
+  CHECK(has_control_character("\u0085"));
+  CHECK(!has_control_character("a é \u00A0"));
+}
+
+TEST_CASE("a media type has a type, a subtype and perhaps parameters") {
+  CHECK(is_media_type("text/plain"));
+  CHECK(is_media_type("image/svg+xml"));
+  CHECK(is_media_type("text/plain; charset=utf-8"));
+  CHECK(!is_media_type("text"));
+  CHECK(!is_media_type("/plain"));
+  CHECK(!is_media_type("text/"));
+  CHECK(!is_media_type("a/b/c"));
+  CHECK(!is_media_type("text /plain"));
+}
+
+TEST_CASE("a UUID is recognised in either case, and nothing else") {
+  CHECK(is_uuid("3f2504e0-4f89-41d3-9a0c-0305e82c3301"));
+  CHECK(is_uuid("3F2504E0-4F89-41D3-9A0C-0305E82C3301"));
+  CHECK(!is_uuid("3f2504e04f8941d39a0c0305e82c3301"));
+  CHECK(!is_uuid("3f2504e0-4f89-41d3-9a0c-0305e82c330g"));
+}

@@ -1,0 +1,64 @@
+#include "treaty/contracts/text/leaks.h"
+
+#include <doctest/doctest.h>
+
+using namespace treaty::contracts;
+
+TEST_CASE("ARL-09: stack traces of every language leak") {
+  for (const char* text :
+       {"Traceback (most recent call last):", "  File \"worker.py\", line 3, in run",
+        "\tat org.acme.Worker.run(Worker.java:42)", "   at Acme.Core.Run(String s)",
+        "    at Object.<anonymous> (index.js:1:7)", "    at async main (lib/run.mjs:9:3)",
+        "goroutine 17 [running]:", "main.go:12 +0x1d", "#0  0x00007f3a in poll () from libc",
+        "#1  run (argc=1) at main.c:12", "thread 'main' panicked at src/main.rs:3"}) {
+    CAPTURE(text);
+    CHECK(find_leak(text) == "a stack trace");
+  }
+}
+
+TEST_CASE("ARL-09: file paths leak, below a known root, with a drive, or on a share") {
+  for (const char* text :
+       {"cannot open /var/lib/agent/store.db", "(/home/build/x)", "see:/etc/hosts",
+        "C:\\Users\\x\\y.txt", "d:/work/notes.md", "\\\\server\\share\\x", "file:///etc/hosts"}) {
+    CAPTURE(text);
+    CHECK(find_leak(text) == "a file path");
+  }
+}
+
+TEST_CASE("ARL-09: environment lines leak when the name or the length tells a secret") {
+  CHECK(find_leak("DB_PASSWORD=x") == "an environment variable");
+  CHECK(find_leak("export GREETING=0123456789abcdef") == "an environment variable");
+  CHECK(find_leak("MAX=10").empty());
+  CHECK(find_leak("a = b + c, X=5").empty());
+}
+
+TEST_CASE("ARL-09: keys and tokens of providers leak") {
+  for (const char* text :
+       {"sk-ant-api03-AbCdEf123", "sk-proj-abcdefgh1", "sk-0123456789abcdef",
+        "gsk_0123456789abcdefg", "AIzaSyA0123456789abcdefghij", "xai-0123456789abcdefg",
+        "ghp_0123456789abcdefg", "AKIA0123456789ABCDEF", "Authorization: Bearer 0123456789abcdefA",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "-----BEGIN RSA PRIVATE KEY-----"}) {
+    CAPTURE(text);
+    CHECK(find_leak(text) == "a key or token");
+  }
+}
+
+TEST_CASE("ARL-09: addresses leak with credentials, and always those of data sources") {
+  for (const char* text : {"https://user:pass@host.example/x", "postgres://db.internal/prod",
+                           "redis://:secret@cache:6379", "https://key@errors.example/1"}) {
+    CAPTURE(text);
+    CHECK(find_leak(text) == "an address with credentials or of a data source");
+  }
+}
+
+TEST_CASE("ARL-09: prose, fractions, dates and web links pass") {
+  for (const char* text :
+       {"", "Done 24/7, and/or later.", "3/4 of it at 10:30", "2025-10-27T10:00:00",
+        "https://example.com/home/page?x=1", "see example.com/etc/passwd-policy",
+        "mail me at a@example.com", "https://social.example/@someone", "task-based risk-free sk-",
+        "at noon (tomorrow)", "Look at the file (page 3)", "bearer of good news",
+        "/help shows commands", "either/or", "C: is a drive", "Set A=1"}) {
+    CAPTURE(text);
+    CHECK(find_leak(text).empty());
+  }
+}
