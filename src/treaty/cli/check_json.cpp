@@ -68,7 +68,7 @@ void write_sarif_results(json::Writer& writer, const Checked& checked) {
   }
   const auto write_all = [&](const Findings& findings, std::string_view level) {
     for (const Finding& finding : findings) {
-      const std::string hint = finding.hint.empty() ? "" : " Hint: " + finding.hint;
+      const std::string hint = finding.hint.empty() ? "" : "; hint: " + finding.hint;
       write_sarif_result(writer, checked, finding.rule.text(), level, finding.message + hint,
                          &finding);
     }
