@@ -135,8 +135,9 @@ int run_command_line(std::span<const Command> commands, int argc, const char* co
   const auto command = std::ranges::find(commands, name, &Command::name);
   if (command == commands.end()) {
     const std::string meant = closest(commands, word);
-    return wrong_usage("", fmt::format("there is no command \"{}\"{}", word,
-                                       meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
+    return wrong_usage("",
+                       fmt::format("there is no command \"{}\"{}", word,
+                                   meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
   }
   int code = parse_and_run(*command, std::vector<std::string>(argv + 2, argv + argc));
   if (std::fflush(stdout) != 0) {

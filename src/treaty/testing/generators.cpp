@@ -43,6 +43,7 @@ template <class T, class Make>
 std::vector<T> several(std::size_t least, std::size_t most, Make make) {
   const auto count = *rc::gen::inRange(least, most + 1);
   std::vector<T> out;
+  out.reserve(count);
   for (std::size_t i = 0; i < count; ++i) out.push_back(make(i));
   return out;
 }
