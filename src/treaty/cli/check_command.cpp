@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <filesystem>
 
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
@@ -231,6 +232,9 @@ std::expected<Job, Error> read_job(const Arguments& arguments) {
           .fix = arguments.has("--fix"),
           .in_place = arguments.has("--in-place")};
   if (!job.contract && name != kAuto && name != kContinuation) {
+    if (std::error_code ignored; std::filesystem::exists(name, ignored)) {
+      return wrong(fmt::format("the contract comes first: treaty check auto {}", name));
+    }
     return wrong(
         fmt::format("there is no contract \"{}\"; there are request, response, "
                     "invoke-result, agent-result, bridge-request, bridge-response, "

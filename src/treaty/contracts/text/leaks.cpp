@@ -93,6 +93,19 @@ bool has_environment_line(std::string_view text) {
   return false;
 }
 
+// `password=x`, as connection strings have it, in any case.
+bool has_password(std::string_view text) {
+  for (std::size_t equals = text.find('='); equals != std::string_view::npos;
+       equals = text.find('=', equals + 1)) {
+    if (equals + 1 == text.size() || is_space(text[equals + 1])) continue;
+    for (const std::string_view word : {"password", "passwd", "pwd"}) {
+      if (equals < word.size() || !begins_word(text, equals - word.size())) continue;
+      if (equal_folded(text.substr(equals - word.size(), word.size()), word)) return true;
+    }
+  }
+  return false;
+}
+
 // --- Keys -----------------------------------------------------------------------------------
 
 struct KeyShape {
@@ -198,6 +211,7 @@ std::string_view find_leak(std::string_view text) {
   if (has_stack_trace(text)) return "a stack trace";
   if (has_key(text)) return "a key or token";
   if (has_revealing_address(text)) return "an address with credentials or of a data source";
+  if (has_password(text)) return "a password";
   if (has_environment_line(text)) return "an environment variable";
   if (has_file_path(text)) return "a file path";
   return {};

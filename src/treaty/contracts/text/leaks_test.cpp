@@ -32,6 +32,12 @@ TEST_CASE("ARL-09: environment lines leak when the name or the length tells a se
   CHECK(find_leak("a = b + c, X=5").empty());
 }
 
+TEST_CASE("ARL-09: passwords of connection strings leak, talk about passwords does not") {
+  CHECK(find_leak("host=db user=app password=x1") == "a password");
+  CHECK(find_leak("Server=db;Database=x;Pwd=hunter2;") == "a password");
+  CHECK(find_leak("Your password = secret is weak; password: too short").empty());
+}
+
 TEST_CASE("ARL-09: keys and tokens of providers leak") {
   for (const char* text :
        {"sk-ant-api03-AbCdEf123", "sk-proj-abcdefgh1", "sk-0123456789abcdef",
