@@ -105,15 +105,12 @@ void inspect_unknown(Inspection& inspection, const Members& members) {
   }
 }
 
-template <class Entry, class Inspect>
-std::vector<Entry> inspect_list(Inspection& inspection, const Place* list, Inspect inspect) {
-  std::vector<Entry> entries;
-  if (list == nullptr || !is_array_field(inspection, "REQ-03", *list)) return entries;
-  for (const json::Value element : list->value.elements()) {
-    const Place place{.value = element, .parent = list, .index = entries.size()};
-    entries.push_back(inspect(inspection, place));
-  }
-  return entries;
+// A list of a request that may be left out.
+template <class Inspect>
+auto inspect_list(Inspection& inspection, const Place* list, Inspect inspect) {
+  const bool there = list != nullptr && is_array_field(inspection, "REQ-03", *list);
+  return there ? inspect_entries(inspection, *list, inspect)
+               : decltype(inspect_entries(inspection, *list, inspect))();
 }
 
 // REQ-40, last half: an image is named by its id.
@@ -148,10 +145,10 @@ UserTurn inspect_user_turn(Inspection& inspection, const Members& members) {
   };
   UserTurn turn;
   turn.instruction = text(kInstruction);
-  turn.input_artifacts = inspect_list<InputArtifact>(inspection, members.given(kInputArtifacts),
-                                                     inspect_input_artifact);
-  turn.clipboard_images = inspect_list<ClipboardImage>(inspection, members.given(kClipboardImages),
-                                                       inspect_clipboard_image);
+  turn.input_artifacts =
+      inspect_list(inspection, members.given(kInputArtifacts), inspect_input_artifact);
+  turn.clipboard_images =
+      inspect_list(inspection, members.given(kClipboardImages), inspect_clipboard_image);
   if (turn.clipboard_images.size() > 1) {
     refuse_shared_ids(inspection, turn.clipboard_images, members[kClipboardImages]);
   }
@@ -266,11 +263,8 @@ void write(json::Writer& writer, const UserTurn& turn, Dialect dialect) {
 
 Decoded<AgentExecuteRequest> decode_agent_execute_request(std::string_view bytes,
                                                           const DecodeOptions& options) {
-  Inspection inspection(bytes, options, json::NameCase::folded, kNames);
-  std::optional<AgentExecuteRequest> request;
-  if (inspection.root() != nullptr) request = inspect_request(inspection, *inspection.root());
-  if (!inspection.clean()) request.reset();
-  return {std::move(request), inspection.finish()};
+  return decode_by<AgentExecuteRequest>(inspect_request, bytes, options, json::NameCase::folded,
+                                        kNames);
 }
 
 std::string encode(const AgentExecuteRequest& request) {

@@ -94,14 +94,11 @@ std::string inspect_output(Inspection& inspection, const Members& members) {
   return text;
 }
 
-template <class Entry, class Inspect>
-std::optional<std::vector<Entry>> inspect_bucket(Inspection& inspection, const Place* bucket,
-                                                 Inspect inspect) {
-  if (bucket == nullptr || !is_array_field(inspection, "RES-11", *bucket)) return std::nullopt;
-  std::vector<Entry> entries;
-  for (const json::Value element : bucket->value.elements()) {
-    const Place place{.value = element, .parent = bucket, .index = entries.size()};
-    entries.push_back(inspect(inspection, place));
+template <class Inspect>
+auto inspect_bucket(Inspection& inspection, const Place* bucket, Inspect inspect) {
+  std::optional<decltype(inspect_entries(inspection, *bucket, inspect))> entries;
+  if (bucket != nullptr && is_array_field(inspection, "RES-11", *bucket)) {
+    entries = inspect_entries(inspection, *bucket, inspect);
   }
   return entries;
 }
@@ -113,13 +110,12 @@ std::string inspect_user_warning(Inspection& inspection, const Place& place) {
 FinalResponse inspect_final(Inspection& inspection, const Members& members) {
   FinalResponse final;
   final.primary_output_text = inspect_output(inspection, members);
-  final.files = inspect_bucket<FileRef>(inspection, members[kFiles], inspect_file_ref);
+  final.files = inspect_bucket(inspection, members[kFiles], inspect_file_ref);
   if (const Place* results = members[kToolResults];
       results != nullptr && is_array_field(inspection, "RES-11", *results)) {
     final.tool_results = inspect_tool_results(inspection, *results, Sender::server);  // RES-51
   }
-  final.user_warnings =
-      inspect_bucket<std::string>(inspection, members[kUserWarnings], inspect_user_warning);
+  final.user_warnings = inspect_bucket(inspection, members[kUserWarnings], inspect_user_warning);
   if (const Place* usage = members[kUsage];
       usage != nullptr && is_object_field(inspection, "RES-11", *usage)) {
     final.usage = inspect_usage(inspection, *usage);
@@ -138,10 +134,8 @@ ClientToolContinuation inspect_continuation(Inspection& inspection, const Member
       inspection.refuse("RES-20", *calls, "a continuation asks for one tool call or more");
     }
   }
-  if (const Place* message = members[kToolContinuationMessage];
-      message != nullptr && is_string_field(inspection, "RES-21", *message)) {
-    continuation.tool_continuation_message = std::string(message->value.text());
-  }
+  continuation.tool_continuation_message =
+      optional_text(inspection, "RES-21", members[kToolContinuationMessage]);
   refuse_forbidden(inspection, "RES-22", members, kContinuation,
                    {kPrimaryOutputText, kToolResults, kFiles, kUserWarnings, kUsage});
   return continuation;
@@ -188,13 +182,8 @@ AgentExecuteResponse inspect_agent_execute_response(Inspection& inspection, cons
 
 Decoded<AgentExecuteResponse> decode_agent_execute_response(std::string_view bytes,
                                                             const DecodeOptions& options) {
-  Inspection inspection(bytes, options, json::NameCase::folded, kNames);
-  std::optional<AgentExecuteResponse> response;
-  if (inspection.root() != nullptr) {
-    response = inspect_agent_execute_response(inspection, *inspection.root());
-  }
-  if (!inspection.clean()) response.reset();
-  return {std::move(response), inspection.finish()};
+  return decode_by<AgentExecuteResponse>(inspect_agent_execute_response, bytes, options,
+                                         json::NameCase::folded, kNames);
 }
 
 namespace {

@@ -46,10 +46,7 @@ constexpr std::array<std::string_view, 6> kFinishReasons = {"stop",  "length",  
                                                             "error", "content_filter", "aborted"};
 
 // RLT-01: null is absent.
-const Place* given(const Members& members, Field field) {
-  const Place* place = members[field];
-  return place == nullptr || place->value.is_null() ? nullptr : place;
-}
+const Place* given(const Members& members, Field field) { return unless_null(members[field]); }
 
 // RLT-03.
 std::optional<boost::json::object> open_object(Inspection& inspection, const Place* place) {
@@ -57,14 +54,9 @@ std::optional<boost::json::object> open_object(Inspection& inspection, const Pla
   return json::to_dynamic_object(place->value);
 }
 
-std::optional<std::string> text_by(Inspection& inspection, RuleId rule, const Place* place) {
-  if (place == nullptr || !is_string_field(inspection, rule, *place)) return std::nullopt;
-  return std::string(place->value.text());
-}
-
 void inspect_finish_reason(Inspection& inspection, AgentResult& result, const Place* reason,
                            bool failed) {
-  result.finish_reason = text_by(inspection, "RLT-04", reason);
+  result.finish_reason = optional_text(inspection, "RLT-04", reason);
   if (!result.finish_reason) return;
   if (std::ranges::find(kFinishReasons, *result.finish_reason) == kFinishReasons.end()) {
     inspection.warn("RLT-04", *reason,
@@ -105,7 +97,7 @@ AgentResult inspect_agent_result(Inspection& inspection, const Place& root) {
   const Members members(root, kNames, inspection.name_case());
   AgentResult result;
   result.output = open_object(inspection, given(members, kOutput));
-  result.content = text_by(inspection, "RLT-03", given(members, kContent));
+  result.content = optional_text(inspection, "RLT-03", given(members, kContent));
   if (const Place* usage = given(members, kUsage))
     result.usage = inspect_usage_info(inspection, *usage);
   if (const Place* cost = given(members, kCost)) result.cost = inspect_cost(inspection, *cost);
@@ -133,11 +125,8 @@ AgentResult inspect_agent_result(Inspection& inspection, const Place& root) {
 }  // namespace
 
 Decoded<AgentResult> decode_agent_result(std::string_view bytes, const DecodeOptions& options) {
-  Inspection inspection(bytes, options, json::NameCase::exact, kNames);
-  std::optional<AgentResult> result;
-  if (inspection.root() != nullptr) result = inspect_agent_result(inspection, *inspection.root());
-  if (!inspection.clean()) result.reset();
-  return {std::move(result), inspection.finish()};
+  return decode_by<AgentResult>(inspect_agent_result, bytes, options, json::NameCase::exact,
+                                kNames);
 }
 
 std::string encode(const AgentResult& result) {

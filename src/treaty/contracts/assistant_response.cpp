@@ -118,13 +118,10 @@ std::string inspect_text(Inspection& inspection, RuleId rule, const Place& place
 }
 
 std::vector<std::string> inspect_next_steps(Inspection& inspection, const Place& list) {
-  std::vector<std::string> steps;
-  if (!is_array_field(inspection, "ARL-05", list)) return steps;
-  for (const json::Value element : list.value.elements()) {
-    const Place place{.value = element, .parent = &list, .index = steps.size()};
-    steps.push_back(inspect_text(inspection, "ARL-05", place));
-  }
-  return steps;
+  if (!is_array_field(inspection, "ARL-05", list)) return {};
+  return inspect_entries(inspection, list, [](Inspection& in, const Place& step) {
+    return inspect_text(in, "ARL-05", step);
+  });
 }
 
 ConfidenceLevel inspect_level(Inspection& inspection, const Place& place) {
@@ -173,13 +170,8 @@ std::string_view name_of(ConfidenceLevel level) { return kLevels[static_cast<std
 
 Decoded<AssistantResponse> decode_assistant_response(std::string_view bytes,
                                                      const DecodeOptions& options) {
-  Inspection inspection(bytes, options, json::NameCase::exact, kNames);
-  std::optional<AssistantResponse> response;
-  if (inspection.root() != nullptr) {
-    response = inspect_assistant_response(inspection, *inspection.root());
-  }
-  if (!inspection.clean()) response.reset();
-  return {std::move(response), inspection.finish()};
+  return decode_by<AssistantResponse>(inspect_assistant_response, bytes, options,
+                                      json::NameCase::exact, kNames);
 }
 
 std::string encode(const AssistantResponse& response) {

@@ -27,18 +27,13 @@ constexpr std::array<std::string_view, kFieldCount> kNames = {
     "timeout_seconds", "created_at", "context", "model",      "response_file"};
 using Members = KnownMembers<kFieldCount>;
 
-std::optional<std::string> optional_text(Inspection& inspection, const Place* place) {
-  if (place == nullptr || !is_string_field(inspection, "BRQ-02", *place)) return std::nullopt;
-  return std::string(place->value.text());
-}
-
 // BRQ-02.
 void inspect_optional_members(Inspection& inspection, const Members& members,
                               BridgeRequest& request) {
   if (members[kPhase] != nullptr) {
     request.phase = integer_field(inspection, "BRQ-02", *members[kPhase]);
   }
-  request.phase_name = optional_text(inspection, members[kPhaseName]);
+  request.phase_name = optional_text(inspection, "BRQ-02", members[kPhaseName]);
   if (members[kTimeoutSeconds] != nullptr) {
     request.timeout_seconds =
         integer_field(inspection, "BRQ-02", *members[kTimeoutSeconds], 1).value_or(1);
@@ -46,10 +41,8 @@ void inspect_optional_members(Inspection& inspection, const Members& members,
   if (members[kContext] != nullptr && is_object_field(inspection, "BRQ-02", *members[kContext])) {
     request.context = json::to_dynamic_object(members[kContext]->value);
   }
-  if (members[kModel] != nullptr && !members[kModel]->value.is_null()) {
-    request.model = optional_text(inspection, members[kModel]);
-  }
-  request.response_file = optional_text(inspection, members[kResponseFile]);
+  request.model = optional_text(inspection, "BRQ-02", unless_null(members[kModel]));
+  request.response_file = optional_text(inspection, "BRQ-02", members[kResponseFile]);
 }
 
 BridgeRequest inspect_bridge_request(Inspection& inspection, const Place& root) {
@@ -74,13 +67,8 @@ BridgeRequest inspect_bridge_request(Inspection& inspection, const Place& root) 
 }  // namespace
 
 Decoded<BridgeRequest> decode_bridge_request(std::string_view bytes, const DecodeOptions& options) {
-  Inspection inspection(bytes, options, json::NameCase::exact, kNames);
-  std::optional<BridgeRequest> request;
-  if (inspection.root() != nullptr) {
-    request = inspect_bridge_request(inspection, *inspection.root());
-  }
-  if (!inspection.clean()) request.reset();
-  return {std::move(request), inspection.finish()};
+  return decode_by<BridgeRequest>(inspect_bridge_request, bytes, options, json::NameCase::exact,
+                                  kNames);
 }
 
 std::string encode(const BridgeRequest& request) {

@@ -138,10 +138,7 @@ decltype(BridgeResponse::outcome) inspect_failure(Inspection& inspection, const 
   if (const Place* message = members[kErrorMessage]) {
     failure.error_message = required_text(inspection, "BRS-08", message, *message, {});
   }
-  if (const Place* type = members[kErrorType];
-      type != nullptr && !type->value.is_null() && is_string_field(inspection, "BRS-08", *type)) {
-    failure.error_type = std::string(type->value.text());
-  }
+  failure.error_type = optional_text(inspection, "BRS-08", unless_null(members[kErrorType]));
   if (failure.response) {
     inspection.warn("BRS-08", *members[kResponse], "a failure comes with a response",
                     "write null, or report a success");
@@ -309,13 +306,8 @@ void write(json::Writer& writer, const BridgeTimeout& timeout) {
 
 Decoded<BridgeResponse> decode_bridge_response(std::string_view bytes,
                                                const DecodeOptions& options) {
-  Inspection inspection(bytes, options, json::NameCase::exact, kNames);
-  std::optional<BridgeResponse> response;
-  if (inspection.root() != nullptr) {
-    response = inspect_bridge_response(inspection, *inspection.root());
-  }
-  if (!inspection.clean()) response.reset();
-  return {std::move(response), inspection.finish()};
+  return decode_by<BridgeResponse>(inspect_bridge_response, bytes, options, json::NameCase::exact,
+                                   kNames);
 }
 
 std::string encode(const BridgeResponse& response) {

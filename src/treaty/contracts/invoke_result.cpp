@@ -25,15 +25,12 @@ enum ErrorField {
 constexpr std::array<std::string_view, kErrorFieldCount> kErrorNames = {
     "ErrorCode", "Message", "FatalError", "SystemError", "Context", "Details"};
 
-bool is_absent(const Place* place) { return place == nullptr || place->value.is_null(); }
-
 std::optional<std::string> nullable_text(Inspection& inspection, const Place* place) {
-  if (is_absent(place) || !is_string_field(inspection, "INV-04", *place)) return std::nullopt;
-  return std::string(place->value.text());
+  return optional_text(inspection, "INV-04", unless_null(place));
 }
 
 bool nullable_flag(Inspection& inspection, const Place* place) {
-  return !is_absent(place) && is_boolean_field(inspection, "INV-04", *place) &&
+  return unless_null(place) != nullptr && is_boolean_field(inspection, "INV-04", *place) &&
          place->value.boolean();
 }
 
@@ -59,13 +56,8 @@ InvokeError inspect_error(Inspection& inspection, const Place& place) {
 }
 
 std::vector<InvokeError> inspect_errors(Inspection& inspection, const Place* list) {
-  std::vector<InvokeError> errors;
-  if (is_absent(list) || !is_array_field(inspection, "INV-04", *list)) return errors;
-  for (const json::Value element : list->value.elements()) {
-    const Place place{.value = element, .parent = list, .index = errors.size()};
-    errors.push_back(inspect_error(inspection, place));
-  }
-  return errors;
+  if (unless_null(list) == nullptr || !is_array_field(inspection, "INV-04", *list)) return {};
+  return inspect_entries(inspection, *list, inspect_error);
 }
 
 // INV-01. Nothing when the document does not say.
@@ -89,15 +81,15 @@ std::optional<bool> inspect_successful(Inspection& inspection, const Members& me
 // INV-02, INV-03.
 std::optional<AgentExecuteResponse> inspect_result(Inspection& inspection, const Members& members,
                                                    std::optional<bool> successful) {
-  const Place* place = members[kResult];
+  const Place* place = unless_null(members[kResult]);
   if (successful == false) {
-    if (!is_absent(place)) {
+    if (place != nullptr) {
       inspection.refuse("INV-02", *place, "there is a Result although the call did not succeed",
                         "leave Result out, or null");
     }
     return std::nullopt;
   }
-  if (is_absent(place)) {
+  if (place == nullptr) {
     if (successful) inspection.refuse_missing("INV-03", members.object(), kNames[kResult]);
     return std::nullopt;
   }
@@ -141,11 +133,8 @@ void write_errors(json::Writer& writer, const std::vector<InvokeError>& errors, 
 }  // namespace
 
 Decoded<InvokeResult> decode_invoke_result(std::string_view bytes, const DecodeOptions& options) {
-  Inspection inspection(bytes, options, json::NameCase::folded, kNames);
-  std::optional<InvokeResult> result;
-  if (inspection.root() != nullptr) result = inspect_invoke_result(inspection, *inspection.root());
-  if (!inspection.clean()) result.reset();
-  return {std::move(result), inspection.finish()};
+  return decode_by<InvokeResult>(inspect_invoke_result, bytes, options, json::NameCase::folded,
+                                 kNames);
 }
 
 std::string encode(const InvokeResult& result, Dialect dialect) {

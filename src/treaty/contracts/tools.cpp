@@ -144,24 +144,18 @@ ToolResult inspect_tool_result(Inspection& inspection, const Place& place, Sende
 }  // namespace
 
 std::vector<ToolCall> inspect_tool_calls(Inspection& inspection, const Place& array) {
-  std::vector<ToolCall> calls;
   Ids seen;
-  for (const json::Value element : array.value.elements()) {
-    const Place place{.value = element, .parent = &array, .index = calls.size()};
-    calls.push_back(inspect_tool_call(inspection, place, seen));
-  }
-  return calls;
+  return inspect_entries(inspection, array, [&](Inspection& in, const Place& place) {
+    return inspect_tool_call(in, place, seen);
+  });
 }
 
 std::vector<ToolResult> inspect_tool_results(Inspection& inspection, const Place& array,
                                              Sender sender) {
-  std::vector<ToolResult> results;
   Ids seen;
-  for (const json::Value element : array.value.elements()) {
-    const Place place{.value = element, .parent = &array, .index = results.size()};
-    results.push_back(inspect_tool_result(inspection, place, sender, seen));
-  }
-  return results;
+  return inspect_entries(inspection, array, [&](Inspection& in, const Place& place) {
+    return inspect_tool_result(in, place, sender, seen);
+  });
 }
 
 void write(json::Writer& writer, const ToolCall& call, Dialect dialect) {

@@ -53,6 +53,15 @@ std::string required_text(Inspection& inspection, RuleId rule, const Place* plac
   return std::string(text);
 }
 
+std::optional<std::string> optional_text(Inspection& inspection, RuleId rule, const Place* place) {
+  if (place == nullptr || !is_string_field(inspection, rule, *place)) return std::nullopt;
+  return std::string(place->value.text());
+}
+
+const Place* unless_null(const Place* place) {
+  return place == nullptr || place->value.is_null() ? nullptr : place;
+}
+
 std::optional<std::int64_t> integer_field(Inspection& inspection, RuleId rule, const Place& place,
                                           std::int64_t least) {
   if (!place.value.is_number()) {

@@ -15,6 +15,12 @@ namespace treaty::contracts {
 std::string required_text(Inspection& inspection, RuleId rule, const Place* place,
                           const Place& object, std::string_view name);
 
+// A string that may be left out: nothing when `place` is null, and when it was refused.
+std::optional<std::string> optional_text(Inspection& inspection, RuleId rule, const Place* place);
+
+// Null where a contract counts JSON's null as absent.
+const Place* unless_null(const Place* place);
+
 // An integer of at least `least`. A number that is no int64 integer is JSON-05 at the field; every
 // other mistake is `rule`'s.
 std::optional<std::int64_t> integer_field(Inspection& inspection, RuleId rule, const Place& place,

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "treaty/base/json.h"
@@ -135,6 +136,29 @@ class Inspection {
   Dialect dialect_ = Dialect::pascal;
   Verdict verdict_;
 };
+
+// Every entry of an array, inspected one after the other.
+template <class Inspect>
+auto inspect_entries(Inspection& inspection, const Place& array, Inspect inspect) {
+  std::vector<std::invoke_result_t<Inspect, Inspection&, const Place&>> entries;
+  for (const json::Value element : array.value.elements()) {
+    const Place place{.value = element, .parent = &array, .index = entries.size()};
+    entries.push_back(inspect(inspection, place));
+  }
+  return entries;
+}
+
+// The frame of every decoder: the value that `inspect` makes of the top object is handed out only
+// when nothing was refused.
+template <class T, class Inspect>
+Decoded<T> decode_by(Inspect inspect, std::string_view bytes, const DecodeOptions& options,
+                     json::NameCase names, std::span<const std::string_view> root_names) {
+  Inspection inspection(bytes, options, names, root_names);
+  std::optional<T> value;
+  if (inspection.root() != nullptr) value = inspect(inspection, *inspection.root());
+  if (!inspection.clean()) value.reset();
+  return {std::move(value), inspection.finish()};
+}
 
 // Sorts findings into document order, drops repeated ones and gives each its line and column.
 void put_in_order(Findings& findings, std::string_view text);

@@ -47,11 +47,8 @@ enum ProviderField { kProvider, kModel, kRequestId, kRawHeaders, kProviderFieldC
 constexpr std::array<std::string_view, kProviderFieldCount> kProviderNames = {
     "provider", "model", "request_id", "raw_headers"};
 
-// Inside an AgentResult, too, null is absent wherever a member may be left out.
-bool is_absent(const Place* place) { return place == nullptr || place->value.is_null(); }
-
 std::optional<double> number_field(Inspection& inspection, RuleId rule, const Place* place) {
-  if (is_absent(place)) return std::nullopt;
+  if (unless_null(place) == nullptr) return std::nullopt;
   if (place->value.is_number()) return place->value.number();
   inspection.refuse(
       rule, *place,
@@ -69,14 +66,13 @@ std::string required_string(Inspection& inspection, RuleId rule, const Place* pl
                                                    : std::string();
 }
 
-std::optional<std::string> optional_string(Inspection& inspection, RuleId rule,
-                                           const Place* place) {
-  if (is_absent(place) || !is_string_field(inspection, rule, *place)) return std::nullopt;
-  return std::string(place->value.text());
+// Inside an AgentResult, too, null is absent wherever a member may be left out.
+std::optional<std::string> nullable_text(Inspection& inspection, RuleId rule, const Place* place) {
+  return optional_text(inspection, rule, unless_null(place));
 }
 
 void inspect_status_code(Inspection& inspection, AgentError& error, const Place* place) {
-  if (is_absent(place)) return;
+  if (unless_null(place) == nullptr) return;
   error.status_code = integer_field(inspection, "RLT-05", *place);
   if (error.status_code && (*error.status_code < 100 || *error.status_code > 599)) {
     inspection.refuse("RLT-05", *place, "status_code is an HTTP status, 100 to 599");
@@ -112,15 +108,15 @@ AgentError inspect_agent_error(Inspection& inspection, const Place& place) {
   const KnownMembers members(place, kErrorNames, inspection.name_case());
   error.message =
       required_text(inspection, "RLT-05", members[kMessage], place, kErrorNames[kMessage]);
-  error.code = optional_string(inspection, "RLT-05", members[kCode]);
+  error.code = nullable_text(inspection, "RLT-05", members[kCode]);
   if (error.code && std::ranges::find(kErrorCodes, *error.code) == kErrorCodes.end()) {
     inspection.warn("RLT-05", *members[kCode],
                     fmt::format("\"{}\" is not one of the known error codes", *error.code));
   }
-  error.type = optional_string(inspection, "RLT-05", members[kType]);
+  error.type = nullable_text(inspection, "RLT-05", members[kType]);
   inspect_status_code(inspection, error, members[kStatusCode]);
   if (const Place* retryable = members[kRetryable];
-      !is_absent(retryable) && is_boolean_field(inspection, "RLT-05", *retryable)) {
+      unless_null(retryable) != nullptr && is_boolean_field(inspection, "RLT-05", *retryable)) {
     error.retryable = retryable->value.boolean();
   }
   return error;
@@ -131,7 +127,7 @@ UsageInfo inspect_usage_info(Inspection& inspection, const Place& place) {
   if (!is_object_field(inspection, "RLT-06", place)) return usage;
   const KnownMembers members(place, kUsageNames, inspection.name_case());
   for (std::size_t i = 0; i < kUsageNames.size(); ++i) {
-    if (is_absent(members[i])) continue;
+    if (unless_null(members[i]) == nullptr) continue;
     usage.*kUsageFields[i] = integer_field(inspection, "RLT-06", *members[i], 0);
   }
   std::int64_t sum = 0;
@@ -175,11 +171,9 @@ RateLimitState inspect_rate_limit(Inspection& inspection, const Place& place) {
     inspection.refuse("RLT-08", *members[kRetryAfter], "retry_after is negative");
   }
   const Place* windows = members[kWindows];
-  if (is_absent(windows) || !is_array_field(inspection, "RLT-08", *windows)) return state;
-  for (const json::Value element : windows->value.elements()) {
-    const Place entry{.value = element, .parent = windows, .index = state.windows.size()};
-    state.windows.push_back(inspect_window(inspection, entry));
-  }
+  if (unless_null(windows) == nullptr || !is_array_field(inspection, "RLT-08", *windows))
+    return state;
+  state.windows = inspect_entries(inspection, *windows, inspect_window);
   const bool exhausted = std::ranges::any_of(
       state.windows, [](const RateLimitWindow& window) { return window.remaining == 0.0; });
   if (exhausted && limited != nullptr && limited->value.is_boolean() && !state.limited) {
@@ -191,10 +185,10 @@ RateLimitState inspect_rate_limit(Inspection& inspection, const Place& place) {
 void inspect_provider_members(Inspection& inspection, const Place& provider_data) {
   const KnownMembers members(provider_data, kProviderNames, inspection.name_case());
   for (const ProviderField field : {kProvider, kModel, kRequestId}) {
-    optional_string(inspection, "RLT-10", members[field]);
+    nullable_text(inspection, "RLT-10", members[field]);
   }
   const Place* headers = members[kRawHeaders];
-  if (is_absent(headers) || !is_object_field(inspection, "RLT-10", *headers)) return;
+  if (unless_null(headers) == nullptr || !is_object_field(inspection, "RLT-10", *headers)) return;
   for (const json::Member header : headers->value.members()) {
     const Place place{.value = header.value, .parent = headers, .name = header.name.text()};
     if (std::ranges::any_of(place.name, is_upper)) {

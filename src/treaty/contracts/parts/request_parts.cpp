@@ -142,22 +142,15 @@ RagCondition inspect_condition(Inspection& inspection, const Place& place) {
     if (values->value.elements().empty()) {
       inspection.refuse("REQ-52", *values, "a condition compares with one value or more");
     }
-    for (const json::Value element : values->value.elements()) {
-      const Place entry{.value = element, .parent = values, .index = condition.values.size()};
-      condition.values.emplace_back(is_string_field(inspection, "REQ-52", entry) ? element.text()
-                                                                                 : "");
-    }
+    condition.values = inspect_entries(inspection, *values, [](Inspection& in, const Place& entry) {
+      return is_string_field(in, "REQ-52", entry) ? std::string(entry.value.text()) : "";
+    });
   }
   warn_of_unknown(inspection, members);
   return condition;
 }
 
 }  // namespace
-
-std::optional<std::string> optional_text(Inspection& inspection, RuleId rule, const Place* place) {
-  if (place == nullptr || !is_string_field(inspection, rule, *place)) return std::nullopt;
-  return std::string(place->value.text());
-}
 
 InputArtifact inspect_input_artifact(Inspection& inspection, const Place& place) {
   InputArtifact artifact;
@@ -209,10 +202,7 @@ RagScope inspect_rag_scope(Inspection& inspection, const Place& place) {
   warn_of_unknown(inspection, members);
   const Place* conditions = members.given(0);
   if (conditions == nullptr || !is_array_field(inspection, "REQ-50", *conditions)) return scope;
-  for (const json::Value element : conditions->value.elements()) {
-    const Place entry{.value = element, .parent = conditions, .index = scope.conditions.size()};
-    scope.conditions.push_back(inspect_condition(inspection, entry));
-  }
+  scope.conditions = inspect_entries(inspection, *conditions, inspect_condition);
   return scope;
 }
 

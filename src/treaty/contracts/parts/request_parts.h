@@ -21,9 +21,6 @@ void write(json::Writer& writer, const ClipboardImage& image, Dialect dialect);
 RagScope inspect_rag_scope(Inspection& inspection, const Place& place);
 void write(json::Writer& writer, const RagScope& scope, Dialect dialect);
 
-// A known string of a request that may be left out.
-std::optional<std::string> optional_text(Inspection& inspection, RuleId rule, const Place* place);
-
 // REQ-15: what no rule knows is told, never refused.
 template <std::size_t N>
 void warn_of_unknown(Inspection& inspection, const KnownMembers<N>& members) {

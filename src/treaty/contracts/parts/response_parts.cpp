@@ -83,18 +83,12 @@ FileRef inspect_file_ref(Inspection& inspection, const Place& place) {
                       "ContentHash has 64 hex digits in lower case",
                       "`treaty hash FILE` computes it");
   }
-  if (members[kDescription] != nullptr &&
-      is_string_field(inspection, "RES-41", *members[kDescription])) {
-    file.description = std::string(members[kDescription]->value.text());
-  }
-  if (members[kContentExpires] != nullptr &&
-      is_string_field(inspection, "RES-41", *members[kContentExpires])) {
-    file.content_expires = std::string(members[kContentExpires]->value.text());
-    if (timestamp_form(*file.content_expires) != TimestampForm::rfc3339) {
-      inspection.refuse("RES-41", *members[kContentExpires],
-                        "ContentExpires is a date and time with its zone (RFC 3339)",
-                        "such as 2030-01-31T12:00:00Z");
-    }
+  file.description = optional_text(inspection, "RES-41", members[kDescription]);
+  file.content_expires = optional_text(inspection, "RES-41", members[kContentExpires]);
+  if (file.content_expires && timestamp_form(*file.content_expires) != TimestampForm::rfc3339) {
+    inspection.refuse("RES-41", *members[kContentExpires],
+                      "ContentExpires is a date and time with its zone (RFC 3339)",
+                      "such as 2030-01-31T12:00:00Z");
   }
   for (const Place& extra : members.unknown()) {
     inspection.refuse("RES-41", extra, fmt::format("a FileRef has no member {}", extra.name),
