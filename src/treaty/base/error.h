@@ -8,6 +8,7 @@ namespace treaty {
 
 enum class ErrorCode {
   wrong_usage,     // The command line does not make sense.
+  is_directory,    // Where a file was expected.
   unreadable,      // A file or stream cannot be read,
   unwritable,      // or written.
   not_a_document,  // It can be read, but what it holds is of no use here.

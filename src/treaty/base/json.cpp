@@ -73,6 +73,19 @@ std::optional<Type> type_of_json(std::string_view text) {
 
 bool is_json(std::string_view text) { return type_of_json(text).has_value(); }
 
+std::string minified(Value value) {
+  std::string out;
+  bool in_string = false;
+  bool escaped = false;
+  for (const char c : value.source()) {
+    if (!in_string && (c == ' ' || c == '\t' || c == '\r' || c == '\n')) continue;
+    out.push_back(c);
+    if (c == '"' && !escaped) in_string = !in_string;
+    escaped = c == '\\' && !escaped;
+  }
+  return out;
+}
+
 void append_pointer_token(std::string& pointer, std::string_view token) {
   pointer.push_back('/');
   for (const char c : token) {

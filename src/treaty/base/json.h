@@ -130,6 +130,9 @@ bool is_json(std::string_view text);
 // The type of the JSON value that `text` holds, if it is_json.
 std::optional<Type> type_of_json(std::string_view text);
 
+// The value as it stands in its document, without the white space between its tokens.
+std::string minified(Value value);
+
 // Appends `/token` with `~` and `/` escaped, as RFC 6901 writes a pointer.
 void append_pointer_token(std::string& pointer, std::string_view token);
 

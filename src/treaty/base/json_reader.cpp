@@ -12,6 +12,7 @@
 namespace treaty::json {
 namespace {
 
+constexpr std::size_t kMostFaultBytes = std::size_t{4} << 20U;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
@@ -28,6 +29,7 @@ class Reader {
   void read() {
     if (!acceptable_size()) return;
     document_.nodes_.reserve(document_.source_.size() / 24 + 8);
+    if (is_utf16()) return;
     skip_byte_order_mark();
     document_.readable_ = read_values();
   }
@@ -47,6 +49,14 @@ class Reader {
     fault(FaultKind::too_large, 0, 1,
           fmt::format("the document is larger than the limit of {} bytes", options_.max_size));
     return false;
+  }
+
+  // A mark of two bytes, or a zero byte beside the first character.
+  bool is_utf16() {
+    const std::string_view first = document_.source_.substr(0, 2);
+    if (first != "\xFF\xFE" && first != "\xFE\xFF" && !first.contains('\0')) return false;
+    syntax("the document is not UTF-8 but looks like UTF-16; save it as UTF-8");
+    return true;
   }
 
   void skip_byte_order_mark() {
@@ -180,7 +190,7 @@ class Reader {
     }
     close_scalar();
     const Value value(&document_, index);
-    if ((exponent || digits > 300) && !std::isfinite(value.number())) {
+    if ((exponent || digits > 300) && !full() && !std::isfinite(value.number())) {
       fault(FaultKind::not_finite, value.begin(), value.end() - value.begin(),
             "the number is too large to be finite", pointer());
     }
@@ -350,7 +360,7 @@ class Reader {
       const auto order = compare(left, right);
       return order == 0 ? left.begin() < right.begin() : order < 0;
     });
-    for (std::size_t i = 1; i < names.size(); ++i) {
+    for (std::size_t i = 1; i < names.size() && !full(); ++i) {
       if (compare(names[i - 1], names[i]) != 0) continue;
       std::string where = pointer_to_container();
       append_pointer_token(where, names[i].text());
@@ -406,15 +416,21 @@ class Reader {
     string_fault(kind, std::move(message), offset(), 1);
   }
   void string_fault(FaultKind kind, std::string message, std::size_t where, std::size_t length) {
-    if (string_fault_told_) return;
+    if (string_fault_told_ || full()) return;
     string_fault_told_ = true;
     fault(kind, where, length, std::move(message),
           kind == FaultKind::syntax ? std::string() : pointer());
   }
 
+  // Bounds what a hostile document makes us say of it: a pointer may be as long as the document.
+  bool full() const {
+    return document_.faults_.size() >= options_.max_faults || fault_bytes_ > kMostFaultBytes;
+  }
+
   void fault(FaultKind kind, std::size_t where, std::size_t length, std::string message,
              std::string pointer = {}) {
-    if (document_.faults_.size() >= options_.max_faults) return;
+    if (full()) return;
+    fault_bytes_ += pointer.size() + message.size();
     document_.faults_.push_back({.kind = kind,
                                  .offset = where,
                                  .length = length,
@@ -429,6 +445,7 @@ class Reader {
   const char* end_;
   std::vector<Frame> stack_;
   bool string_fault_told_ = false;
+  std::size_t fault_bytes_ = 0;
 };
 
 Document::Document(std::string_view text, const ReadOptions& options) : source_(text) {

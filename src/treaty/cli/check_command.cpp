@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 
@@ -40,9 +42,9 @@ class Reporter {
   void add(Checked checked) {
     tally_.add(checked);
     if (format_ == "human") {
-      fmt::print("{}", human_report(checked, colors_));
+      print("{}", human_report(checked, colors_));
     } else if (format_ == "json") {
-      fmt::print("{}", json_report(checked));
+      print("{}", json_report(checked));
     } else {
       checked.text.clear();
       all_.push_back(std::move(checked));
@@ -50,8 +52,8 @@ class Reporter {
   }
 
   int finish() {
-    if (format_ == "human") fmt::print("{}", human_summary(tally_, colors_));
-    if (format_ == "sarif") fmt::print("{}", sarif_report(all_));
+    if (format_ == "human") print("{}", human_summary(tally_, colors_));
+    if (format_ == "sarif") print("{}", sarif_report(all_));
     return tally_.refused == 0 ? kOk : kViolated;
   }
 
@@ -62,15 +64,16 @@ class Reporter {
   std::vector<Checked> all_;
 };
 
-Checked check_text(const Job& job, std::string document, std::string text,
-                   std::size_t first_line = 1) {
-  Checked checked{.document = std::move(document),
+Checked check_text(const Job& job, const std::string& file, std::string text,
+                   std::size_t line = 0) {
+  Checked checked{.file = file,
+                  .document = line == 0 ? file : fmt::format("{}:{}", file, line),
                   .contract = std::string(kAuto),
                   .profile = job.profile,
                   .text = std::move(text),
-                  .first_line = first_line};
+                  .first_line = std::max<std::size_t>(1, line)};
   std::optional<Contract> contract = job.contract;
-  if (!contract) contract = contracts::tell_contract(checked.text);
+  if (!contract) contract = contracts::tell_contract(checked.text, job.options.max_size);
   if (!contract) {
     // What is no JSON object at all is told by the rules for JSON, which every contract shares.
     contracts::Verdict verdict =
@@ -91,10 +94,12 @@ Checked check_text(const Job& job, std::string document, std::string text,
 }
 
 Checked troubled(const Job& job, const Error& error) {
-  return {.document = error.where,
+  const bool directory = error.code == ErrorCode::is_directory;
+  return {.file = error.where,
+          .document = error.where,
           .contract = std::string(job.contract ? contracts::name_of(*job.contract) : kAuto),
           .profile = job.profile,
-          .trouble = error.message};
+          .trouble = error.message + (directory ? "; --recursive checks the files in it" : "")};
 }
 
 void check_lines(const Job& job, const std::string& path, Reporter& reporter) {
@@ -107,19 +112,19 @@ void check_lines(const Job& job, const std::string& path, Reporter& reporter) {
   while (auto line = lines->next()) {
     ++number;
     if (is_blank(*line)) continue;
-    reporter.add(check_text(job, fmt::format("{}:{}", path, number), std::move(*line), number));
+    reporter.add(check_text(job, path, std::move(*line), number));
   }
 }
 
 void tell_repairs(const std::string& path, const Repaired& repaired) {
   for (const std::string& repair : repaired.repairs) {
-    fmt::print(stderr, "{}: repaired {}\n", harmless(path), harmless(repair));
+    print_error("{}: repaired {}\n", harmless(path), harmless(repair));
   }
 }
 
 Repaired repair(const Job& job, const std::string& text) {
   const std::optional<Contract> contract =
-      job.contract ? job.contract : contracts::tell_contract(text);
+      job.contract ? job.contract : contracts::tell_contract(text, job.options.max_size);
   return contract ? repair_text(*contract, text, job.options) : Repaired{text};
 }
 
@@ -141,15 +146,16 @@ void fix_in_place(const Job& job, const std::string& path, const std::string& te
 int print_fixed(const Job& job, const std::string& path) {
   const auto text = read_input(path, job.options.max_size);
   if (!text) {
-    fmt::print(stderr, "{}: {}\n", harmless(path), text.error().message);
+    print_error("{}: {}\n", harmless(path), text.error().message);
     return kViolated;
   }
   Repaired repaired = repair(job, *text);
   tell_repairs(path, repaired);
-  fmt::print("{}{}", repaired.text, repaired.text.ends_with('\n') ? "" : "\n");
+  // Of a document over the limit there is only a part: nothing to print.
+  if (text->size() <= job.options.max_size) print("{}", repaired.text);
   const Checked checked = check_text(job, path, std::move(repaired.text));
   if (checked.valid()) return kOk;
-  fmt::print(stderr, "{}", human_report(checked, false));
+  print_error("{}", human_report(checked, false));
   return kViolated;
 }
 
@@ -172,27 +178,28 @@ int check_the_continuation(const Job& job, const std::vector<std::string>& files
   if (files.size() != 2) {
     return wrong_usage("check", "a continuation takes two files: PENDING SUBMITTED");
   }
-  const auto pending = read_input(files[0], job.options.max_size);
-  const auto submitted = read_input(files[1], job.options.max_size);
-  for (const auto* input : {&pending, &submitted}) {
-    if (*input) continue;
-    fmt::print(stderr, "{}: {}\n", input->error().where, input->error().message);
-    return kViolated;
+  std::array<Checked, 2> checked;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    auto text = read_input(files[i], job.options.max_size);
+    if (!text) {
+      print_error("{}: {}\n", harmless(files[i]), text.error().message);
+      return kViolated;
+    }
+    checked[i] = {.file = files[i],
+                  .document = files[i],
+                  .contract = std::string(kContinuation),
+                  .profile = job.profile,
+                  .text = std::move(*text)};
   }
-  const auto verdict = contracts::check_continuation(*pending, *submitted, job.options);
+  const auto verdict = contracts::check_continuation(checked[0].text, checked[1].text, job.options);
+  checked[0].verdict = verdict.pending;
+  checked[1].verdict = verdict.submitted;
   if (job.format == "json") {
-    fmt::print("{}", json_report(verdict));
+    print("{}", json_report(verdict));
+  } else if (job.format == "sarif") {
+    print("{}", sarif_report({checked.begin(), checked.end()}));
   } else {
-    const auto checked = [&](std::size_t i, const std::string& text,
-                             const contracts::Verdict& part) {
-      return Checked{.document = files[i],
-                     .contract = std::string(kContinuation),
-                     .profile = job.profile,
-                     .text = text,
-                     .verdict = part};
-    };
-    fmt::print("{}", human_report(verdict, checked(0, *pending, verdict.pending),
-                                  checked(1, *submitted, verdict.submitted), stdout_has_colors()));
+    print("{}", human_report(verdict, checked[0], checked[1], stdout_has_colors()));
   }
   return verdict.valid() ? kOk : kViolated;
 }
@@ -244,6 +251,12 @@ std::expected<Job, Error> read_job(const Arguments& arguments) {
   if (arguments.positionals.size() < 2) return wrong("which file? - reads standard input");
   if (job.in_place && !job.fix) return wrong("--in-place goes with --fix");
   if (job.fix && job.ndjson) return wrong("--fix repairs whole files, not the lines of --ndjson");
+  const auto streams = std::ranges::count(arguments.positionals, "-");
+  if (streams > 1) return wrong("standard input can be read once");
+  if (streams == 1 && job.in_place) return wrong("--in-place needs a file, not standard input");
+  if (name == kContinuation && (job.fix || job.ndjson || arguments.has("--recursive"))) {
+    return wrong("a continuation is two documents: no --fix, --ndjson or --recursive");
+  }
   job.options.profile =
       job.profile == "lenient" ? contracts::Profile::lenient : contracts::Profile::strict;
   job.options.role =
@@ -266,20 +279,36 @@ std::expected<Job, Error> read_job(const Arguments& arguments) {
   return job;
 }
 
+// One document repaired on stdout.
+int run_fix(const Job& job, const std::vector<std::expected<std::string, Error>>& paths) {
+  int code = kOk;
+  for (const auto& path : paths) {
+    if (path) continue;
+    print_error("{}: {}\n", harmless(path.error().where), path.error().message);
+    code = kViolated;
+  }
+  if (code != kOk) return code;
+  if (paths.size() == 1) return print_fixed(job, *paths[0]);
+  return wrong_usage("check", "--fix prints one repaired document; --in-place takes several");
+}
+
 int run(const Arguments& arguments) {
   const auto job = read_job(arguments);
   if (!job) return wrong_usage("check", job.error().message);
   const std::vector<std::string> files(arguments.positionals.begin() + 1,
                                        arguments.positionals.end());
   if (arguments.positionals[0] == kContinuation) return check_the_continuation(*job, files);
-  const Expansion expansion = expand_paths(files, arguments.has("--recursive"));
-  if (job->fix && !job->in_place) {
-    if (expansion.paths.size() == 1) return print_fixed(*job, expansion.paths[0]);
-    return wrong_usage("check", "--fix prints one repaired document; --in-place takes several");
-  }
+  const auto below = job->ndjson ? Expand::ndjson_below : Expand::directories;
+  const auto paths = expand_paths(files, arguments.has("--recursive") ? below : Expand::globs);
+  if (job->fix && !job->in_place) return run_fix(*job, paths);
   Reporter reporter(job->format);
-  for (const Error& error : expansion.errors) reporter.add(troubled(*job, error));
-  for (const std::string& path : expansion.paths) check_file(*job, path, reporter);
+  for (const auto& path : paths) {
+    if (path) {
+      check_file(*job, *path, reporter);
+    } else {
+      reporter.add(troubled(*job, path.error()));
+    }
+  }
   return reporter.finish();
 }
 
@@ -303,7 +332,8 @@ Command check_command() {
                   {"--fix", "", "Print the document with all that has one repair repaired"},
                   {"--in-place", "", "With --fix: write the repaired documents back"},
                   {"--format", "", "How to report", {"human", "json", "sarif"}},
-                  {"--recursive", "", "Check the .json files of directories"},
+                  {"--recursive", "",
+                   "The .json files below directories; .ndjson, .jsonl with --ndjson"},
                   {"--ndjson", "", "Every line of a file is a document"},
                   {"--max-size", "BYTES", "Largest document (default 16777216)"}},
       .examples = {{"check response answer.json", "Is this an AgentExecuteResponse?"},

@@ -1,5 +1,6 @@
 // The reports for programs: one verdict a line, and SARIF 2.1.0 for code scanning.
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <set>
 
 #include "treaty/base/json_write.h"
@@ -36,16 +37,27 @@ void write_trouble(json::Writer& writer, std::string_view trouble) {
   writer.end_object();
 }
 
+// A path as a relative reference of RFC 3986.
+std::string uri_of(std::string_view path) {
+  std::string uri;
+  for (const char c : path) {
+    if (is_alphanumeric(c) || std::string_view("-._~/").contains(c)) {
+      uri.push_back(c);
+    } else {
+      fmt::format_to(std::back_inserter(uri), "%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return uri;
+}
+
 void write_sarif_result(json::Writer& writer, const Checked& checked, std::string_view rule,
                         std::string_view level, std::string_view message, const Finding* finding) {
-  std::string file = checked.document;
-  if (checked.first_line > 1 || file.ends_with(":1")) file.resize(file.rfind(':'));
   writer.begin_object();
   writer.member("ruleId", rule).member("level", level);
   writer.name("message").begin_object().member("text", message).end_object();
   writer.name("locations").begin_array().begin_object();
   writer.name("physicalLocation").begin_object();
-  writer.name("artifactLocation").begin_object().member("uri", file).end_object();
+  writer.name("artifactLocation").begin_object().member("uri", uri_of(checked.file)).end_object();
   if (finding != nullptr) {
     writer.name("region").begin_object();
     writer.member("startLine", checked.first_line + finding->line - 1);
@@ -80,6 +92,7 @@ void write_sarif_results(json::Writer& writer, const Checked& checked) {
 void write_sarif_rules(json::Writer& writer, const std::vector<Checked>& all) {
   std::set<std::string_view> used;
   for (const Checked& checked : all) {
+    if (checked.trouble) used.insert(kInput);
     for (const Finding& finding : checked.verdict.violations) used.insert(finding.rule.text());
     for (const Finding& finding : checked.verdict.warnings) used.insert(finding.rule.text());
   }
@@ -87,8 +100,12 @@ void write_sarif_rules(json::Writer& writer, const std::vector<Checked>& all) {
   for (const std::string_view id : used) {
     const contracts::Rule* rule = contracts::find_rule(id);
     writer.begin_object().member("id", id);
-    writer.name("shortDescription").begin_object().member("text", rule->sentence).end_object();
-    writer.name("properties").begin_object().member("source", rule->source).end_object();
+    writer.name("shortDescription").begin_object();
+    writer.member("text", rule != nullptr ? rule->sentence : "A document can be read.");
+    writer.end_object();
+    if (rule != nullptr) {
+      writer.name("properties").begin_object().member("source", rule->source).end_object();
+    }
     writer.end_object();
   }
   writer.end_array();

@@ -16,45 +16,47 @@ using contracts::Finding;
 constexpr std::size_t kWidest = 96;   // Characters of a line that are shown.
 constexpr std::size_t kLeading = 40;  // Of them, before the caret.
 
-// Bytes to skip from `at` on to pass `count` characters. What is not UTF-8 counts byte by byte.
-std::size_t skip_characters(std::string_view text, std::size_t at, std::size_t count) {
-  for (; count > 0 && at < text.size(); --count) {
+// The place `count` characters after `at`, or before it, but not past the line.
+std::size_t forward(std::string_view text, std::size_t at, std::size_t count) {
+  for (; count > 0 && at < text.size() && text[at] != '\n'; --count) {
     at += std::max<std::size_t>(1, read_code_point(text.substr(at)).length);
+  }
+  return at;
+}
+std::size_t backward(std::string_view text, std::size_t at, std::size_t count) {
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+  for (; count > 0 && at > 0 && text[at - 1] != '\n'; --count) {
+    --at;
+    while (at > 0 && continues(text[at])) --at;
   }
   return at;
 }
 
 std::size_t count_characters(std::string_view text) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < text.size(); ++count) at = skip_characters(text, at, 1);
-  return count;
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-// The line of the finding, cut to what fits, with a caret below.
+// The line of the finding, cut to what fits, with a caret below. Looks at no more of the text than
+// it shows: a line may be as long as the document.
 std::string quoted_line(const Checked& checked, const Finding& finding, Color color, bool colors) {
   const std::string_view text = checked.text;
   const std::size_t offset = std::min(finding.offset, text.size());
-  const std::size_t before = offset == 0 ? std::string_view::npos : text.rfind('\n', offset - 1);
-  const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
-  const std::size_t end = std::min(text.find('\n', offset), text.size());
-  const std::size_t column = count_characters(text.substr(begin, offset - begin));
+  const bool cut = finding.column - 1 > kWidest - kLeading;
+  const std::size_t begin = backward(text, offset, cut ? kLeading : finding.column - 1);
+  const std::size_t end = forward(text, begin, kWidest);
+  const bool whole = end == text.size() || text[end] == '\n';
+  std::string_view shown = text.substr(begin, end - begin);
+  if (whole && shown.ends_with('\r')) shown.remove_suffix(1);
 
-  const std::size_t cut = column > kWidest - kLeading ? column - kLeading : 0;
-  const std::size_t shown_begin = skip_characters(text, begin, cut);
-  const std::size_t shown_end = std::min(skip_characters(text, shown_begin, kWidest), end);
-  const std::string_view left = cut > 0 ? "…" : "";
-  const std::string_view right = shown_end < end ? "…" : "";
-  const std::string shown = harmless(text.substr(shown_begin, shown_end - shown_begin));
-
-  const std::size_t marked_end =
-      std::min(offset + std::max<std::size_t>(1, finding.length), shown_end);
+  const std::size_t marked = std::min(offset + std::max<std::size_t>(1, finding.length), end);
   const std::size_t length =
-      offset < marked_end ? count_characters(text.substr(offset, marked_end - offset)) : 1;
+      offset < marked ? count_characters(text.substr(offset, marked - offset)) : 1;
   const std::string marker = "^" + std::string(length > 1 ? length - 1 : 0, '~');
   const std::string number = std::to_string(checked.first_line + finding.line - 1);
-  const std::string margin(number.size(), ' ');
-  return fmt::format("  {} | {}{}{}\n  {} | {}{}{}\n", number, left, shown, right, margin,
-                     std::string(column - cut + (cut > 0 ? 1 : 0), ' '),
+  const std::size_t indent = count_characters(text.substr(begin, offset - begin)) + (cut ? 1 : 0);
+  return fmt::format("  {} | {}{}{}\n  {} | {}{}{}\n", number, cut ? "…" : "", harmless(shown),
+                     whole ? "" : "…", std::string(number.size(), ' '), std::string(indent, ' '),
                      painted(marker, color, colors),
                      finding.where.empty() ? "" : " " + harmless(finding.where));
 }
@@ -62,13 +64,11 @@ std::string quoted_line(const Checked& checked, const Finding& finding, Color co
 std::string one_finding(const Checked& checked, const Finding& finding, bool violation,
                         bool colors) {
   const Color color = violation ? Color::red : Color::yellow;
-  std::string file = checked.document;
-  // In NDJSON the document's name has the line already.
-  const std::string line = std::to_string(checked.first_line + finding.line - 1);
-  if (file.ends_with(":" + line)) file.resize(file.size() - line.size() - 1);
+  const std::size_t line = checked.first_line + finding.line - 1;
   std::string out = fmt::format(
       "{}: {} {}\n",
-      painted(fmt::format("{}:{}:{}", harmless(file), line, finding.column), Color::bold, colors),
+      painted(fmt::format("{}:{}:{}", harmless(checked.file), line, finding.column), Color::bold,
+              colors),
       painted(fmt::format("{} {}:", violation ? "error" : "warning", finding.rule.text()), color,
               colors),
       harmless(finding.message));
@@ -92,7 +92,8 @@ std::string all_findings(const Checked& checked, bool colors) {
     out += one_finding(checked, finding, false, colors);
   }
   if (checked.verdict.truncated) {
-    out += fmt::format("{}: there is more; only the first findings are listed\n", checked.document);
+    out += fmt::format("{}: there is more; only the first findings are listed\n",
+                       harmless(checked.document));
   }
   return out;
 }

@@ -13,7 +13,8 @@ namespace treaty::cli {
 
 // One document that was checked, or could not be.
 struct Checked {
-  std::string document;  // The file, or FILE:LINE in NDJSON.
+  std::string file;
+  std::string document;  // What it is called: the file, or FILE:LINE in NDJSON.
   std::string contract;
   std::string profile;
   std::string text{};          // What was checked, for quoting lines.

@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "treaty/cli/terminal.h"
+
 namespace treaty::cli {
 namespace {
 
@@ -91,6 +93,14 @@ int parse_and_run(const Command& command, std::vector<std::string> words) {
     if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
   }
   app.add_option("positionals", arguments.positionals);
+  // CLI11 takes [x] for a list of its own; hidden behind a mark it stays a word.
+  constexpr char kMark = '\x01';
+  for (std::string& word : words) {
+    if (word.starts_with('[') && word.ends_with(']')) word.insert(0, 1, kMark);
+  }
+  const auto unmark = [](std::string& word) {
+    if (word.starts_with(kMark)) word.erase(0, 1);
+  };
   std::ranges::reverse(words);
   try {
     app.parse(words);
@@ -98,10 +108,15 @@ int parse_and_run(const Command& command, std::vector<std::string> words) {
     return wrong_usage(command.name, error.what());
   }
   if (help) {
-    fmt::print("{}", help_of(command));
+    print("{}", help_of(command));
     return kOk;
   }
+  if (command.positionals.empty() && !arguments.positionals.empty()) {
+    return wrong_usage(command.name, "it takes no arguments");
+  }
+  std::ranges::for_each(arguments.positionals, unmark);
   for (const Option& option : command.options) {
+    unmark(values[option.name]);
     if (app.count(option.name) == 0) {
       if (!option.choices.empty()) arguments.options[option.name] = option.choices[0];
     } else {
@@ -112,39 +127,43 @@ int parse_and_run(const Command& command, std::vector<std::string> words) {
   return command.run(arguments);
 }
 
+// Nobody may take half of an output for the whole.
+int finish_output(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  print_error("treaty: the output cannot be written\n");
+  return std::max(code, kViolated);
+}
+
 }  // namespace
 
 int wrong_usage(std::string_view command, std::string_view message) {
   std::string_view space = command.empty() ? "" : " ";
-  fmt::print(stderr, "treaty{}{}: {}\nTry: treaty{}{} --help\n", space, command, message, space,
-             command);
+  print_error("treaty{}{}: {}\nTry: treaty{}{} --help\n", space, command, message, space, command);
   return kWrongUsage;
 }
 
 int run_command_line(std::span<const Command> commands, int argc, const char* const* argv) {
-  if (argc < 2) {
-    fmt::print(stderr, "{}", overview(commands));
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty()) {
+    print_error("{}", overview(commands));
     return kWrongUsage;
   }
-  const std::string_view word = argv[1];
-  if (word == "--help" || word == "-h" || word == "help") {
-    fmt::print("{}", overview(commands));
-    return kOk;
+  // `treaty help check` is `treaty check --help`.
+  if (words[0] == "help" && words.size() == 2) words = {words[1], "--help"};
+  if (words[0] == "--version") words[0] = "version";
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    print("{}", overview(commands));
+    return finish_output(kOk);
   }
-  const std::string_view name = word == "--version" ? "version" : word;
-  const auto command = std::ranges::find(commands, name, &Command::name);
+  const auto command = std::ranges::find(commands, words[0], &Command::name);
   if (command == commands.end()) {
-    const std::string meant = closest(commands, word);
+    const std::string meant = closest(commands, words[0]);
     return wrong_usage("",
-                       fmt::format("there is no command \"{}\"{}", word,
+                       fmt::format("there is no command \"{}\"{}", harmless(words[0]),
                                    meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
   }
-  int code = parse_and_run(*command, std::vector<std::string>(argv + 2, argv + argc));
-  if (std::fflush(stdout) != 0) {
-    fmt::print(stderr, "treaty {}: the output cannot be written\n", command->name);
-    code = std::max(code, kViolated);
-  }
-  return code;
+  words.erase(words.begin());
+  return finish_output(parse_and_run(*command, std::move(words)));
 }
 
 }  // namespace treaty::cli

@@ -22,25 +22,25 @@ struct Job {
 int compose_one(const Job& job, std::string_view text, const std::string& name) {
   const json::Document document(text, {.max_size = kLargest});
   const auto composition = assistant::compose(document.root(), job.profile, new_uuid);
-  fmt::print("{}\n", contracts::encode(composition.response));
+  print("{}\n", contracts::encode(composition.response));
   if (job.explain) {
-    fmt::print(stderr, "{}: state {}: {}\n", name, assistant::name_of(composition.state),
-               composition.why_state);
-    fmt::print(stderr, "{}: confidence_level {}: {}\n", name,
-               contracts::name_of(composition.response.confidence_level),
-               composition.why_confidence);
-    fmt::print(stderr, "{}: trace_id: {}\n", name, composition.why_trace_id);
+    print_error("{}: state {}: {}\n", name, assistant::name_of(composition.state),
+                composition.why_state);
+    print_error("{}: confidence_level {}: {}\n", name,
+                contracts::name_of(composition.response.confidence_level),
+                composition.why_confidence);
+    print_error("{}: trace_id: {}\n", name, composition.why_trace_id);
   }
   if (document.root()) return kOk;
-  fmt::print(stderr, "{}: is not JSON ({}); the default response was composed\n", name,
-             document.faults().empty() ? "" : document.faults()[0].message);
+  print_error("{}: is not JSON ({}); the default response was composed\n", name,
+              document.faults().empty() ? "" : document.faults()[0].message);
   return kViolated;
 }
 
 int compose_lines(const Job& job, const std::string& path) {
   auto lines = Lines::open(path, kLargest);
   if (!lines) {
-    fmt::print(stderr, "{}: {}\n", harmless(path), lines.error().message);
+    print_error("{}: {}\n", harmless(path), lines.error().message);
     return kViolated;
   }
   int code = kOk;
@@ -63,7 +63,7 @@ int run(const Arguments& arguments) {
   if (arguments.has("--ndjson")) return compose_lines(job, path);
   const auto text = read_input(path, kLargest);
   if (!text) {
-    fmt::print(stderr, "{}: {}\n", harmless(path), text.error().message);
+    print_error("{}: {}\n", harmless(path), text.error().message);
     return kViolated;
   }
   return compose_one(job, *text, harmless(path));

@@ -7,7 +7,6 @@
 #include "treaty/contracts/inspection/edits.h"
 
 namespace treaty::cli {
-
 Repaired repair_text(contracts::Contract contract, std::string_view text,
                      contracts::DecodeOptions options) {
   options.profile = contracts::Profile::lenient;
@@ -24,7 +23,8 @@ Repaired repair_text(contracts::Contract contract, std::string_view text,
     for (const contracts::Finding& warning : verdict.warnings) {
       if (!warning.repaired) continue;
       std::string line =
-          fmt::format("{} {}: {}", warning.rule.text(), warning.where, warning.message);
+          fmt::format("{} {}: {}", warning.rule.text(),
+                      warning.where.empty() ? "(document)" : warning.where, warning.message);
       if (told.insert(line).second) repaired.repairs.push_back(std::move(line));
     }
   }

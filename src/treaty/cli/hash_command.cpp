@@ -17,16 +17,16 @@ int run(const Arguments& arguments) {
   for (const std::string& path : arguments.positionals) {
     const auto bytes = read_input(path, kLargest);
     if (!bytes || bytes->size() > kLargest) {
-      fmt::print(stderr, "{}: {}\n", harmless(path),
-                 bytes ? "is larger than 1 GiB" : bytes.error().message);
+      print_error("{}: {}\n", harmless(path),
+                  bytes ? "is larger than 1 GiB" : bytes.error().message);
       code = kViolated;
       continue;
     }
     const std::string digest = contracts::content_hash(*bytes);
     if (arguments.has("--hex")) {
-      fmt::print("{}\n", digest);
+      print("{}\n", digest);
     } else {
-      fmt::print("{}  {}\n", digest, path);
+      print("{}  {}\n", digest, path);
     }
   }
   return code;

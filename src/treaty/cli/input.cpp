@@ -33,46 +33,61 @@ std::expected<std::FILE*, Error> open_file(const std::string& path) {
   struct stat status{};
   if (fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode)) {
     std::fclose(file);
-    return std::unexpected(
-        Error{ErrorCode::unreadable, "is a directory; --recursive checks the files in it", path});
+    return std::unexpected(Error{ErrorCode::is_directory, "is a directory", path});
   }
   return file;
 }
 
-bool is_json_file(const fs::path& path) {
-  return path.extension() == ".json" || path.extension() == ".ndjson" ||
-         path.extension() == ".jsonl";
+using Expansion = std::vector<std::expected<std::string, Error>>;
+
+bool is_wanted(const fs::path& path, Expand how) {
+  const fs::path extension = path.extension();
+  if (how == Expand::ndjson_below) return extension == ".ndjson" || extension == ".jsonl";
+  return extension == ".json";
 }
 
-void expand_directory(const std::string& directory, Expansion& expansion) {
+void expand_directory(const std::string& directory, Expand how, Expansion& expansion) {
   std::error_code failed;
   std::vector<std::string> found;
   auto entry = fs::recursive_directory_iterator(
       directory, fs::directory_options::skip_permission_denied, failed);
   for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
     std::error_code ignored;
-    if (entry->is_regular_file(ignored) && is_json_file(entry->path())) {
+    if (entry->is_regular_file(ignored) && is_wanted(entry->path(), how)) {
       found.push_back(entry->path().string());
     }
   }
   if (failed) {
-    expansion.errors.push_back(
-        {ErrorCode::unreadable, fmt::format("cannot be read: {}", failed.message()), directory});
+    expansion.push_back(std::unexpected(Error{
+        ErrorCode::unreadable, fmt::format("cannot be read: {}", failed.message()), directory}));
   } else if (found.empty()) {
-    expansion.errors.push_back({ErrorCode::unreadable, "has no .json files in it", directory});
+    expansion.push_back(
+        std::unexpected(Error{ErrorCode::unreadable,
+                              how == Expand::ndjson_below ? "has no .ndjson or .jsonl files in it"
+                                                          : "has no .json files in it",
+                              directory}));
   }
   std::ranges::sort(found);
-  std::ranges::move(found, std::back_inserter(expansion.paths));
+  std::ranges::move(found, std::back_inserter(expansion));
 }
 
-bool expand_glob(const std::string& pattern, std::vector<std::string>& paths) {
+void expand_path(const std::string& path, Expand how, Expansion& expansion) {
+  std::error_code ignored;
+  if (how != Expand::globs && fs::is_directory(path, ignored)) {
+    expand_directory(path, how, expansion);
+  } else {
+    expansion.emplace_back(path);
+  }
+}
+
+std::vector<std::string> matches_of(const std::string& pattern) {
   glob_t matches{};
-  const bool matched = glob(pattern.c_str(), 0, nullptr, &matches) == 0;
-  for (std::size_t i = 0; matched && i < matches.gl_pathc; ++i) {
-    paths.emplace_back(matches.gl_pathv[i]);
+  std::vector<std::string> paths;
+  if (glob(pattern.c_str(), 0, nullptr, &matches) == 0) {
+    paths.assign(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
   }
   globfree(&matches);
-  return matched;
+  return paths;
 }
 
 }  // namespace
@@ -114,19 +129,21 @@ std::optional<std::string> Lines::next() {
   return line;
 }
 
-Expansion expand_paths(const std::vector<std::string>& arguments, bool recursive) {
+std::vector<std::expected<std::string, Error>> expand_paths(
+    const std::vector<std::string>& arguments, Expand how) {
   Expansion expansion;
   for (const std::string& argument : arguments) {
     std::error_code ignored;
-    if (recursive && fs::is_directory(argument, ignored)) {
-      expand_directory(argument, expansion);
-      continue;
-    }
     const bool pattern = argument.find_first_of("*?[") != std::string::npos;
     if (!pattern || fs::exists(argument, ignored)) {
-      expansion.paths.push_back(argument);
-    } else if (!expand_glob(argument, expansion.paths)) {
-      expansion.errors.push_back({ErrorCode::unreadable, "matches no file", argument});
+      expand_path(argument, how, expansion);
+      continue;
+    }
+    const std::vector<std::string> matches = matches_of(argument);
+    for (const std::string& match : matches) expand_path(match, how, expansion);
+    if (matches.empty()) {
+      expansion.push_back(
+          std::unexpected(Error{ErrorCode::unreadable, "matches no file", argument}));
     }
   }
   return expansion;
@@ -146,7 +163,9 @@ std::expected<void, Error> replace_file(const std::string& path, std::string_vie
   std::string temporary = target + ".XXXXXX";
   const int file = mkstemp(temporary.data());
   if (file < 0) return failure();
-  bool good = fchmod(file, mode) == 0;
+  // Only root can give a file to its owner again; for everybody else it is theirs already.
+  const bool owned = fchown(file, status.st_uid, status.st_gid) == 0 || geteuid() != 0;
+  bool good = (owned || status.st_nlink == 0) && fchmod(file, mode) == 0;
   for (std::string_view rest = bytes; good && !rest.empty();) {
     const ssize_t written = write(file, rest.data(), rest.size());
     good = written > 0;

@@ -35,13 +35,16 @@ class Lines {
   std::size_t limit_;
 };
 
-struct Expansion {
-  std::vector<std::string> paths;
-  std::vector<Error> errors;  // Arguments that name nothing.
+enum class Expand {
+  globs,         // A pattern becomes what it matches.
+  directories,   // And a directory the .json files below it,
+  ndjson_below,  // or the .ndjson and .jsonl files.
 };
 
-// A glob becomes what it matches; a directory the JSON files below it when `recursive` is set.
-Expansion expand_paths(const std::vector<std::string>& arguments, bool recursive);
+// A path for each file that the arguments name, in their order, and an error for each argument that
+// names none.
+std::vector<std::expected<std::string, Error>> expand_paths(
+    const std::vector<std::string>& arguments, Expand how);
 
 // Writes a file as a whole or not at all: beside it, flushed to the disk, then renamed over it.
 std::expected<void, Error> replace_file(const std::string& path, std::string_view bytes);

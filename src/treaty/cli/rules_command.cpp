@@ -49,17 +49,15 @@ std::string command_line_of(const RuleExample& example) {
 }
 
 void print_rule(const Rule& rule, bool colors) {
-  fmt::print("{}  {} ({})\n\n  {}\n\n  Source: {}\n", painted(rule.id, Color::bold, colors),
-             rule.contract, name_of(rule.effect), rule.sentence, rule.source);
+  print("{}  {} ({})\n\n  {}\n\n  Source: {}\n", painted(rule.id, Color::bold, colors),
+        rule.contract, name_of(rule.effect), rule.sentence, rule.source);
   const auto example = contracts::example_of(rule.id);
   if (!example) return;
-  fmt::print("  Checked by: {}\n", command_line_of(*example));
-  if (!example->pending.empty()) fmt::print("\n  Pending:\n    {}\n", example->pending);
-  if (!example->request.empty()) fmt::print("\n  The request:\n    {}\n", example->request);
-  fmt::print("\n  {}\n    {}\n", painted("Passes:", Color::green, colors),
-             harmless(example->passes));
-  fmt::print("\n  {}\n    {}\n", painted("Does not:", Color::red, colors),
-             harmless(example->fails));
+  print("  Checked by: {}\n", command_line_of(*example));
+  if (!example->pending.empty()) print("\n  Pending:\n    {}\n", example->pending);
+  if (!example->request.empty()) print("\n  The request:\n    {}\n", example->request);
+  print("\n  {}\n    {}\n", painted("Passes:", Color::green, colors), harmless(example->passes));
+  print("\n  {}\n    {}\n", painted("Does not:", Color::red, colors), harmless(example->fails));
 }
 
 void print_json(const Rule& rule, const std::optional<RuleExample>& example) {
@@ -74,18 +72,18 @@ void print_json(const Rule& rule, const std::optional<RuleExample>& example) {
     if (!example->request.empty()) writer.member("request", example->request);
     writer.member("passes", example->passes).member("fails", example->fails);
   }
-  fmt::print("{}\n", writer.end_object().take());
+  print("{}\n", writer.end_object().take());
 }
 
 // A table for the reference.
 void print_markdown(const std::vector<const Rule*>& rules) {
-  fmt::print("| rule | says | source |\n|---|---|---|\n");
+  print("| rule | says | source |\n|---|---|---|\n");
   for (const Rule* rule : rules) {
     std::string sentence(rule->sentence);
     for (std::size_t at = 0; (at = sentence.find('|', at)) != std::string::npos; at += 2) {
       sentence.insert(at, "\\");
     }
-    fmt::print("| {} | {} | {} |\n", rule->id, sentence, rule->source);
+    print("| {} | {} | {} |\n", rule->id, sentence, rule->source);
   }
 }
 
@@ -111,8 +109,8 @@ int run(const Arguments& arguments) {
   } else {
     const bool colors = stdout_has_colors();
     for (const Rule* rule : rules) {
-      fmt::print("{}  {}\n", painted(fmt::format("{:8}", rule->id), Color::bold, colors),
-                 rule->sentence);
+      print("{}  {}\n", painted(fmt::format("{:8}", rule->id), Color::bold, colors),
+            rule->sentence);
     }
   }
   return kOk;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "treaty/cli/commands.h"
+#include "treaty/cli/terminal.h"
 #include "treaty/contracts/schemas.h"
 
 namespace treaty::cli {
@@ -9,7 +10,7 @@ namespace {
 int run(const Arguments& arguments) {
   if (arguments.positionals.empty()) {
     for (const contracts::Contract contract : contracts::kContracts) {
-      fmt::print("{:16}  {}\n", contracts::name_of(contract), contracts::title_of(contract));
+      print("{:16}  {}\n", contracts::name_of(contract), contracts::title_of(contract));
     }
     return kOk;
   }
@@ -25,8 +26,8 @@ int run(const Arguments& arguments) {
     return wrong_usage(
         "schema", fmt::format("{} has one dialect, snake_case", contracts::name_of(*contract)));
   }
-  fmt::print("{}", contracts::schema_text(
-                       *contract, camel ? contracts::Dialect::camel : contracts::Dialect::pascal));
+  print("{}", contracts::schema_text(
+                  *contract, camel ? contracts::Dialect::camel : contracts::Dialect::pascal));
   return kOk;
 }
 

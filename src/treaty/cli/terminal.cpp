@@ -22,6 +22,12 @@ int code_of(Color color) {
   return 0;
 }
 
+// Characters that turn the direction of text or break its lines.
+bool is_unruly(char32_t c) {
+  return c == 0x061C || c == 0x200E || c == 0x200F || c == 0x2028 || c == 0x2029 ||
+         (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
 }  // namespace
 
 bool stdout_has_colors() {
@@ -48,7 +54,7 @@ std::string harmless(std::string_view text) {
     const std::string_view character = text.substr(0, next.length);
     if (character == "\t") {
       out.push_back(' ');
-    } else if (has_control_character(character)) {
+    } else if (has_control_character(character) || is_unruly(next.value)) {
       out.push_back('?');
     } else {
       out.append(character);

@@ -1,10 +1,25 @@
 // What people see on a terminal: colours, and foreign text that cannot play tricks.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <string>
 #include <string_view>
 
 namespace treaty::cli {
+
+// Unlike fmt's own, these never throw: that stdout is closed or full is told once, at the end.
+template <class... Arguments>
+void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  const std::string text = fmt::format(format, std::forward<Arguments>(arguments)...);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+template <class... Arguments>
+void print_error(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  const std::string text = fmt::format(format, std::forward<Arguments>(arguments)...);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 // Colours only on a terminal, and not with NO_COLOR.
 bool stdout_has_colors();
@@ -14,8 +29,8 @@ enum class Color { plain, bold, red, yellow, green, blue };
 // The text in the colour, or as it is when `colors` is false.
 std::string painted(std::string_view text, Color color, bool colors);
 
-// Foreign text on one line: control characters, tabs and bytes that are not UTF-8 become `?` or a
-// space, so that every character takes one column.
+// Foreign text on one line: control characters, tabs, marks that turn the direction of text and
+// bytes that are not UTF-8 become `?` or a space.
 std::string harmless(std::string_view text);
 
 }  // namespace treaty::cli

@@ -1,15 +1,16 @@
 #include <fmt/format.h>
 
 #include "treaty/cli/commands.h"
+#include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
 namespace {
 
 int run(const Arguments& arguments) {
   if (arguments.get("--format") == "json") {
-    fmt::print("{{\"name\":\"treaty\",\"version\":\"{}\"}}\n", TREATY_VERSION);
+    print("{{\"name\":\"treaty\",\"version\":\"{}\"}}\n", TREATY_VERSION);
   } else {
-    fmt::print("treaty {}\n", TREATY_VERSION);
+    print("treaty {}\n", TREATY_VERSION);
   }
   return kOk;
 }

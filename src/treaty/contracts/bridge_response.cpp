@@ -66,13 +66,6 @@ std::string inspect_version(Inspection& inspection, const Place& place) {
   return std::string(version);
 }
 
-// The text of a value on one line, for the string that holds it.
-std::string compact_text(json::Value value) {
-  json::Writer writer;
-  json::write(writer, json::to_dynamic(value));
-  return writer.take();
-}
-
 std::string quoted(std::string_view text) {
   std::string out;
   json::append_quoted(out, text);
@@ -85,12 +78,13 @@ std::optional<std::string> inspect_text(Inspection& inspection, const Members& m
   const Place& place = *members[kResponse];
   if (place.value.is_null()) return std::nullopt;
   if (place.value.is_string()) return std::string(place.value.text());
-  std::string text = compact_text(place.value);
+  std::string text = json::minified(place.value);
   std::vector<Edit> edits = {replacement_of(place, quoted(text))};
-  if (const Place* metadata = members[kMetadata]; metadata != nullptr &&
-                                                  metadata->value.is_object() &&
-                                                  !metadata->value.members().find(kAutoWrapped)) {
-    edits.push_back(insertion_into(*metadata, kAutoWrapped, "true"));
+  if (const Place* metadata = members[kMetadata];
+      metadata != nullptr && metadata->value.is_object()) {
+    const auto mark = metadata->value.members().find(kAutoWrapped);
+    edits.push_back(mark ? replacement_of({.value = *mark, .parent = metadata}, "true")
+                         : insertion_into(*metadata, kAutoWrapped, "true"));
   }
   refused = !inspection.repair(
       "BRS-06", place, fmt::format("response is {}, not a string", a_kind_of(place.value.type())),
@@ -257,7 +251,7 @@ BridgeResponse wrap_bare_output(Inspection& inspection, const Place& root) {
   constexpr std::string_view kNobody = "00000000-0000-0000-0000-000000000000";
   const DecodeOptions& options = inspection.options();
   BridgeResponse response{.request_id = options.request_id.value_or(std::string(kNobody)),
-                          .outcome = BridgeSuccess{compact_text(root.value)},
+                          .outcome = BridgeSuccess{json::minified(root.value)},
                           .created_at = options.now,
                           .metadata = {{kAutoWrapped, true}}};
   inspection.set_kind("success");

@@ -37,13 +37,12 @@ std::vector<std::string> ids_in(json::Value object, std::string_view list) {
   return ids;
 }
 
-// The response itself, or the Result of an InvokeResult.
-std::optional<json::Value> response_in(const json::Document& document) {
-  const auto root = document.root();
-  if (!root || !root->is_object()) return std::nullopt;
-  const auto result = find_folded(*root, "Result");
+// The response itself, or the Result of an InvokeResult, which a failed one does not have.
+std::optional<json::Value> response_in(json::Value root) {
+  if (!find_folded(root, "Successful")) return root;
+  const auto result = find_folded(root, "Result");
   if (result && result->value.is_object()) return result->value;
-  return root;
+  return std::nullopt;
 }
 
 void add_finding(Verdict& verdict, RuleId rule, json::Value request, std::string_view name,
@@ -60,10 +59,6 @@ void add_finding(Verdict& verdict, RuleId rule, json::Value request, std::string
 
 // TOOL-13: the turn exists in that session and waits for tools.
 void check_turn(Verdict& verdict, json::Value response, json::Value request) {
-  if (text_of(response, "Kind") != "client_tool_continuation") {
-    add_finding(verdict, "TOOL-13", request, "TurnId", "the turn does not wait for tools",
-                "only a client_tool_continuation is answered by ToolResults");
-  }
   for (const std::string_view name : {"SessionId", "TurnId"}) {
     const std::string expected = text_of(response, name);
     const std::string got = text_of(request, name);
@@ -80,6 +75,18 @@ std::string_view sentence_for(RuleId rule) {
   return "the results are not in the order of the calls";
 }
 
+// TOOL-10 to TOOL-12.
+void check_results(ContinuationVerdict& verdict, json::Value response, json::Value request) {
+  Matching matching =
+      match_tool_results(ids_in(response, "ToolCalls"), ids_in(request, "ToolResults"));
+  for (const RuleId rule : matching.broken) {
+    add_finding(verdict.submitted, rule, request, "ToolResults",
+                fmt::format("{}: {}", sentence_for(rule), matching.first_difference),
+                "answer every call exactly once, in the order of the calls");
+  }
+  verdict.differences = std::move(matching.differences);
+}
+
 }  // namespace
 
 ContinuationVerdict check_continuation(std::string_view pending, std::string_view submitted,
@@ -87,25 +94,25 @@ ContinuationVerdict check_continuation(std::string_view pending, std::string_vie
   const json::ReadOptions reading{.max_size = options.max_size, .names = json::NameCase::folded};
   const json::Document pending_document(pending, reading);
   const json::Document submitted_document(submitted, reading);
-  const auto response = response_in(pending_document);
-  const bool wrapped = response && response->begin() != pending_document.root()->begin();
+  const auto root = pending_document.root();
+  const auto request = submitted_document.root();
+  const bool wrapped = root && find_folded(*root, "Successful").has_value();
   ContinuationVerdict verdict{
       .pending = wrapped ? decode_invoke_result(pending, options).verdict()
                          : decode_agent_execute_response(pending, options).verdict(),
       .submitted = decode_agent_execute_request(submitted, options).verdict()};
-  const auto request = submitted_document.root();
-  if (!response || !request || !request->is_object()) return verdict;
+  if (!root || !root->is_object() || !request || !request->is_object()) return verdict;
 
-  check_turn(verdict.submitted, *response, *request);
-  Matching matching =
-      match_tool_results(ids_in(*response, "ToolCalls"), ids_in(*request, "ToolResults"));
-  for (const RuleId rule : matching.broken) {
-    add_finding(verdict.submitted, rule, *request, "ToolResults",
-                fmt::format("{}: {}", sentence_for(rule), matching.first_difference),
-                "answer every call exactly once, in the order of the calls");
+  const auto response = response_in(*root);
+  if (!response || text_of(*response, "Kind") != "client_tool_continuation") {
+    add_finding(verdict.submitted, "TOOL-13", *request, "TurnId", "no turn waits for tools",
+                "only a client_tool_continuation is answered by ToolResults");
+  }
+  if (response) {
+    check_turn(verdict.submitted, *response, *request);
+    check_results(verdict, *response, *request);
   }
   put_in_order(verdict.submitted.violations, submitted);
-  verdict.differences = std::move(matching.differences);
   return verdict;
 }
 

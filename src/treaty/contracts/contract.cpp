@@ -42,7 +42,7 @@ struct Telltale {
   Contract contract;
   json::NameCase names;
   int weight;
-  std::array<std::string_view, 8> members;
+  std::array<std::string_view, 10> members;
 };
 constexpr std::array<Telltale, 7> kTelltales = {{
     {Contract::invoke_result,
@@ -74,8 +74,8 @@ constexpr std::array<Telltale, 7> kTelltales = {{
     {Contract::agent_result,
      json::NameCase::exact,
      1,
-     {"output", "content", "usage", "cost", "finish_reason", "rate_limit", "provider_data",
-      "tool_calls"}},
+     {"output", "content", "usage", "cost", "finish_reason", "error", "rate_limit", "provider_data",
+      "tool_calls", "rendered_user_prompt"}},
 }};
 
 bool tells(const Telltale& telltale, std::string_view name) {
@@ -96,8 +96,8 @@ std::optional<Contract> contract_named(std::string_view name) {
   return static_cast<Contract>(found - kIdentities.begin());
 }
 
-std::optional<Contract> tell_contract(std::string_view bytes) {
-  const json::Document document(bytes);
+std::optional<Contract> tell_contract(std::string_view bytes, std::size_t max_size) {
+  const json::Document document(bytes, {.max_size = max_size});
   const auto root = document.root();
   if (!root || !root->is_object()) return std::nullopt;
   std::optional<Contract> best;

@@ -29,7 +29,8 @@ std::string_view title_of(Contract contract);  // "InvokeResult".
 std::optional<Contract> contract_named(std::string_view name);
 
 // The contract that the document's members tell; nothing when they tell none.
-std::optional<Contract> tell_contract(std::string_view bytes);
+std::optional<Contract> tell_contract(std::string_view bytes,
+                                      std::size_t max_size = DecodeOptions().max_size);
 
 // The same decoder that the C++ types come from, without its value.
 Verdict check(Contract contract, std::string_view bytes, const DecodeOptions& options = {});

@@ -10,8 +10,9 @@
 namespace treaty::contracts {
 namespace {
 
-// Keeps what a hostile document can make us hold within bounds.
+// Keep what a hostile document can make us hold within bounds.
 constexpr std::size_t kMostFindings = 10'000;
+constexpr std::size_t kMostBytes = std::size_t{8} << 20U;  // Of pointers and messages.
 
 // Gives every finding its line and column in one walk over the text. `findings` is in order.
 void locate(Findings& findings, std::string_view text) {
@@ -98,6 +99,10 @@ Inspection::Inspection(std::string_view bytes, const DecodeOptions& options, jso
     : options_(options),
       names_(names),
       document_(bytes, {.max_size = options.max_size, .names = names}) {
+  for (const json::Fault& fault : document_.faults()) {
+    if (fault.kind != json::FaultKind::byte_order_mark) fault_offsets_.push_back(fault.offset);
+  }
+  std::ranges::sort(fault_offsets_);
   for (const json::Fault& fault : document_.faults()) report_fault(fault);
   const auto top = document_.root();
   if (!top) return;
@@ -125,12 +130,16 @@ void Inspection::report_fault(const json::Fault& fault) {
   add(verdict_.violations, std::move(finding));
 }
 
+bool Inspection::full(const Findings& findings) {
+  if (findings.size() < kMostFindings && finding_bytes_ < kMostBytes) return false;
+  verdict_.truncated = true;
+  return true;
+}
+
 void Inspection::add(Findings& to, Finding finding) {
-  if (to.size() < kMostFindings) {
-    to.push_back(std::move(finding));
-  } else {
-    verdict_.truncated = true;
-  }
+  if (full(to)) return;
+  finding_bytes_ += finding.where.size() + finding.message.size();
+  to.push_back(std::move(finding));
 }
 
 Finding Inspection::at(RuleId rule, const Place& place, std::string message,
@@ -162,15 +171,18 @@ std::string Inspection::spelled_here(std::string_view name) const {
 }
 
 void Inspection::refuse(RuleId rule, const Place& place, std::string message, std::string hint) {
+  if (full(verdict_.violations)) return;
   add(verdict_.violations, at(rule, place, std::move(message), std::move(hint)));
 }
 
 void Inspection::warn(RuleId rule, const Place& place, std::string message, std::string hint) {
+  if (full(verdict_.warnings)) return;
   add(verdict_.warnings, at(rule, place, std::move(message), std::move(hint)));
 }
 
 void Inspection::refuse_missing(RuleId rule, const Place& object, std::string_view name,
                                 std::string message, std::string hint) {
+  if (full(verdict_.violations)) return;
   add(verdict_.violations, missing(rule, object, name, std::move(message), std::move(hint)));
 }
 
@@ -186,10 +198,17 @@ bool Inspection::repair_missing(RuleId rule, const Place& object, std::string_vi
 }
 
 bool Inspection::add_repair(Finding finding, std::vector<Edit> edits) {
-  finding.repaired = lenient();
-  add(lenient() ? verdict_.warnings : verdict_.violations, std::move(finding));
-  if (lenient()) std::ranges::move(edits, std::back_inserter(verdict_.edits));
-  return lenient();
+  const bool repaired =
+      lenient() && std::ranges::none_of(edits, [&](const Edit& edit) { return hides_fault(edit); });
+  finding.repaired = repaired;
+  add(repaired ? verdict_.warnings : verdict_.violations, std::move(finding));
+  if (repaired) std::ranges::move(edits, std::back_inserter(verdict_.edits));
+  return repaired;
+}
+
+bool Inspection::hides_fault(const Edit& edit) const {
+  const auto first = std::ranges::lower_bound(fault_offsets_, edit.begin);
+  return first != fault_offsets_.end() && *first < edit.end;
 }
 
 Verdict Inspection::finish() {

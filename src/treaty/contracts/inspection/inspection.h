@@ -111,7 +111,8 @@ class Inspection {
                       std::string message = {}, std::string hint = {});
 
   // Something with one obvious repair: lenient warns, keeps `edits` and answers true; strict
-  // refuses and answers false.
+  // refuses and answers false. A repair never covers a place that the JSON rules refuse: that is
+  // for a person to mend, and lenient refuses there, too.
   bool repair(RuleId rule, const Place& place, std::string message, std::string hint,
               std::vector<Edit> edits);
   bool repair_missing(RuleId rule, const Place& object, std::string_view name, std::string message,
@@ -122,8 +123,10 @@ class Inspection {
 
  private:
   void report_fault(const json::Fault& fault);
+  bool full(const Findings& findings);  // Then it notes that there was more.
   void add(Findings& to, Finding finding);
   bool add_repair(Finding finding, std::vector<Edit> edits);
+  bool hides_fault(const Edit& edit) const;
   Finding at(RuleId rule, const Place& place, std::string message, std::string hint) const;
   Finding missing(RuleId rule, const Place& object, std::string_view name, std::string message,
                   std::string hint) const;
@@ -132,9 +135,11 @@ class Inspection {
   const DecodeOptions& options_;
   json::NameCase names_;
   json::Document document_;
+  std::vector<std::size_t> fault_offsets_;  // Sorted.
   std::optional<Place> root_;
   Dialect dialect_ = Dialect::pascal;
   Verdict verdict_;
+  std::size_t finding_bytes_ = 0;
 };
 
 // Every entry of an array, inspected one after the other.

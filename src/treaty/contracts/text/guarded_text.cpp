@@ -73,19 +73,22 @@ bool has_base64_run(std::string_view text) {
   return false;
 }
 
-// `data:` up to a comma, with `;base64` right before it.
+// `data:`, then no delimiter up to a comma, with `;base64` right before it. One pass: only the last
+// `data:` before a comma matters.
 bool has_base64_uri(std::string_view text) {
   constexpr std::string_view kScheme = "data:";
   constexpr std::string_view kMarker = ";base64";
-  for (std::size_t at = 0; at + kScheme.size() <= text.size(); ++at) {
-    if (!starts_with_folded(text.substr(at), kScheme)) continue;
-    const std::string_view rest = text.substr(at + kScheme.size());
-    const std::size_t end = rest.find_first_of(", \t\r\n()<>\"");
-    if (end == std::string_view::npos || rest[end] != ',') continue;
-    const std::string_view media = rest.substr(0, end);
-    if (media.size() >= kMarker.size() &&
-        equal_folded(media.substr(media.size() - kMarker.size()), kMarker)) {
+  std::size_t media = std::string_view::npos;  // Where the media type after `data:` begins.
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == ':' && at + 1 >= kScheme.size() &&
+        equal_folded(text.substr(at + 1 - kScheme.size(), kScheme.size()), kScheme)) {
+      media = at + 1;
+    } else if (c == ',' && media != std::string_view::npos && at >= media + kMarker.size() &&
+               equal_folded(text.substr(at - kMarker.size(), kMarker.size()), kMarker)) {
       return true;
+    } else if (std::string_view(", \t\r\n()<>\"").contains(c)) {
+      media = std::string_view::npos;
     }
   }
   return false;
