@@ -121,6 +121,15 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+Line line_at(std::string_view text, std::size_t begin) {
+  const std::size_t feed = std::min(text.find('\n', begin), text.size());
+  // A carriage return ends a line by itself, or together with the line feed after it.
+  const std::string_view line = text.substr(begin, feed - begin);
+  const std::size_t end = begin + std::min(line.find('\r'), line.size());
+  const bool pair = text.substr(end).starts_with("\r\n");
+  return {text.substr(begin, end - begin), end + (pair ? 2 : 1)};
+}
+
 bool is_uuid(std::string_view text) {
   if (text.size() != 36) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {

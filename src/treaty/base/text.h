@@ -45,6 +45,14 @@ std::string folded(std::string_view text);
 // Without the ASCII white space at both ends.
 std::string_view trimmed(std::string_view text);
 
+struct Line {
+  std::string_view text;  // Without the line's end: \n, \r\n or \r.
+  std::size_t next;       // Where the following line begins; past the end when there is none.
+};
+
+// The line of `text` that begins at `begin`.
+Line line_at(std::string_view text, std::size_t begin);
+
 // The 8-4-4-4-12 form of RFC 9562, in either case.
 bool is_uuid(std::string_view text);
 

@@ -36,12 +36,11 @@ std::string content_hash(std::string_view bytes) {
     return digest.hex();
   }
   for (std::size_t at = 0; at <= bytes.size();) {
-    const std::size_t end = std::min(bytes.find_first_of("\r\n", at), bytes.size());
-    const std::string_view line = bytes.substr(at, end - at);
+    const Line line = line_at(bytes, at);
     // A line of at most 500 bytes has at most 500 units.
-    digest.add(line.size() <= kLongestLine ? line : std::string_view(cut(line)));
+    digest.add(line.text.size() <= kLongestLine ? line.text : std::string_view(cut(line.text)));
     digest.add("\n");
-    at = end + (bytes.substr(end).starts_with("\r\n") ? 2 : 1);
+    at = line.next;
   }
   return digest.hex();
 }

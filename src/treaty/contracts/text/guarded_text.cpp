@@ -12,19 +12,6 @@ constexpr std::size_t kShortestFence = 3;
 constexpr std::size_t kDeepestIndent = 3;
 constexpr std::size_t kLongestRun = 1024;  // RES-31: a run of this many is a file.
 
-struct Line {
-  std::string_view text;  // Without the line's end.
-  std::size_t begin;
-  std::size_t next;  // Where the following line begins.
-};
-
-Line line_at(std::string_view text, std::size_t begin) {
-  const std::size_t end = std::min(text.find_first_of("\r\n", begin), text.size());
-  const bool pair = text.substr(end).starts_with("\r\n");
-  const std::size_t next = end == text.size() ? end : end + (pair ? 2 : 1);
-  return {.text = text.substr(begin, end - begin), .begin = begin, .next = next};
-}
-
 struct FenceMark {
   char character = 0;  // 0: the line is no fence.
   std::size_t length = 0;
@@ -56,39 +43,39 @@ bool is_payload(std::string_view text) {
 
 bool is_base64_character(char c) { return is_alphanumeric(c) || c == '+' || c == '/'; }
 
+// Looks only at every place that a long enough run cannot jump over, and from there both ways.
 bool has_base64_run(std::string_view text) {
-  std::size_t run = 0;
-  std::size_t padding = 0;
-  for (const char c : text) {
-    if (is_base64_character(c) && padding == 0) {
-      ++run;
-    } else if (c == '=' && run > 0 && padding < 2) {
-      ++padding;
-    } else {
-      run = is_base64_character(c) ? 1 : 0;
-      padding = 0;
-    }
-    if (run + padding >= kLongestRun) return true;
+  constexpr std::size_t kMostPadding = 2;
+  constexpr std::size_t kStride = kLongestRun - kMostPadding;
+  for (std::size_t at = kStride - 1; at < text.size(); at += kStride) {
+    if (!is_base64_character(text[at])) continue;
+    std::size_t begin = at;
+    while (begin > 0 && is_base64_character(text[begin - 1])) --begin;
+    std::size_t end = at;
+    while (end < text.size() && is_base64_character(text[end])) ++end;
+    std::size_t padding = 0;
+    while (padding < kMostPadding && text.substr(end + padding).starts_with('=')) ++padding;
+    if (end + padding - begin >= kLongestRun) return true;
+    at = end;
   }
   return false;
 }
 
-// `data:`, then no delimiter up to a comma, with `;base64` right before it. One pass: only the last
-// `data:` before a comma matters.
+// `data:`, then no delimiter up to a comma, with `;base64` right before it.
 bool has_base64_uri(std::string_view text) {
-  constexpr std::string_view kScheme = "data:";
+  constexpr std::string_view kScheme = "data";
   constexpr std::string_view kMarker = ";base64";
-  std::size_t media = std::string_view::npos;  // Where the media type after `data:` begins.
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == ':' && at + 1 >= kScheme.size() &&
-        equal_folded(text.substr(at + 1 - kScheme.size(), kScheme.size()), kScheme)) {
-      media = at + 1;
-    } else if (c == ',' && media != std::string_view::npos && at >= media + kMarker.size() &&
-               equal_folded(text.substr(at - kMarker.size(), kMarker.size()), kMarker)) {
+  for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
+    if (at < kScheme.size() ||
+        !equal_folded(text.substr(at - kScheme.size(), kScheme.size()), kScheme)) {
+      continue;
+    }
+    // Up to the next colon, so that no character is looked at twice.
+    const std::size_t end = text.find_first_of(",: \t\r\n()<>\"", at + 1);
+    if (end == std::string_view::npos) return false;
+    if (text[end] == ',' && end - at > kMarker.size() &&
+        equal_folded(text.substr(end - kMarker.size(), kMarker.size()), kMarker)) {
       return true;
-    } else if (std::string_view(", \t\r\n()<>\"").contains(c)) {
-      media = std::string_view::npos;
     }
   }
   return false;
@@ -101,20 +88,21 @@ bool is_embedded(std::string_view text) { return has_base64_run(text) || has_bas
 std::vector<Fence> find_fences(std::string_view text) {
   std::vector<Fence> fences;
   for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
     const Line opening_line = line_at(text, at);
     at = opening_line.next;
     const FenceMark opening = fence_mark(opening_line.text);
     if (opening.character == 0) continue;
-    Fence fence{.info = opening.info,
-                .body = text.substr(at),
-                .begin = opening_line.begin,
-                .end = text.size()};
+    const std::size_t body = std::min(at, text.size());
+    Fence fence{
+        .info = opening.info, .body = text.substr(body), .begin = begin, .end = text.size()};
     while (at < text.size()) {
+      const std::size_t line_begin = at;
       const Line line = line_at(text, at);
       at = line.next;
       if (!closes(fence_mark(line.text), opening)) continue;
-      fence.body = text.substr(opening_line.next, line.begin - opening_line.next);
-      fence.end = line.next;
+      fence.body = text.substr(body, line_begin - body);
+      fence.end = std::min(at, text.size());
       break;
     }
     fences.push_back(fence);

@@ -31,6 +31,16 @@ TEST_CASE("CommonMark: four spaces, two backticks and a backtick in the info mak
   CHECK(find_fences("~~~a`b\n{}").size() == 1);
 }
 
+TEST_CASE("CommonMark: a fence may be the last line, and a line may end in a carriage return") {
+  const auto last = find_fences("text\n```json");
+  const auto returns = find_fences("```\r{}\r```\rtext");
+
+  REQUIRE(last.size() == 1);
+  CHECK(last[0].body.empty());
+  REQUIRE(returns.size() == 1);
+  CHECK(returns[0].body == "{}\r");
+}
+
 TEST_CASE("RES-30: a payload is guarded by a tagged fence and by nothing else") {
   CHECK(has_unguarded_payload(" {\"a\":1} "));
   CHECK(has_unguarded_payload("[]"));
@@ -46,6 +56,9 @@ TEST_CASE("RES-31: 1,024 base64 characters in a row are a file, 1,023 are not") 
   CHECK(has_embedded_file(std::string(1024, 'A')));
   CHECK(has_embedded_file(std::string(1023, 'A') + "="));
   CHECK(!has_embedded_file(std::string(1023, 'A')));
+  CHECK(has_embedded_file(std::string(700, ' ') + std::string(1024, 'A')));
+  CHECK(has_embedded_file(std::string(900, 'A') + "-" + std::string(1022, 'A') + "=="));
+  CHECK(!has_embedded_file(std::string(900, 'A') + "-" + std::string(1021, 'A') + "=="));
   CHECK(!has_embedded_file(std::string(2000, '=')));
   CHECK(!has_embedded_file(std::string(1000, 'A') + "\n" + std::string(1000, 'A')));
 }
