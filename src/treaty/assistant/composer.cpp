@@ -53,7 +53,7 @@ StateChoice choose_state(const Sources& input) {
 // What a template prints for one of its places.
 class Texts {
  public:
-  explicit Texts(ComposeProfile profile) : profile_(profile) {}
+  explicit Texts(ComposeProfile profile, bool plain = false) : profile_(profile), plain_(plain) {}
 
   // Compat prints null as the deployed composer did, and a blank text as it is.
   std::string shown(const Part& part, std::string_view otherwise) const {
@@ -64,7 +64,7 @@ class Texts {
 
   // Whether to take this source or go on to the next.
   bool usable(const Part& part) const {
-    if (part.text().empty()) return false;
+    if (part.text().empty() || plain_) return false;
     if (profile_ == ComposeProfile::compat) return true;
     // ARL-09 holds for all that a producer writes, whichever place it came from.
     return !is_blank(part.text()) && contracts::find_leak(part.text()).empty();
@@ -72,6 +72,7 @@ class Texts {
 
  private:
   ComposeProfile profile_;
+  bool plain_;  // Nothing of the input is shown.
 };
 
 std::string description_of(const Sources& input, const Texts& texts) {
@@ -234,6 +235,12 @@ Composition compose(std::optional<json::Value> input, ComposeProfile profile,
       .response = {}, .state = choice.state, .why_state = std::move(choice.why)};
   contracts::AssistantResponse& response = composition.response;
   fill_templates(response, choice.state, sources, Texts(profile));
+  // Parts that pass alone can leak together: "/etc/" and the full stop after it make a path.
+  if (profile == ComposeProfile::strict &&
+      !(contracts::find_leak(response.assistant_message).empty() &&
+        contracts::find_leak(response.action_taken).empty())) {
+    fill_templates(response, choice.state, sources, Texts(profile, true));
+  }
 
   const Confidence confidence = find_confidence(sources, profile);
   const ConfidenceLevel level = level_of(confidence, profile);

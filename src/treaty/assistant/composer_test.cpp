@@ -116,3 +116,10 @@ TEST_CASE("ARL-09: in strict no text of the input shows internals, wherever it c
 
   CHECK(response.assistant_message == "I've created a note task for you: item.");
 }
+
+TEST_CASE("ARL-09: in strict, texts that leak only together are not shown either") {
+  const auto response =
+      composed(R"({"task": {"task_type": "note", "parameters": {"query": "see /etc/"}}})").response;
+
+  CHECK(response.assistant_message == "I've created a task task for you: item.");
+}

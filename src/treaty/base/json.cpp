@@ -61,13 +61,9 @@ std::optional<Value> Members::find(std::string_view name) const {
 std::optional<Type> type_of_json(std::string_view text) {
   const Document document(text, {.max_size = std::numeric_limits<std::uint32_t>::max(),
                                  .max_depth = std::numeric_limits<std::uint32_t>::max(),
-                                 .max_faults = 1'000});
-  if (!document.root()) return std::nullopt;
-  for (const Fault& fault : document.faults()) {
-    const bool grammatical =
-        fault.kind == FaultKind::duplicate_name || fault.kind == FaultKind::not_finite;
-    if (!grammatical) return std::nullopt;
-  }
+                                 .max_faults = 1,
+                                 .grammar_only = true});
+  if (!document.root() || !document.faults().empty()) return std::nullopt;
   return document.root()->type();
 }
 

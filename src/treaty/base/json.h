@@ -96,6 +96,7 @@ struct ReadOptions {
   std::size_t max_depth = 64;
   std::size_t max_faults = 10'000;   // Reading goes on past what it can; this bounds the list.
   NameCase names = NameCase::exact;  // Whether `Id` and `id` are the same name.
+  bool grammar_only = false;         // Names may repeat and numbers may be huge.
 };
 
 class Document {
@@ -106,6 +107,7 @@ class Document {
 
   std::optional<Value> root() const;
   const std::vector<Fault>& faults() const { return faults_; }
+  bool has_more_faults() const { return more_faults_; }  // Than the list takes.
   std::string_view source() const { return source_; }
 
  private:
@@ -122,6 +124,7 @@ class Document {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> spans_;  // Their places, by Node::extra.
   std::vector<Fault> faults_;
   bool readable_ = false;
+  bool more_faults_ = false;
 };
 
 // True when `text` is one JSON value of any type; names may repeat and numbers may be huge.

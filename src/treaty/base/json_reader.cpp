@@ -115,7 +115,7 @@ class Reader {
       if (*at_ != ',') {
         const std::string_view reason = misreading(rest());
         const bool telling = rest().starts_with("/") || rest().starts_with("#");
-        if (telling) return syntax(reason);
+        if (telling && !reason.empty()) return syntax(reason);
         return syntax(object ? "a comma or the closing } was expected here"
                              : "a comma or the closing ] was expected here");
       }
@@ -151,7 +151,7 @@ class Reader {
     Node& node = document_.nodes_[frame.node];
     node.end = static_cast<std::uint32_t>(offset());
     node.extra = static_cast<std::uint32_t>(document_.nodes_.size());
-    if (object && frame.count > 1)
+    if (object && frame.count > 1 && !options_.grammar_only)
       refuse_repeated_names(Value(&document_, frame.node), frame.count);
     stack_.pop_back();
     return true;
@@ -190,7 +190,8 @@ class Reader {
     }
     close_scalar();
     const Value value(&document_, index);
-    if ((exponent || digits > 300) && !full() && !std::isfinite(value.number())) {
+    if ((exponent || digits > 300) && !options_.grammar_only && !full() &&
+        !std::isfinite(value.number())) {
       fault(FaultKind::not_finite, value.begin(), value.end() - value.begin(),
             "the number is too large to be finite", pointer());
     }
@@ -423,8 +424,12 @@ class Reader {
   }
 
   // Bounds what a hostile document makes us say of it: a pointer may be as long as the document.
-  bool full() const {
-    return document_.faults_.size() >= options_.max_faults || fault_bytes_ > kMostFaultBytes;
+  bool full() {
+    if (document_.faults_.size() < options_.max_faults && fault_bytes_ <= kMostFaultBytes) {
+      return false;
+    }
+    document_.more_faults_ = true;
+    return true;
   }
 
   void fault(FaultKind kind, std::size_t where, std::size_t length, std::string message,

@@ -153,6 +153,8 @@ TEST_CASE("faults are bounded in number") {
   text += "0]";
 
   CHECK(Document(text, {.max_faults = 10}).faults().size() == 10);
+  CHECK(Document(text, {.max_faults = 10}).has_more_faults());
+  CHECK(!Document(text).has_more_faults());
 }
 
 TEST_CASE("is_json asks for the grammar alone") {
@@ -160,6 +162,10 @@ TEST_CASE("is_json asks for the grammar alone") {
   CHECK(is_json(R"({"a":1,"a":1e400})"));
   CHECK(is_json(nested(5000)));
   CHECK(!is_json("{'a':1}"));
+  std::string repeated = "{\"x\":{\"a\":1";
+  for (int i = 0; i < 2000; ++i) repeated += ",\"a\":1";
+  CHECK(is_json(repeated + "}}"));
+  CHECK(!is_json(repeated + "},\"b\":\"\x01\"}"));
   CHECK(!is_json(""));
   CHECK(type_of_json("[]") == Type::array);
 }

@@ -122,10 +122,18 @@ std::string_view trimmed(std::string_view text) {
 }
 
 Line line_at(std::string_view text, std::size_t begin) {
-  const std::size_t feed = std::min(text.find('\n', begin), text.size());
-  // A carriage return ends a line by itself, or together with the line feed after it.
-  const std::string_view line = text.substr(begin, feed - begin);
-  const std::size_t end = begin + std::min(line.find('\r'), line.size());
+  // A carriage return ends a line by itself, or together with the line feed after it. Searched in
+  // pieces: a text of carriage returns alone is not read to its end for every one of them.
+  constexpr std::size_t kPiece = 256;
+  std::size_t end = text.size();
+  for (std::size_t at = begin; at < text.size(); at += kPiece) {
+    const std::string_view piece = text.substr(at, kPiece);
+    const std::size_t feed = std::min(piece.find('\n'), piece.size());
+    const std::size_t found = std::min(piece.substr(0, feed).find('\r'), feed);
+    if (found == piece.size()) continue;
+    end = at + found;
+    break;
+  }
   const bool pair = text.substr(end).starts_with("\r\n");
   return {text.substr(begin, end - begin), end + (pair ? 2 : 1)};
 }

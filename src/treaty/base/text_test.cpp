@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <vector>
+
 using namespace treaty;
 
 TEST_CASE("UTF-8 has no overlong forms, no surrogates and nothing past U+10FFFF") {
@@ -35,6 +37,18 @@ TEST_CASE("control characters are those below space, DEL and C1") {
   CHECK(has_control_character("\x7F"));
   CHECK(has_control_character("\u0085"));
   CHECK(!has_control_character("a é \u00A0"));
+}
+
+TEST_CASE("a line ends in a line feed, a carriage return, or both together") {
+  const std::string text = "a\r\nb\rc\n" + std::string(300, 'd') + "\re";
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at <= text.size();) {
+    const Line line = line_at(text, at);
+    lines.emplace_back(line.text);
+    at = line.next;
+  }
+
+  CHECK(lines == std::vector<std::string>{"a", "b", "c", std::string(300, 'd'), "e"});
 }
 
 TEST_CASE("a media type has a type, a subtype and perhaps parameters") {

@@ -210,7 +210,8 @@ std::expected<std::string, Error> read_request_id(const std::string& path) {
   if (!text) return std::unexpected(text.error());
   const json::Document document(*text);
   if (const auto root = document.root(); root && root->is_object()) {
-    if (const auto id = root->members().find("request_id"); id && id->is_string()) {
+    if (const auto id = root->members().find("request_id");
+        id && id->is_string() && !is_blank(id->text())) {
       return std::string(id->text());
     }
   }

@@ -42,6 +42,17 @@ TEST_CASE("of two edits that overlap the first counts") {
   CHECK(apply_edits("abcdef", {{1, 3, "X"}, {2, 5, "Y"}, {5, 6, "Z"}}) == "aXdeZ");
 }
 
+TEST_CASE("warnings never crowd out a violation, however long they are") {
+  const std::string text = R"({"SessionId": "s", "TurnId": "t", "Instruction": "i", ")" +
+                           std::string(std::size_t{5} << 20U, 'n') + R"(": 1, "TurnId2": 1, ")" +
+                           std::string(std::size_t{5} << 20U, 'm') + R"(": 1, "Mode": "fast"})";
+
+  const Verdict verdict = check(Contract::request, text);
+
+  REQUIRE(verdict.violations.size() == 1);
+  CHECK(verdict.violations[0].rule == "REQ-12");
+}
+
 TEST_CASE("findings past ten thousand are cut, and the verdict says so") {
   std::string text = R"({"SessionId":"s","TurnId":"t","InputArtifacts":[1)";
   for (int i = 0; i < 12'000; ++i) text += ",1";

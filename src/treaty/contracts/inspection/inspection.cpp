@@ -103,6 +103,7 @@ Inspection::Inspection(std::string_view bytes, const DecodeOptions& options, jso
     if (fault.kind != json::FaultKind::byte_order_mark) fault_offsets_.push_back(fault.offset);
   }
   std::ranges::sort(fault_offsets_);
+  verdict_.truncated = document_.has_more_faults();
   for (const json::Fault& fault : document_.faults()) report_fault(fault);
   const auto top = document_.root();
   if (!top) return;
@@ -132,6 +133,8 @@ void Inspection::report_fault(const json::Fault& fault) {
 
 bool Inspection::full(const Findings& findings) {
   if (findings.size() < kMostFindings && finding_bytes_ < kMostBytes) return false;
+  // Warnings never crowd out the verdict: the first violation always counts.
+  if (&findings == &verdict_.violations && findings.empty()) return false;
   verdict_.truncated = true;
   return true;
 }

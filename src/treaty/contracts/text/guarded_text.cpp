@@ -65,13 +65,13 @@ bool has_base64_run(std::string_view text) {
 bool has_base64_uri(std::string_view text) {
   constexpr std::string_view kScheme = "data";
   constexpr std::string_view kMarker = ";base64";
+  std::size_t end = 0;  // Of the word around the colon, found once for all the colons in it.
   for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
     if (at < kScheme.size() ||
         !equal_folded(text.substr(at - kScheme.size(), kScheme.size()), kScheme)) {
       continue;
     }
-    // Up to the next colon, so that no character is looked at twice.
-    const std::size_t end = text.find_first_of(",: \t\r\n()<>\"", at + 1);
+    if (end <= at) end = text.find_first_of(", \t\r\n()<>\"", at);
     if (end == std::string_view::npos) return false;
     if (text[end] == ',' && end - at > kMarker.size() &&
         equal_folded(text.substr(end - kMarker.size(), kMarker.size()), kMarker)) {

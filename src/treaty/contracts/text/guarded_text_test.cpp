@@ -67,6 +67,7 @@ TEST_CASE("RES-31: a data URI with base64 is a file wherever it stands outside a
   CHECK(has_embedded_file("![x](data:image/png;base64,AA==)"));
   CHECK(has_embedded_file("DATA:text/plain;charset=utf-8;BASE64,AA=="));
   CHECK(has_embedded_file("```\ndata:;base64,AA==\n```"));
+  CHECK(has_embedded_file("data:text/plain;name=a:b;base64,AA=="));
   CHECK(!has_embedded_file("```json\n\"data:;base64,AA==\"\n```"));
   CHECK(!has_embedded_file("data:text/plain,hello and base64, too"));
 }

@@ -155,22 +155,29 @@ bool is_bearer_token(std::string_view text, std::size_t at) {
   return size >= 16 && looks_random(text.substr(begin, size));
 }
 
-// Parts between dots, the first two of which are the base64 of JSON objects.
-bool is_json_web_token(std::string_view text, std::size_t at) {
-  if (!text.substr(at).starts_with("eyJ")) return false;
-  const std::size_t header = run(text, at, is_key_character);
-  if (header < 10 || !text.substr(at + header).starts_with(".eyJ")) return false;
-  return run(text, at + header + 1, is_key_character) >= 8;
+// Parts between dots, the first two of which are the base64 of JSON objects. Looked for from the
+// dot between them, so that a header may have any length.
+bool has_json_web_token(std::string_view text) {
+  for (std::size_t dot = text.find(".eyJ"); dot != std::string_view::npos;
+       dot = text.find(".eyJ", dot + 1)) {
+    if (run(text, dot + 1, is_key_character) < 8) continue;
+    std::size_t begin = dot;
+    while (begin > 0 && is_key_character(text[begin - 1])) --begin;
+    for (std::size_t at = text.find("eyJ", begin); at + 10 <= dot; at = text.find("eyJ", at + 1)) {
+      if (begins_word(text, at)) return true;
+    }
+  }
+  return false;
 }
 
 bool has_key(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (!begins_word(text, at)) continue;
-    if (is_provider_key(text, at) || is_cloud_key(text, at) || is_bearer_token(text, at) ||
-        is_json_web_token(text, at)) {
+    if (is_provider_key(text, at) || is_cloud_key(text, at) || is_bearer_token(text, at)) {
       return true;
     }
   }
+  if (has_json_web_token(text)) return true;
   const std::size_t pem = text.find("-----BEGIN ");
   return pem != std::string_view::npos && text.substr(pem).contains("PRIVATE KEY-----");
 }
@@ -190,9 +197,10 @@ bool is_revealing_address(std::string_view text, std::size_t colon) {
   const bool data_source =
       std::ranges::any_of(kDataSources, [&](auto other) { return equal_folded(scheme, other); });
   const std::size_t authority = colon + 3;
-  const std::size_t size = run(text, authority, [](char c) {
-    return !is_space(c) && !std::string_view("/?#\"'<>)").contains(c);
-  });
+  const std::size_t size = run(
+      text, authority,
+      [](char c) { return !is_space(c) && !std::string_view("/?#\"'<>)").contains(c); },
+      text.size());
   if (data_source) return size > 0 || text.substr(authority).starts_with("/");
   const std::string_view host = text.substr(authority, size);
   return host.contains('@') && !host.starts_with('@');

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 using namespace treaty::contracts;
 
 TEST_CASE("ARL-09: stack traces of every language leak") {
@@ -47,6 +49,13 @@ TEST_CASE("ARL-09: keys and tokens of providers leak") {
     CAPTURE(text);
     CHECK(find_leak(text) == "a key or token");
   }
+}
+
+TEST_CASE("ARL-09: a token or a password may be of any length") {
+  const std::string header = "eyJ" + std::string(600, 'a');
+
+  CHECK(find_leak(header + ".eyJzdWIiOiIxIn0.c2ln") == "a key or token");
+  CHECK(!find_leak("https://user:" + std::string(600, 'p') + "@host.example").empty());
 }
 
 TEST_CASE("ARL-09: addresses leak with credentials, and always those of data sources") {
