@@ -199,5 +199,29 @@ class Output(TreatyTest):
                 self.assertIn("cannot be written", ran.err)
 
 
+class Streams(TreatyTest):
+    def test_lines_that_cannot_be_read_to_their_end_are_an_error(self):
+        for command in (("check", "request", "--ndjson"), ("compose", "--ndjson")):
+            with self.subTest(command=command):
+                ran = self.treaty(*command, "/proc/self/mem")
+                self.assertEqual(ran.code, 1)
+                self.assertIn("cannot be read to its end", ran.out + ran.err)
+
+    def test_a_link_that_leads_nowhere_is_told(self):
+        os.symlink("nowhere", self.folder / "x.json")
+        ran = self.treaty("check", "auto", "--recursive", ".")
+        self.assertEqual(ran.code, 1)
+        self.assertIn("x.json: error: cannot be read", ran.out)
+
+    def test_names_cannot_write_escapes_to_the_terminal(self):
+        name = "e\x1b[31mx"
+        self.write(name, "text")
+        for arguments in (("hash", name), ("check", name, "x"), ("rules", name), ("schema", name),
+                          ("check", "request", "--request", name, "x")):
+            with self.subTest(arguments=arguments):
+                ran = self.treaty(*arguments)
+                self.assertNotIn("\x1b", ran.out + ran.err)
+
+
 if __name__ == "__main__":
     unittest.main()

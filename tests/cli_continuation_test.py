@@ -180,8 +180,12 @@ class Usage(ContinuationTest):
         for files in (["a.json", "missing.json"], ["missing.json", "a.json"]):
             with self.subTest(files=files):
                 ran = self.treaty("check", "continuation", *files)
-                self.assertEqual((ran.code, ran.out), (1, ""))
-                self.assertIn("missing.json: cannot be read", ran.err)
+                self.assertEqual(ran.code, 1)
+                self.assertIn("missing.json: error: cannot be read", ran.out)
+                ran = self.treaty("check", "continuation", *files, "--format", "json")
+                verdict = json.loads(ran.out)
+                self.assertEqual((ran.code, verdict["valid"]), (1, False))
+                self.assertEqual(verdict["violations"][0]["rule"], "INPUT")
 
     def test_a_form_that_it_does_not_have_is_not_answered_in_another(self):
         ran = self.match(waiting("a"), tool_continuation("b"), "--format", "sarif")

@@ -23,31 +23,6 @@ struct Sources {
   Part status;  // execution_status.
 };
 
-// --- State ------------------------------------------------------------------------------------
-
-struct StateChoice {
-  State state;
-  std::string why;
-};
-
-// The first that holds; exact and case-sensitive.
-StateChoice choose_state(const Sources& input) {
-  if (input.status["status"].is("error")) {
-    return {State::task_failed, "execution_status.status is \"error\""};
-  }
-  if (input.status["status"].is("clarification_needed")) {
-    return {State::clarification_needed, "execution_status.status is \"clarification_needed\""};
-  }
-  if (input.status["deferred"].truthy()) {
-    return {State::task_deferred, "execution_status.deferred is set"};
-  }
-  if (input.task["task_type"].text().empty()) return {State::fallback, "nothing else holds"};
-  if (input.task["parameters"]["datetime"].text().empty()) {
-    return {State::task_created, "task.task_type is set, task.parameters.datetime is not"};
-  }
-  return {State::task_scheduled, "task.task_type and task.parameters.datetime are set"};
-}
-
 // --- Texts ------------------------------------------------------------------------------------
 
 // What a template prints for one of its places.
@@ -55,16 +30,22 @@ class Texts {
  public:
   explicit Texts(ComposeProfile profile, bool plain = false) : profile_(profile), plain_(plain) {}
 
-  // Compat prints null as the deployed composer did, and a blank text as it is.
+  // Whether a text is there at all. In strict another type counts as absent; the deployed composer
+  // took every value that Python finds true.
+  bool there(const Part& part) const {
+    if (profile_ == ComposeProfile::strict) return !part.text().empty();
+    return part.truthy() && part.printed().has_value();
+  }
+
+  // Compat prints what it finds as Python does: None for null, a blank text as it is.
   std::string shown(const Part& part, std::string_view otherwise) const {
-    if (profile_ == ComposeProfile::compat && part.is_null()) return "None";
-    if (profile_ == ComposeProfile::compat && part.is_string()) return std::string(part.text());
+    if (profile_ == ComposeProfile::compat) return part.printed().value_or(std::string(otherwise));
     return usable(part) ? std::string(part.text()) : std::string(otherwise);
   }
 
   // Whether to take this source or go on to the next.
   bool usable(const Part& part) const {
-    if (part.text().empty() || plain_) return false;
+    if (plain_ || !there(part)) return false;
     if (profile_ == ComposeProfile::compat) return true;
     // ARL-09 holds for all that a producer writes, whichever place it came from.
     return !is_blank(part.text()) && contracts::find_leak(part.text()).empty();
@@ -75,14 +56,44 @@ class Texts {
   bool plain_;  // Nothing of the input is shown.
 };
 
+constexpr std::string_view kItem = "item";
+
 std::string description_of(const Sources& input, const Texts& texts) {
-  const std::array<Part, 3> candidates = {input.task["parameters"]["message"],
-                                          input.task["parameters"]["query"],
-                                          input.summary["summary"]};
-  for (const Part& part : candidates) {
-    if (texts.usable(part)) return std::string(part.text());
+  std::string description(kItem);
+  for (const Part& part :
+       {input.task["parameters"]["message"], input.task["parameters"]["query"]}) {
+    if (!texts.usable(part)) continue;
+    description = texts.shown(part, kItem);
+    break;
   }
-  return "item";
+  // A message that says "item" is no description either.
+  const Part summary = input.summary["summary"];
+  return description == kItem && texts.usable(summary) ? texts.shown(summary, kItem) : description;
+}
+
+// --- State ------------------------------------------------------------------------------------
+
+struct StateChoice {
+  State state;
+  std::string why;
+};
+
+// The first that holds; exact and case-sensitive.
+StateChoice choose_state(const Sources& input, const Texts& texts) {
+  if (input.status["status"].is("error")) {
+    return {State::task_failed, "execution_status.status is \"error\""};
+  }
+  if (input.status["status"].is("clarification_needed")) {
+    return {State::clarification_needed, "execution_status.status is \"clarification_needed\""};
+  }
+  if (input.status["deferred"].truthy()) {
+    return {State::task_deferred, "execution_status.deferred is set"};
+  }
+  if (!texts.there(input.task["task_type"])) return {State::fallback, "nothing else holds"};
+  if (!texts.there(input.task["parameters"]["datetime"])) {
+    return {State::task_created, "task.task_type is set, task.parameters.datetime is not"};
+  }
+  return {State::task_scheduled, "task.task_type and task.parameters.datetime are set"};
 }
 
 void fill_templates(contracts::AssistantResponse& response, State state, const Sources& input,
@@ -136,39 +147,46 @@ struct Confidence {
   std::string_view source;
 };
 
+// The block that says what was verified: routing's, if it has one, else that of execution_status.
+Part trust_of(const Sources& input) {
+  const Part trust = input.routing["trust"];
+  return trust.is_object() ? trust : input.status["trust"];
+}
+
+// What was verified first counts, even when it then has no value to give.
+Confidence verified_confidence(const Sources& input) {
+  const Part trust = trust_of(input);
+  if (trust["confidence_verified"].is_true()) {
+    return {trust["confidence"], true, "trust.confidence, verified"};
+  }
+  if (input.routing["confidence_verified"].is_true()) {
+    return {input.routing["verified_confidence"], true, "routing.verified_confidence"};
+  }
+  if (input.status["confidence_verified"].is_true()) {
+    return {input.status["verified_confidence"], true, "execution_status.verified_confidence"};
+  }
+  return {};
+}
+
 Confidence find_confidence(const Sources& input, ComposeProfile profile) {
-  const std::array<std::pair<Part, std::string_view>, 2> trusts = {
-      {{input.routing["trust"], "routing.trust, verified"},
-       {input.status["trust"], "execution_status.trust, verified"}}};
-  for (const auto& [trust, source] : trusts) {
-    const Part value = trust["confidence"];
-    if (trust["confidence_verified"].is_true() && value.there() && !value.is_null()) {
-      return {value, true, source};
-    }
-  }
-  const std::array<std::pair<Part, std::string_view>, 2> verified = {
-      {{input.routing, "routing.verified_confidence"},
-       {input.status, "execution_status.verified_confidence"}}};
-  for (const auto& [part, source] : verified) {
-    const Part value = part["verified_confidence"];
-    if (part["confidence_verified"].is_true() && value.there() && !value.is_null()) {
-      return {value, true, source};
-    }
-  }
+  const Confidence verified = verified_confidence(input);
+  if (verified.value.there() && !verified.value.is_null()) return verified;
   const std::array<std::pair<Part, std::string_view>, 2> claimed = {
       {{input.task["confidence"], "task.confidence"},
        {input.routing["confidence"], "routing.confidence"}}};
   for (const auto& [value, source] : claimed) {
-    const bool given =
-        profile == ComposeProfile::compat ? value.truthy() : value.there() && !value.is_null();
+    // Compat lets 0, false, null and everything empty fall through; strict what is no value at all.
+    const bool given = profile == ComposeProfile::compat
+                           ? value.truthy()
+                           : value.there() && !value.is_null() && !value.is_boolean();
     if (given) return {value, false, source};
   }
   return {.value = Part(), .source = "nothing given, 1.0"};
 }
 
-ConfidenceLevel level_of(const Confidence& confidence, ComposeProfile profile) {
+ConfidenceLevel level_of(const Confidence& confidence) {
   if (!confidence.value.there()) return ConfidenceLevel::high;
-  const auto number = confidence.value.number(profile == ComposeProfile::compat);
+  const auto number = confidence.value.number();
   if (!number) return ConfidenceLevel::medium;
   if (*number >= kHigh) return ConfidenceLevel::high;
   return *number >= kMedium ? ConfidenceLevel::medium : ConfidenceLevel::low;
@@ -188,24 +206,33 @@ struct Trace {
   std::string_view source;
 };
 
+// Of what was verified the first counts; one that is not a text is as good as none.
+Trace verified_trace(const Sources& input) {
+  const Part trust = trust_of(input);
+  if (trust["trace_ref_verified"].is_true()) {
+    return {std::string(trust["trace_ref"].text()), "trust.trace_ref, verified"};
+  }
+  if (const Part id = input.routing["verified_trace_id"]; id.is_string()) {
+    return {std::string(id.text()), "routing.verified_trace_id"};
+  }
+  return {std::string(input.status["verified_trace_id"].text()),
+          "execution_status.verified_trace_id"};
+}
+
 Trace find_trace(const Sources& input, ComposeProfile profile,
                  const std::function<std::string()>& new_id) {
-  const auto verified_ref = [](const Part& trust) {
-    return trust["trace_ref_verified"].is_true() ? trust["trace_ref"] : Part();
+  const auto is_nothing = [&](std::string_view text) {
+    return profile == ComposeProfile::strict ? is_blank(text) : text.empty();
   };
-  const std::array<std::pair<Part, std::string_view>, 8> candidates = {
-      {{verified_ref(input.routing["trust"]), "routing.trust.trace_ref, verified"},
-       {verified_ref(input.status["trust"]), "execution_status.trust.trace_ref, verified"},
-       {input.routing["verified_trace_id"], "routing.verified_trace_id"},
-       {input.status["verified_trace_id"], "execution_status.verified_trace_id"},
-       {input.status["trace_id"], "execution_status.trace_id"},
+  Trace verified = verified_trace(input);
+  if (!is_nothing(verified.id)) return verified;
+  const std::array<std::pair<Part, std::string_view>, 4> candidates = {
+      {{input.status["trace_id"], "execution_status.trace_id"},
        {input.task["trace_id"], "task.trace_id"},
        {input.summary["trace_id"], "summary.trace_id"},
        {input.routing["trace_id"], "routing.trace_id"}}};
   for (const auto& [value, source] : candidates) {
-    const bool blank =
-        profile == ComposeProfile::strict && value.is_string() && is_blank(value.text());
-    if (!value.truthy() || blank) continue;
+    if (!value.truthy() || (value.is_string() && is_nothing(value.text()))) continue;
     if (value.is_string()) return {std::string(value.text()), source};
     return {new_id(), "new: what was given is not a string"};
   }
@@ -230,7 +257,7 @@ Composition compose(std::optional<json::Value> input, ComposeProfile profile,
                     const std::function<std::string()>& new_id) {
   const Part top(input);
   const Sources sources{top["summary"], top["task"], top["routing"], top["execution_status"]};
-  StateChoice choice = choose_state(sources);
+  StateChoice choice = choose_state(sources, Texts(profile));
   Composition composition{
       .response = {}, .state = choice.state, .why_state = std::move(choice.why)};
   contracts::AssistantResponse& response = composition.response;
@@ -243,7 +270,7 @@ Composition compose(std::optional<json::Value> input, ComposeProfile profile,
   }
 
   const Confidence confidence = find_confidence(sources, profile);
-  const ConfidenceLevel level = level_of(confidence, profile);
+  const ConfidenceLevel level = level_of(confidence);
   const bool cap = profile == ComposeProfile::strict && !confidence.verified;
   response.confidence_level = cap ? capped(level, choice.state) : level;
   composition.why_confidence = confidence.source;

@@ -28,8 +28,14 @@ class Part {
 
   std::string_view text() const { return is_string() ? value_->text() : std::string_view(); }
 
-  // A number, or a text that is one; also true and false when `booleans` says so.
-  std::optional<double> number(bool booleans) const;
+  bool is_boolean() const { return value_ && value_->is_boolean(); }
+  bool is_object() const { return value_ && value_->is_object(); }
+
+  // As Python's float() reads it: numbers, texts that are one, true and false.
+  std::optional<double> number() const;
+
+  // As Python prints a scalar: null is None, true is True. Nothing for lists and objects.
+  std::optional<std::string> printed() const;
 
  private:
   std::optional<json::Value> value_;

@@ -108,6 +108,47 @@ TEST_CASE("a composition says why it is what it is") {
   CHECK(composition.why_trace_id == "execution_status.trace_id");
 }
 
+TEST_CASE("compat reads what it is given the way Python does") {
+  const auto in_compat = [](std::string_view text) {
+    return composed(text, ComposeProfile::compat).response;
+  };
+  const auto level = [&](std::string_view confidence) {
+    return contracts::name_of(
+        in_compat("{\"task\": {\"confidence\": " + std::string(confidence) + "}}")
+            .confidence_level);
+  };
+
+  CHECK(in_compat(R"({"task": {"task_type": 5, "priority": 3}})").action_taken ==
+        "Created 5 task with priority 3.");
+  CHECK(in_compat(R"({"execution_status": {"status": "error", "error": true}})").action_taken ==
+        "Failed to execute task: True.");
+  CHECK(in_compat(R"({"task": {"task_type": "x", "parameters": {"message": "item"}},
+                      "summary": {"summary": "S"}})")
+            .assistant_message == "I've created a x task for you: S.");
+  CHECK(level(R"("1e400")") == "high");
+  CHECK(level(R"("1e-400")") == "low");
+  CHECK(level(R"(" 1_0 ")") == "high");
+  CHECK(level("\"nan(1)\"") == "medium");
+  CHECK(level(R"("+-5")") == "medium");
+  CHECK(level("[1]") == "medium");
+}
+
+TEST_CASE("the trust block of routing counts alone, and what is verified first decides") {
+  CHECK(composed(R"({"routing": {"trust": {}},
+                     "execution_status": {"trust": {"confidence": 0.2,
+                                                    "confidence_verified": true}}})")
+            .response.confidence_level == contracts::ConfidenceLevel::high);
+  CHECK(composed(R"({"task": {"confidence": 0.9},
+                     "routing": {"trust": {"confidence_verified": true},
+                                 "confidence_verified": true, "verified_confidence": 0.1}})")
+            .response.confidence_level == contracts::ConfidenceLevel::high);
+  CHECK(composed(R"({"execution_status": {"trace_id": "es",
+                     "trust": {"trace_ref": 7, "trace_ref_verified": true}}})")
+            .response.trace_id == "es");
+  CHECK(composed(R"({"routing": {"verified_trace_id": 7}, "execution_status": {"trace_id": "es"}})")
+            .response.trace_id == "es");
+}
+
 TEST_CASE("ARL-09: in strict no text of the input shows internals, wherever it came from") {
   const auto response =
       composed(

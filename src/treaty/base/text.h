@@ -35,7 +35,6 @@ constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool is_letter(char c) { return is_lower(c) || is_upper(c); }
 constexpr bool is_alphanumeric(char c) { return is_letter(c) || is_digit(c); }
 constexpr char to_lower(char c) { return is_upper(c) ? static_cast<char>(c + 32) : c; }
-constexpr char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 32) : c; }
 
 // Equality without regard to the case of ASCII letters.
 bool equal_folded(std::string_view left, std::string_view right);

@@ -114,6 +114,7 @@ void check_lines(const Job& job, const std::string& path, Reporter& reporter) {
     if (is_blank(*line)) continue;
     reporter.add(check_text(job, path, std::move(*line), number));
   }
+  if (const auto error = lines->error()) reporter.add(troubled(job, *error));
 }
 
 void tell_repairs(const std::string& path, const Repaired& repaired) {
@@ -182,8 +183,11 @@ int check_the_continuation(const Job& job, const std::vector<std::string>& files
   for (std::size_t i = 0; i < files.size(); ++i) {
     auto text = read_input(files[i], job.options.max_size);
     if (!text) {
-      print_error("{}: {}\n", harmless(files[i]), text.error().message);
-      return kViolated;
+      Checked trouble = troubled(job, text.error());
+      trouble.contract = kContinuation;
+      Reporter reporter(job.format);
+      reporter.add(std::move(trouble));
+      return reporter.finish();
     }
     checked[i] = {.file = files[i],
                   .document = files[i],

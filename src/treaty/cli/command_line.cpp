@@ -75,6 +75,13 @@ std::string closest(std::span<const Command> commands, std::string_view word) {
   return best;
 }
 
+std::string first_word(std::string_view text) {
+  return std::string(text.substr(0, text.find(':')));
+}
+std::string last_word(std::string_view text) {
+  return std::string(text.substr(text.rfind(' ') + 1));
+}
+
 // CLI11 does the splitting; exceptions of its own end here.
 int parse_and_run(const Command& command, std::vector<std::string> words) {
   CLI::App app;
@@ -104,6 +111,10 @@ int parse_and_run(const Command& command, std::vector<std::string> words) {
   std::ranges::reverse(words);
   try {
     app.parse(words);
+  } catch (const CLI::ExtrasError& error) {
+    return wrong_usage(command.name, "there is no such option: " + last_word(error.what()));
+  } catch (const CLI::ArgumentMismatch& error) {
+    return wrong_usage(command.name, first_word(error.what()) + " takes one value");
   } catch (const CLI::ParseError& error) {
     return wrong_usage(command.name, error.what());
   }
@@ -138,7 +149,8 @@ int finish_output(int code) {
 
 int wrong_usage(std::string_view command, std::string_view message) {
   std::string_view space = command.empty() ? "" : " ";
-  print_error("treaty{}{}: {}\nTry: treaty{}{} --help\n", space, command, message, space, command);
+  print_error("treaty{}{}: {}\nTry: treaty{}{} --help\n", space, command, harmless(message), space,
+              command);
   return kWrongUsage;
 }
 

@@ -20,7 +20,8 @@ struct Job {
 
 // An input that is no JSON still gets a response, and a word on stderr.
 int compose_one(const Job& job, std::string_view text, const std::string& name) {
-  const json::Document document(text, {.max_size = kLargest});
+  // Any depth: what is nested too deep for a document is still an input.
+  const json::Document document(text, {.max_size = kLargest, .max_depth = kLargest});
   const auto composition = assistant::compose(document.root(), job.profile, new_uuid);
   print("{}\n", contracts::encode(composition.response));
   if (job.explain) {
@@ -49,6 +50,10 @@ int compose_lines(const Job& job, const std::string& path) {
     ++number;
     if (is_blank(*line)) continue;
     code = std::max(code, compose_one(job, *line, fmt::format("{}:{}", harmless(path), number)));
+  }
+  if (const auto error = lines->error()) {
+    print_error("{}: {}\n", harmless(path), error->message);
+    code = kViolated;
   }
   return code;
 }

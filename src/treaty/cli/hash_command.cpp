@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
@@ -13,6 +15,9 @@ constexpr std::size_t kLargest = std::size_t{1} << 30U;
 int run(const Arguments& arguments) {
   if (arguments.positionals.empty())
     return wrong_usage("hash", "which file? - reads standard input");
+  if (std::ranges::count(arguments.positionals, "-") > 1) {
+    return wrong_usage("hash", "standard input can be read once");
+  }
   int code = kOk;
   for (const std::string& path : arguments.positionals) {
     const auto bytes = read_input(path, kLargest);
@@ -26,7 +31,7 @@ int run(const Arguments& arguments) {
     if (arguments.has("--hex")) {
       print("{}\n", digest);
     } else {
-      print("{}  {}\n", digest, path);
+      print("{}  {}\n", digest, harmless(path));
     }
   }
   return code;

@@ -46,28 +46,40 @@ bool is_wanted(const fs::path& path, Expand how) {
   return extension == ".json";
 }
 
-void expand_directory(const std::string& directory, Expand how, Expansion& expansion) {
+void collect(const fs::path& directory, Expand how, Expansion& found) {
   std::error_code failed;
-  std::vector<std::string> found;
-  auto entry = fs::recursive_directory_iterator(
-      directory, fs::directory_options::skip_permission_denied, failed);
-  for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
-    std::error_code ignored;
-    if (entry->is_regular_file(ignored) && is_wanted(entry->path(), how)) {
-      found.push_back(entry->path().string());
-    }
+  std::vector<fs::directory_entry> entries;
+  auto entry = fs::directory_iterator(directory, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+    entries.push_back(*entry);
   }
   if (failed) {
-    expansion.push_back(std::unexpected(Error{
-        ErrorCode::unreadable, fmt::format("cannot be read: {}", failed.message()), directory}));
-  } else if (found.empty()) {
-    expansion.push_back(
+    found.push_back(std::unexpected(Error{ErrorCode::unreadable,
+                                          fmt::format("cannot be read: {}", failed.message()),
+                                          directory.string()}));
+  }
+  std::ranges::sort(entries, {}, [](const auto& one) { return one.path().string(); });
+  for (const fs::directory_entry& one : entries) {
+    std::error_code ignored;
+    const bool link = one.is_symlink(ignored);
+    if (!link && one.is_directory(ignored)) {
+      collect(one.path(), how, found);
+    } else if (is_wanted(one.path(), how) && (link || one.is_regular_file(ignored))) {
+      found.emplace_back(one.path().string());  // A link that leads nowhere is told when read.
+    }
+  }
+}
+
+void expand_directory(const std::string& directory, Expand how, Expansion& expansion) {
+  Expansion found;
+  collect(directory, how, found);
+  if (found.empty()) {
+    found.push_back(
         std::unexpected(Error{ErrorCode::unreadable,
                               how == Expand::ndjson_below ? "has no .ndjson or .jsonl files in it"
                                                           : "has no .json files in it",
                               directory}));
   }
-  std::ranges::sort(found);
   std::ranges::move(found, std::back_inserter(expansion));
 }
 
@@ -114,7 +126,12 @@ std::expected<std::string, Error> read_input(const std::string& path, std::size_
 std::expected<Lines, Error> Lines::open(const std::string& path, std::size_t limit) {
   const auto file = open_file(path);
   if (!file) return std::unexpected(file.error());
-  return Lines(File(*file, close_file), limit);
+  return Lines(File(*file, close_file), path, limit);
+}
+
+std::optional<Error> Lines::error() const {
+  if (std::ferror(file_.get()) == 0) return std::nullopt;
+  return Error{ErrorCode::unreadable, "cannot be read to its end", path_};
 }
 
 std::optional<std::string> Lines::next() {
@@ -160,7 +177,11 @@ std::expected<void, Error> replace_file(const std::string& path, std::string_vie
       fs::exists(path, ignored) ? fs::canonical(path, ignored).string() : path;
   struct stat status{};
   const mode_t mode = stat(target.c_str(), &status) == 0 ? status.st_mode & 07777U : 0644U;
-  std::string temporary = target + ".XXXXXX";
+  if (status.st_nlink != 0 && !S_ISREG(status.st_mode)) {
+    return std::unexpected(
+        Error{ErrorCode::unwritable, "is not a regular file and cannot be replaced", path});
+  }
+  std::string temporary = (fs::path(target).parent_path() / ".treaty-XXXXXX").string();
   const int file = mkstemp(temporary.data());
   if (file < 0) return failure();
   // Only root can give a file to its owner again; for everybody else it is theirs already.

@@ -24,14 +24,19 @@ class Lines {
  public:
   static std::expected<Lines, Error> open(const std::string& path, std::size_t limit);
 
-  // Without the line's end. Nothing after the last line.
+  // Without the line's end. Nothing after the last line, and when reading fails.
   std::optional<std::string> next();
+
+  // Why reading stopped before the end, if it did.
+  std::optional<Error> error() const;
 
  private:
   using File = std::unique_ptr<std::FILE, void (*)(std::FILE*)>;
-  Lines(File file, std::size_t limit) : file_(std::move(file)), limit_(limit) {}
+  Lines(File file, std::string path, std::size_t limit)
+      : file_(std::move(file)), path_(std::move(path)), limit_(limit) {}
 
   File file_;
+  std::string path_;
   std::size_t limit_;
 };
 

@@ -113,25 +113,6 @@ auto inspect_list(Inspection& inspection, const Place* list, Inspect inspect) {
                : decltype(inspect_entries(inspection, *list, inspect))();
 }
 
-// REQ-40, last half: an image is named by its id.
-void refuse_shared_ids(Inspection& inspection, const std::vector<ClipboardImage>& images,
-                       const Place* list) {
-  std::unordered_set<std::string_view> seen;
-  std::size_t index = 0;
-  for (const json::Value element : list->value.elements()) {
-    const std::string& id = images[index].id;
-    if (!id.empty() && !seen.insert(id).second) {
-      const Place image{.value = element, .parent = list, .index = index};
-      for (const json::Member member : element.members()) {
-        if (!equal_folded(member.name.text(), "Id")) continue;
-        inspection.refuse("REQ-40", {member.value, &image, member.name.text()},
-                          fmt::format("the id \"{}\" belongs to an earlier image", id));
-      }
-    }
-    ++index;
-  }
-}
-
 bool inspect_streaming(Inspection& inspection, const Place* place) {
   return place != nullptr && is_boolean_field(inspection, "REQ-03", *place) &&
          place->value.boolean();
@@ -147,11 +128,10 @@ UserTurn inspect_user_turn(Inspection& inspection, const Members& members) {
   turn.instruction = text(kInstruction);
   turn.input_artifacts =
       inspect_list(inspection, members.given(kInputArtifacts), inspect_input_artifact);
-  turn.clipboard_images =
-      inspect_list(inspection, members.given(kClipboardImages), inspect_clipboard_image);
-  if (turn.clipboard_images.size() > 1) {
-    refuse_shared_ids(inspection, turn.clipboard_images, members[kClipboardImages]);
-  }
+  std::unordered_set<std::string_view> ids;
+  turn.clipboard_images = inspect_list(
+      inspection, members.given(kClipboardImages),
+      [&](Inspection& in, const Place& place) { return inspect_clipboard_image(in, place, ids); });
   if (const Place* scope = members.given(kRagScope)) {
     turn.rag_scope = inspect_rag_scope(inspection, *scope);
   }

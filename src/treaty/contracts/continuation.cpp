@@ -49,7 +49,8 @@ void add_finding(Verdict& verdict, RuleId rule, json::Value request, std::string
                  std::string message, std::string hint) {
   const auto member = find_folded(request, name);
   Finding finding{.rule = rule,
-                  .where = "/" + std::string(member ? member->name.text() : name),
+                  .where = "/" + (member ? std::string(member->name.text())
+                                         : spelled(name, spelling_of(request))),
                   .message = std::move(message),
                   .hint = std::move(hint),
                   .offset = member ? member->value.begin() : request.begin()};

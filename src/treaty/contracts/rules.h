@@ -1,7 +1,6 @@
 // The ledger: every rule that Treaty can refuse, warn or tell by, in the order of the contracts.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 namespace treaty::contracts {
@@ -382,8 +381,6 @@ inline constexpr Rule kRules[] = {
 };
 
 // Every rule, for whoever lists them.
-constexpr std::span<const Rule> all_rules() { return kRules; }
-
 // The rule of that id; nullptr when there is none.
 constexpr const Rule* find_rule(std::string_view id) {
   for (const Rule& rule : kRules) {
@@ -398,7 +395,7 @@ void this_rule_is_not_in_the_ledger();
 // The id of a rule that stands in the ledger: a typing error does not compile.
 class RuleId {
  public:
-  // Implicit, so that a rule is named where it is needed: violate("RES-12", where).
+  // Implicit, so that a rule is named where it is needed: refuse("RES-12", place, …).
   consteval RuleId(const char* id) : rule_(find_rule(id)) {
     if (rule_ == nullptr) this_rule_is_not_in_the_ledger();
   }

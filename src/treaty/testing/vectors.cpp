@@ -1,5 +1,7 @@
 #include "treaty/testing/vectors.h"
 
+#include <doctest/doctest.h>
+
 #include <fstream>
 
 #include "treaty/base/base64.h"
@@ -80,6 +82,7 @@ std::vector<VectorLine> read_vector_lines(const std::string& file) {
   for (std::string line; std::getline(stream, line);) {
     if (!line.empty()) lines.emplace_back(std::move(line));
   }
+  REQUIRE_MESSAGE(!lines.empty(), file, " has no vectors");
   return lines;
 }
 

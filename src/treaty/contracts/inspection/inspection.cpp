@@ -46,18 +46,19 @@ RuleId rule_of(json::FaultKind kind) {
   return "JSON-01";
 }
 
+Dialect dialect_of(std::string_view name) {
+  return !name.empty() && is_lower(name[0]) ? Dialect::camel : Dialect::pascal;
+}
+
 // The first name that the contract knows tells; without one, the first name there is.
 Dialect dialect_of(json::Value object, std::span<const std::string_view> known) {
-  std::string_view first;
   for (const json::Member member : object.members()) {
     const std::string_view name = member.name.text();
-    if (first.empty()) first = name;
     if (std::ranges::any_of(known, [&](auto other) { return equal_folded(name, other); })) {
-      first = name;
-      break;
+      return dialect_of(name);
     }
   }
-  return !first.empty() && is_lower(first[0]) ? Dialect::camel : Dialect::pascal;
+  return spelling_of(object);
 }
 
 }  // namespace
@@ -70,6 +71,11 @@ void put_in_order(Findings& findings, std::string_view text) {
   const auto repeated = std::ranges::unique(findings, {}, key);
   findings.erase(repeated.begin(), repeated.end());
   locate(findings, text);
+}
+
+Dialect spelling_of(json::Value object) {
+  if (object.members().empty()) return Dialect::pascal;
+  return dialect_of((*object.members().begin()).name.text());
 }
 
 std::string Place::pointer() const {
@@ -114,7 +120,10 @@ Inspection::Inspection(std::string_view bytes, const DecodeOptions& options, jso
     return;
   }
   root_ = root;
-  if (names == json::NameCase::folded) dialect_ = dialect_of(*top, root_names);
+  if (names == json::NameCase::folded) {
+    dialect_ = dialect_of(*top, root_names);
+    spelling_ = spelling_of(*top);
+  }
 }
 
 void Inspection::report_fault(const json::Fault& fault) {
@@ -131,17 +140,20 @@ void Inspection::report_fault(const json::Fault& fault) {
   add(verdict_.violations, std::move(finding));
 }
 
+// Each list has bounds of its own: warnings never crowd out the verdict.
+std::size_t& Inspection::bytes_of(const Findings& findings) {
+  return &findings == &verdict_.violations ? violation_bytes_ : warning_bytes_;
+}
+
 bool Inspection::full(const Findings& findings) {
-  if (findings.size() < kMostFindings && finding_bytes_ < kMostBytes) return false;
-  // Warnings never crowd out the verdict: the first violation always counts.
-  if (&findings == &verdict_.violations && findings.empty()) return false;
+  if (findings.size() < kMostFindings && bytes_of(findings) < kMostBytes) return false;
   verdict_.truncated = true;
   return true;
 }
 
 void Inspection::add(Findings& to, Finding finding) {
   if (full(to)) return;
-  finding_bytes_ += finding.where.size() + finding.message.size();
+  bytes_of(to) += finding.where.size() + finding.message.size();
   to.push_back(std::move(finding));
 }
 
@@ -170,7 +182,7 @@ Finding Inspection::missing(RuleId rule, const Place& object, std::string_view n
 }
 
 std::string Inspection::spelled_here(std::string_view name) const {
-  return names_ == json::NameCase::folded ? spelled(name, dialect_) : std::string(name);
+  return names_ == json::NameCase::folded ? spelled(name, spelling_) : std::string(name);
 }
 
 void Inspection::refuse(RuleId rule, const Place& place, std::string message, std::string hint) {

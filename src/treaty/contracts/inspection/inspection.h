@@ -106,7 +106,7 @@ class Inspection {
   void refuse(RuleId rule, const Place& place, std::string message, std::string hint = {});
   void warn(RuleId rule, const Place& place, std::string message, std::string hint = {});
 
-  // For a member that is not there: `name` in PascalCase is spelt as the document spells.
+  // For a member that is not there: `name` in PascalCase is spelt as the document spells its first.
   void refuse_missing(RuleId rule, const Place& object, std::string_view name,
                       std::string message = {}, std::string hint = {});
 
@@ -124,6 +124,7 @@ class Inspection {
  private:
   void report_fault(const json::Fault& fault);
   bool full(const Findings& findings);  // Then it notes that there was more.
+  std::size_t& bytes_of(const Findings& findings);
   void add(Findings& to, Finding finding);
   bool add_repair(Finding finding, std::vector<Edit> edits);
   bool hides_fault(const Edit& edit) const;
@@ -137,18 +138,27 @@ class Inspection {
   json::Document document_;
   std::vector<std::size_t> fault_offsets_;  // Sorted.
   std::optional<Place> root_;
-  Dialect dialect_ = Dialect::pascal;
+  Dialect dialect_ = Dialect::pascal;   // What an answer follows.
+  Dialect spelling_ = Dialect::pascal;  // How a missing member is spelt: as the first one there is.
   Verdict verdict_;
-  std::size_t finding_bytes_ = 0;
+  std::size_t violation_bytes_ = 0;  // Of pointers and messages.
+  std::size_t warning_bytes_ = 0;
 };
 
-// Every entry of an array, inspected one after the other.
+// The case of the first member; PascalCase when there is none.
+Dialect spelling_of(json::Value object);
+
+// Every entry of an array, inspected one after the other. Of a document that is refused anyway only
+// so many are kept: its value is never handed out, and a list of millions must not be held twice.
 template <class Inspect>
 auto inspect_entries(Inspection& inspection, const Place& array, Inspect inspect) {
+  constexpr std::size_t kMostOfRefused = 10'000;
   std::vector<std::invoke_result_t<Inspect, Inspection&, const Place&>> entries;
+  std::size_t index = 0;
   for (const json::Value element : array.value.elements()) {
-    const Place place{.value = element, .parent = &array, .index = entries.size()};
-    entries.push_back(inspect(inspection, place));
+    const Place place{.value = element, .parent = &array, .index = index++};
+    auto entry = inspect(inspection, place);
+    if (inspection.clean() || entries.size() < kMostOfRefused) entries.push_back(std::move(entry));
   }
   return entries;
 }

@@ -174,11 +174,16 @@ InputArtifact inspect_input_artifact(Inspection& inspection, const Place& place)
   return artifact;
 }
 
-ClipboardImage inspect_clipboard_image(Inspection& inspection, const Place& place) {
+ClipboardImage inspect_clipboard_image(Inspection& inspection, const Place& place,
+                                       std::unordered_set<std::string_view>& seen) {
   ClipboardImage image;
   if (!is_object_field(inspection, "REQ-40", place)) return image;
   const KnownMembers members(place, kImageNames, inspection.name_case());
   image.id = required_text(inspection, "REQ-40", members[kId], place, kImageNames[kId]);
+  if (!image.id.empty() && !seen.insert(members[kId]->value.text()).second) {
+    inspection.refuse("REQ-40", *members[kId],
+                      fmt::format("the id \"{}\" belongs to an earlier image", image.id));
+  }
   image.mime_type =
       required_text(inspection, "REQ-40", members[kMimeType], place, kImageNames[kMimeType]);
   if (!image.mime_type.empty() && !image.mime_type.starts_with("image/")) {

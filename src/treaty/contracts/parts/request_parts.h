@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <unordered_set>
 
 #include "treaty/base/json_write.h"
 #include "treaty/contracts/agent_execute_request.h"
@@ -13,8 +14,9 @@ namespace treaty::contracts {
 InputArtifact inspect_input_artifact(Inspection& inspection, const Place& place);
 void write(json::Writer& writer, const InputArtifact& artifact, Dialect dialect);
 
-// REQ-40 to REQ-42, but for ids that two images share.
-ClipboardImage inspect_clipboard_image(Inspection& inspection, const Place& place);
+// REQ-40 to REQ-42. `seen` are the ids of the images before.
+ClipboardImage inspect_clipboard_image(Inspection& inspection, const Place& place,
+                                       std::unordered_set<std::string_view>& seen);
 void write(json::Writer& writer, const ClipboardImage& image, Dialect dialect);
 
 // REQ-50 to REQ-52.

@@ -29,10 +29,9 @@ std::size_t run(std::string_view text, std::size_t at, auto test, std::size_t mo
 
 // --- File paths -----------------------------------------------------------------------------
 
-constexpr std::array<std::string_view, 26> kRoots = {
-    "home", "root", "srv",   "var",   "etc",     "usr",     "opt",     "app",         "tmp",
-    "proc", "sys",  "dev",   "mnt",   "run",     "bin",     "sbin",    "lib",         "lib64",
-    "boot", "data", "media", "Users", "Library", "private", "Volumes", "Applications"};
+constexpr std::array<std::string_view, 20> kRoots = {
+    "home", "root", "srv", "var",  "etc",  "usr", "opt",   "app",   "tmp",     "proc",
+    "sys",  "dev",  "mnt", "boot", "sbin", "lib", "lib64", "Users", "private", "Volumes"};
 
 // Something below a known root. A slash that continues a word, a link or another path is no root.
 bool is_posix_path(std::string_view text, std::size_t at) {
@@ -63,20 +62,38 @@ bool is_network_share(std::string_view text, std::size_t at) {
 }
 
 bool has_file_path(std::string_view text) {
+  bool in_link = false;  // Paths inside a web link are not of this machine.
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '/' && is_posix_path(text, at)) return true;
-    if (text[at] == ':' && is_drive_path(text, at)) return true;
+    if (is_space(text[at])) in_link = false;
+    if (text[at] == '/' && !in_link && is_posix_path(text, at)) return true;
     if (text[at] == '\\' && is_network_share(text, at)) return true;
+    if (text[at] != ':') continue;
+    if (is_drive_path(text, at)) return true;
+    in_link = in_link || text.substr(at).starts_with("://");
   }
   return text.contains("file:///");
 }
 
 // --- Environment ----------------------------------------------------------------------------
 
-constexpr std::array<std::string_view, 16> kSecretWords = {
-    "KEY", "TOKEN", "SECRET", "PASS", "PWD",  "CREDENTIAL", "AUTH", "PRIVATE",
-    "DSN", "URL",   "URI",    "CONN", "SALT", "COOKIE",     "CERT", "SIGNATURE"};
+// Whole words of a name, as underscores part them.
+constexpr std::array<std::string_view, 26> kSecretWords = {
+    "KEY",         "KEYS",          "APIKEY", "TOKEN",      "TOKENS",  "SECRET", "SECRETS",
+    "PASS",        "PASSWD",        "PWD",    "PASSPHRASE", "PRIVATE", "AUTH",   "CREDENTIAL",
+    "CREDENTIALS", "AUTHORIZATION", "DSN",    "URL",        "URI",     "CONN",   "CONNECTION",
+    "SALT",        "COOKIE",        "CERT",   "SIGNATURE",  "BEARER"};
 constexpr std::size_t kLongValue = 16;
+
+bool names_secret(std::string_view name) {
+  if (name.ends_with("PASSWORD") || name.ends_with("SECRET") || name.ends_with("TOKEN"))
+    return true;
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find('_'), name.size());
+    if (std::ranges::find(kSecretWords, name.substr(0, end)) != kSecretWords.end()) return true;
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return false;
+}
 
 // KEY=value, where the name has a word that smells of a secret or the value is long.
 bool has_environment_line(std::string_view text) {
@@ -89,22 +106,48 @@ bool has_environment_line(std::string_view text) {
     if (name.size() < 2 || !is_upper(name[0]) || !begins_word(text, begin)) continue;
     const std::size_t value = run(text, equals + 1, [](char c) { return !is_space(c); });
     if (value == 0) continue;
-    const bool secret =
-        std::ranges::any_of(kSecretWords, [&](auto word) { return name.contains(word); });
-    if (secret || value >= kLongValue) return true;
+    if (value >= kLongValue || names_secret(name)) return true;
   }
   return false;
 }
 
-// `password=x`, as connection strings have it, in any case.
-bool has_password(std::string_view text) {
-  for (std::size_t equals = text.find('='); equals != std::string_view::npos;
-       equals = text.find('=', equals + 1)) {
-    if (equals + 1 == text.size() || is_space(text[equals + 1])) continue;
-    for (const std::string_view word : {"password", "passwd", "pwd"}) {
-      if (equals < word.size() || !begins_word(text, equals - word.size())) continue;
-      if (equal_folded(text.substr(equals - word.size(), word.size()), word)) return true;
+// `password=x`, `api_key: x`: what connection strings, queries and headers call a secret, in any
+// case. A word that prose uses, too, counts only before `=` and with a longer value.
+struct SecretName {
+  std::string_view name;
+  std::size_t least;  // Characters of the value.
+};
+constexpr std::array<SecretName, 12> kSecretNames = {{{"password", 1},
+                                                      {"passwd", 1},
+                                                      {"pwd", 1},
+                                                      {"api_key", 6},
+                                                      {"apikey", 6},
+                                                      {"api-key", 6},
+                                                      {"access_key", 6},
+                                                      {"accesskey", 6},
+                                                      {"accountkey", 6},
+                                                      {"access_token", 8},
+                                                      {"secret", 8},
+                                                      {"token", 8}}};
+
+bool is_named_secret(std::string_view text, std::size_t sign) {
+  std::size_t value = sign + 1;
+  if (text[sign] == ':' && value < text.size() && text[value] == ' ') ++value;
+  return std::ranges::any_of(kSecretNames, [&](const SecretName& secret) {
+    const bool header = secret.name.ends_with("key");
+    if (sign < secret.name.size() || (text[sign] == ':' && !header)) return false;
+    const std::size_t begin = sign - secret.name.size();
+    if (!begins_word(text, begin) || !equal_folded(text.substr(begin, sign - begin), secret.name)) {
+      return false;
     }
+    return run(text, value, [](char c) { return !is_space(c); }) >= secret.least;
+  });
+}
+
+bool has_named_secret(std::string_view text) {
+  for (std::size_t at = text.find_first_of("=:"); at != std::string_view::npos;
+       at = text.find_first_of("=:", at + 1)) {
+    if (is_named_secret(text, at)) return true;
   }
   return false;
 }
@@ -114,20 +157,30 @@ bool has_password(std::string_view text) {
 struct KeyShape {
   std::string_view prefix;
   std::size_t least;  // Characters after the prefix.
+  bool unmistakable;  // No word of prose begins like this.
 };
 constexpr std::array<KeyShape, 24> kKeyShapes = {{
-    {"sk-ant-", 8},      {"sk-proj-", 8}, {"sk-or-", 8}, {"sk-", 16},    {"sk_live_", 8},
-    {"sk_test_", 8},     {"rk_live_", 8}, {"gsk_", 16},  {"AIza", 20},   {"xai-", 16},
-    {"csk-", 16},        {"hf_", 16},     {"pplx-", 16}, {"ghp_", 16},   {"gho_", 16},
-    {"ghu_", 16},        {"ghs_", 16},    {"ghr_", 16},  {"glpat-", 16}, {"xoxb-", 10},
-    {"github_pat_", 16}, {"xoxp-", 10},   {"npm_", 20},  {"ya29.", 16},
+    {"sk-ant-", 8, true},  {"sk-proj-", 8, true},     {"sk-or-", 8, true},   {"sk-", 10, false},
+    {"sk_live_", 8, true}, {"sk_test_", 8, true},     {"rk_live_", 8, true}, {"gsk_", 16, true},
+    {"AIza", 20, true},    {"xai-", 10, false},       {"csk-", 16, false},   {"hf_", 16, false},
+    {"pplx-", 16, false},  {"ghp_", 16, true},        {"gho_", 16, true},    {"ghu_", 16, true},
+    {"ghs_", 16, true},    {"ghr_", 16, true},        {"glpat-", 16, true},  {"xoxb-", 10, true},
+    {"xoxp-", 10, true},   {"github_pat_", 16, true}, {"npm_", 20, false},   {"ya29.", 16, true},
 }};
 
 bool is_key_character(char c) { return is_word(c) || c == '-'; }
 
-// A long word with hyphens is still prose; a key mixes digits or capitals in.
+// Words of prose joined by hyphens are short or have no digits; a key has a long part with one, or
+// a part longer than any word.
 bool looks_random(std::string_view tail) {
-  return std::ranges::any_of(tail, [](char c) { return is_digit(c) || is_upper(c); });
+  std::size_t size = 0;
+  bool digit = false;
+  for (const char c : tail) {
+    size = is_alphanumeric(c) ? size + 1 : 0;
+    digit = size > 0 && (is_digit(c) || (digit && size > 1));
+    if (size >= 24 || (size >= 8 && digit)) return true;
+  }
+  return false;
 }
 
 bool is_provider_key(std::string_view text, std::size_t at) {
@@ -135,7 +188,7 @@ bool is_provider_key(std::string_view text, std::size_t at) {
     if (!text.substr(at).starts_with(shape.prefix)) return false;
     const std::size_t begin = at + shape.prefix.size();
     const std::size_t size = run(text, begin, is_key_character);
-    return size >= shape.least && looks_random(text.substr(begin, size));
+    return size >= shape.least && (shape.unmistakable || looks_random(text.substr(begin, size)));
   });
 }
 
@@ -216,14 +269,39 @@ bool has_revealing_address(std::string_view text) {
 
 }  // namespace
 
-std::string_view find_leak(std::string_view text) {
+namespace {
+
+// Without the characters that nobody sees, which would otherwise hide a leak from the filter alone.
+std::string without_invisible(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const CodePoint next = read_code_point(text);
+    const std::size_t length = std::max<std::size_t>(1, next.length);
+    const bool invisible = next.value == 0xAD || next.value == 0xFEFF || next.value == 0x2060 ||
+                           (next.value >= 0x200B && next.value <= 0x200D);
+    if (!invisible) out.append(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+std::string_view find_visible_leak(std::string_view text) {
   if (has_stack_trace(text)) return "a stack trace";
   if (has_key(text)) return "a key or token";
   if (has_revealing_address(text)) return "an address with credentials or of a data source";
-  if (has_password(text)) return "a password";
+  if (has_named_secret(text)) return "a password or key";
   if (has_environment_line(text)) return "an environment variable";
   if (has_file_path(text)) return "a file path";
   return {};
+}
+
+}  // namespace
+
+std::string_view find_leak(std::string_view text) {
+  // They are all of two bytes or more, beginning with one of these three.
+  const bool suspicious =
+      std::ranges::any_of(text, [](char c) { return c == '\xC2' || c == '\xE2' || c == '\xEF'; });
+  return find_visible_leak(suspicious ? without_invisible(text) : text);
 }
 
 }  // namespace treaty::contracts

@@ -27,10 +27,12 @@ bool is_name_character(char c) {
   return is_alphanumeric(c) || std::string_view("_.$<>[]`:+/").contains(c);
 }
 
-// Ends in `:12` or `:12:5`, as a place in a source file does.
-bool ends_in_line_number(std::string_view text) {
+// Ends in `:12` or `:12:5` after a name with a dot or a slash, as a place in a source file does; a
+// time of day has neither.
+bool is_source_place(std::string_view text) {
   const std::size_t digits = text.size() - (text.find_last_not_of("0123456789") + 1);
-  return digits > 0 && digits < text.size() && text[text.size() - digits - 1] == ':';
+  if (digits == 0 || digits >= text.size() || text[text.size() - digits - 1] != ':') return false;
+  return !text.contains(' ') && (text.contains('.') || text.contains('/'));
 }
 
 // What follows the "at " of Java, C# and Node.
@@ -40,11 +42,11 @@ bool is_call_site(std::string_view site) {
   }
   const std::size_t open = site.find('(');
   if (open == std::string_view::npos) {
-    return site.contains('/') && ends_in_line_number(site) && !site.contains(' ');
+    return is_source_place(site);
   }
   const std::size_t close = site.find(')', open);
   if (close == std::string_view::npos) return false;
-  if (ends_in_line_number(site.substr(open + 1, close - open - 1))) return true;
+  if (is_source_place(site.substr(open + 1, close - open - 1))) return true;
   const std::string_view callee = site.substr(0, open);
   return callee.contains('.') && std::ranges::all_of(callee, is_name_character);
 }
@@ -56,7 +58,8 @@ bool is_debugger_frame(std::string_view line) {
   if (digits == 0) return false;
   const std::string_view rest = trimmed(line.substr(1 + digits));
   return (rest.starts_with("0x") && rest.contains(" in ")) ||
-         (rest.contains(" (") && rest.contains(") at ") && ends_in_line_number(rest));
+         (rest.contains(" (") && rest.contains(") at ") &&
+          is_source_place(rest.substr(rest.rfind(' ') + 1)));
 }
 
 bool is_go_routine(std::string_view line) {
@@ -69,14 +72,25 @@ bool is_trace_line(std::string_view line) {
   return is_debugger_frame(line) || is_go_routine(line);
 }
 
-// `(Worker.java:42)` or `main.go:12 +0x1d` anywhere.
+// The characters of the word that ends at `end`.
+std::string_view word_before(std::string_view text, std::size_t end) {
+  constexpr std::size_t kFarEnough = 256;
+  std::size_t begin = end;
+  while (begin > 0 && end - begin < kFarEnough && text[begin - 1] != ' ' &&
+         text[begin - 1] != '\n') {
+    --begin;
+  }
+  return text.substr(begin, end - begin);
+}
+
+// `(Worker.java:42)` or `main.go:12 +0x1d` anywhere but in a web link.
 bool has_source_place(std::string_view text) {
   return std::ranges::any_of(kSourceEndings, [&](std::string_view ending) {
     for (std::size_t at = text.find(ending); at != std::string_view::npos;
          at = text.find(ending, at + 1)) {
       const std::size_t after = at + ending.size();
-      if (at > 0 && is_alphanumeric(text[at - 1]) && after + 1 < text.size() &&
-          text[after] == ':' && is_digit(text[after + 1])) {
+      if (at > 0 && is_letter(text[at - 1]) && after + 1 < text.size() && text[after] == ':' &&
+          is_digit(text[after + 1]) && !word_before(text, at).contains("://")) {
         return true;
       }
     }
