@@ -1,0 +1,51 @@
+// The C++ of the README, compiled and run as it stands there.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "treaty/contracts/agent_execute_response.h"
+
+using namespace treaty::contracts;
+
+namespace {
+
+std::string outcome;
+
+void refuse(const Findings& findings) { outcome = findings.front().rule.text(); }
+void run(const std::vector<ToolCall>& calls) { outcome = calls.front().name; }
+
+// clang-format off
+void readme(std::string_view bytes) {
+auto response = treaty::contracts::decode_agent_execute_response(bytes);
+if (!response) return refuse(response.error());  // Every violation: rule, pointer, line, hint.
+if (auto* turn = std::get_if<ClientToolContinuation>(&response->kind)) run(turn->tool_calls);
+}
+// clang-format on
+
+std::string text_of(const std::string& file) {
+  std::stringstream text;
+  text << std::ifstream(std::string(TREATY_SOURCE_DIR) + "/" + file).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("the C++ of the README compiles and does what it says") {
+  readme("{}");
+  CHECK(outcome.starts_with("RES-0"));
+
+  readme(R"({"Kind": "client_tool_continuation", "SessionId": "s", "TurnId": "t",
+             "ModeDisplayName": "m", "ToolCalls": [{"ToolCallId": "c", "Name": "read_file",
+                                                    "ArgumentsJson": "{}"}]})");
+  CHECK(outcome == "read_file");
+}
+
+TEST_CASE("the C++ of the README is the C++ that is compiled here") {
+  const std::string page = text_of("README.md");
+  const std::size_t begin = page.find("```cpp\n") + 7;
+  const std::string snippet = page.substr(begin, page.find("```", begin) - begin);
+
+  CHECK(!snippet.empty());
+  CHECK(text_of("src/treaty/testing/readme_test.cpp").contains(snippet));
+}
