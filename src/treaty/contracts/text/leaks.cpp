@@ -49,8 +49,9 @@ bool is_posix_path(std::string_view text, std::size_t at) {
 bool is_drive_path(std::string_view text, std::size_t at) {
   if (at == 0 || !is_letter(text[at - 1]) || !begins_word(text, at - 1)) return false;
   if (at + 1 >= text.size()) return false;
-  if (text[at + 1] == '\\') return true;
-  return text[at + 1] == '/' && at + 2 < text.size() && is_word(text[at + 2]);
+  if (text[at + 1] == '\\') return at + 2 < text.size() && !is_space(text[at + 2]);
+  // With a slash it may be prose; a name of one letter is none.
+  return text[at + 1] == '/' && run(text, at + 2, is_word, 2) == 2;
 }
 
 bool is_network_share(std::string_view text, std::size_t at) {
@@ -256,7 +257,10 @@ bool is_revealing_address(std::string_view text, std::size_t colon) {
       text.size());
   if (data_source) return size > 0 || text.substr(authority).starts_with("/");
   const std::string_view host = text.substr(authority, size);
-  return host.contains('@') && !host.starts_with('@');
+  const std::string_view user = host.substr(0, std::min(host.find('@'), host.size()));
+  if (user.size() == host.size()) return false;
+  // A name alone is none; a key in its place, as error trackers have it, is.
+  return user.contains(':') || looks_random(user);
 }
 
 bool has_revealing_address(std::string_view text) {

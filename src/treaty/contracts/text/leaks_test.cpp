@@ -64,8 +64,9 @@ TEST_CASE("ARL-09: a token or a password may be of any length") {
 }
 
 TEST_CASE("ARL-09: addresses leak with credentials, and always those of data sources") {
-  for (const char* text : {"https://user:pass@host.example/x", "postgres://db.internal/prod",
-                           "redis://:secret@cache:6379", "https://key@errors.example/1"}) {
+  for (const char* text :
+       {"https://user:pass@host.example/x", "postgres://db.internal/prod",
+        "redis://:secret@cache:6379", "https://0a1b2c3d4e5f6071@errors.example/1"}) {
     CAPTURE(text);
     CHECK(find_leak(text) == "an address with credentials or of a data source");
   }
@@ -85,6 +86,9 @@ TEST_CASE("ARL-09: prose, fractions, dates and web links pass") {
                            "Look at the file (page 3)",
                            "bearer of good news",
                            "/help shows commands",
+                           "Drive C:\\ is full",
+                           "the a:/b ratio",
+                           "git clone ssh://git@example.com/x",
                            "either/or",
                            "C: is a drive",
                            "Set A=1",
