@@ -10,18 +10,21 @@ using namespace treaty::contracts;
 
 namespace {
 
-std::string outcome;
-
-void refuse(const Findings& findings) { outcome = findings.front().rule.text(); }
-void run(const std::vector<ToolCall>& calls) { outcome = calls.front().name; }
-
-// clang-format off
-void readme(std::string_view bytes) {
+// What the snippet did: the rule it refused by, or the first tool it ran.
+std::string done_with(std::string_view bytes) {
+  std::string outcome;
+  const auto refuse = [&](const Findings& found) { outcome = found.front().rule.text(); };
+  const auto run = [&](const std::vector<ToolCall>& calls) { outcome = calls.front().name; };
+  const auto readme = [&] {
+    // clang-format off
 auto response = treaty::contracts::decode_agent_execute_response(bytes);
 if (!response) return refuse(response.error());  // Every violation: rule, pointer, line, hint.
 if (auto* turn = std::get_if<ClientToolContinuation>(&response->kind)) run(turn->tool_calls);
+    // clang-format on
+  };
+  readme();
+  return outcome;
 }
-// clang-format on
 
 std::string text_of(const std::string& file) {
   std::stringstream text;
@@ -32,13 +35,10 @@ std::string text_of(const std::string& file) {
 }  // namespace
 
 TEST_CASE("the C++ of the README compiles and does what it says") {
-  readme("{}");
-  CHECK(outcome.starts_with("RES-0"));
-
-  readme(R"({"Kind": "client_tool_continuation", "SessionId": "s", "TurnId": "t",
+  CHECK(done_with("{}").starts_with("RES-0"));
+  CHECK(done_with(R"({"Kind": "client_tool_continuation", "SessionId": "s", "TurnId": "t",
              "ModeDisplayName": "m", "ToolCalls": [{"ToolCallId": "c", "Name": "read_file",
-                                                    "ArgumentsJson": "{}"}]})");
-  CHECK(outcome == "read_file");
+                                                    "ArgumentsJson": "{}"}]})") == "read_file");
 }
 
 TEST_CASE("the C++ of the README is the C++ that is compiled here") {
