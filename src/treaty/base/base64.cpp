@@ -7,10 +7,10 @@ namespace treaty {
 namespace {
 
 constexpr std::uint8_t kStray = 0xFF;
+constexpr std::string_view kAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 constexpr std::array<std::uint8_t, 256> kSextets = [] {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::array<std::uint8_t, 256> table{};
   table.fill(kStray);
   for (std::size_t i = 0; i < kAlphabet.size(); ++i) {
@@ -53,6 +53,22 @@ std::optional<std::string> base64_decode(std::string_view text) {
     out.push_back(static_cast<char>(group));
   }
   out.resize(*size);
+  return out;
+}
+
+std::string base64_encode(std::string_view bytes) {
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::string_view some = bytes.substr(i, 3);
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      group = (group << 8U) | (k < some.size() ? static_cast<unsigned char>(some[k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      out.push_back(k > some.size() ? '=' : kAlphabet[(group >> (18U - 6U * k)) & 0x3FU]);
+    }
+  }
   return out;
 }
 

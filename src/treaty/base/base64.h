@@ -13,4 +13,6 @@ std::optional<std::size_t> base64_decoded_size(std::string_view text);
 
 std::optional<std::string> base64_decode(std::string_view text);
 
+std::string base64_encode(std::string_view bytes);
+
 }  // namespace treaty

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 namespace treaty::json {
@@ -51,9 +52,20 @@ Members::iterator& Members::iterator::operator++() {
   return *this;
 }
 
+// Goes over the nodes themselves: readers of wires ask for many names that are not there, and most
+// names differ in their length already.
 std::optional<Value> Members::find(std::string_view name) const {
-  for (const Member member : *this) {
-    if (member.name.text() == name) return member.value;
+  const Document& document = *object_.document_;
+  const Node* const nodes = document.nodes_.data();
+  const std::uint32_t end = nodes[object_.index_].extra;
+  for (std::uint32_t i = object_.index_ + 1; i < end; i = index_after(nodes[i + 1], i + 1)) {
+    const Node& node = nodes[i];
+    const std::size_t size = node.end - node.begin - 2;
+    if (node.escaped ? document.text(node) == name
+                     : size == name.size() && std::memcmp(document.source_.data() + node.begin + 1,
+                                                          name.data(), size) == 0) {
+      return Value(&document, i + 1);
+    }
   }
   return std::nullopt;
 }
@@ -93,6 +105,20 @@ void append_pointer_token(std::string& pointer, std::string_view token) {
       pointer.push_back(c);
     }
   }
+}
+
+std::optional<Value> find_member(std::optional<Value> object, std::string_view name) {
+  if (!object || !object->is_object()) return std::nullopt;
+  const auto value = object->members().find(name);
+  return value && !value->is_null() ? value : std::nullopt;
+}
+
+std::string_view text_of(std::optional<Value> value) {
+  return value && value->is_string() ? value->text() : std::string_view();
+}
+
+std::string_view find_text(std::optional<Value> object, std::string_view name) {
+  return text_of(find_member(object, name));
 }
 
 }  // namespace treaty::json

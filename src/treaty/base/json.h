@@ -105,6 +105,12 @@ class Document {
   // the rest unreadable.
   explicit Document(std::string_view text, const ReadOptions& options = {});
 
+  // An empty one, to read into.
+  Document() = default;
+
+  // Reads another text into the same memory: for readers of many small texts.
+  void read(std::string_view text, const ReadOptions& options = {});
+
   std::optional<Value> root() const;
   const std::vector<Fault>& faults() const { return faults_; }
   bool has_more_faults() const { return more_faults_; }  // Than the list takes.
@@ -135,6 +141,15 @@ std::optional<Type> type_of_json(std::string_view text);
 
 // The value as it stands in its document, without the white space between its tokens.
 std::string minified(Value value);
+
+// The member of that name, unless it is null. Nothing when `object` is no object or is not there.
+std::optional<Value> find_member(std::optional<Value> object, std::string_view name);
+
+// The text of a string; empty for everything else.
+std::string_view text_of(std::optional<Value> value);
+
+// The text of the member of that name, under the same conditions.
+std::string_view find_text(std::optional<Value> object, std::string_view name);
 
 // Appends `/token` with `~` and `/` escaped, as RFC 6901 writes a pointer.
 void append_pointer_token(std::string& pointer, std::string_view token);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cmath>
 
 #include "treaty/base/json.h"
@@ -28,7 +29,8 @@ class Reader {
 
   void read() {
     if (!acceptable_size()) return;
-    document_.nodes_.reserve(document_.source_.size() / 24 + 8);
+    // Enough for most small documents at once; large ones have longer strings.
+    document_.nodes_.reserve(document_.source_.size() / 12 + 16);
     if (is_utf16()) return;
     skip_byte_order_mark();
     document_.readable_ = read_values();
@@ -448,12 +450,21 @@ class Reader {
   const char* start_;
   const char* at_;
   const char* end_;
-  std::vector<Frame> stack_;
+  boost::container::small_vector<Frame, 16> stack_;  // No allocation for what is usual.
   bool string_fault_told_ = false;
   std::size_t fault_bytes_ = 0;
 };
 
-Document::Document(std::string_view text, const ReadOptions& options) : source_(text) {
+Document::Document(std::string_view text, const ReadOptions& options) { read(text, options); }
+
+void Document::read(std::string_view text, const ReadOptions& options) {
+  source_ = text;
+  nodes_.clear();
+  unescaped_.clear();
+  spans_.clear();
+  faults_.clear();
+  readable_ = false;
+  more_faults_ = false;
   Reader(*this, options).read();
 }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "treaty/base/number.h"
+
 namespace treaty::json {
 
 // Appends `text` as a JSON string with its quotes. What is not ASCII stays as it is.
@@ -37,6 +39,9 @@ class Writer {
   Writer& value(bool boolean) { return raw(boolean ? "true" : "false"); }
   Writer& value(std::integral auto integer) { return raw(std::to_string(integer)); }
   Writer& value(double decimal) { return raw(decimal_text(decimal)); }
+  Writer& value(const Number& number) {
+    return number.is_whole() ? value(number.whole()) : value(number.value());
+  }
   Writer& null() { return raw("null"); }
   Writer& raw(std::string_view json);  // A value that is JSON already.
 

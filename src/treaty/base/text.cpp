@@ -1,6 +1,7 @@
 #include "treaty/base/text.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace treaty {
 namespace {
@@ -70,6 +71,14 @@ void append_utf8(std::string& out, char32_t c) {
 
 bool is_utf8(std::string_view bytes) {
   while (!bytes.empty()) {
+    // Eight bytes of ASCII at a time: most of what is asked is nothing else.
+    std::uint64_t eight = 0;
+    while (bytes.size() >= sizeof eight) {
+      std::memcpy(&eight, bytes.data(), sizeof eight);
+      if ((eight & 0x8080808080808080U) != 0) break;
+      bytes.remove_prefix(sizeof eight);
+    }
+    if (bytes.empty()) break;
     const CodePoint next = read_code_point(bytes);
     if (next.length == 0) return false;
     bytes.remove_prefix(next.length);

@@ -159,4 +159,16 @@ std::string encode(const AgentResult& result) {
   return writer.end_object().take();
 }
 
+std::string encode(const RateLimitState& state) {
+  json::Writer writer;
+  write(writer, state);
+  return writer.take();
+}
+
+std::string encode(const AgentError& error) {
+  json::Writer writer;
+  write(writer, error);
+  return writer.take();
+}
+
 }  // namespace treaty::contracts

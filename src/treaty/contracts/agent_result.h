@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "treaty/base/number.h"
 #include "treaty/contracts/decoded.h"
 
 namespace treaty::contracts {
@@ -45,16 +46,16 @@ struct CostInfo {
 struct RateLimitWindow {
   std::string name;
   std::string resource;
-  std::optional<double> remaining{};
-  std::optional<double> limit{};
-  std::optional<double> resets_in{};  // Seconds.
-  std::optional<double> reset_at{};   // Seconds since 1970.
+  std::optional<Number> remaining{};
+  std::optional<Number> limit{};
+  std::optional<Number> resets_in{};  // Seconds.
+  std::optional<Number> reset_at{};   // Seconds since 1970.
   bool operator==(const RateLimitWindow&) const = default;
 };
 
 struct RateLimitState {
   bool limited = false;
-  std::optional<double> retry_after{};  // Seconds.
+  std::optional<Number> retry_after{};  // Seconds.
   std::vector<RateLimitWindow> windows{};
   bool operator==(const RateLimitState&) const = default;
 };
@@ -87,5 +88,9 @@ struct AgentResult {
 Decoded<AgentResult> decode_agent_result(std::string_view bytes, const DecodeOptions& options = {});
 
 std::string encode(const AgentResult& result);
+
+// Parts of it, for those who print them alone.
+std::string encode(const RateLimitState& state);
+std::string encode(const AgentError& error);
 
 }  // namespace treaty::contracts

@@ -192,10 +192,10 @@ InvokeError some_error() {
 RateLimitWindow some_window() {
   return {.name = some_text(),
           .resource = "tokens",
-          .remaining = perhaps<double>(some_number),
-          .limit = perhaps<double>(some_number),
-          .resets_in = perhaps<double>(some_number),
-          .reset_at = perhaps<double>(some_number)};
+          .remaining = perhaps<Number>([] { return Number(some_number()); }),
+          .limit = perhaps<Number>([] { return Number(some_number()); }),
+          .resets_in = perhaps<Number>([] { return Number(some_number()); }),
+          .reset_at = perhaps<Number>([] { return Number(*rc::gen::arbitrary<std::int64_t>()); })};
 }
 
 }  // namespace
@@ -264,7 +264,7 @@ rc::Gen<AgentResult> any_agent_result() {
     result.rate_limit = perhaps<RateLimitState>([] {
       return RateLimitState{
           .limited = *rc::gen::arbitrary<bool>(),
-          .retry_after = perhaps<double>([] { return 0.25; }),
+          .retry_after = perhaps<Number>([] { return Number(0.25); }),
           .windows = several<RateLimitWindow>(0, 2, [](std::size_t) { return some_window(); })};
     });
     result.provider_data = perhaps<boost::json::object>(some_object);

@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, kLimitFieldCount> kLimitNames = {"limited
 enum WindowField { kName, kResource, kFirstNumber, kWindowFieldCount = 6 };
 constexpr std::array<std::string_view, kWindowFieldCount> kWindowNames = {
     "name", "resource", "remaining", "limit", "resets_in", "reset_at"};
-constexpr std::array<std::optional<double> RateLimitWindow::*, 4> kWindowNumbers = {
+constexpr std::array<std::optional<Number> RateLimitWindow::*, 4> kWindowNumbers = {
     &RateLimitWindow::remaining, &RateLimitWindow::limit, &RateLimitWindow::resets_in,
     &RateLimitWindow::reset_at};
 
@@ -47,9 +47,12 @@ enum ProviderField { kProvider, kModel, kRequestId, kRawHeaders, kProviderFieldC
 constexpr std::array<std::string_view, kProviderFieldCount> kProviderNames = {
     "provider", "model", "request_id", "raw_headers"};
 
-std::optional<double> number_field(Inspection& inspection, RuleId rule, const Place* place) {
+std::optional<Number> number_field(Inspection& inspection, RuleId rule, const Place* place) {
   if (unless_null(place) == nullptr) return std::nullopt;
-  if (place->value.is_number()) return place->value.number();
+  if (const auto whole = place->value.is_number() ? place->value.integer() : std::nullopt) {
+    return Number(*whole);
+  }
+  if (place->value.is_number()) return Number(place->value.number());
   inspection.refuse(
       rule, *place,
       fmt::format("{} is {}, not a number", place->name, a_kind_of(place->value.type())));
@@ -151,7 +154,9 @@ std::variant<double, CostInfo> inspect_cost(Inspection& inspection, const Place&
   }
   const KnownMembers members(place, kCostNames, inspection.name_case());
   for (std::size_t i = 0; i < kCostNames.size(); ++i) {
-    cost.*kCostFields[i] = number_field(inspection, "RLT-07", members[i]);
+    if (const auto number = number_field(inspection, "RLT-07", members[i])) {
+      cost.*kCostFields[i] = number->value();
+    }
   }
   return cost;
 }
@@ -167,7 +172,7 @@ RateLimitState inspect_rate_limit(Inspection& inspection, const Place& place) {
     state.limited = limited->value.boolean();
   }
   state.retry_after = number_field(inspection, "RLT-08", members[kRetryAfter]);
-  if (state.retry_after && *state.retry_after < 0) {
+  if (state.retry_after && state.retry_after->value() < 0) {
     inspection.refuse("RLT-08", *members[kRetryAfter], "retry_after is negative");
   }
   const Place* windows = members[kWindows];
@@ -175,7 +180,7 @@ RateLimitState inspect_rate_limit(Inspection& inspection, const Place& place) {
     return state;
   state.windows = inspect_entries(inspection, *windows, inspect_window);
   const bool exhausted = std::ranges::any_of(
-      state.windows, [](const RateLimitWindow& window) { return window.remaining == 0.0; });
+      state.windows, [](const RateLimitWindow& window) { return window.remaining == Number(0); });
   if (exhausted && limited != nullptr && limited->value.is_boolean() && !state.limited) {
     inspection.warn("RLT-09", *limited, "limited is false although a window has nothing left");
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "treaty/base/secrets.h"
 #include "treaty/base/text.h"
 #include "treaty/contracts/text/stack_traces.h"
 
@@ -153,89 +154,6 @@ bool has_named_secret(std::string_view text) {
   return false;
 }
 
-// --- Keys -----------------------------------------------------------------------------------
-
-struct KeyShape {
-  std::string_view prefix;
-  std::size_t least;  // Characters after the prefix.
-  bool unmistakable;  // No word of prose begins like this.
-};
-constexpr std::array<KeyShape, 24> kKeyShapes = {{
-    {"sk-ant-", 8, true},  {"sk-proj-", 8, true},     {"sk-or-", 8, true},   {"sk-", 10, false},
-    {"sk_live_", 8, true}, {"sk_test_", 8, true},     {"rk_live_", 8, true}, {"gsk_", 16, true},
-    {"AIza", 20, true},    {"xai-", 10, false},       {"csk-", 16, false},   {"hf_", 16, false},
-    {"pplx-", 16, false},  {"ghp_", 16, true},        {"gho_", 16, true},    {"ghu_", 16, true},
-    {"ghs_", 16, true},    {"ghr_", 16, true},        {"glpat-", 16, true},  {"xoxb-", 10, true},
-    {"xoxp-", 10, true},   {"github_pat_", 16, true}, {"npm_", 20, false},   {"ya29.", 16, true},
-}};
-
-bool is_key_character(char c) { return is_word(c) || c == '-'; }
-
-// Words of prose joined by hyphens are short or have no digits; a key has a long part with one, or
-// a part longer than any word.
-bool looks_random(std::string_view tail) {
-  std::size_t size = 0;
-  bool digit = false;
-  for (const char c : tail) {
-    size = is_alphanumeric(c) ? size + 1 : 0;
-    digit = size > 0 && (is_digit(c) || (digit && size > 1));
-    if (size >= 24 || (size >= 8 && digit)) return true;
-  }
-  return false;
-}
-
-bool is_provider_key(std::string_view text, std::size_t at) {
-  return std::ranges::any_of(kKeyShapes, [&](const KeyShape& shape) {
-    if (!text.substr(at).starts_with(shape.prefix)) return false;
-    const std::size_t begin = at + shape.prefix.size();
-    const std::size_t size = run(text, begin, is_key_character);
-    return size >= shape.least && (shape.unmistakable || looks_random(text.substr(begin, size)));
-  });
-}
-
-bool is_cloud_key(std::string_view text, std::size_t at) {
-  const std::string_view rest = text.substr(at);
-  if (!rest.starts_with("AKIA") && !rest.starts_with("ASIA")) return false;
-  return run(text, at + 4, [](char c) { return is_upper(c) || is_digit(c); }) >= 16;
-}
-
-bool is_bearer_token(std::string_view text, std::size_t at) {
-  constexpr std::string_view kBearer = "bearer ";
-  if (!starts_with_folded(text.substr(at), kBearer)) return false;
-  const std::size_t begin = at + kBearer.size();
-  const std::size_t size = run(text, begin, [](char c) {
-    return is_key_character(c) || std::string_view(".~+/=").contains(c);
-  });
-  return size >= 16 && looks_random(text.substr(begin, size));
-}
-
-// Parts between dots, the first two of which are the base64 of JSON objects. Looked for from the
-// dot between them, so that a header may have any length.
-bool has_json_web_token(std::string_view text) {
-  for (std::size_t dot = text.find(".eyJ"); dot != std::string_view::npos;
-       dot = text.find(".eyJ", dot + 1)) {
-    if (run(text, dot + 1, is_key_character) < 8) continue;
-    std::size_t begin = dot;
-    while (begin > 0 && is_key_character(text[begin - 1])) --begin;
-    for (std::size_t at = text.find("eyJ", begin); at + 10 <= dot; at = text.find("eyJ", at + 1)) {
-      if (begins_word(text, at)) return true;
-    }
-  }
-  return false;
-}
-
-bool has_key(std::string_view text) {
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (!begins_word(text, at)) continue;
-    if (is_provider_key(text, at) || is_cloud_key(text, at) || is_bearer_token(text, at)) {
-      return true;
-    }
-  }
-  if (has_json_web_token(text)) return true;
-  const std::size_t pem = text.find("-----BEGIN ");
-  return pem != std::string_view::npos && text.substr(pem).contains("PRIVATE KEY-----");
-}
-
 // --- Addresses with credentials --------------------------------------------------------------
 
 constexpr std::array<std::string_view, 18> kDataSources = {
@@ -291,7 +209,7 @@ std::string without_invisible(std::string_view text) {
 
 std::string_view find_visible_leak(std::string_view text) {
   if (has_stack_trace(text)) return "a stack trace";
-  if (has_key(text)) return "a key or token";
+  if (find_secret(text)) return "a key or token";
   if (has_revealing_address(text)) return "an address with credentials or of a data source";
   if (has_named_secret(text)) return "a password or key";
   if (has_environment_line(text)) return "an environment variable";
