@@ -1,0 +1,105 @@
+// An HTTP/1.1 client for one event loop: keeps connections, never follows a redirect.
+//
+// A Client belongs to the thread that runs its io_context. Many fetches may run at once. Cancelling
+// the coroutine (Asio's cancellation slots) closes the connection at once.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstddef>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "treaty/http/message.h"
+#include "treaty/http/proxy.h"
+#include "treaty/http/url.h"
+
+namespace treaty::http {
+
+enum class FailureKind {
+  bad_address,  // The name does not resolve, or URL, header or proxy make no sense.
+  refused,      // Nobody accepts connections there.
+  reset,        // The connection broke: reset, or closed before the answer was whole.
+  tls,          // The handshake failed or the certificate does not verify.
+  timeout,      // One of the four timeouts; the message says which.
+  too_large,    // The answer or its header is larger than allowed.
+  malformed,    // The answer is not HTTP, or its coding cannot be undone.
+  cancelled,    // The caller does not want it any more.
+};
+
+struct Failure {
+  FailureKind kind;
+  std::string message;
+};
+
+struct Timeouts {
+  std::chrono::milliseconds connect{10'000};      // Resolve, connect, proxy, TLS handshake.
+  std::chrono::milliseconds first_byte{120'000};  // From the sent request to the answer's head.
+  std::chrono::milliseconds idle{120'000};        // Between two pieces of the answer.
+  std::chrono::milliseconds total{600'000};       // All of it.
+};
+
+struct FetchOptions {
+  Timeouts timeouts{};
+  std::size_t max_header_bytes = std::size_t{64} << 10U;
+  std::size_t max_body_bytes = std::size_t{32} << 20U;  // After decompression.
+};
+
+// Takes an answer as it comes.
+class ResponseSink {
+ public:
+  virtual ~ResponseSink() = default;
+
+  // Once, before any body. `head.body` is empty.
+  virtual void on_head(const Response& head) = 0;
+
+  // A piece of the body, decoded (chunks, gzip). False: enough; the fetch ends well here.
+  virtual bool on_body(std::string_view bytes) = 0;
+
+  // True when no byte that may follow matters: the fetch waits a moment for the end of the message,
+  // so that the connection can be kept, and then ends well without it.
+  virtual bool is_satisfied() const { return false; }
+};
+
+struct ClientOptions {
+  std::string ca_file{};               // More trusted certificates (PEM), beside the system's.
+  bool proxy_from_environment = true;  // HTTPS_PROXY, http_proxy, NO_PROXY.
+  std::size_t max_idle_connections = 64;
+  std::chrono::seconds keep_alive{30};    // Older ones are closed when the client is used again.
+  std::optional<ProxyVariables> proxy{};  // In place of the environment's.
+};
+
+// Outlives its fetches, as `url` and `sink` outlive theirs. Never throws; a cancelled fetch has the
+// outcome `cancelled`.
+class Client {
+ public:
+  explicit Client(boost::asio::io_context& context, ClientOptions options = {});
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Sends `request` to `url` (whose target replaces the request's) and gives the answer to `sink`,
+  // whatever its status. Adds Host, Content-Length, Accept-Encoding. A kept connection that turns
+  // out to be closed before any byte of an answer came is replaced once, silently.
+  boost::asio::awaitable<std::expected<void, Failure>> fetch(const Url& url, Request request,
+                                                             FetchOptions options,
+                                                             ResponseSink& sink);
+
+  // The same, with the whole answer at the end.
+  boost::asio::awaitable<std::expected<Response, Failure>> fetch_all(const Url& url,
+                                                                     Request request,
+                                                                     FetchOptions options = {});
+
+  // Closes the connections that nobody uses. They keep no event loop running by themselves.
+  void close_idle();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace treaty::http

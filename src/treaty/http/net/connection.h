@@ -1,0 +1,80 @@
+// A client's connection, plain or TLS, and how long each part of a fetch may take on it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "treaty/http/client.h"
+#include "treaty/http/net/channel.h"
+#include "treaty/http/net/tls.h"
+
+namespace treaty::http {
+
+// "host:port", an IPv6 address in brackets.
+std::string authority_of(const std::string& host, std::uint16_t port);
+
+class Connection final : public Channel {
+ public:
+  Connection(boost::asio::io_context& context, std::string peer);
+
+  const std::string& peer() const { return peer_; }
+
+  bool is_secure() const { return tls_.has_value(); }
+  void secure(TlsStream stream) { tls_ = std::move(stream); }
+  IoStep handshake();
+
+  IoStep read(std::span<char> buffer);
+  IoStep write(std::string_view bytes);
+
+  // Waits for what a step wants.
+  boost::asio::awaitable<boost::system::error_code> wait_for(IoOutcome wanted);
+
+  // Why the last step failed.
+  const Failure& failure() const { return failure_; }
+
+  // Nothing to be read, the end of the connection included: fit to be used again.
+  bool is_quiet();
+
+  // Closes after the peer was told so, where TLS asks for it.
+  void hang_up();
+
+ private:
+  IoStep fail(const boost::system::error_code& error);
+  IoStep judged(IoStep step, FailureKind kind);
+
+  std::string peer_;
+  std::optional<TlsStream> tls_{};
+  Failure failure_{.kind = FailureKind::reset, .message = {}};
+};
+
+enum class Phase { connect, first_byte, idle };
+
+// The four timeouts of one fetch, held against a connection's one deadline.
+class Patience {
+ public:
+  explicit Patience(const Timeouts& timeouts)
+      : timeouts_(timeouts), total_end_(after(timeouts.total)) {}
+
+  // `phase` begins, or begins again.
+  void begin(Connection& connection, Phase phase);
+
+  // Only the end of a message is still awaited, and not for long.
+  void finish_soon(Connection& connection);
+
+  // When the present phase ends, at the latest.
+  SteadyTime end() const { return end_; }
+
+  // What to say when a wait on `connection` ended with `error`.
+  Failure explain(const Connection& connection, const boost::system::error_code& error) const;
+
+ private:
+  Failure timeout(const Connection& connection) const;
+
+  Timeouts timeouts_;
+  SteadyTime total_end_;
+  SteadyTime end_ = SteadyTime::max();
+  Phase phase_ = Phase::connect;
+};
+
+}  // namespace treaty::http

@@ -1,0 +1,19 @@
+// Makes a connection: resolve, connect, tunnel through a proxy, TLS.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <expected>
+#include <memory>
+#include <optional>
+
+#include "treaty/http/net/connection.h"
+#include "treaty/http/proxy.h"
+
+namespace treaty::http {
+
+// `tls` is used, and needed, for https alone. All of it counts as the phase `connect`.
+boost::asio::awaitable<std::expected<std::shared_ptr<Connection>, Failure>> dial(
+    boost::asio::io_context& context, const Url& url, const std::optional<Proxy>& proxy,
+    TlsContext* tls, Patience& patience);
+
+}  // namespace treaty::http

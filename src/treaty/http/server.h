@@ -1,0 +1,90 @@
+// An HTTP/1.1 server for one event loop. A handler is a coroutine that gets one Exchange at a time
+// and connection.
+//
+// A Server belongs to the thread that runs its io_context.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "treaty/base/error.h"
+#include "treaty/http/message.h"
+
+namespace treaty::http {
+
+// One request and the way to answer it. All writes answer false when the client is gone.
+//
+// Line breaks in header values become spaces. A handler that returns without an answer, or throws
+// before one began, has 500 answered; one that returns between begin and end breaks the connection,
+// so that nobody takes the answer for a whole one.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  virtual const Request& request() const = 0;
+
+  // The whole answer; adds Content-Length, Date and Connection (`connection: close` is obeyed).
+  virtual boost::asio::awaitable<bool> respond(Response response) = 0;
+
+  // An answer in pieces (chunked): begin once, write any number of times, end once.
+  virtual boost::asio::awaitable<bool> begin(int status, Headers headers) = 0;
+  virtual boost::asio::awaitable<bool> write(std::string_view bytes) = 0;
+  virtual boost::asio::awaitable<bool> end() = 0;
+
+  // For faults: bytes as they are, outside all framing. The connection closes after the exchange.
+  virtual boost::asio::awaitable<bool> write_raw(std::string_view bytes) = 0;
+
+  // Closes the connection now; with `reset`, by RST.
+  virtual void abort(bool reset) = 0;
+
+  // Returns when the client has gone: closed or reset the connection, or half of it. For a handler
+  // that waits: `co_await (work() || exchange.closed())`. One at a time, and not during a write.
+  virtual boost::asio::awaitable<void> closed() = 0;
+};
+
+using Handler = std::function<boost::asio::awaitable<void>(Exchange&)>;
+
+struct ServerOptions {
+  std::size_t max_header_bytes = std::size_t{64} << 10U;
+  std::size_t max_body_bytes = std::size_t{16} << 20U;
+  std::size_t max_connections = 10'000;
+  std::chrono::milliseconds header_timeout{10'000};
+  std::chrono::milliseconds body_timeout{30'000};
+  std::chrono::milliseconds idle_timeout{60'000};   // Between two requests.
+  std::chrono::milliseconds write_timeout{30'000};  // A client that takes nothing.
+};
+
+// Refuses what has two readings with 400, too large a header with 431, too large a body with 413,
+// a request that does not arrive in time with 408, a connection too many with 503; then closes.
+class Server {
+ public:
+  Server(boost::asio::io_context& context, Handler handler, ServerOptions options = {});
+
+  // Closes every connection; handlers that still run find their client gone.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Listens on `address` (an IP address) and `port` (0: a free one) and answers the port.
+  std::expected<std::uint16_t, Error> listen(const std::string& address, std::uint16_t port);
+
+  // Accepts no more and closes idle connections; running exchanges go on to their end.
+  void stop();
+
+  // Connections that are open now.
+  std::size_t connections() const;
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace treaty::http

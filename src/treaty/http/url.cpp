@@ -1,0 +1,78 @@
+#include "treaty/http/url.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "treaty/base/text.h"
+
+namespace treaty::http {
+namespace {
+
+std::unexpected<Error> refuse(std::string message) {
+  return std::unexpected(Error{.code = ErrorCode::wrong_usage, .message = std::move(message)});
+}
+
+bool is_host_character(char c) { return is_alphanumeric(c) || c == '-' || c == '.' || c == '_'; }
+
+bool is_host(std::string_view host, bool in_brackets) {
+  if (host.empty() || host.size() > 253) return false;
+  if (!in_brackets) return std::ranges::all_of(host, is_host_character);
+  return host.contains(':') && std::ranges::all_of(host, [](char c) {
+           return is_digit(c) || c == ':' || c == '.' || (to_lower(c) >= 'a' && to_lower(c) <= 'f');
+         });
+}
+
+bool is_visible(char c) { return c > ' ' && c < '\x7F'; }
+
+// 0 when it is no port.
+std::uint16_t port_of(std::string_view text) {
+  unsigned port = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), port);
+  const bool is_whole = read.ec == std::errc{} && read.ptr == text.data() + text.size();
+  return is_whole && text.size() <= 5 && port <= 65535 ? static_cast<std::uint16_t>(port) : 0;
+}
+
+// Takes "host", "host:port", "[::1]" or "[::1]:port" apart.
+std::expected<void, Error> read_authority(std::string_view text, Url& url) {
+  const bool in_brackets = text.starts_with('[');
+  const std::size_t end = in_brackets ? text.find(']') : std::min(text.find(':'), text.size());
+  if (end == std::string_view::npos) return refuse("the address lacks the ] after its host");
+  const std::string_view host = text.substr(in_brackets ? 1 : 0, end - (in_brackets ? 1 : 0));
+  const std::string_view rest = text.substr(end + (in_brackets ? 1 : 0));
+  if (!is_host(host, in_brackets)) return refuse("the address has no host that could be asked");
+  url.host = folded(host);
+  if (rest.empty()) return {};
+  url.port = rest[0] == ':' ? port_of(rest.substr(1)) : std::uint16_t{0};
+  if (url.port == 0) return refuse("the port of the address is not a number from 1 to 65535");
+  return {};
+}
+
+}  // namespace
+
+std::expected<Url, Error> parse_url(std::string_view text) {
+  Url url;
+  if (starts_with_folded(text, "https://")) {
+    url.secure = true;
+  } else if (!starts_with_folded(text, "http://")) {
+    return refuse("the address does not begin with http:// or https://");
+  }
+  if (!std::ranges::all_of(text, is_visible)) {
+    return refuse("the address holds a space, a control character or a letter beyond ASCII");
+  }
+  if (text.contains('#')) return refuse("the address has a fragment (#…); leave it out");
+  url.port = url.secure ? 443 : 80;
+  text.remove_prefix(url.secure ? 8 : 7);
+  const std::size_t end = std::min(text.find_first_of("/?"), text.size());
+  const std::string_view authority = text.substr(0, end);
+  if (authority.contains('@')) {
+    return refuse("the address holds a user name or password; put the key in its own variable");
+  }
+  if (auto read = read_authority(authority, url); !read) return std::unexpected(read.error());
+  url.target = text.substr(end);
+  if (!url.target.starts_with('/')) url.target.insert(0, 1, '/');
+  return url;
+}
+
+}  // namespace treaty::http

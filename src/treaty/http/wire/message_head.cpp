@@ -1,0 +1,152 @@
+#include "treaty/http/wire/message_head.h"
+
+#include <algorithm>
+
+#include "treaty/base/text.h"
+
+namespace treaty::http {
+namespace {
+
+bool is_token_character(char c) {
+  return is_alphanumeric(c) || std::string_view("!#$%&'*+-.^_`|~").contains(c);
+}
+
+bool is_target_character(char c) { return c > ' ' && c != '\x7F'; }
+
+bool is_value_character(char c) {
+  return c == '\t' || (static_cast<unsigned char>(c) >= ' ' && c != '\x7F');
+}
+
+bool is_version(std::string_view text) { return text == "HTTP/1.1" || text == "HTTP/1.0"; }
+
+// What the lines of a head add up to.
+struct Tally {
+  HeadKind kind;
+  bool is_1_1 = false;
+  int hosts = 0;
+  int lengths = 0;
+  int codings = 0;
+};
+
+std::string_view request_line_fault(std::string_view line, Tally& tally) {
+  const std::size_t first = line.find(' ');
+  const std::size_t last = line.rfind(' ');
+  if (first == std::string_view::npos || first == last) return "the request line is not whole";
+  const std::string_view target = line.substr(first + 1, last - first - 1);
+  if (!is_token(line.substr(0, first))) return "the method is not a token";
+  if (target.empty() || !std::ranges::all_of(target, is_target_character)) {
+    return "the request target holds a space or a control character";
+  }
+  if (!is_version(line.substr(last + 1))) return "the version is neither HTTP/1.1 nor HTTP/1.0";
+  tally.is_1_1 = line.ends_with('1');
+  return {};
+}
+
+std::string_view status_line_fault(std::string_view line, Tally& tally) {
+  if (!is_version(line.substr(0, 8))) return "it does not begin with HTTP/1.1 or HTTP/1.0";
+  tally.is_1_1 = line[7] == '1';
+  const std::string_view rest = line.substr(8);
+  const bool three_digits = rest.size() >= 5 && rest[4] == ' ' && rest[0] == ' ' &&
+                            rest[1] >= '1' && is_digit(rest[1]) && is_digit(rest[2]) &&
+                            is_digit(rest[3]);
+  if (!three_digits) return "it has no status";
+  if (!is_field_value(rest)) return "a control character is in the status line";
+  return {};
+}
+
+std::string_view length_fault(std::string_view value) {
+  const bool is_number = !value.empty() && std::ranges::all_of(value, is_digit);
+  return is_number && value.size() <= 18 ? "" : "Content-Length is not one number";
+}
+
+std::string_view known_field_fault(std::string_view name, std::string_view value, Tally& tally) {
+  if (equal_folded(name, "content-length")) {
+    if (++tally.lengths > 1) return "Content-Length comes twice";
+    return length_fault(value);
+  }
+  if (equal_folded(name, "transfer-encoding")) {
+    if (++tally.codings > 1) return "Transfer-Encoding comes twice";
+    return equal_folded(value, "chunked") ? "" : "the transfer coding is not known";
+  }
+  if (tally.kind == HeadKind::request && equal_folded(name, "host")) {
+    if (++tally.hosts > 1) return "Host comes twice";
+    return value.find_first_of(" \t,/@?#") == std::string_view::npos ? "" : "Host is not a host";
+  }
+  return {};
+}
+
+std::string_view field_fault(std::string_view line, Tally& tally) {
+  if (line[0] == ' ' || line[0] == '\t') return "a header field is folded";
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return "a header field has no colon";
+  const std::string_view name = line.substr(0, colon);
+  if (name.empty()) return "a header field has no name";
+  if (name.ends_with(' ') || name.ends_with('\t')) return "white space stands before a colon";
+  if (!is_token(name)) return "the name of a header field is not a token";
+  const std::string_view value = line.substr(colon + 1);
+  if (!is_field_value(value)) return "a control character is in a header field";
+  return known_field_fault(name, trimmed(value), tally);
+}
+
+std::string_view tally_fault(const Tally& tally) {
+  if (tally.lengths > 0 && tally.codings > 0) {
+    return "Content-Length and Transfer-Encoding come together";
+  }
+  if (tally.codings > 0 && !tally.is_1_1) return "HTTP/1.0 knows no Transfer-Encoding";
+  if (tally.kind == HeadKind::request && tally.is_1_1 && tally.hosts == 0) return "Host is missing";
+  return {};
+}
+
+// The next line, which ends with CRLF and holds neither half of it; `line` is left empty after a
+// fault.
+std::string_view take_line(std::string_view& head, std::string_view& fault) {
+  const std::size_t end = head.find_first_of(std::string_view("\r\n\0", 3));
+  const bool is_whole = end != std::string_view::npos && head.substr(end).starts_with("\r\n");
+  if (!is_whole) {
+    fault = "a line holds a zero byte, or half a line end";
+    return {};
+  }
+  const std::string_view line = head.substr(0, end);
+  head.remove_prefix(end + 2);
+  return line;
+}
+
+}  // namespace
+
+bool is_token(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, is_token_character);
+}
+
+bool is_field_value(std::string_view text) { return std::ranges::all_of(text, is_value_character); }
+
+std::size_t find_head_end(std::string_view bytes, std::size_t from) {
+  const std::size_t end = bytes.find("\r\n\r\n", from < 3 ? 0 : from - 3);
+  return end == std::string_view::npos ? end : end + 4;
+}
+
+bool has_bare_line_feed(std::string_view bytes, std::size_t from) {
+  for (std::size_t at = bytes.find('\n', from); at != std::string_view::npos;
+       at = bytes.find('\n', at + 1)) {
+    if (at == 0 || bytes[at - 1] != '\r') return true;
+  }
+  return false;
+}
+
+std::string_view find_head_fault(std::string_view head, HeadKind kind) {
+  Tally tally{.kind = kind};
+  std::string_view fault;
+  const std::string_view start = take_line(head, fault);
+  if (fault.empty()) {
+    fault = kind == HeadKind::request ? request_line_fault(start, tally)
+                                      : status_line_fault(start, tally);
+  }
+  while (fault.empty()) {
+    const std::string_view line = take_line(head, fault);
+    if (!fault.empty()) break;
+    if (line.empty()) return head.empty() ? tally_fault(tally) : "bytes follow the head";
+    fault = field_fault(line, tally);
+  }
+  return fault;
+}
+
+}  // namespace treaty::http

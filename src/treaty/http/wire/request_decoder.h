@@ -1,0 +1,67 @@
+// Turns the bytes of a connection into requests, strictly (S10), without a socket.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "treaty/http/message.h"
+
+namespace treaty::http {
+
+struct RequestLimits {
+  std::size_t max_header_bytes;
+  std::size_t max_body_bytes;
+};
+
+// Why a request is not taken: what to answer before the connection closes.
+struct Refusal {
+  int status = 0;  // 0: not refused.
+  std::string message{};
+};
+
+// One decoder per request.
+class RequestDecoder {
+ public:
+  explicit RequestDecoder(RequestLimits limits);
+  ~RequestDecoder();
+  RequestDecoder(const RequestDecoder&) = delete;
+  RequestDecoder& operator=(const RequestDecoder&) = delete;
+
+  // Takes from the start of `bytes` and answers how much it took. What it leaves must come again in
+  // front of what follows, or belongs to the next request when this one is done.
+  std::size_t feed(std::string_view bytes);
+
+  bool has_head() const { return has_head_; }
+  bool done() const { return done_; }
+  const Refusal& refusal() const { return refusal_; }
+
+  // After has_head():
+  bool keeps_alive() const { return keeps_alive_; }
+  bool is_1_1() const { return is_1_1_; }
+  bool expects_continue() const { return expects_continue_; }
+
+  // After done().
+  Request& request() { return request_; }
+
+ private:
+  class Parser;
+  std::size_t feed_head(std::string_view bytes);
+  std::size_t feed_body(std::string_view bytes);
+  void on_head();
+  void refuse(int status, std::string_view message);
+
+  RequestLimits limits_;
+  std::unique_ptr<Parser> parser_;
+  Request request_{};
+  Refusal refusal_{};
+  std::size_t searched_ = 0;  // How much of the head was looked at for its end.
+  bool has_head_ = false;
+  bool done_ = false;
+  bool keeps_alive_ = false;
+  bool is_1_1_ = false;
+  bool expects_continue_ = false;
+};
+
+}  // namespace treaty::http

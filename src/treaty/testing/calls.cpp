@@ -1,0 +1,96 @@
+#include "treaty/testing/calls.h"
+
+#include "treaty/testing/generators.h"
+
+namespace treaty::testing {
+namespace {
+
+using namespace backends;
+
+std::string some_text() { return *any_text(); }
+
+std::string some_json() {
+  return *rc::gen::element<std::string>(R"({"a": [1, 2.5, null]})", "{}", "", "not json", "[1]",
+                                        R"({"a":1,"a":2})", R"({"n":1e999})", "\"text\"",
+                                        R"({"cut":)", "\xff\xfe", std::string(200, '['));
+}
+
+std::string some_id() {
+  return *rc::gen::element<std::string>("", "call_1", "call_2", "call 1", "toolu_01A", "a.b", "a b",
+                                        "x|y", std::string(100, 'k'), "\xc3\xa9", "abcDEF123");
+}
+
+Message some_user_message() {
+  UserMessage message;
+  const int parts = *rc::gen::inRange(0, 3);
+  for (int i = 0; i < parts; ++i) {
+    if (*rc::gen::arbitrary<bool>()) {
+      message.parts.emplace_back(TextPart{some_text()});
+    } else {
+      message.parts.emplace_back(ImagePart{"image/png", "iVBORw0KGgo="});
+    }
+  }
+  return message;
+}
+
+void append_tool_turn(std::vector<Message>& messages) {
+  AssistantMessage assistant{.text = some_text()};
+  const int calls = *rc::gen::inRange(0, 4);
+  for (int i = 0; i < calls; ++i) {
+    assistant.tool_calls.push_back({some_id(), "look_up", some_json()});
+  }
+  messages.emplace_back(assistant);
+  for (const contracts::AgentToolCall& call : assistant.tool_calls) {
+    messages.emplace_back(ToolMessage{.tool_call_id = call.id,
+                                      .tool_name = call.name,
+                                      .content = some_text(),
+                                      .failed = *rc::gen::arbitrary<bool>()});
+  }
+}
+
+}  // namespace
+
+Call simple_call() {
+  return {.model = "small-1", .messages = {UserMessage{{TextPart{"Say \"hi\"."}}}}};
+}
+
+Call conversation() {
+  return {.model = "small-1",
+          .system = "Be brief.",
+          .messages = {UserMessage{{TextPart{"What is it?"}, ImagePart{"image/png", "iVBOR="}}},
+                       AssistantMessage{.text = "Let me look. ",
+                                        .tool_calls = {{"call_1", "look_up", R"({"word": "cat"})"},
+                                                       {"call.2", "look_up", "dog"}}},
+                       ToolMessage{.tool_call_id = "call_1",
+                                   .tool_name = "look_up",
+                                   .content = R"({"found": 3})"},
+                       ToolMessage{.tool_call_id = "call.2",
+                                   .tool_name = "look_up",
+                                   .content = "no such word",
+                                   .failed = true},
+                       UserMessage{{TextPart{"Well?"}}}},
+          .tools = {{.name = "look_up",
+                     .description = "Finds a word.",
+                     .parameters_json =
+                         R"({"type": "object", "properties": {"word": {"type": "string"}}})"}}};
+}
+
+rc::Gen<Call> any_call() {
+  return rc::gen::exec([] {
+    Call call{.model = "m" + some_text(), .system = some_text()};
+    const int turns = *rc::gen::inRange(1, 5);
+    for (int i = 0; i < turns; ++i) {
+      call.messages.push_back(some_user_message());
+      append_tool_turn(call.messages);
+    }
+    if (*rc::gen::arbitrary<bool>()) call.tools = {{"look_up", some_text(), some_json()}};
+    if (*rc::gen::arbitrary<bool>()) call.output = OutputSchema{.schema_json = some_json()};
+    if (*rc::gen::arbitrary<bool>()) call.temperature = *rc::gen::arbitrary<double>();
+    if (*rc::gen::arbitrary<bool>()) call.max_output_tokens = *rc::gen::inRange(1, 100'000);
+    if (*rc::gen::arbitrary<bool>()) call.stop = {some_text()};
+    call.stream = *rc::gen::arbitrary<bool>();
+    return call;
+  });
+}
+
+}  // namespace treaty::testing
