@@ -1,0 +1,203 @@
+#include "treaty/results/agent_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json/monotonic_resource.hpp>
+
+#include "treaty/base/json_dynamic.h"
+#include "treaty/base/secrets.h"
+#include "treaty/base/text.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/results/errors.h"
+#include "treaty/results/finish_reasons.h"
+
+namespace treaty::results {
+namespace {
+
+using contracts::AgentError;
+using contracts::AgentResult;
+
+// Names whose values let somebody in.
+bool is_secret_header(std::string_view name) {
+  if (name.starts_with("x-ratelimit-") || name.starts_with("content-")) return false;  // Most.
+  constexpr std::array<std::string_view, 5> kWords = {"authorization", "cookie", "api-key",
+                                                      "apikey", "secret"};
+  return name.ends_with("auth-token") || name.ends_with("access-token") ||
+         name.ends_with("subscription-key") || name.ends_with("security-token") ||
+         std::ranges::any_of(kWords, [&](auto word) { return name.contains(word); });
+}
+
+bool leaks(const Exchange& exchange, std::string_view value) {
+  return exchange.known_secret.size() >= 6 && value.contains(exchange.known_secret);
+}
+
+boost::json::object raw_headers(const Exchange& exchange, boost::json::storage_ptr storage) {
+  boost::json::object headers(std::move(storage));
+  headers.reserve(exchange.headers.size());
+  for (const auto& [name, value] : exchange.headers) {
+    if (is_secret_header(name) || leaks(exchange, name)) continue;
+    // Header bytes need not be UTF-8; a result is.
+    const bool readable = !leaks(exchange, value) && is_utf8(value);
+    headers.emplace(name, readable ? std::string_view(value) : std::string_view("***"));
+  }
+  return headers;
+}
+
+std::string_view request_id(const Exchange& exchange) {
+  for (const std::string_view name : {"x-request-id", "request-id", "apim-request-id"}) {
+    const std::string* id = exchange.headers.find(name);
+    if (id != nullptr && is_utf8(*id) && !leaks(exchange, *id)) return *id;
+  }
+  return {};
+}
+
+boost::json::object provider_data(const Exchange& exchange, std::string_view model,
+                                  std::string_view finish_reason_raw) {
+  // Many small texts that live and die together.
+  const auto storage = boost::json::make_shared_resource<boost::json::monotonic_resource>(2048);
+  boost::json::object data(storage);
+  data.reserve(5);
+  data.emplace("provider", exchange.provider);
+  if (!model.empty() && !leaks(exchange, model)) data.emplace("model", model);
+  if (const auto id = request_id(exchange); !id.empty()) data.emplace("request_id", id);
+  if (!exchange.headers.empty()) data.emplace("raw_headers", raw_headers(exchange, storage));
+  if (!finish_reason_raw.empty() && !leaks(exchange, finish_reason_raw))
+    data.emplace("finish_reason_raw", finish_reason_raw);
+  return data;
+}
+
+// Absent when nobody said anything about limits.
+void set_rate_limit(AgentResult& result, const Exchange& exchange, std::optional<int> status,
+                    std::string_view error_body) {
+  auto state = read_rate_limits({.headers = exchange.headers,
+                                 .status = status,
+                                 .body = error_body,
+                                 .now = exchange.now,
+                                 .plain = exchange.plain_limits,
+                                 .failed = !error_body.empty()});
+  if (state.limited || state.retry_after || !state.windows.empty()) {
+    result.rate_limit = std::move(state);
+  }
+}
+
+void set_cost(AgentResult& result, const Exchange& exchange, const Answer& answer) {
+  if (answer.cost) {
+    result.cost = *answer.cost;
+    return;
+  }
+  if (exchange.prices == nullptr || !answer.usage || answer.model.empty()) return;
+  const auto date = seconds_of_http_date(exchange.headers.get("date"));
+  const auto at = date ? date : exchange.now;
+  if (!at) return;
+  if (const auto price = exchange.prices->find(exchange.provider, answer.model, *at)) {
+    result.cost = cost_of(*answer.usage, *price);
+  }
+}
+
+// Callers answer tool calls by id: one that came without gets its place for a name.
+void name_tool_calls(std::vector<contracts::AgentToolCall>& calls) {
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i].arguments.empty()) calls[i].arguments = "{}";
+    if (!calls[i].id.empty()) continue;
+    std::string id = fmt::format("call_{}", i + 1);
+    while (std::ranges::find(calls, id, &contracts::AgentToolCall::id) != calls.end()) id += "_";
+    calls[i].id = std::move(id);
+  }
+}
+
+void set_output(AgentResult& result) {
+  if (!result.content) return;
+  const json::Document document(*result.content);
+  const auto root = document.root();
+  if (document.faults().empty() && root && root->is_object()) {
+    result.output = json::to_dynamic_object(*root);
+  }
+}
+
+AgentError server_error(std::string type, std::string message) {
+  return {.message = std::move(message),
+          .code = "server_error",
+          .type = std::move(type),
+          .retryable = true};
+}
+
+// Why a success is none: an error inside it, an end that never came, a model that gave up.
+std::optional<AgentError> error_in(const Exchange& exchange, const Answer& answer,
+                                   std::string_view finish_reason) {
+  if (!answer.error_body.empty()) {
+    return classify_error({.status = exchange.status,
+                           .headers = exchange.headers,
+                           .body = answer.error_body,
+                           .known_secret = exchange.known_secret});
+  }
+  std::optional<AgentError> error;
+  if (!answer.complete) {
+    error = server_error("IncompleteAnswer", "the answer ended before it was complete");
+  } else if (finish_reason == "error") {
+    error =
+        server_error(answer.finish_reason_raw, "the model ended with " + answer.finish_reason_raw);
+  }
+  if (error) override_retryable(*error, exchange.headers);
+  return error;
+}
+
+AgentResult failed(const Exchange& exchange, AgentError error, std::string_view finish_reason,
+                   std::string_view body) {
+  AgentResult result;
+  result.finish_reason = std::string(finish_reason);
+  result.error = std::move(error);
+  result.provider_data = provider_data(exchange, {}, {});
+  set_rate_limit(result, exchange, exchange.status, body);
+  return result;
+}
+
+}  // namespace
+
+AgentResult result_of_answer(const Exchange& exchange, Answer answer) {
+  AgentResult result;
+  // Nobody can answer a call without a name.
+  std::erase_if(answer.tool_calls, [](const auto& call) { return call.name.empty(); });
+  std::string_view finish_reason = finish_reason_of(answer);
+  result.error = error_in(exchange, answer, finish_reason);
+  if (result.error) finish_reason = "error";
+  result.finish_reason = std::string(finish_reason);
+  result.provider_data = provider_data(exchange, answer.model, answer.finish_reason_raw);
+  set_rate_limit(result, exchange,
+                 result.error && result.error->status_code
+                     ? static_cast<int>(*result.error->status_code)
+                     : exchange.status,
+                 answer.error_body);
+  result.usage = answer.usage;
+  set_cost(result, exchange, answer);
+  if (!answer.refusal.empty() && finish_reason == "content_filter") {
+    answer.content = std::move(answer.refusal);
+  }
+  if (!answer.content.empty() || answer.tool_calls.empty()) {
+    result.content = std::move(answer.content);
+  }
+  // Half a call must not be run.
+  if (!answer.tool_calls.empty() && answer.complete && answer.error_body.empty()) {
+    name_tool_calls(answer.tool_calls);
+    result.tool_calls = std::move(answer.tool_calls);
+  }
+  if (exchange.wants_output && !result.error) set_output(result);
+  return result;
+}
+
+AgentResult result_of_failure(const Exchange& exchange, std::string_view body) {
+  return failed(exchange,
+                classify_error({.status = exchange.status,
+                                .headers = exchange.headers,
+                                .body = body,
+                                .known_secret = exchange.known_secret}),
+                "error", body);
+}
+
+AgentResult result_of_error(const Exchange& exchange, AgentError error,
+                            std::string_view finish_reason) {
+  return failed(exchange, std::move(error), finish_reason, {});
+}
+
+}  // namespace treaty::results
