@@ -1,4 +1,5 @@
-# libFuzzer targets: fuzz/NAME_fuzz.cpp becomes NAME_fuzz; the decoder target is built once per contract.
+# libFuzzer targets: fuzz/NAME_fuzz.cpp becomes NAME_fuzz; the decoder target is built once per contract, the protocol
+# target once per protocol.
 add_custom_target(fuzz)
 
 function(treaty_add_fuzzer name source)
@@ -11,6 +12,13 @@ endfunction()
 file(GLOB fuzz_sources CONFIGURE_DEPENDS fuzz/*_fuzz.cpp)
 foreach(source IN LISTS fuzz_sources)
   get_filename_component(name "${source}" NAME_WE)
+  if(name STREQUAL "protocol_fuzz")
+    foreach(protocol chat_completions completions responses anthropic_messages gemini ollama_native)
+      treaty_add_fuzzer(protocol_${protocol}_fuzz "${source}")
+      target_compile_definitions(protocol_${protocol}_fuzz PRIVATE TREATY_FUZZ_PROTOCOL="${protocol}")
+    endforeach()
+    continue()
+  endif()
   if(NOT name STREQUAL "decoder_fuzz")
     treaty_add_fuzzer(${name} "${source}")
     if(name STREQUAL "json_fuzz")

@@ -6,7 +6,7 @@
 
 #include "require.h"
 #include "treaty/base/text.h"
-#include "treaty/cli/fix.h"
+#include "treaty/cli/check/fix.h"
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/contracts/agent_execute_response.h"
 #include "treaty/contracts/agent_result.h"

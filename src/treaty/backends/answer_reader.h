@@ -1,0 +1,46 @@
+// Reads the body of a provider's answer as it comes and makes the AgentResult at its end: an error
+// body, a plain answer or a stream, told apart by the status and the first byte
+// (lines of JSON by their content type).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "treaty/backends/protocols/stream_parser.h"
+#include "treaty/results/agent_results.h"
+
+namespace treaty::backends {
+
+class AnswerReader {
+ public:
+  AnswerReader(const Protocol& protocol, int status, const Headers& headers);
+
+  // The text that these bytes added to the answer; valid until the next call.
+  std::string_view feed(std::string_view bytes);
+
+  // A stream came to its last event: what may follow does not matter.
+  bool has_ended() const { return stream_.has_ended(); }
+
+  // Reading on is a waste: an error is told, or the answer is beyond repair.
+  bool is_hopeless() const;
+
+  // `exchange` has the status and the headers that the reader was made with.
+  contracts::AgentResult finish(const results::Exchange& exchange);
+
+ private:
+  enum class Form { unknown, failure, plain, stream };
+
+  Form form_of_first_byte(char first) const;
+  bool tell_form(std::string_view bytes);
+
+  const Protocol& protocol_;
+  Form form_ = Form::unknown;
+  bool in_lines_ = false;  // Lines of JSON, by the content type.
+  bool over_ = false;
+  StreamParser stream_;
+  std::string body_{};  // Of a failure or a plain answer.
+};
+
+}  // namespace treaty::backends

@@ -1,0 +1,28 @@
+// A backend runs calls. Its failures are data in the AgentResult, never errors of its own.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <string_view>
+
+#include "treaty/backends/call.h"
+#include "treaty/contracts/agent_result.h"
+
+namespace treaty::backends {
+
+// Takes the text of a streamed answer as it comes. What was given here is also in the result.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void on_text(std::string_view delta) = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Runs on the caller's event loop. Cancelling the coroutine ends the call within 100 ms with
+  // finish_reason `aborted`.
+  virtual boost::asio::awaitable<contracts::AgentResult> run(const Call& call, Sink& sink) = 0;
+};
+
+}  // namespace treaty::backends

@@ -1,0 +1,71 @@
+// What the renderers of several protocols need: texts, embedded JSON, images, ids of tool calls.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/backends/call.h"
+#include "treaty/backends/protocols/protocol.h"
+#include "treaty/base/json_write.h"
+
+namespace treaty::backends {
+
+// Writes a string; bytes that are not UTF-8 become U+FFFD.
+void write_text(json::Writer& writer, std::string_view text);
+void write_text(json::Writer& writer, std::string_view name, std::string_view text);
+
+// `text` when it is a JSON object without faults that may be embedded as it is, else `otherwise`.
+std::string object_or(std::string_view text, std::string_view otherwise);
+
+// Arguments of a tool call for protocols that want an object: what is no object becomes
+// {"text": …}, and nothing becomes {}.
+std::string arguments_object(std::string_view arguments);
+
+// The schema of a tool's parameters; a tool without any takes an empty object.
+std::string parameters_of(const Tool& tool);
+
+// data:image/png;base64,…
+std::string data_url(const ImagePart& image);
+
+// The text of all text parts of a message, line by line.
+std::string joined_text(const UserMessage& message);
+
+// max tokens, temperature and stop under the names that a protocol has for them; an empty name:
+// the protocol does not know it.
+struct SettingNames {
+  std::string_view max_tokens;
+  std::string_view temperature = "temperature";
+  std::string_view stop = "stop";
+};
+void write_settings(json::Writer& writer, const Call& call, const SettingNames& names);
+
+// [{"type":"function","function":{…}}], as Chat Completions and Ollama write tools.
+void write_function_tools(json::Writer& writer, const std::vector<Tool>& tools);
+
+// Which ids of tool calls a protocol takes.
+struct IdRule {
+  std::size_t least = 1;
+  std::size_t most = 64;
+  bool dash_and_underscore = true;  // Beside letters and digits.
+  bool anything_else = false;
+};
+
+// The ids of tool calls as one request writes them. Ids that another protocol made are kept where
+// the rule allows; others are made anew from them, the same on every rendering, different for
+// different calls, and equal for a call and its result. Calls without an id get one by their place.
+class ToolIds {
+ public:
+  ToolIds(const std::vector<Message>& messages, const IdRule& rule);
+
+  std::string_view of_call(std::size_t message, std::size_t call) const {
+    return ids_[message][call];
+  }
+  std::string_view of_result(std::size_t message) const { return ids_[message][0]; }
+
+ private:
+  std::vector<std::vector<std::string>> ids_;  // By message: one per call, or one of the result.
+};
+
+}  // namespace treaty::backends

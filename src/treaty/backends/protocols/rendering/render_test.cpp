@@ -1,0 +1,110 @@
+// What holds of every protocol's requests, whatever the call.
+#include "treaty/backends/protocols/render.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <set>
+
+#include "treaty/base/json.h"
+#include "treaty/base/text.h"
+#include "treaty/testing/calls.h"
+
+namespace treaty::backends {
+namespace {
+
+using Render = std::string (*)(const Call&, const RequestStyle&);
+
+constexpr std::array<Render, 6> kRenderers = {render_chat_completions,   render_completions,
+                                              render_responses,          render_gemini,
+                                              render_anthropic_messages, render_ollama};
+
+// Every string that stands under `name`, anywhere below `value`.
+void collect(json::Value value, std::string_view name, std::vector<std::string>& out) {
+  if (value.is_array()) {
+    for (const json::Value element : value.elements()) collect(element, name, out);
+  } else if (value.is_object()) {
+    for (const json::Member member : value.members()) {
+      if (member.name.text() == name && member.value.is_string()) {
+        out.emplace_back(member.value.text());
+      }
+      collect(member.value, name, out);
+    }
+  }
+}
+
+std::vector<std::string> all_of(const std::string& body, std::string_view name) {
+  const json::Document document(body);
+  std::vector<std::string> out;
+  if (document.root()) collect(*document.root(), name, out);
+  return out;
+}
+
+std::size_t calls_in(const Call& call) {
+  std::size_t count = 0;
+  for (const Message& message : call.messages) {
+    if (const auto* assistant = std::get_if<AssistantMessage>(&message)) {
+      count += assistant->tool_calls.size();
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("every request is valid JSON and UTF-8, whatever the call holds") {
+  CHECK(rc::check([] {
+    const Call call = *testing::any_call();
+    for (const Render render : kRenderers) {
+      const std::string body = render(call, {});
+      const json::Document document(body);
+      RC_ASSERT(is_utf8(body));
+      RC_ASSERT(document.faults().empty());
+      RC_ASSERT(document.root()->is_object());
+    }
+  }));
+}
+
+TEST_CASE("rendering twice gives the same bytes") {
+  CHECK(rc::check([] {
+    const Call call = *testing::any_call();
+    for (const Render render : kRenderers) RC_ASSERT(render(call, {}) == render(call, {}));
+  }));
+}
+
+TEST_CASE("every tool call has an id of its own, and its result names that id") {
+  CHECK(rc::check([] {
+    const Call call = *testing::any_call();
+    const std::size_t count = calls_in(call);
+
+    for (const bool nine : {false, true}) {
+      const std::string chat = render_chat_completions(call, {.short_tool_call_ids = nine});
+      const std::vector<std::string> ids = all_of(chat, "id");
+      RC_ASSERT(std::set<std::string>(ids.begin(), ids.end()).size() == count);
+      RC_ASSERT(all_of(chat, "tool_call_id") == ids);
+    }
+    const std::string messages = render_anthropic_messages(call, {});
+    const std::vector<std::string> ids = all_of(messages, "id");
+    RC_ASSERT(std::set<std::string>(ids.begin(), ids.end()).size() == count);
+    RC_ASSERT(all_of(messages, "tool_use_id") == ids);
+    for (const std::string& id : ids) {
+      RC_ASSERT(!id.empty() && id.size() <= 64);
+      for (const char c : id) RC_ASSERT(is_alphanumeric(c) || c == '_' || c == '-');
+    }
+    const std::vector<std::string> twice = all_of(render_responses(call, {}), "call_id");
+    RC_ASSERT(twice.size() == 2 * count);
+    RC_ASSERT(std::set<std::string>(twice.begin(), twice.end()).size() == count);
+  }));
+}
+
+TEST_CASE("Anthropic and Gemini see roles that take turns") {
+  CHECK(rc::check([] {
+    const Call call = *testing::any_call();
+    for (const Render render : {render_anthropic_messages, render_gemini}) {
+      const std::vector<std::string> roles = all_of(render(call, {}), "role");
+      for (std::size_t i = 1; i < roles.size(); ++i) RC_ASSERT(roles[i] != roles[i - 1]);
+    }
+  }));
+}
+
+}  // namespace treaty::backends

@@ -1,0 +1,63 @@
+#include "treaty/backends/protocols/stream_parser.h"
+
+#include "treaty/backends/protocols/wire.h"
+#include "treaty/base/text.h"
+
+namespace treaty::backends {
+namespace {
+
+constexpr std::size_t kLongestLine = std::size_t{16} << 20U;
+
+}  // namespace
+
+bool StreamParser::is_hopeless() const {
+  return state_.broken || !state_.answer.error_body.empty() || events_.overflowed();
+}
+
+void StreamParser::take(std::string_view name, std::string_view data) {
+  if (is_over() || is_blank(data)) return;
+  if (is_utf8(data)) {
+    protocol_.parse_event(state_, name, data);
+  } else {
+    state_.broken = true;
+  }
+}
+
+void StreamParser::feed_lines(std::string_view bytes) {
+  while (!bytes.empty() && !is_over()) {
+    const std::size_t end = bytes.find('\n');
+    line_.append(bytes.substr(0, end));
+    if (line_.size() > kLongestLine) state_.broken = true;
+    if (end == std::string_view::npos) break;
+    bytes.remove_prefix(end + 1);
+    take({}, line_);
+    line_.clear();
+  }
+}
+
+std::string_view StreamParser::feed(std::string_view bytes) {
+  const std::size_t before = state_.answer.content.size();
+  if (is_over()) return {};
+  if (protocol_.framing == Framing::json_lines) {
+    feed_lines(bytes);
+  } else {
+    events_.feed(bytes);
+    while (const auto event = events_.next()) take(event->name, event->data);
+  }
+  const std::string_view content = state_.answer.content;
+  return content.substr(std::min(before, content.size()));
+}
+
+results::Answer StreamParser::finish() {
+  if (protocol_.framing == Framing::json_lines) {
+    take({}, line_);
+  } else if (const auto event = events_.rest()) {
+    take(event->name, event->data);
+  }
+  // A finish reason is a terminal marker, but what cannot be read behind it shows a cut.
+  if (!state_.ended && (state_.broken || events_.overflowed())) state_.answer.complete = false;
+  put_in_order(state_);
+  return std::move(state_.answer);
+}
+
+}  // namespace treaty::backends
