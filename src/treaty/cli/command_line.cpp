@@ -31,7 +31,8 @@ std::string help_of(const Command& command) {
     const std::string shape = shape_of(option);
     const std::string preset =
         option.choices.empty() ? "" : fmt::format(" (default {})", option.choices[0]);
-    line(shape.empty() ? option.name : option.name + " " + shape, option.help + preset);
+    const std::string again = option.repeatable ? "; may be repeated" : "";
+    line(shape.empty() ? option.name : option.name + " " + shape, option.help + preset + again);
   }
   line("--help", "Print this help");
   if (!command.examples.empty()) out += "\nExamples:\n";
@@ -50,29 +51,6 @@ std::string overview(std::span<const Command> commands) {
   }
   out += "\n`treaty COMMAND --help` tells more, with examples.\n";
   return out;
-}
-
-// The command that was most likely meant: the one that shares most of its letters in order.
-std::string closest(std::span<const Command> commands, std::string_view word) {
-  std::string best;
-  std::size_t least = word.size() / 2 + 1;
-  for (const Command& command : commands) {
-    std::vector<std::size_t> row(word.size() + 1);
-    for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
-    for (std::size_t i = 0; i < command.name.size(); ++i) {
-      std::size_t diagonal = row[0]++;
-      for (std::size_t k = 0; k < word.size(); ++k) {
-        const std::size_t substituted = diagonal + (command.name[i] == word[k] ? 0 : 1);
-        diagonal = row[k + 1];
-        row[k + 1] = std::min({substituted, row[k] + 1, row[k + 1] + 1});
-      }
-    }
-    if (row.back() < least) {
-      least = row.back();
-      best = command.name;
-    }
-  }
-  return best;
 }
 
 std::string first_word(std::string_view text) {
@@ -94,6 +72,10 @@ int parse_and_run(const Command& command, std::vector<std::string> words) {
   for (const Option& option : command.options) {
     if (option.choices.empty() && option.value.empty()) {
       app.add_flag(option.name, flags[option.name]);
+      continue;
+    }
+    if (option.repeatable) {
+      app.add_option(option.name, arguments.lists[option.name])->allow_extra_args(false);
       continue;
     }
     CLI::Option* added = app.add_option(option.name, values[option.name]);
@@ -126,7 +108,9 @@ int parse_and_run(const Command& command, std::vector<std::string> words) {
     return wrong_usage(command.name, "it takes no arguments");
   }
   std::ranges::for_each(arguments.positionals, unmark);
+  for (auto& [name, list] : arguments.lists) std::ranges::for_each(list, unmark);
   for (const Option& option : command.options) {
+    if (option.repeatable) continue;
     unmark(values[option.name]);
     if (app.count(option.name) == 0) {
       if (!option.choices.empty()) arguments.options[option.name] = option.choices[0];
@@ -146,6 +130,29 @@ int finish_output(int code) {
 }
 
 }  // namespace
+
+// The one that takes the fewest changes of a letter, if that is less than half of them.
+std::string closest(std::span<const std::string> words, std::string_view word) {
+  std::string best;
+  std::size_t least = word.size() / 2 + 1;
+  for (const std::string& candidate : words) {
+    std::vector<std::size_t> row(word.size() + 1);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
+    for (std::size_t i = 0; i < candidate.size(); ++i) {
+      std::size_t diagonal = row[0]++;
+      for (std::size_t k = 0; k < word.size(); ++k) {
+        const std::size_t substituted = diagonal + (candidate[i] == word[k] ? 0 : 1);
+        diagonal = row[k + 1];
+        row[k + 1] = std::min({substituted, row[k] + 1, row[k + 1] + 1});
+      }
+    }
+    if (row.back() < least) {
+      least = row.back();
+      best = candidate;
+    }
+  }
+  return best;
+}
 
 int wrong_usage(std::string_view command, std::string_view message) {
   std::string_view space = command.empty() ? "" : " ";
@@ -169,7 +176,9 @@ int run_command_line(std::span<const Command> commands, int argc, const char* co
   }
   const auto command = std::ranges::find(commands, words[0], &Command::name);
   if (command == commands.end()) {
-    const std::string meant = closest(commands, words[0]);
+    std::vector<std::string> names;
+    for (const Command& one : commands) names.push_back(one.name);
+    const std::string meant = closest(names, words[0]);
     return wrong_usage("",
                        fmt::format("there is no command \"{}\"{}", harmless(words[0]),
                                    meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));

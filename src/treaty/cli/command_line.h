@@ -16,22 +16,32 @@ namespace treaty::cli {
 constexpr int kOk = 0;
 constexpr int kViolated = 1;  // A contract is violated, or the job failed.
 constexpr int kWrongUsage = 2;
+constexpr int kUnavailable = 69;  // Somebody else is not there.
+constexpr int kTryLater = 75;     // The same may go well another time.
+constexpr int kBadConfiguration =
+    78;  // A key, an address or a file of settings is missing or wrong.
 
 struct Option {
   std::string name;   // "--profile".
   std::string value;  // "FILE", "N"; empty for a flag. Ignored when there are choices.
   std::string help;
   std::vector<std::string> choices{};  // The first one is the default.
+  bool repeatable = false;             // Its values are in Arguments::lists.
 };
 
 struct Arguments {
   std::vector<std::string> positionals;
   std::map<std::string, std::string> options;  // By name; flags that are set have "true".
+  std::map<std::string, std::vector<std::string>> lists{};  // Of options that may be repeated.
 
   bool has(const std::string& name) const { return options.contains(name); }
   std::string get(const std::string& name, const std::string& otherwise = "") const {
     const auto found = options.find(name);
     return found == options.end() ? otherwise : found->second;
+  }
+  std::vector<std::string> all(const std::string& name) const {
+    const auto found = lists.find(name);
+    return found == lists.end() ? std::vector<std::string>() : found->second;
   }
 };
 
@@ -52,6 +62,9 @@ struct Command {
 
 // Runs the command that the arguments name and answers its exit code.
 int run_command_line(std::span<const Command> commands, int argc, const char* const* argv);
+
+// The word that was most likely meant by `word`; empty when none is like it.
+std::string closest(std::span<const std::string> words, std::string_view word);
 
 // "treaty COMMAND: MESSAGE" and the next step to take, on stderr; answers kWrongUsage.
 int wrong_usage(std::string_view command, std::string_view message);

@@ -28,6 +28,33 @@ bool is_unruly(char32_t c) {
          (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
+// Carriage returns are dropped where lines are kept: they would write over what stands there.
+std::string tamed(std::string_view text, bool keep_lines) {
+  std::string out;
+  while (!text.empty()) {
+    const CodePoint next = read_code_point(text);
+    if (next.length == 0) {
+      out.push_back('?');
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::string_view character = text.substr(0, next.length);
+    if (keep_lines && (character == "\t" || character == "\n")) {
+      out.append(character);
+    } else if (character == "\t") {
+      out.push_back(' ');
+    } else if (keep_lines && character == "\r") {
+      // Nothing.
+    } else if (has_control_character(character) || is_unruly(next.value)) {
+      out.push_back('?');
+    } else {
+      out.append(character);
+    }
+    text.remove_prefix(next.length);
+  }
+  return out;
+}
+
 }  // namespace
 
 bool stdout_has_colors() {
@@ -42,26 +69,8 @@ std::string painted(std::string_view text, Color color, bool colors) {
   return fmt::format("\x1b[{}m{}\x1b[0m", code_of(color), text);
 }
 
-std::string harmless(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const CodePoint next = read_code_point(text);
-    if (next.length == 0) {
-      out.push_back('?');
-      text.remove_prefix(1);
-      continue;
-    }
-    const std::string_view character = text.substr(0, next.length);
-    if (character == "\t") {
-      out.push_back(' ');
-    } else if (has_control_character(character) || is_unruly(next.value)) {
-      out.push_back('?');
-    } else {
-      out.append(character);
-    }
-    text.remove_prefix(next.length);
-  }
-  return out;
-}
+std::string harmless(std::string_view text) { return tamed(text, false); }
+
+std::string harmless_lines(std::string_view text) { return tamed(text, true); }
 
 }  // namespace treaty::cli

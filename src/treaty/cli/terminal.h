@@ -33,4 +33,8 @@ std::string painted(std::string_view text, Color color, bool colors);
 // bytes that are not UTF-8 become `?` or a space.
 std::string harmless(std::string_view text);
 
+// Foreign text that keeps its lines and tabs, and nothing else that a terminal would obey. May be
+// given in pieces, as long as no piece ends inside a character.
+std::string harmless_lines(std::string_view text);
+
 }  // namespace treaty::cli

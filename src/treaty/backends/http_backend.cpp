@@ -1,0 +1,178 @@
+#include "treaty/backends/http_backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/this_coro.hpp>
+#include <optional>
+
+#include "treaty/backends/answer_reader.h"
+#include "treaty/backends/providers/endpoint.h"
+
+namespace treaty::backends {
+namespace {
+
+using contracts::AgentError;
+using contracts::AgentResult;
+using results::Exchange;
+
+// Gives the pieces of the body to the reader, and the text that comes out to the caller.
+class Receiver : public http::ResponseSink {
+ public:
+  Receiver(const Protocol& protocol, Sink& sink) : protocol_(protocol), sink_(sink) {}
+
+  void on_head(const http::Response& head) override {
+    status = head.status;
+    headers = head.headers;
+    reader.emplace(protocol_, head.status, headers);
+  }
+
+  bool on_body(std::string_view bytes) override {
+    const std::string_view text = reader->feed(bytes);
+    if (!text.empty()) {
+      sink_.on_text(text);
+      gave_text = true;
+    }
+    return !reader->is_hopeless();
+  }
+
+  bool is_satisfied() const override { return reader && reader->has_ended(); }
+
+  std::optional<int> status{};
+  Headers headers{};
+  std::optional<AnswerReader> reader{};  // From the head on.
+  bool gave_text = false;
+
+ private:
+  const Protocol& protocol_;
+  Sink& sink_;
+};
+
+// A header must not be made to end early, or be split in two, by what stands in a variable.
+bool can_be_sent(std::string_view key) {
+  return std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7F; });
+}
+
+std::optional<AgentError> key_error(const HttpTarget& target) {
+  const Provider& provider = *target.provider;
+  const std::string variables =
+      fmt::format("{}", fmt::join(provider.key.environment_variables, " or "));
+  AgentError error{.message = {}, .code = "auth_error", .type = {}, .retryable = false};
+  if (target.key.empty() && provider.key.required) {
+    error.type = failure_types::kMissingKey;
+    error.message = fmt::format("{} needs a key: {} is not set", provider.name, variables);
+    return error;
+  }
+  if (can_be_sent(target.key)) return std::nullopt;
+  error.type = failure_types::kBadKey;
+  error.message = fmt::format("the key in {} has characters that no key has", variables);
+  return error;
+}
+
+// An answer that was cut off may have been whole already, or have had a status that says it all.
+AgentResult result_of_cut(const Exchange& exchange, AnswerReader& reader,
+                          const http::Failure& failure) {
+  if (failure.kind == http::FailureKind::cancelled) {
+    return results::result_of_error(exchange, error_of(failure), "aborted");
+  }
+  AgentResult result = reader.finish(exchange);
+  // Bytes that cannot be trusted make no answer, however whole it looks.
+  const bool untrusted =
+      failure.kind == http::FailureKind::malformed || failure.kind == http::FailureKind::too_large;
+  if (untrusted && !result.error) {
+    return results::result_of_error(exchange, error_of(failure));
+  }
+  if (result.error &&
+      (result.error->type == "IncompleteAnswer" || result.error->type == "NotAnAnswer")) {
+    result.error = error_of(failure);
+  }
+  return result;
+}
+
+}  // namespace
+
+AgentError error_of(const http::Failure& failure) {
+  using namespace failure_types;
+  AgentError error{
+      .message = failure.message, .code = "server_error", .type = {}, .retryable = true};
+  switch (failure.kind) {
+    case http::FailureKind::bad_address: error.type = kBadAddress; break;
+    case http::FailureKind::refused: error.type = kRefused; break;
+    case http::FailureKind::reset: error.type = kReset; break;
+    case http::FailureKind::tls: error.type = kTls; break;
+    case http::FailureKind::too_large: error.type = kTooLarge; break;
+    case http::FailureKind::malformed: error.type = kMalformed; break;
+    case http::FailureKind::timeout:
+      error.type = kTimeout;
+      error.code = "timeout";
+      break;
+    case http::FailureKind::cancelled:
+      error.type = kCancelled;
+      error.code.reset();
+      error.retryable = false;
+      break;
+  }
+  return error;
+}
+
+http::Timeouts timeouts_within(std::chrono::milliseconds total) {
+  http::Timeouts timeouts;
+  for (auto* one : {&timeouts.connect, &timeouts.first_byte, &timeouts.idle}) {
+    *one = std::min(*one, total);
+  }
+  timeouts.total = total;
+  return timeouts;
+}
+
+double system_clock_seconds() {
+  using namespace std::chrono;
+  return duration<double>(system_clock::now().time_since_epoch()).count();
+}
+
+HttpBackend::HttpBackend(http::Client& client, HttpTarget target, const results::PriceTable& prices,
+                         Clock clock)
+    : client_(client), target_(std::move(target)), prices_(prices), clock_(std::move(clock)) {}
+
+boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sink) {
+  // A cancelled call still has its result.
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
+  const Provider& provider = *target_.provider;
+  Receiver receiver(*target_.protocol, sink);
+  Exchange exchange{.provider = provider.name,
+                    .headers = receiver.headers,
+                    .now = clock_(),
+                    .plain_limits = provider.plain_limits,
+                    .prices = &prices_,
+                    .known_secret = target_.key,
+                    .wants_output = call.output.has_value()};
+  if (auto error = key_error(target_)) {
+    co_return results::result_of_error(exchange, *std::move(error));
+  }
+  const auto url = address_of(provider, target_.base_url, *target_.protocol, call);
+  if (!url) {
+    co_return results::result_of_error(exchange, {.message = url.error().message,
+                                                  .code = "invalid_request",
+                                                  .type = std::string(failure_types::kBadAddress),
+                                                  .retryable = false});
+  }
+  http::Request request{.method = "POST",
+                        .target = url->target,
+                        .headers = headers_of(provider, *target_.protocol, target_.key, call),
+                        .body = target_.protocol->render_request(call, provider.style)};
+  const auto fetched = co_await client_.fetch(*url, std::move(request), target_.fetch, receiver);
+  exchange.status = receiver.status;
+  exchange.now = clock_();
+  if (!receiver.reader) {
+    const http::Failure failure =
+        fetched ? http::Failure{http::FailureKind::reset, "no answer came"} : fetched.error();
+    const bool aborted = failure.kind == http::FailureKind::cancelled;
+    co_return results::result_of_error(exchange, error_of(failure), aborted ? "aborted" : "error");
+  }
+  AgentResult result = fetched ? receiver.reader->finish(exchange)
+                               : result_of_cut(exchange, *receiver.reader, fetched.error());
+  // What did not come as a stream is given as one piece.
+  if (!receiver.gave_text && !result.error && result.content) sink.on_text(*result.content);
+  co_return result;
+}
+
+}  // namespace treaty::backends

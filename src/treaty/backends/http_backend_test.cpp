@@ -1,0 +1,242 @@
+#include "treaty/backends/http_backend.h"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <vector>
+
+#include "treaty/http/server.h"
+#include "treaty/testing/calls.h"
+
+namespace treaty::backends {
+namespace {
+
+namespace asio = boost::asio;
+using contracts::AgentResult;
+
+class Pieces : public Sink {
+ public:
+  void on_text(std::string_view delta) override {
+    all.emplace_back(delta);
+    if (on_first) std::exchange(on_first, nullptr)();
+  }
+  std::vector<std::string> all{};
+  std::function<void()> on_first{};
+};
+
+const Provider& openai() { return *find_provider("openai"); }
+
+HttpTarget target(std::string base_url) {
+  return {.provider = &openai(),
+          .protocol = openai().protocol,
+          .base_url = std::move(base_url),
+          .key = "sk-canary-0123456789"};
+}
+
+struct Ran {
+  AgentResult result{};
+  Pieces pieces{};
+  std::vector<http::Request> requests{};
+};
+
+// One call of a server in the same loop, which answers by `handler`. When the first text has come
+// and `cancel` is set, the call is cancelled.
+Ran run(const http::Handler& handler, const Call& call, bool cancel = false,
+        std::string key = "sk-canary-0123456789") {
+  asio::io_context context;
+  Ran ran;
+  http::Server server(context, [&](http::Exchange& exchange) -> asio::awaitable<void> {
+    ran.requests.push_back(exchange.request());
+    co_await handler(exchange);
+  });
+  const auto port = server.listen("127.0.0.1", 0);
+  REQUIRE(port);
+  http::Client client(context, {.proxy_from_environment = false});
+  HttpTarget whom = target("http://127.0.0.1:" + std::to_string(*port) + "/v1");
+  whom.key = std::move(key);
+  const results::PriceTable prices(
+      {{.provider = "openai", .model = "small-1", .from = 0, .price = {.input = 1'000'000}}});
+  HttpBackend backend(client, std::move(whom), prices, [] { return 1'800'000'000.0; });
+  asio::cancellation_signal signal;
+  if (cancel) {
+    ran.pieces.on_first = [&] {
+      asio::post(context, [&] { signal.emit(asio::cancellation_type::terminal); });
+    };
+  }
+  asio::co_spawn(context, backend.run(call, ran.pieces),
+                 asio::bind_cancellation_slot(
+                     signal.slot(), [&](const std::exception_ptr& thrown, AgentResult result) {
+                       CHECK(thrown == nullptr);
+                       ran.result = std::move(result);
+                       server.stop();
+                       context.stop();
+                     }));
+  context.run();
+  return ran;
+}
+
+http::Handler responds(int status, const std::string& body, const Headers& headers = {}) {
+  return [=](http::Exchange& exchange) -> asio::awaitable<void> {
+    http::Response response{.status = status, .headers = headers, .body = body};
+    co_await exchange.respond(std::move(response));
+  };
+}
+
+const std::string kCompletion =
+    R"({"model":"small-1","choices":[{"index":0,"message":{"role":"assistant",)"
+    R"("content":"Hi."},"finish_reason":"stop"}],)"
+    R"("usage":{"prompt_tokens":2,"completion_tokens":1,"total_tokens":3}})";
+
+std::string chunk(const std::string& delta) {
+  return R"(data: {"model":"small-1","choices":[{"index":0,"delta":)" + delta + "}]}\n\n";
+}
+
+}  // namespace
+
+TEST_CASE("a plain answer becomes one AgentResult, and its text one piece") {
+  const Ran ran = run(responds(200, kCompletion, {{"content-type", "application/json"}}),
+                      testing::simple_call());
+
+  CHECK(ran.result.success());
+  CHECK(ran.result.content == "Hi.");
+  CHECK(ran.pieces.all == std::vector<std::string>{"Hi."});
+  REQUIRE(ran.requests.size() == 1);
+  CHECK(ran.requests[0].target == "/v1/chat/completions");
+  CHECK(ran.requests[0].headers.get("authorization") == "Bearer sk-canary-0123456789");
+  REQUIRE(ran.result.cost);
+  CHECK(std::get<contracts::CostInfo>(*ran.result.cost).total == 0.000002);
+}
+
+TEST_CASE("a streamed answer gives its text in pieces, and the same result") {
+  Call call = testing::simple_call();
+  call.stream = true;
+  const Ran ran = run(
+      [](http::Exchange& exchange) -> asio::awaitable<void> {
+        co_await exchange.begin(200, {{"content-type", "text/event-stream"}});
+        co_await exchange.write(chunk(R"({"content":"H"})"));
+        co_await exchange.write(chunk(R"({"content":"i."})"));
+        co_await exchange.write(chunk(R"({},"finish_reason":"stop")") + "data: [DONE]\n\n");
+        co_await exchange.end();
+      },
+      call);
+
+  CHECK(ran.result.success());
+  CHECK(ran.result.content == "Hi.");
+  std::string joined;
+  for (const std::string& piece : ran.pieces.all) joined += piece;
+  CHECK(joined == "Hi.");
+}
+
+TEST_CASE("an error's status, body and headers become the error") {
+  const Ran ran = run(responds(429, R"({"error":{"message":"Slow sk-canary-0123456789 down."}})",
+                               {{"retry-after", "7"}}),
+                      testing::simple_call());
+
+  REQUIRE(ran.result.error);
+  CHECK(ran.result.error->code == "rate_limit");
+  CHECK(ran.result.error->status_code == 429);
+  CHECK(!ran.result.error->message.contains("canary"));
+  REQUIRE(ran.result.rate_limit);
+  CHECK(ran.result.rate_limit->retry_after == Number(7));
+  CHECK(ran.pieces.all.empty());
+}
+
+TEST_CASE("an answer that breaks off is a server_error, unless it was whole already") {
+  Call call = testing::simple_call();
+  call.stream = true;
+  const auto broken_after = [&](const std::string& bytes) {
+    return run(
+        [bytes](http::Exchange& exchange) -> asio::awaitable<void> {
+          co_await exchange.begin(200, {{"content-type", "text/event-stream"}});
+          co_await exchange.write(bytes);
+          exchange.abort(false);
+        },
+        call);
+  };
+  const std::string text = chunk(R"({"content":"Hi."})");
+
+  const Ran cut = broken_after(text);
+  const Ran whole = broken_after(text + chunk(R"({},"finish_reason":"stop")") + "data: [DONE]\n\n");
+
+  REQUIRE(cut.result.error);
+  CHECK(cut.result.error->code == "server_error");
+  CHECK(cut.result.error->type == failure_types::kReset);
+  CHECK(cut.result.error->retryable == true);
+  CHECK(cut.result.finish_reason == "error");
+  CHECK(whole.result.success());
+  CHECK(whole.result.finish_reason == "stop");
+}
+
+TEST_CASE("a status that says it all survives a cut body") {
+  const Ran ran = run(
+      [](http::Exchange& exchange) -> asio::awaitable<void> {
+        co_await exchange.begin(401, {{"content-type", "application/json"}});
+        co_await exchange.write(R"({"error":{"mess)");
+        exchange.abort(true);
+      },
+      testing::simple_call());
+
+  REQUIRE(ran.result.error);
+  CHECK(ran.result.error->code == "auth_error");
+  CHECK(ran.result.error->status_code == 401);
+}
+
+TEST_CASE("a cancelled call ends with aborted") {
+  Call call = testing::simple_call();
+  call.stream = true;
+  const Ran ran = run(
+      [](http::Exchange& exchange) -> asio::awaitable<void> {
+        co_await exchange.begin(200, {{"content-type", "text/event-stream"}});
+        while (co_await exchange.write(chunk(R"({"content":"more "})"))) {
+        }
+      },
+      call, true);
+
+  CHECK(ran.result.finish_reason == "aborted");
+  REQUIRE(ran.result.error);
+  CHECK(ran.result.error->type == failure_types::kCancelled);
+  CHECK(ran.result.error->retryable == false);
+}
+
+TEST_CASE("without its key a provider is not called, nor with one that no header takes") {
+  const auto handler = responds(200, kCompletion);
+
+  const Ran missing = run(handler, testing::simple_call(), false, "");
+  const Ran split = run(handler, testing::simple_call(), false, "a\r\nx-evil: 1");
+
+  CHECK(missing.requests.empty());
+  CHECK(missing.result.error->code == "auth_error");
+  CHECK(missing.result.error->message == "openai needs a key: OPENAI_API_KEY is not set");
+  CHECK(split.requests.empty());
+  CHECK(split.result.error->type == failure_types::kBadKey);
+  CHECK(!split.result.error->message.contains("evil"));
+}
+
+TEST_CASE("every failure of a connection has a code, and only a timeout has its own") {
+  using enum http::FailureKind;
+  for (const auto kind : {bad_address, refused, reset, tls, too_large, malformed}) {
+    const auto error = error_of({kind, "what happened"});
+    CHECK(error.code == "server_error");
+    CHECK(error.retryable == true);
+    CHECK(error.message == "what happened");
+    CHECK(!error.type->empty());
+  }
+  CHECK(error_of({timeout, ""}).code == "timeout");
+  CHECK(error_of({timeout, ""}).retryable == true);
+  CHECK(!error_of({cancelled, ""}).code);
+}
+
+TEST_CASE("no timeout is longer than the whole call may take") {
+  using std::chrono::milliseconds;
+  CHECK(timeouts_within(milliseconds(5)).connect == milliseconds(5));
+  CHECK(timeouts_within(milliseconds(5)).total == milliseconds(5));
+  CHECK(timeouts_within(milliseconds(900'000)).connect == http::Timeouts().connect);
+  CHECK(timeouts_within(milliseconds(900'000)).total == milliseconds(900'000));
+}
+
+}  // namespace treaty::backends

@@ -1,0 +1,51 @@
+// A provider is a value: where it lives, how it wants its key, which protocol it speaks, and in
+// what it differs. Adding one is a file of some 20 lines and one line in all_providers.cpp.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "treaty/backends/protocols/protocol.h"
+#include "treaty/results/limits.h"
+
+namespace treaty::backends {
+
+struct Key {
+  std::vector<std::string_view> environment_variables{};  // The first that is set.
+  std::string_view header = "authorization";  // Empty: as the protocol's inventor has it.
+  std::string_view prefix = "Bearer ";
+  bool required = true;
+};
+
+struct Provider {
+  std::string_view name;
+  std::string_view base_url{};                         // Empty: the user has to give one.
+  std::vector<std::string_view> base_url_variables{};  // The first that is set: "OPENAI_BASE_URL".
+
+  // What users give as a base URL (an endpoint, a bare host), made whole; null: a base URL without
+  // a path gets the path of `base_url`.
+  std::string (*complete_base_url)(std::string_view given) = nullptr;
+
+  Key key{};
+  const Protocol* protocol = nullptr;
+  std::vector<const Protocol*> also_speaks{};
+  std::vector<std::pair<std::string_view, std::string_view>> extra_headers{};
+  RequestStyle style{};
+  results::PlainLimits plain_limits = results::PlainLimits::unnamed;
+
+  // Path and query below the base URL; null: the protocol's own.
+  std::string (*path)(const Call& call, const Protocol& protocol) = nullptr;
+
+  // Null when it does not speak a protocol of that name.
+  const Protocol* find_protocol(std::string_view protocol_name) const;
+};
+
+std::span<const Provider> all_providers();
+
+// Null when unknown.
+const Provider* find_provider(std::string_view name);
+
+}  // namespace treaty::backends

@@ -1,0 +1,141 @@
+#include "treaty/cli/call/attachments.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "treaty/base/base64.h"
+#include "treaty/base/json.h"
+#include "treaty/base/text.h"
+#include "treaty/cli/input.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+constexpr std::size_t kLargestImage = std::size_t{20} << 20U;
+constexpr std::size_t kLargestSchema = std::size_t{1} << 20U;
+
+std::unexpected<Error> refused(std::string message) {
+  return std::unexpected(Error{ErrorCode::not_a_document, std::move(message)});
+}
+
+std::expected<std::string, Error> read_file(const std::string& path, std::size_t limit) {
+  auto bytes = read_input(path, limit);
+  if (!bytes) return refused(fmt::format("{}: {}", harmless(path), bytes.error().message));
+  if (bytes->size() > limit) {
+    return refused(fmt::format("{}: is larger than {} MiB", harmless(path), limit >> 20U));
+  }
+  return bytes;
+}
+
+std::expected<std::string, Error> object_of(std::string_view text, std::string_view what) {
+  const json::Document document(text);
+  if (!document.faults().empty()) {
+    return refused(fmt::format("{}: is not JSON: {}", what, document.faults()[0].message));
+  }
+  if (!document.root()->is_object()) return refused(fmt::format("{}: is not an object", what));
+  return json::minified(*document.root());
+}
+
+// Names that every provider takes.
+bool is_tool_name(std::string_view name) {
+  if (name.empty() || name.size() > 64) return false;
+  return name.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+             "0123456789_-") == std::string_view::npos;
+}
+
+std::string text_at(json::Value object, std::string_view name) {
+  const auto found = object.members().find(name);
+  return found && found->is_string() ? std::string(found->text()) : "";
+}
+
+// A whole tool: {"name", "description", "parameters"}, the latter also as Anthropic names them, or
+// all of it below "function".
+std::optional<backends::Tool> whole_tool(json::Value object) {
+  if (const auto inner = object.members().find("function"); inner && inner->is_object()) {
+    object = *inner;
+  }
+  backends::Tool tool{.name = text_at(object, "name"),
+                      .description = text_at(object, "description")};
+  if (tool.name.empty()) return std::nullopt;
+  for (const std::string_view name : {"parameters", "input_schema", "inputSchema"}) {
+    const auto schema = object.members().find(name);
+    if (schema && schema->is_object()) tool.parameters_json = json::minified(*schema);
+  }
+  return tool;
+}
+
+std::expected<backends::Tool, Error> tool_of(std::string_view json_text, std::string name) {
+  const json::Document document(json_text);
+  if (auto tool = whole_tool(*document.root())) {
+    if (!name.empty()) tool->name = std::move(name);
+    if (is_tool_name(tool->name)) return *std::move(tool);
+    name = tool->name;
+  } else if (!name.empty()) {
+    return backends::Tool{.name = std::move(name), .parameters_json = std::string(json_text)};
+  }
+  if (name.empty()) return refused("--tool: the JSON of a tool has a \"name\"");
+  return refused(
+      fmt::format("--tool: \"{}\" is no name of a tool: letters, digits, _ and -, at "
+                  "most 64",
+                  harmless(name)));
+}
+
+}  // namespace
+
+std::string_view image_type_of(std::string_view bytes) {
+  if (bytes.starts_with("\x89PNG\r\n\x1a\n")) return "image/png";
+  if (bytes.starts_with("\xff\xd8\xff")) return "image/jpeg";
+  if (bytes.starts_with("GIF87a") || bytes.starts_with("GIF89a")) return "image/gif";
+  if (bytes.starts_with("RIFF") && bytes.substr(0, 12).ends_with("WEBP")) return "image/webp";
+  return {};
+}
+
+std::expected<backends::ImagePart, Error> read_image(const std::string& path) {
+  const auto bytes = read_file(path, kLargestImage);
+  if (!bytes) return std::unexpected(bytes.error());
+  const std::string_view type = image_type_of(*bytes);
+  if (type.empty()) {
+    return refused(fmt::format("{}: is not a PNG, JPEG, GIF or WebP image", harmless(path)));
+  }
+  return backends::ImagePart{.media_type = std::string(type), .base64 = base64_encode(*bytes)};
+}
+
+std::expected<backends::Tool, Error> read_tool(const std::string& word) {
+  if (trimmed(word).starts_with('{')) {
+    const auto object = object_of(word, "--tool");
+    if (!object) return std::unexpected(object.error());
+    return tool_of(*object, "");
+  }
+  const std::size_t equals = word.find('=');
+  std::string name = word.substr(0, equals);
+  if (!is_tool_name(name)) {
+    return refused(
+        fmt::format("--tool: \"{}\" is no name of a tool: letters, digits, _ and -, at "
+                    "most 64",
+                    harmless(name)));
+  }
+  if (equals == std::string::npos) return backends::Tool{.name = std::move(name)};
+  const std::string rest = word.substr(equals + 1);
+  std::string text = rest;
+  if (!trimmed(rest).starts_with('{')) {
+    auto read = read_file(rest, kLargestSchema);
+    if (!read) return std::unexpected(read.error());
+    text = *std::move(read);
+  }
+  const auto object = object_of(text, harmless(rest.substr(0, 80)));
+  if (!object) return std::unexpected(object.error());
+  return tool_of(*object, std::move(name));
+}
+
+std::expected<backends::OutputSchema, Error> read_output_schema(const std::string& path) {
+  const auto text = read_file(path, kLargestSchema);
+  if (!text) return std::unexpected(text.error());
+  auto object = object_of(*text, harmless(path));
+  if (!object) return std::unexpected(object.error());
+  return backends::OutputSchema{.schema_json = *std::move(object)};
+}
+
+}  // namespace treaty::cli

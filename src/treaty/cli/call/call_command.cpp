@@ -1,0 +1,194 @@
+// `treaty call`: one call of a provider, its text as it comes, one AgentResult.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+
+#include "treaty/backends/http_backend.h"
+#include "treaty/cli/call/call_options.h"
+#include "treaty/cli/call/call_report.h"
+#include "treaty/cli/commands.h"
+#include "treaty/cli/input.h"
+#include "treaty/cli/terminal.h"
+#include "treaty/http/client.h"
+
+namespace treaty::cli {
+namespace {
+
+namespace asio = boost::asio;
+using contracts::AgentResult;
+
+// The text of the answer on stdout. What a model writes must not command a terminal; for a file or
+// a pipe it stays as it is.
+class TextOutput : public backends::Sink {
+ public:
+  explicit TextOutput(bool as_it_comes) : as_it_comes_(as_it_comes) {}
+
+  void on_text(std::string_view delta) override {
+    if (as_it_comes_) write(delta);
+  }
+
+  void write(std::string_view text) {
+    if (text.empty()) return;
+    const std::string tame = terminal_ ? harmless_lines(text) : std::string(text);
+    print("{}", tame);
+    std::fflush(stdout);
+    written_ = true;
+    line_open_ = !tame.ends_with('\n');
+  }
+
+  void end_line() {
+    if (line_open_) print("\n");
+    std::fflush(stdout);
+    line_open_ = false;
+  }
+
+  bool has_written() const { return written_; }
+
+ private:
+  bool as_it_comes_;
+  bool terminal_ = isatty(STDOUT_FILENO) == 1;
+  bool written_ = false;
+  bool line_open_ = false;
+};
+
+struct Ended {
+  AgentResult result{};
+  int signal = 0;  // What ended it, if a signal did.
+};
+
+Ended run_call(const CallOptions& options, const results::PriceTable& prices,
+               backends::Sink& sink) {
+  asio::io_context context(1);
+  http::Client client(context, {.ca_file = options.ca_file});
+  backends::HttpBackend backend(client,
+                                {.provider = options.provider,
+                                 .protocol = options.protocol,
+                                 .base_url = options.base_url,
+                                 .key = options.key,
+                                 .fetch = {.timeouts = backends::timeouts_within(options.timeout),
+                                           .max_body_bytes = backends::kLargestAnswer}},
+                                prices);
+  Ended ended;
+  asio::cancellation_signal cancel;
+  asio::signal_set signals(context, SIGINT, SIGTERM);
+  signals.async_wait([&](const boost::system::error_code& failed, int number) {
+    if (failed) return;
+    ended.signal = number;
+    cancel.emit(asio::cancellation_type::terminal);
+  });
+  asio::co_spawn(context, backend.run(options.call, sink),
+                 asio::bind_cancellation_slot(cancel.slot(),
+                                              [&](const std::exception_ptr&, AgentResult result) {
+                                                ended.result = std::move(result);
+                                                signals.cancel();
+                                              }));
+  context.run();
+  return ended;
+}
+
+void report(const AgentResult& result, const CallOptions& options, TextOutput& output) {
+  if (options.json) {
+    print("{}\n", contracts::encode(result));
+    return;
+  }
+  if (!output.has_written() && result.content) output.write(*result.content);
+  output.end_line();
+  print("{}", tool_call_lines(result));
+  std::fflush(stdout);
+  if (result.error) {
+    print_error("{}", error_lines(result, *options.provider));
+  } else {
+    print_error("{}\n", usage_line(result));
+  }
+}
+
+// The user's table in the place of the program's own.
+std::expected<results::PriceTable, std::string> prices_of(const std::string& path) {
+  constexpr std::size_t kLargest = std::size_t{10} << 20U;
+  if (path.empty())
+    return results::read_prices(results::built_in_prices()).value_or(results::PriceTable());
+  const auto text = read_input(path, kLargest);
+  if (!text) return std::unexpected(fmt::format("{}: {}", harmless(path), text.error().message));
+  auto prices = results::read_prices(*text);
+  if (prices) return *std::move(prices);
+  return std::unexpected(fmt::format("{}:{}: {}", harmless(path), prices.error().where,
+                                     harmless(prices.error().message)));
+}
+
+int run(const Arguments& arguments) {
+  const auto options = read_call_options(arguments);
+  if (!options) {
+    if (options.error().code == kWrongUsage) return wrong_usage("call", options.error().message);
+    print_error("treaty call: {}\n", options.error().message);
+    return options.error().code;
+  }
+  const auto prices = prices_of(options->prices_file);
+  if (!prices) {
+    print_error("treaty call: {}\n", prices.error());
+    return kBadConfiguration;
+  }
+  // Found out before anybody is called, and whether or not the address is one of https.
+  if (!options->ca_file.empty()) {
+    constexpr std::size_t kLargestFile = std::size_t{16} << 20U;
+    if (const auto file = read_input(options->ca_file, kLargestFile); !file) {
+      print_error("treaty call: --ca-file {}: {}\n", harmless(options->ca_file),
+                  file.error().message);
+      return kBadConfiguration;
+    }
+  }
+  TextOutput output(!options->json && options->call.stream);
+  const Ended ended = run_call(*options, *prices, output);
+  report(ended.result, *options, output);
+  return ended.signal != 0 ? 128 + ended.signal : exit_code_of(ended.result);
+}
+
+}  // namespace
+
+Command call_command() {
+  return {
+      .name = "call",
+      .positionals = "TEXT|-",
+      .summary = "Call a model of any provider and get one AgentResult",
+      .description =
+          "The text of the answer goes to stdout, as it comes when that is a terminal or with\n"
+          "--stream; one line about usage, cost and limits goes to stderr. The key is read from "
+          "the\n"
+          "environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …; docs/guide/providers.md lists "
+          "them).\n"
+          "Exit: 0 answered, 1 refused, 2 wrong usage, 69 not reachable, 75 try again later, 78 "
+          "no\n"
+          "key or address, 130 interrupted.",
+      .options = {{"--provider", "NAME", "Who to call"},
+                  {"--model", "NAME", "Which model of theirs"},
+                  {"--stream", "", "Ask for a stream, and print the text as it comes"},
+                  {"--system", "TEXT", "Instructions that stand above the text"},
+                  {"--image", "FILE", "A PNG, JPEG, GIF or WebP to look at", {}, true},
+                  {"--tool", "TOOL", "NAME, NAME=FILE (JSON Schema), or a tool as JSON", {}, true},
+                  {"--schema", "FILE", "A JSON Schema that the answer shall fit"},
+                  {"--max-tokens", "N", "The longest answer"},
+                  {"--temperature", "T", "0 to 2"},
+                  {"--protocol", "NAME", "Another protocol that the provider speaks"},
+                  {"--base-url", "URL", "Another address; above the provider's *_BASE_URL"},
+                  {"--ca-file", "FILE", "Certificates to trust beside the system's (PEM)"},
+                  {"--timeout", "SECONDS", "For all of it (600)"},
+                  {"--prices", "FILE", "A price table of your own (YAML)"},
+                  {"--format", "", "The text, or the whole AgentResult", {"human", "json"}}},
+      .examples =
+          {{"call --provider openai --model gpt-5-mini \"Say hi\"", "A text"},
+           {"call --provider anthropic --model claude-haiku-4-5 --format json - < question.txt",
+            "The whole AgentResult, for scripts"},
+           {"call --provider gemini --model gemini-2.5-flash --image cat.png \"What is it?\"",
+            "About an image"},
+           {"call --provider custom --base-url http://localhost:8080/v1 --model any \"Say hi\"",
+            "Any server that speaks Chat Completions"}},
+      .run = run,
+  };
+}
+
+}  // namespace treaty::cli
