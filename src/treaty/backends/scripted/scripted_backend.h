@@ -1,0 +1,27 @@
+// A backend that plays a script in the process: no network, no key. What it gives is what the same
+// script played over HTTP would have become.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+
+#include "treaty/backends/backend.h"
+#include "treaty/backends/scripted/script_player.h"
+
+namespace treaty::backends {
+
+// Belongs to one thread. Calls may overlap; each takes the script's next reply when it begins.
+class ScriptedBackend final : public Backend {
+ public:
+  // `clock` answers seconds since 1970.
+  ScriptedBackend(Script script, std::function<double()> clock);
+
+  // A fault at a number of bytes counts bytes of text here: there is no wire.
+  boost::asio::awaitable<contracts::AgentResult> run(const Call& call, Sink& sink) override;
+
+ private:
+  ScriptPlayer player_;
+  std::function<double()> clock_;
+};
+
+}  // namespace treaty::backends
