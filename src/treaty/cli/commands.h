@@ -10,6 +10,11 @@ Command rules_command();
 Command schema_command();
 Command hash_command();
 Command compose_command();
+Command limits_command();
+Command classify_command();
+Command normalize_command();
+Command call_command();
+Command mock_command();
 Command version_command();
 
 }  // namespace treaty::cli

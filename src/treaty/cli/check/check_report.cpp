@@ -1,5 +1,5 @@
 // The report for people.
-#include "treaty/cli/check_report.h"
+#include "treaty/cli/check/check_report.h"
 
 #include <fmt/format.h>
 

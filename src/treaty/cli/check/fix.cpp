@@ -1,4 +1,4 @@
-#include "treaty/cli/fix.h"
+#include "treaty/cli/check/fix.h"
 
 #include <fmt/format.h>
 

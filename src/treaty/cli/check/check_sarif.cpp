@@ -5,7 +5,7 @@
 
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
-#include "treaty/cli/check_report.h"
+#include "treaty/cli/check/check_report.h"
 #include "treaty/contracts/rules.h"
 
 namespace treaty::cli {

@@ -1,7 +1,7 @@
 // The report for programs: one verdict a line.
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
-#include "treaty/cli/check_report.h"
+#include "treaty/cli/check/check_report.h"
 
 namespace treaty::cli {
 namespace {
