@@ -38,7 +38,8 @@ check: setup ## Format, tidy, layers, sizes, links
 	@tools/check
 
 bench: setup ## Build and run the benchmarks
-	@$(call build,release) --target bench
+	@tools/setup --bench
+	@$(call build,release) --target bench treaty
 	@for program in build/release/bench/*_bench; do \
 	  test -x "$$program" || { echo "no benchmarks yet"; break; }; \
 	  echo "== $$program"; "$$program" || exit 1; done

@@ -1,38 +1,11 @@
 // P1 of the performance goals: the check of a 2 KB request, parse, rules and verdict, next to a
 // plain simdjson parse of the same bytes. CPU time, medians of repetitions in random order.
-#include <benchmark/benchmark.h>
-#include <fmt/format.h>
 #include <simdjson.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <map>
-#include <new>
-#include <string>
-#include <string_view>
-#include <vector>
-
+#include "bench/medians.h"
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/contracts/contract.h"
 #include "treaty/contracts/text/content_hash.h"
-
-namespace {
-
-std::size_t allocations = 0;  // One thread runs here.
-
-void* counted(std::size_t size) {
-  ++allocations;
-  void* const block = std::malloc(std::max<std::size_t>(size, 1));
-  if (block == nullptr) std::abort();
-  return block;
-}
-
-}  // namespace
-
-// All other forms of new and delete, those for aligned types aside, end in these.
-void* operator new(std::size_t size) { return counted(size); }
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
 namespace {
 
@@ -140,15 +113,7 @@ const std::string& invalid_text() {
 
 // --- Benchmarks -------------------------------------------------------------------------------
 
-void run_over(benchmark::State& state, std::string_view text, auto job) {
-  job();  // What is kept from run to run is allocated once and not counted.
-  const std::size_t before = allocations;
-  job();
-  const std::size_t each = allocations - before;
-  for (auto _ : state) job();
-  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
-  state.counters["allocations"] = static_cast<double>(each);
-}
+using bench::run_over;
 
 void run_check(benchmark::State& state, Contract contract, std::string_view text) {
   run_over(state, text,
@@ -187,11 +152,7 @@ void content_hash_64k(benchmark::State& state) {
   run_over(state, text, [&] { benchmark::DoNotOptimize(treaty::contracts::content_hash(text)); });
 }
 
-struct Entry {
-  const char* name;
-  void (*run)(benchmark::State&);
-};
-constexpr Entry kEntries[] = {
+constexpr bench::Entry kEntries[] = {
     {"check 2 KB request", check_request},   {"plain simdjson parse", plain_simdjson_parse},
     {"decode 2 KB request", decode_request}, {"check, three violations", check_invalid_request},
     {"check 2 KB response", check_response}, {"content_hash of 64 KiB", content_hash_64k},
@@ -199,49 +160,17 @@ constexpr Entry kEntries[] = {
 
 // --- Report -----------------------------------------------------------------------------------
 
-constexpr double kMegabyte = 1e6;
-constexpr int kRepetitions = 9;
 constexpr double kGoal = 300;  // MB/s, or half of the plain parse when that is less.
 
-// Keeps the medians; conclude() prints them in the order of kEntries.
-class MedianReporter : public benchmark::BenchmarkReporter {
- public:
-  bool ReportContext(const Context&) override { return true; }
-
-  void ReportRuns(const std::vector<Run>& runs) override {
-    for (const Run& run : runs) {
-      if (run.aggregate_name != "median") continue;
-      medians_[run.run_name.function_name] = {
-          .nanoseconds = run.GetAdjustedCPUTime(),
-          .speed = run.counters.at("bytes_per_second") / kMegabyte,
-          .allocations = run.counters.at("allocations")};
-    }
-  }
-
-  void conclude() {
-    for (const Entry& entry : kEntries) {
-      const Median& median = medians_[entry.name];
-      if (median.speed == 0) continue;  // Filtered out.
-      fmt::print("{:<24} {:>8.0f} ns {:>6.0f} MB/s {:>4.0f} allocations\n", entry.name,
-                 median.nanoseconds, median.speed, median.allocations);
-    }
-    const double check = medians_[kEntries[0].name].speed;
-    const double plain = medians_[kEntries[1].name].speed;
-    if (check == 0 || plain == 0) return;
-    fmt::print(
-        "P1: check 2 KB request: {:.0f} MB/s, plain simdjson parse {:.0f} MB/s, ratio {:.2f}; "
-        "goal: at least min(300, {:.0f}/2) MB/s: {}\n",
-        check, plain, check / plain, plain, check >= std::min(kGoal, plain / 2) ? "met" : "missed");
-  }
-
- private:
-  struct Median {
-    double nanoseconds = 0;  // CPU time of one run.
-    double speed = 0;        // MB/s.
-    double allocations = 0;  // Of one run.
-  };
-  std::map<std::string, Median> medians_;
-};
+void conclude(bench::MedianReporter& medians) {
+  const double check = medians[kEntries[0].name].speed;
+  const double plain = medians[kEntries[1].name].speed;
+  if (check == 0 || plain == 0) return;
+  fmt::print(
+      "P1: check 2 KB request: {:.0f} MB/s, plain simdjson parse {:.0f} MB/s, ratio {:.2f}; "
+      "goal: at least min(300, {:.0f}/2) MB/s: {}\n",
+      check, plain, check / plain, plain, check >= std::min(kGoal, plain / 2) ? "met" : "missed");
+}
 
 // What is measured is what it is said to be.
 bool documents_are_right() {
@@ -259,19 +188,9 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "check_bench: the documents do not keep their contracts any more\n");
     return 1;
   }
-  // Random order spreads a noisy neighbour over all benchmarks alike.
-  std::vector<char*> arguments(argv, argv + argc);
-  std::string interleaving = "--benchmark_enable_random_interleaving=true";
-  std::string least_time = "--benchmark_min_time=0.1";
-  arguments.insert(arguments.begin() + 1, {interleaving.data(), least_time.data()});
-  int count = static_cast<int>(arguments.size());
-  benchmark::Initialize(&count, arguments.data());
-  for (const Entry& entry : kEntries) {
-    benchmark::RegisterBenchmark(entry.name, entry.run)
-        ->Repetitions(kRepetitions)
-        ->ReportAggregatesOnly();
-  }
-  MedianReporter reporter;
-  benchmark::RunSpecifiedBenchmarks(&reporter);
-  reporter.conclude();
+  bench::MedianReporter reporter;
+  bench::run_all(kEntries, reporter, argc, argv);
+  reporter.print(kEntries);
+  conclude(reporter);
+  return 0;
 }
