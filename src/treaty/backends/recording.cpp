@@ -96,17 +96,17 @@ std::expected<Recording, Error> read_recording(std::string_view text) {
     return refuse("is not JSON: " +
                   (document.faults().empty() ? std::string() : document.faults()[0].message));
   }
-  const auto response = find_member(*root, "response");
+  const auto response = find_member(root, "response");
   if (!response || !response->is_object()) {
     return refuse("is no recorded exchange: it has no object `response`");
   }
   Recording recording;
-  recording.id = find_text(*root, "id");
-  recording.provider = find_text(*root, "provider");
-  const auto request = find_member(*root, "request");
+  recording.id = find_text(root, "id");
+  recording.provider = find_text(root, "provider");
+  const auto request = find_member(root, "request");
   recording.request_path = find_text(request, "path");
   recording.request_body = body_text(find_member(request, "body"));
-  recording.protocol = find_protocol(find_text(*root, "endpoint"));
+  recording.protocol = find_protocol(find_text(root, "endpoint"));
   if (recording.protocol == nullptr) {
     recording.protocol = protocol_of_path(recording.request_path);
   }

@@ -32,7 +32,8 @@ std::string help_of(const Command& command) {
     const std::string preset =
         option.choices.empty() ? "" : fmt::format(" (default {})", option.choices[0]);
     const std::string again = option.repeatable ? "; may be repeated" : "";
-    line(shape.empty() ? option.name : option.name + " " + shape, option.help + preset + again);
+    line(shape.empty() ? option.name : fmt::format("{} {}", option.name, shape),
+         fmt::format("{}{}{}", option.help, preset, again));
   }
   line("--help", "Print this help");
   if (!command.examples.empty()) out += "\nExamples:\n";

@@ -39,16 +39,13 @@ std::string tamed(std::string_view text, bool keep_lines) {
       continue;
     }
     const std::string_view character = text.substr(0, next.length);
-    if (keep_lines && (character == "\t" || character == "\n")) {
+    const bool shapes_lines = keep_lines && (character == "\t" || character == "\n");
+    if (shapes_lines || (!has_control_character(character) && !is_unruly(next.value))) {
       out.append(character);
     } else if (character == "\t") {
       out.push_back(' ');
-    } else if (keep_lines && character == "\r") {
-      // Nothing.
-    } else if (has_control_character(character) || is_unruly(next.value)) {
+    } else if (!keep_lines || character != "\r") {
       out.push_back('?');
-    } else {
-      out.append(character);
     }
     text.remove_prefix(next.length);
   }

@@ -250,9 +250,9 @@ std::expected<Question, std::string> read_question(const Route& route, std::stri
   if (!root->is_object()) return std::unexpected("The JSON body of your request is no object.");
   Question question;
   question.asked.path = path_of(target);
-  question.asked.model = text_member(*root, "model");
+  question.asked.model = text_member(root, "model");
   if (question.asked.model.empty()) question.asked.model = route.model;
-  question.asked.stream = route.stream || is_true(*root, "stream");
+  question.asked.stream = route.stream || is_true(root, "stream");
   question.asked.prompt_bytes = body.size();
   if (question.asked.model.empty()) {
     return std::unexpected(route.endpoint == Endpoint::messages

@@ -36,15 +36,15 @@ results::Answer parse_response(std::string_view body) {
   const json::Document document(body, wire_reading());
   const auto root = document.root();
   if (!root || !root->is_object()) return answer;
-  if (find_text(*root, "type") == "error" || find_member(*root, "error")) {
+  if (find_text(root, "type") == "error" || find_member(root, "error")) {
     note_error(answer, body);
     return answer;
   }
-  const auto content = find_member(*root, "content");
-  answer.complete = content ? content->is_array() : find_member(*root, "stop_reason").has_value();
-  note_model(answer, find_text(*root, "model"));
-  read_usage(answer, find_member(*root, "usage"));
-  read_stop_reason(answer, *root);
+  const auto content = find_member(root, "content");
+  answer.complete = content ? content->is_array() : find_member(root, "stop_reason").has_value();
+  note_model(answer, find_text(root, "model"));
+  read_usage(answer, find_member(root, "usage"));
+  read_stop_reason(answer, root);
   if (content && content->is_array()) {
     for (const json::Value block : content->elements()) read_block(answer, block);
   }
@@ -76,23 +76,23 @@ void fill_block(StreamedAnswer& state, json::Value root) {
 void parse_event(StreamedAnswer& state, std::string_view name, std::string_view data) {
   const auto root = read_event(state, data);
   if (!root) return;
-  std::string_view type = find_text(*root, "type");
+  std::string_view type = find_text(root, "type");
   if (type.empty()) type = name;
   if (type == "content_block_delta") {
     fill_block(state, *root);
   } else if (type == "content_block_start") {
     start_block(state, *root);
   } else if (type == "message_start") {
-    const auto message = find_member(*root, "message");
+    const auto message = find_member(root, "message");
     note_model(state.answer, find_text(message, "model"));
     read_usage(state.answer, find_member(message, "usage"));
   } else if (type == "message_delta") {
-    read_stop_reason(state.answer, find_member(*root, "delta"));
-    read_usage(state.answer, find_member(*root, "usage"));
+    read_stop_reason(state.answer, find_member(root, "delta"));
+    read_usage(state.answer, find_member(root, "usage"));
   } else if (type == "message_stop") {
     state.answer.complete = true;
     state.ended = true;
-  } else if (type == "error" || find_member(*root, "error")) {
+  } else if (type == "error" || find_member(root, "error")) {
     note_error(state.answer, data);
   }
 }

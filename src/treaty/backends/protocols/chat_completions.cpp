@@ -70,18 +70,18 @@ results::Answer parse_response(std::string_view body) {
   const auto root = document.root();
   if (!root || !root->is_object()) return answer;
   read_envelope(answer, *root);
-  const auto choices = find_member(*root, "choices");
+  const auto choices = find_member(root, "choices");
   if (!choices && is_bare_error(*root)) note_error(answer, body);
   const auto choice = first_choice(choices);
   answer.complete = choice || (choices && choices->is_array() && choices->elements().empty());
   if (!choice) return answer;
-  if (find_member(*choice, "error")) note_error(answer, choice->source());
+  if (find_member(choice, "error")) note_error(answer, choice->source());
   read_finish_reason(answer, *choice);
-  if (const auto message = find_member(*choice, "message")) {
+  if (const auto message = find_member(choice, "message")) {
     if (!message->is_object()) answer.complete = false;
     read_message(answer, *message);
   }
-  answer.content.append(find_text(*choice, "text"));
+  answer.content.append(find_text(choice, "text"));
   return answer;
 }
 
@@ -171,7 +171,7 @@ void parse_event(StreamedAnswer& state, std::string_view name, std::string_view 
   if (!root) return;
   state.any = true;
   read_chunk(state, *root);
-  if (!find_member(*root, "choices") && is_bare_error(*root)) note_error(state.answer, data);
+  if (!find_member(root, "choices") && is_bare_error(*root)) note_error(state.answer, data);
   if (name == "error") note_error(state.answer, data);
 }
 

@@ -75,9 +75,9 @@ results::Answer parse_response(std::string_view body) {
     return answer;
   }
   read_answer(answer, *root);
-  const auto candidates = find_member(*root, "candidates");
+  const auto candidates = find_member(root, "candidates");
   answer.complete = answer.complete || first_candidate(*root) ||
-                    (!candidates && find_member(*root, "usageMetadata"));
+                    (!candidates && find_member(root, "usageMetadata"));
   return answer;
 }
 

@@ -77,8 +77,7 @@ results::Answer parse_response(std::string_view body) {
   const json::Document document(body, wire_reading());
   const auto root = document.root();
   if (!root || !root->is_object()) return answer;
-  if (!find_member(*root, "output") && !find_member(*root, "status") &&
-      !find_member(*root, "error")) {
+  if (!find_member(root, "output") && !find_member(root, "status") && !find_member(root, "error")) {
     return answer;
   }
   read_response(answer, *root, body);
@@ -130,26 +129,26 @@ void parse_event(StreamedAnswer& state, std::string_view name, std::string_view 
   if (data == "[DONE]") return;  // Some add it; it says nothing here.
   const auto root = read_event(state, data);
   if (!root) return;
-  std::string_view type = find_text(*root, "type");
+  std::string_view type = find_text(root, "type");
   if (type.empty()) type = name;
   if (type == "response.output_text.delta") {
-    state.answer.content.append(find_text(*root, "delta"));
+    state.answer.content.append(find_text(root, "delta"));
   } else if (type == "response.refusal.delta") {
-    state.answer.refusal.append(find_text(*root, "delta"));
+    state.answer.refusal.append(find_text(root, "delta"));
   } else if (type == "response.output_item.added" || type == "response.output_item.done") {
     add_item(state, *root);
   } else if (type == "response.output_text.done") {
     add_whole_text(state, *root);
   } else if (type == "response.function_call_arguments.delta" ||
              type == "response.custom_tool_call_input.delta") {
-    append_arguments(state, integer_in(*root, "output_index"), find_text(*root, "delta"));
+    append_arguments(state, integer_in(root, "output_index"), find_text(root, "delta"));
   } else if (type == "response.completed" || type == "response.incomplete" ||
              type == "response.failed" || type == "response.cancelled") {
     read_terminal(state, *root, data);
-  } else if (type == "error" || find_member(*root, "error")) {
+  } else if (type == "error" || find_member(root, "error")) {
     note_error(state.answer, data);
   } else {
-    note_model(state.answer, find_text(find_member(*root, "response"), "model"));
+    note_model(state.answer, find_text(find_member(root, "response"), "model"));
   }
 }
 

@@ -66,6 +66,7 @@ void put_in_order(StreamedAnswer& state) {
     return std::pair(open[left].index, left) < std::pair(open[right].index, right);
   });
   std::vector<contracts::AgentToolCall> sorted;
+  sorted.reserve(order.size());
   for (const std::size_t i : order) sorted.push_back(std::move(calls[open[i].position]));
   calls = std::move(sorted);
 }

@@ -53,7 +53,8 @@ void take_tool_calls(ScriptReader& reader, const Node& node, Reply& reply) {
 
 template <auto Member>
 void take_tokens(ScriptReader& reader, const Node& node, ScriptedUsage& usage) {
-  if (const auto tokens = reader.integer(node, 0)) usage.*Member = *tokens;
+  const auto tokens = reader.integer(node, 0);
+  if (tokens) usage.*Member = tokens.value_or(0);
 }
 
 constexpr std::array<ScriptMember<ScriptedUsage>, 4> kUsageMembers = {{

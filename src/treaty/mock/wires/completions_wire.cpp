@@ -48,6 +48,7 @@ std::string chunk(const Spoken& spoken, std::string_view text, std::string_view 
 
 std::vector<Frame> render_stream(const Spoken& spoken) {
   std::vector<Frame> frames;
+  frames.reserve(spoken.pieces.size() + 4);
   for (const std::string& piece : spoken.pieces) {
     frames.push_back({chunk(spoken, piece, ""), true});
   }

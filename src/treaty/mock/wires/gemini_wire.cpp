@@ -60,7 +60,7 @@ std::string render_error(const SpokenError& error) {
 
 std::vector<Frame> render_stream(const Spoken& spoken) {
   std::vector<Frame> frames;
-  const auto add = [&](std::string json, bool is_text) {
+  const auto add = [&](const std::string& json, bool is_text) {
     const std::string_view opening = frames.empty() ? "[" : ",\r\n";
     frames.push_back({spoken.json_array ? std::string(opening) + json : http::event_bytes("", json),
                       is_text && !frames.empty()});

@@ -48,6 +48,7 @@ std::string render_error(const SpokenError& error) {
 
 std::vector<Frame> render_stream(const Spoken& spoken) {
   std::vector<Frame> frames;
+  frames.reserve(spoken.pieces.size() + 4);
   for (const std::string& piece : spoken.pieces) {
     frames.push_back({line(spoken, piece, false, false), true});
   }
