@@ -138,13 +138,23 @@ TEST_CASE("a fresh connection that closes without an answer is not tried again")
   CHECK(failure.message == "the connection was closed without an answer");
 }
 
-TEST_CASE("a connection is not used again after close, leftover bytes or an answer cut by choice") {
-  const ScriptedServer server(
-      {answers("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
-       answers(kOk + "HTTP/1.1 200 OK"), answers("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"),
-       answers(kOk)});
-  Fetcher fetcher;
-  for (int i = 0; i < 4; ++i) CHECK(fetcher.fetch(local_url(server.port())));
+TEST_CASE("a connection is not used again after close, leftover bytes or HTTP/1.0") {
+  for (const std::string& bytes :
+       {std::string("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
+        kOk + "HTTP/1.1 200 OK", std::string("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n")}) {
+    std::promise<std::string> after;  // What came on the first connection behind its answer.
+    const ScriptedServer server({[&](Peer& peer) {
+                                   peer.read_request();
+                                   peer.send(bytes);
+                                   after.set_value(peer.read_some());
+                                 },
+                                 answers(kOk)});
+    Fetcher fetcher;
+
+    CHECK(fetcher.fetch(local_url(server.port())));
+    CHECK(fetcher.fetch(local_url(server.port()), {}, {.timeouts = {.first_byte = 5s}}));
+    CHECK(after.get_future().get() == "");
+  }
 }
 
 TEST_CASE("a sink that has enough ends the fetch well") {
@@ -253,7 +263,7 @@ TEST_CASE("what cannot be sent is refused before anything is sent, and no secret
   REQUIRE(!broken);
   CHECK(broken.error().kind == FailureKind::bad_address);
   CHECK(broken.error().message.contains("authorization"));
-  CHECK(!broken.error().message.contains("ret\n"));
+  CHECK(!broken.error().message.contains("ret"));
   CHECK(!broken.error().message.contains("sec"));
   CHECK(fetcher.fetch(url, {.method = "G T"}).error().kind == FailureKind::bad_address);
   CHECK(fetcher.fetch({}, {}).error().kind == FailureKind::bad_address);
