@@ -184,13 +184,5 @@ bool documents_are_right() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (!documents_are_right()) {
-    fmt::print(stderr, "check_bench: the documents do not keep their contracts any more\n");
-    return 1;
-  }
-  bench::MedianReporter reporter;
-  bench::run_all(kEntries, reporter, argc, argv);
-  reporter.print(kEntries);
-  conclude(reporter);
-  return 0;
+  return bench::run_all(kEntries, argc, argv, documents_are_right(), conclude);
 }

@@ -76,8 +76,15 @@ class MedianReporter : public benchmark::BenchmarkReporter {
   std::map<std::string, Median> medians_;
 };
 
-inline void run_all(std::span<const Entry> entries, MedianReporter& reporter, int argc,
-                    char** argv) {
+// Runs the entries, prints their medians, and lets `conclude` say what they mean. Nothing is
+// measured unless `is_right`: that what is measured is what it is said to be.
+inline int run_all(std::span<const Entry> entries, int argc, char** argv, bool is_right,
+                   void (*conclude)(MedianReporter&)) {
+  if (!is_right) {
+    fmt::print(stderr, "{}: what is to be measured is not read as it should be\n", argv[0]);
+    return 1;
+  }
+  MedianReporter reporter;
   constexpr int kRepetitions = 9;
   for (const Entry& entry : entries) {
     benchmark::RegisterBenchmark(entry.name, entry.run)
@@ -91,6 +98,9 @@ inline void run_all(std::span<const Entry> entries, MedianReporter& reporter, in
   int count = static_cast<int>(arguments.size());
   benchmark::Initialize(&count, arguments.data());
   benchmark::RunSpecifiedBenchmarks(&reporter);
+  reporter.print(entries);
+  conclude(reporter);
+  return 0;
 }
 
 }  // namespace bench

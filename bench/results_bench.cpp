@@ -143,13 +143,5 @@ void conclude(bench::MedianReporter& medians) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (!answers_are_right()) {
-    fmt::print(stderr, "results_bench: the answers are not read as they should be any more\n");
-    return 1;
-  }
-  bench::MedianReporter reporter;
-  bench::run_all(kEntries, reporter, argc, argv);
-  reporter.print(kEntries);
-  conclude(reporter);
-  return 0;
+  return bench::run_all(kEntries, argc, argv, answers_are_right(), conclude);
 }
