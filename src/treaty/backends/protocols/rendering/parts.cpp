@@ -168,4 +168,18 @@ ToolIds::ToolIds(const std::vector<Message>& messages, const IdRule& rule) : ids
   }
 }
 
+json::Writer& RoleTurns::part(std::string_view role) {
+  if (role != role_) {
+    close();
+    writer_.begin_object().member("role", role).name(list_).begin_array();
+    role_ = role;
+  }
+  return writer_.begin_object();
+}
+
+void RoleTurns::close() {
+  if (!role_.empty()) writer_.end_array().end_object();
+  role_ = {};
+}
+
 }  // namespace treaty::backends

@@ -44,6 +44,24 @@ void write_settings(json::Writer& writer, const Call& call, const SettingNames& 
 // [{"type":"function","function":{…}}], as Chat Completions and Ollama write tools.
 void write_function_tools(json::Writer& writer, const std::vector<Tool>& tools);
 
+// Puts parts that follow each other under one role into one message: protocols whose roles take
+// turns refuse two in a row.
+class RoleTurns {
+ public:
+  // `list` is what the protocol calls the parts of a message.
+  RoleTurns(json::Writer& writer, std::string_view list) : writer_(writer), list_(list) {}
+
+  // Opens an object for a part of `role`; the caller closes it.
+  json::Writer& part(std::string_view role);
+
+  void close();
+
+ private:
+  json::Writer& writer_;
+  std::string_view list_;
+  std::string_view role_{};
+};
+
 // Which ids of tool calls a protocol takes.
 struct IdRule {
   std::size_t least = 1;

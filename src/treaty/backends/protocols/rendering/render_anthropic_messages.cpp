@@ -9,45 +9,21 @@ namespace {
 
 constexpr std::int64_t kMaxTokens = 8192;  // What every model of theirs can give.
 
-// Puts what follows each other under one role into one message.
-class Turns {
- public:
-  explicit Turns(json::Writer& writer) : writer_(writer) {}
-
-  json::Writer& block(std::string_view role) {
-    if (role != role_) {
-      close();
-      writer_.begin_object().member("role", role).name("content").begin_array();
-      role_ = role;
-    }
-    return writer_.begin_object();
-  }
-
-  void close() {
-    if (!role_.empty()) writer_.end_array().end_object();
-    role_ = {};
-  }
-
- private:
-  json::Writer& writer_;
-  std::string_view role_{};
-};
-
-void write_text_block(Turns& turns, std::string_view role, std::string_view text) {
+void write_text_block(RoleTurns& turns, std::string_view role, std::string_view text) {
   if (is_blank(text)) return;
-  json::Writer& writer = turns.block(role).member("type", "text");
+  json::Writer& writer = turns.part(role).member("type", "text");
   write_text(writer, "text", text);
   writer.end_object();
 }
 
-void write_user(Turns& turns, const UserMessage& message) {
+void write_user(RoleTurns& turns, const UserMessage& message) {
   for (const Part& part : message.parts) {
     if (const auto* text = std::get_if<TextPart>(&part)) {
       write_text_block(turns, "user", text->text);
       continue;
     }
     const auto& image = std::get<ImagePart>(part);
-    json::Writer& writer = turns.block("user").member("type", "image");
+    json::Writer& writer = turns.part("user").member("type", "image");
     writer.name("source").begin_object().member("type", "base64");
     write_text(writer, "media_type", image.media_type);
     write_text(writer, "data", image.base64);
@@ -61,20 +37,20 @@ std::string_view without_trailing_space(std::string_view text) {
   return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
 }
 
-void write_assistant(Turns& turns, const AssistantMessage& message, const ToolIds& ids,
+void write_assistant(RoleTurns& turns, const AssistantMessage& message, const ToolIds& ids,
                      std::size_t place) {
   write_text_block(turns, "assistant", without_trailing_space(message.text));
   for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
     const contracts::AgentToolCall& call = message.tool_calls[i];
-    json::Writer& writer = turns.block("assistant").member("type", "tool_use");
+    json::Writer& writer = turns.part("assistant").member("type", "tool_use");
     write_text(writer, "id", ids.of_call(place, i));
     write_text(writer, "name", call.name);
     writer.name("input").raw(arguments_object(call.arguments)).end_object();
   }
 }
 
-void write_result(Turns& turns, const ToolMessage& message, std::string_view id) {
-  json::Writer& writer = turns.block("user").member("type", "tool_result");
+void write_result(RoleTurns& turns, const ToolMessage& message, std::string_view id) {
+  json::Writer& writer = turns.part("user").member("type", "tool_result");
   write_text(writer, "tool_use_id", id);
   if (!is_blank(message.content)) write_text(writer, "content", message.content);
   if (message.failed) writer.member("is_error", true);
@@ -83,7 +59,7 @@ void write_result(Turns& turns, const ToolMessage& message, std::string_view id)
 
 void write_messages(json::Writer& writer, const Call& call) {
   const ToolIds ids(call.messages, {});
-  Turns turns(writer);
+  RoleTurns turns(writer, "content");
   writer.name("messages").begin_array();
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
     const Message& message = call.messages[i];

@@ -19,38 +19,14 @@ bool wants_signatures(std::string_view model) {
   return is_digit(generation) && generation >= '3';
 }
 
-// Puts what follows each other under one role into one content.
-class Contents {
- public:
-  explicit Contents(json::Writer& writer) : writer_(writer) {}
-
-  json::Writer& part(std::string_view role) {
-    if (role != role_) {
-      close();
-      writer_.begin_object().member("role", role).name("parts").begin_array();
-      role_ = role;
-    }
-    return writer_.begin_object();
-  }
-
-  void close() {
-    if (!role_.empty()) writer_.end_array().end_object();
-    role_ = {};
-  }
-
- private:
-  json::Writer& writer_;
-  std::string_view role_{};
-};
-
-void write_text_part(Contents& contents, std::string_view role, std::string_view text) {
+void write_text_part(RoleTurns& contents, std::string_view role, std::string_view text) {
   if (text.empty()) return;
   json::Writer& writer = contents.part(role);
   write_text(writer, "text", text);
   writer.end_object();
 }
 
-void write_user(Contents& contents, const UserMessage& message) {
+void write_user(RoleTurns& contents, const UserMessage& message) {
   for (const Part& part : message.parts) {
     if (const auto* text = std::get_if<TextPart>(&part)) {
       write_text_part(contents, "user", text->text);
@@ -64,7 +40,7 @@ void write_user(Contents& contents, const UserMessage& message) {
   }
 }
 
-void write_assistant(Contents& contents, const AssistantMessage& message, bool signatures) {
+void write_assistant(RoleTurns& contents, const AssistantMessage& message, bool signatures) {
   write_text_part(contents, "model", message.text);
   bool first = true;
   for (const contracts::AgentToolCall& call : message.tool_calls) {
@@ -91,7 +67,7 @@ std::string_view tool_name_of(const Call& call, std::size_t place) {
   return result.tool_call_id;
 }
 
-void write_result(Contents& contents, const ToolMessage& message, std::string_view name) {
+void write_result(RoleTurns& contents, const ToolMessage& message, std::string_view name) {
   json::Writer& writer = contents.part("user").name("functionResponse").begin_object();
   write_text(writer, "name", name);
   writer.name("response");
@@ -108,7 +84,7 @@ void write_result(Contents& contents, const ToolMessage& message, std::string_vi
 
 void write_contents(json::Writer& writer, const Call& call) {
   const bool signatures = wants_signatures(call.model);
-  Contents contents(writer);
+  RoleTurns contents(writer, "parts");
   writer.name("contents").begin_array();
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
     const Message& message = call.messages[i];
