@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "treaty/base/text.h"
+#include "treaty/results/error_body.h"
 
 namespace treaty::backends {
 namespace {
@@ -17,12 +18,6 @@ constexpr std::size_t kMostWhiteSpace = std::size_t{64} << 10U;
 
 bool is_type(std::string_view content_type, std::string_view type) {
   return starts_with_folded(trimmed(content_type), type);
-}
-
-bool is_page(std::string_view body) {
-  body = trimmed(body.substr(0, 64));
-  return starts_with_folded(body, "<!doctype") || starts_with_folded(body, "<html") ||
-         starts_with_folded(body, "<?xml");
 }
 
 // An error may come in the frame of the stream that was asked for.
@@ -100,7 +95,7 @@ contracts::AgentResult AnswerReader::finish(const results::Exchange& exchange) {
   if (form_ == Form::stream) return results::result_of_answer(exchange, stream_.finish());
   results::Answer answer;
   if (is_utf8(body_)) answer = protocol_.parse_response(body_);
-  if (!answer.complete && answer.error_body.empty() && is_page(body_)) {
+  if (!answer.complete && answer.error_body.empty() && results::is_page(trimmed(body_))) {
     return results::result_of_error(
         exchange,
         {.message = "a page of HTML came instead of an answer; is there a proxy between, or "

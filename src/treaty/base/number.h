@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace treaty {
 
@@ -35,5 +36,9 @@ class Number {
   std::int64_t whole_ = 0;
   double decimal_ = 0;
 };
+
+// A text of nothing but digits; one beyond int64 ends there. A sign, a point or a placeholder means
+// that nothing is known.
+std::optional<std::int64_t> parse_count(std::string_view text);
 
 }  // namespace treaty

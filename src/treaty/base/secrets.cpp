@@ -8,23 +8,9 @@
 namespace treaty {
 namespace {
 
-bool is_word(char c) { return is_alphanumeric(c) || c == '_'; }
-bool is_key_character(char c) { return is_word(c) || c == '-'; }
+bool is_key_character(char c) { return is_word_character(c) || c == '-'; }
 bool is_bearer_character(char c) {
   return is_key_character(c) || std::string_view(".~+/=").contains(c);
-}
-
-bool begins_word(std::string_view text, std::size_t at) {
-  return at == 0 || !is_word(text[at - 1]);
-}
-
-// How many characters from `at` on satisfy `test`, up to `most`: a hostile text must not have the
-// same characters looked at again and again.
-constexpr std::size_t kFarEnough = 256;
-std::size_t run(std::string_view text, std::size_t at, auto test, std::size_t most = kFarEnough) {
-  std::size_t size = 0;
-  while (size < most && at + size < text.size() && test(text[at + size])) ++size;
-  return size;
 }
 
 struct KeyShape {
@@ -47,7 +33,7 @@ std::size_t provider_key(std::string_view text, std::size_t at) {
   for (const KeyShape& shape : kKeyShapes) {
     if (!text.substr(at).starts_with(shape.prefix)) continue;
     const std::size_t begin = at + shape.prefix.size();
-    const std::size_t size = run(text, begin, is_key_character);
+    const std::size_t size = run_length(text, begin, is_key_character);
     if (size >= shape.least && (shape.unmistakable || looks_random(text.substr(begin, size)))) {
       return shape.prefix.size() + size;
     }
@@ -58,7 +44,8 @@ std::size_t provider_key(std::string_view text, std::size_t at) {
 std::size_t cloud_key(std::string_view text, std::size_t at) {
   const std::string_view rest = text.substr(at);
   if (!rest.starts_with("AKIA") && !rest.starts_with("ASIA")) return 0;
-  const std::size_t size = run(text, at + 4, [](char c) { return is_upper(c) || is_digit(c); });
+  const std::size_t size =
+      run_length(text, at + 4, [](char c) { return is_upper(c) || is_digit(c); });
   return size >= 16 ? 4 + size : 0;
 }
 
@@ -67,7 +54,7 @@ std::size_t announced_token(std::string_view text, std::size_t at) {
   for (const std::string_view word : {"bearer ", "basic ", "api-key: ", "api_key: "}) {
     if (!starts_with_folded(text.substr(at), word)) continue;
     const std::size_t begin = at + word.size();
-    const std::size_t size = run(text, begin, is_bearer_character);
+    const std::size_t size = run_length(text, begin, is_bearer_character);
     return size >= 16 && looks_random(text.substr(begin, size)) ? word.size() + size : 0;
   }
   return 0;
@@ -78,13 +65,14 @@ std::size_t announced_token(std::string_view text, std::size_t at) {
 std::optional<SecretSpan> find_json_web_token(std::string_view text, std::size_t from) {
   for (std::size_t dot = text.find(".eyJ", from); dot != std::string_view::npos;
        dot = text.find(".eyJ", dot + 1)) {
-    if (run(text, dot + 1, is_key_character) < 8) continue;
+    if (run_length(text, dot + 1, is_key_character) < 8) continue;
     std::size_t begin = dot;
     while (begin > from && is_key_character(text[begin - 1])) --begin;
     for (std::size_t at = text.find("eyJ", begin); at + 10 <= dot; at = text.find("eyJ", at + 1)) {
       if (!begins_word(text, at)) continue;
       const std::size_t end =
-          dot + run(text, dot, [](char c) { return is_key_character(c) || c == '.'; }, text.size());
+          dot + run_length(
+                    text, dot, [](char c) { return is_key_character(c) || c == '.'; }, text.size());
       return SecretSpan{at, end - at};
     }
   }

@@ -123,6 +123,12 @@ std::string folded(std::string_view text) {
   return out;
 }
 
+std::size_t find_folded(std::string_view text, std::string_view words) {
+  const auto found = std::ranges::search(text, words, {}, to_lower);
+  return found.empty() && !words.empty() ? std::string_view::npos
+                                         : static_cast<std::size_t>(found.begin() - text.begin());
+}
+
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\n\r\f\v";
   const std::size_t first = text.find_first_not_of(kSpace);

@@ -36,10 +36,30 @@ constexpr bool is_letter(char c) { return is_lower(c) || is_upper(c); }
 constexpr bool is_alphanumeric(char c) { return is_letter(c) || is_digit(c); }
 constexpr char to_lower(char c) { return is_upper(c) ? static_cast<char>(c + 32) : c; }
 
+// A letter, a digit or `_`.
+constexpr bool is_word_character(char c) { return is_alphanumeric(c) || c == '_'; }
+
+// True when no word runs into `at` from the left.
+constexpr bool begins_word(std::string_view text, std::size_t at) {
+  return at == 0 || !is_word_character(text[at - 1]);
+}
+
+// How many characters from `at` on satisfy `test`, up to `most`: whoever looks at every place of a
+// hostile text must not look at the same characters again and again.
+constexpr std::size_t run_length(std::string_view text, std::size_t at, auto test,
+                                 std::size_t most = 256) {
+  std::size_t size = 0;
+  while (size < most && at + size < text.size() && test(text[at + size])) ++size;
+  return size;
+}
+
 // Equality without regard to the case of ASCII letters.
 bool equal_folded(std::string_view left, std::string_view right);
 bool starts_with_folded(std::string_view text, std::string_view prefix);
 std::string folded(std::string_view text);
+
+// Where `words` (in lower case) first stand in `text`, whatever its case; npos when nowhere.
+std::size_t find_folded(std::string_view text, std::string_view words);
 
 // Without the ASCII white space at both ends.
 std::string_view trimmed(std::string_view text);

@@ -18,13 +18,6 @@ struct Item {
 };
 
 // Digits only; too large ones end at int64's end.
-std::optional<std::int64_t> count_of(std::string_view token) {
-  if (token.empty() || !std::ranges::all_of(token, is_digit)) return std::nullopt;
-  std::int64_t number = 0;
-  const auto [_, error] = std::from_chars(token.begin(), token.end(), number);
-  return error == std::errc() ? number : std::numeric_limits<std::int64_t>::max();
-}
-
 class ListReader {
  public:
   explicit ListReader(std::string_view text) : rest_(text) {}
@@ -85,7 +78,7 @@ class ListReader {
     if (rest_.starts_with(':')) return take_bytes();
     if (take('?')) return !take_token().empty();
     const std::string_view token = take_token();
-    const auto number = count_of(token);
+    const auto number = parse_count(token);
     if (!number) return !token.empty();
     if (key == "r") item.remaining = number;
     if (key == "t") item.resets_in = std::min(*number, Duration::kLongest);

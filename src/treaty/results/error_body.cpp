@@ -57,11 +57,6 @@ std::string page_message(std::string_view page) {
   return {};
 }
 
-bool is_page(std::string_view body) {
-  return body.starts_with('<') ||
-         find_folded(body.substr(0, 512), "<html") != std::string_view::npos;
-}
-
 // A number or a text of digits that is an HTTP error status.
 std::optional<int> as_status(json::Value value) {
   const std::string_view digits = value.is_string() ? trimmed(value.text()) : value.source();
@@ -74,10 +69,9 @@ std::optional<int> as_status(json::Value value) {
 
 }  // namespace
 
-std::size_t find_folded(std::string_view text, std::string_view words) {
-  const auto found = std::ranges::search(text, words, {}, to_lower);
-  return found.empty() && !words.empty() ? std::string_view::npos
-                                         : static_cast<std::size_t>(found.begin() - text.begin());
+bool is_page(std::string_view body) {
+  return body.starts_with('<') ||
+         find_folded(body.substr(0, 512), "<html") != std::string_view::npos;
 }
 
 ErrorBody::ErrorBody(std::string_view body)

@@ -54,7 +54,7 @@ class ErrorBody {
   std::string type_{};
 };
 
-// Where `words` (in lower case) first stand in `text`, whatever its case; npos when nowhere.
-std::size_t find_folded(std::string_view text, std::string_view words);
+// True for HTML and XML: what proxies and gateways send.
+bool is_page(std::string_view body);
 
 }  // namespace treaty::results

@@ -83,8 +83,6 @@ bool says(std::string_view text, std::string_view words) {
   return find_folded(text, words) != std::string_view::npos;
 }
 
-bool is_word_character(char c) { return is_alphanumeric(c) || c == '_'; }
-
 bool has_word(std::string_view text, std::string_view word) {
   for (std::size_t begin = 0, at = 0; (at = find_folded(text.substr(begin), word)) != text.npos;) {
     at += begin;

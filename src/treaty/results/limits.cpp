@@ -1,9 +1,7 @@
 #include "treaty/results/limits.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
@@ -60,14 +58,6 @@ std::string_view name_of(std::size_t slot, PlainLimits plain) {
   return kWindowNames[slot].name;
 }
 
-// Digits only: a sign, a point or a placeholder means that nothing is known.
-std::optional<Number> parse_count(std::string_view text) {
-  if (text.empty() || !std::ranges::all_of(text, is_digit)) return std::nullopt;
-  std::int64_t value = 0;
-  const auto [_, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return Number(error == std::errc() ? value : std::numeric_limits<std::int64_t>::max());
-}
-
 // A reset in the past is 0.
 Number seconds_until(double at, double now) {
   return Number(std::max(0.0, std::min(std::ceil(at - now), double{Duration::kLongest})));
@@ -89,8 +79,8 @@ bool has_window(const std::vector<RateLimitWindow>& windows, std::string_view na
 
 void add_window(std::vector<RateLimitWindow>& windows, std::size_t slot, const WindowText& text,
                 PlainLimits plain, std::optional<double> now) {
-  auto remaining = parse_count(text.remaining);
-  const auto limit = parse_count(text.limit);
+  std::optional<Number> remaining = parse_count(text.remaining);
+  const std::optional<Number> limit = parse_count(text.limit);
   if (text.status == "rejected") remaining = Number(0);
   const std::string_view name = name_of(slot, plain);
   if ((!remaining && !limit) || has_window(windows, name)) return;

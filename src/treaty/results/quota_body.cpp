@@ -1,9 +1,5 @@
 #include "treaty/results/quota_body.h"
 
-#include <algorithm>
-#include <charconv>
-#include <limits>
-
 #include "treaty/base/text.h"
 
 namespace treaty::results {
@@ -17,10 +13,7 @@ std::optional<Number> quota_value(json::Value violation) {
   const auto value = json::find_member(violation, "quotaValue");
   if (!value || !(value->is_string() || value->is_number())) return std::nullopt;
   const std::string_view digits = value->is_string() ? trimmed(value->text()) : value->source();
-  if (digits.empty() || !std::ranges::all_of(digits, is_digit)) return std::nullopt;
-  std::int64_t number = 0;
-  const auto [_, error] = std::from_chars(digits.begin(), digits.end(), number);
-  return Number(error == std::errc() ? number : std::numeric_limits<std::int64_t>::max());
+  return parse_count(digits);
 }
 
 // `GenerateContentPaidTierInputTokensPerModelPerMinute` → tokens_per_minute.

@@ -10,23 +10,7 @@
 namespace treaty::contracts {
 namespace {
 
-bool is_word(char c) { return is_alphanumeric(c) || c == '_'; }
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-// True when no word runs into `at` from the left.
-bool begins_word(std::string_view text, std::size_t at) {
-  return at == 0 || !is_word(text[at - 1]);
-}
-
-// How many characters from `at` on satisfy `test`. It stops at `most`: all questions below are
-// answered by then, and a hostile text must not have it look at the same characters again and
-// again.
-constexpr std::size_t kFarEnough = 256;
-std::size_t run(std::string_view text, std::size_t at, auto test, std::size_t most = kFarEnough) {
-  std::size_t size = 0;
-  while (size < most && at + size < text.size() && test(text[at + size])) ++size;
-  return size;
-}
 
 // --- File paths -----------------------------------------------------------------------------
 
@@ -36,14 +20,15 @@ constexpr std::array<std::string_view, 20> kRoots = {
 
 // Something below a known root. A slash that continues a word, a link or another path is no root.
 bool is_posix_path(std::string_view text, std::size_t at) {
-  if (at > 0 && (is_word(text[at - 1]) || std::string_view("/.~-").contains(text[at - 1]))) {
+  if (at > 0 &&
+      (is_word_character(text[at - 1]) || std::string_view("/.~-").contains(text[at - 1]))) {
     return false;
   }
-  const std::size_t size = run(text, at + 1, is_word);
+  const std::size_t size = run_length(text, at + 1, is_word_character);
   const std::size_t below = at + 1 + size;
   if (below + 1 >= text.size() || text[below] != '/') return false;
   const char next = text[below + 1];
-  return (is_word(next) || next == '.' || next == '-') &&
+  return (is_word_character(next) || next == '.' || next == '-') &&
          std::ranges::find(kRoots, text.substr(at + 1, size)) != kRoots.end();
 }
 
@@ -52,15 +37,16 @@ bool is_drive_path(std::string_view text, std::size_t at) {
   if (at + 1 >= text.size()) return false;
   if (text[at + 1] == '\\') return at + 2 < text.size() && !is_space(text[at + 2]);
   // With a slash it may be prose; a name of one letter is none.
-  return text[at + 1] == '/' && run(text, at + 2, is_word, 2) == 2;
+  return text[at + 1] == '/' && run_length(text, at + 2, is_word_character, 2) == 2;
 }
 
 bool is_network_share(std::string_view text, std::size_t at) {
   if (!text.substr(at).starts_with("\\\\")) return false;
   const std::size_t host =
-      run(text, at + 2, [](char c) { return is_word(c) || c == '.' || c == '-'; });
+      run_length(text, at + 2, [](char c) { return is_word_character(c) || c == '.' || c == '-'; });
   const std::size_t share = at + 2 + host;
-  return host > 0 && share + 1 < text.size() && text[share] == '\\' && is_word(text[share + 1]);
+  return host > 0 && share + 1 < text.size() && text[share] == '\\' &&
+         is_word_character(text[share + 1]);
 }
 
 bool has_file_path(std::string_view text) {
@@ -106,7 +92,7 @@ bool has_environment_line(std::string_view text) {
     while (begin > 0 && in_name(text[begin - 1])) --begin;
     const std::string_view name = text.substr(begin, equals - begin);
     if (name.size() < 2 || !is_upper(name[0]) || !begins_word(text, begin)) continue;
-    const std::size_t value = run(text, equals + 1, [](char c) { return !is_space(c); });
+    const std::size_t value = run_length(text, equals + 1, [](char c) { return !is_space(c); });
     if (value == 0) continue;
     if (value >= kLongValue || names_secret(name)) return true;
   }
@@ -142,7 +128,7 @@ bool is_named_secret(std::string_view text, std::size_t sign) {
     if (!begins_word(text, begin) || !equal_folded(text.substr(begin, sign - begin), secret.name)) {
       return false;
     }
-    return run(text, value, [](char c) { return !is_space(c); }) >= secret.least;
+    return run_length(text, value, [](char c) { return !is_space(c); }) >= secret.least;
   });
 }
 
@@ -169,7 +155,7 @@ bool is_revealing_address(std::string_view text, std::size_t colon) {
   const bool data_source =
       std::ranges::any_of(kDataSources, [&](auto other) { return equal_folded(scheme, other); });
   const std::size_t authority = colon + 3;
-  const std::size_t size = run(
+  const std::size_t size = run_length(
       text, authority,
       [](char c) { return !is_space(c) && !std::string_view("/?#\"'<>)").contains(c); },
       text.size());
