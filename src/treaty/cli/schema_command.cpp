@@ -1,13 +1,134 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <expected>
+#include <optional>
+
+#include "treaty/base/json.h"
+#include "treaty/base/json_write.h"
+#include "treaty/base/schema/schema.h"
+#include "treaty/base/text.h"
 #include "treaty/cli/commands.h"
+#include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/schemas.h"
 
 namespace treaty::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+using schema::Schema;
+
+constexpr std::size_t kLargest = std::size_t{16} << 20U;
+
+std::string described(std::string_view where, std::string_view message) {
+  return harmless(where.empty() ? std::string(message) : fmt::format("{}: {}", where, message));
+}
+
+// The verdict on one value, as NDJSON has it.
+std::string verdict(const std::optional<Schema::Mismatch>& mismatch) {
+  json::Writer writer;
+  writer.begin_object().member("valid", !mismatch);
+  if (mismatch) writer.member("where", mismatch->where).member("message", mismatch->message);
+  return writer.end_object().take();
+}
+
+std::string refusal(const Error& error) {
+  json::Writer writer;
+  writer.begin_object().member("refused", error.message).member("where", error.where);
+  return writer.end_object().take();
+}
+
+// Calls `judge` with every line that is not blank; it answers the exit code for that line.
+int for_each_line(const std::string& path, auto judge) {
+  auto lines = Lines::open(path, kLargest);
+  if (!lines) {
+    print_error("{}: {}\n", harmless(path), lines.error().message);
+    return kViolated;
+  }
+  int code = kOk;
+  while (const auto line = lines->next()) {
+    if (!is_blank(*line)) code = std::max(code, judge(*line));
+  }
+  if (const auto error = lines->error()) {
+    print_error("{}: {}\n", harmless(path), error->message);
+    return kViolated;
+  }
+  return code;
+}
+
+// A line is {"schema": …, "data": …}.
+int judge_pair(std::string_view line) {
+  const json::Document document(line, {.max_size = kLargest, .max_depth = 130, .max_faults = 1});
+  const auto root = document.faults().empty() ? document.root() : std::nullopt;
+  const bool whole = root && root->is_object();
+  const auto rules = whole ? root->members().find("schema") : std::nullopt;
+  const auto data = whole ? root->members().find("data") : std::nullopt;
+  if (!rules || !data) {
+    const std::string message = document.faults().empty()
+                                    ? "expected {\"schema\": …, \"data\": …}"
+                                    : fmt::format("is not JSON: {}", document.faults()[0].message);
+    print("{}\n", refusal({ErrorCode::not_a_document, message}));
+    return kViolated;
+  }
+  const auto compiled = Schema::compile(rules->source());
+  if (!compiled) {
+    print("{}\n", refusal(compiled.error()));
+    return kViolated;
+  }
+  const auto mismatch = compiled->mismatch_of_text(data->source());
+  print("{}\n", verdict(mismatch));
+  return mismatch ? kViolated : kOk;
+}
+
+int judge_pairs(const std::vector<std::string>& paths) {
+  int code = kOk;
+  for (const std::string& path : paths) {
+    code = std::max(code, for_each_line(path, judge_pair));
+  }
+  return code;
+}
+
+int judge_file(const Schema& schema, const std::string& path) {
+  const auto text = read_input(path, kLargest);
+  if (!text) {
+    print_error("{}: {}\n", harmless(path), text.error().message);
+    return kViolated;
+  }
+  const auto mismatch = schema.mismatch_of_text(*text);
+  print("{}: {}\n", harmless(path),
+        mismatch ? described(mismatch->where, mismatch->message) : "valid");
+  return mismatch ? kViolated : kOk;
+}
+
+int validate(const Arguments& arguments, const std::vector<std::string>& paths) {
+  const std::string path = arguments.get("--validate");
+  const auto text = read_input(path, kLargest);
+  if (!text) {
+    print_error("{}: {}\n", harmless(path), text.error().message);
+    return kBadConfiguration;
+  }
+  const auto compiled = Schema::compile(*text);
+  if (!compiled) {
+    print_error("{}: {}\n", harmless(path),
+                described(compiled.error().where, compiled.error().message));
+    return kBadConfiguration;
+  }
+  int code = kOk;
+  for (const std::string& one : paths) {
+    if (!arguments.has("--ndjson")) {
+      code = std::max(code, judge_file(*compiled, one));
+      continue;
+    }
+    code = std::max(code, for_each_line(one, [&](const std::string& line) {
+                      const auto mismatch = compiled->mismatch_of_text(line);
+                      print("{}\n", verdict(mismatch));
+                      return mismatch ? kViolated : kOk;
+                    }));
+  }
+  return code;
+}
+
+int print_schema(const Arguments& arguments) {
   if (arguments.positionals.empty()) {
     for (const contracts::Contract contract : contracts::kContracts) {
       print("{:16}  {}\n", contracts::name_of(contract), contracts::title_of(contract));
@@ -31,19 +152,41 @@ int run(const Arguments& arguments) {
   return kOk;
 }
 
+int run(const Arguments& arguments) {
+  const bool validates = arguments.has("--validate");
+  if (!validates && !arguments.has("--ndjson")) return print_schema(arguments);
+  if (arguments.get("--dialect") == "camel") {
+    return wrong_usage("schema", "--dialect is for the schemas of contracts");
+  }
+  std::vector<std::string> paths = arguments.positionals;
+  if (paths.empty()) paths.emplace_back("-");
+  const auto from_stdin = std::ranges::count(paths, "-");
+  if (from_stdin + (arguments.get("--validate") == "-" ? 1 : 0) > 1) {
+    return wrong_usage("schema", "standard input can be read once");
+  }
+  return validates ? validate(arguments, paths) : judge_pairs(paths);
+}
+
 }  // namespace
 
 Command schema_command() {
   return {
       .name = "schema",
-      .positionals = "[CONTRACT]",
-      .summary = "Print the JSON Schema (2020-12) of a contract",
+      .positionals = "[CONTRACT|FILE...]",
+      .summary = "Print the JSON Schema (2020-12) of a contract, or validate by one of yours",
       .description =
           "Without an argument: the contracts. A schema says what a schema can say;\n"
-          "`treaty check` knows all the rules.",
-      .options = {{"--dialect", "", "Spelling of names where there are two", {"pascal", "camel"}}},
+          "`treaty check` knows all the rules.\n"
+          "With --validate: whether values fit a schema, as the parameters of a tool are\n"
+          "validated. A schema that uses what is not supported is refused (exit 78).",
+      .options = {{"--dialect", "", "Spelling of names where there are two", {"pascal", "camel"}},
+                  {"--validate", "SCHEMA", "Validate the files by the schema in this file"},
+                  {"--ndjson", "",
+                   "Every line is a value, or {\"schema\", \"data\"} without --validate"}},
       .examples = {{"schema response", "Of an AgentExecuteResponse"},
-                   {"schema request --dialect camel", "For clients that write camelCase"}},
+                   {"schema request --dialect camel", "For clients that write camelCase"},
+                   {"schema --validate parameters.json arguments.json",
+                    "Whether a model's arguments fit a tool"}},
       .run = run,
   };
 }
