@@ -12,6 +12,10 @@ enum class ErrorCode {
   unreadable,      // A file or stream cannot be read,
   unwritable,      // or written.
   not_a_document,  // It can be read, but what it holds is of no use here.
+  unavailable,     // A store that is full, read-only, locked or fails to read and write.
+  corrupt,         // A store that is damaged,
+  too_new,         // or was written by a later version.
+  conflict,        // It has changed meanwhile, or does not allow this now.
 };
 
 struct Error {

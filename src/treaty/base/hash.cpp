@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
-#include <array>
 #include <cstdint>
 
 namespace treaty {
@@ -23,12 +22,19 @@ void Sha256::add(std::string_view bytes) {
   EVP_DigestUpdate(state_->context, bytes.data(), bytes.size());
 }
 
-std::string Sha256::hex() {
-  std::array<std::uint8_t, EVP_MAX_MD_SIZE> digest{};
+std::string Sha256::bytes() {
+  std::string digest(EVP_MAX_MD_SIZE, '\0');
   unsigned size = 0;
-  EVP_DigestFinal_ex(state_->context, digest.data(), &size);
+  EVP_DigestFinal_ex(state_->context, reinterpret_cast<unsigned char*>(digest.data()), &size);
+  digest.resize(size);
+  return digest;
+}
+
+std::string Sha256::hex() {
   std::string out;
-  for (unsigned i = 0; i < size; ++i) fmt::format_to(std::back_inserter(out), "{:02x}", digest[i]);
+  for (const char byte : bytes()) {
+    fmt::format_to(std::back_inserter(out), "{:02x}", static_cast<std::uint8_t>(byte));
+  }
   return out;
 }
 

@@ -20,6 +20,9 @@ class Sha256 {
   // 64 lower-case hex digits. Ends the digest: nothing may be added afterwards.
   std::string hex();
 
+  // The same as 32 bytes.
+  std::string bytes();
+
  private:
   struct State;
   std::unique_ptr<State> state_;

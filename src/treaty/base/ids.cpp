@@ -1,11 +1,11 @@
 #include "treaty/base/ids.h"
 
-#include <fmt/format.h>
 #include <openssl/rand.h>
 
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <string_view>
 
 namespace treaty {
 
@@ -15,10 +15,13 @@ std::string new_uuid() {
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) std::abort();
   bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0FU) | 0x40U);
   bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3FU) | 0x80U);
+  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
+  out.reserve(36);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) out.push_back('-');
-    fmt::format_to(std::back_inserter(out), "{:02x}", bytes[i]);
+    out.push_back(kDigits[bytes[i] >> 4U]);
+    out.push_back(kDigits[bytes[i] & 0x0FU]);
   }
   return out;
 }

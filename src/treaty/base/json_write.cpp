@@ -4,26 +4,36 @@
 
 #include <cmath>
 
+#include "treaty/base/json_scan.h"
+
 namespace treaty::json {
+
+namespace {
+
+void append_escaped(std::string& out, char c) {
+  switch (c) {
+    case '"': out += "\\\""; break;
+    case '\\': out += "\\\\"; break;
+    case '\n': out += "\\n"; break;
+    case '\r': out += "\\r"; break;
+    case '\t': out += "\\t"; break;
+    default: fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+  }
+}
+
+}  // namespace
 
 void append_quoted(std::string& out, std::string_view text) {
   out.push_back('"');
-  std::size_t copied = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') continue;
-    out.append(text.substr(copied, i - copied));
-    copied = i + 1;
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default: fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-    }
+  const char* const end = text.data() + text.size();
+  const char* copied = text.data();
+  for (const char* at = copied; (at += plain_run(at, end)) != end; ++at) {
+    if (static_cast<unsigned char>(*at) >= 0x20 && *at != '"' && *at != '\\') continue;
+    out.append(copied, at);
+    append_escaped(out, *at);
+    copied = at + 1;
   }
-  out.append(text.substr(copied));
+  out.append(copied, end);
   out.push_back('"');
 }
 

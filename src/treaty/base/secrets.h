@@ -20,7 +20,8 @@ std::optional<SecretSpan> find_secret(std::string_view text, std::size_t from = 
 bool looks_random(std::string_view text);
 
 // The text with `***` in the place of every secret, and of `known` wherever it stands. The first
-// characters of a secret's shape stay, so that people see which kind it was.
+// characters of a secret's shape stay, so that people see which kind it was. A private key is
+// masked where its material stands; text that only speaks of one stays as it is.
 std::string mask_secrets(std::string_view text, std::string_view known = {});
 
 }  // namespace treaty

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace treaty {
 namespace {
@@ -19,6 +22,21 @@ bool is_white_space(char32_t c) {
 // RFC 9110's tchar.
 bool is_token_character(char c) {
   return is_alphanumeric(c) || std::string_view("!#$%&'*+-.^_`|~").contains(c);
+}
+
+// How many letters have to be changed, added or taken away.
+std::size_t edit_distance(std::string_view left, std::string_view right) {
+  std::vector<std::size_t> row(right.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t k = 0; k < right.size(); ++k) {
+      const std::size_t changed = diagonal + (left[i] == right[k] ? 0 : 1);
+      diagonal = row[k + 1];
+      row[k + 1] = std::min({changed, row[k] + 1, row[k + 1] + 1});
+    }
+  }
+  return row.back();
 }
 
 }  // namespace
@@ -86,6 +104,24 @@ bool is_utf8(std::string_view bytes) {
   return true;
 }
 
+std::string repaired_utf8(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const CodePoint next = read_code_point(bytes);
+    if (next.length == 0) append_utf8(out, kReplacement);
+    out.append(bytes.substr(0, next.length));
+    bytes.remove_prefix(std::max<std::size_t>(next.length, 1));
+  }
+  return out;
+}
+
+std::string_view utf8_prefix(std::string_view utf8, std::size_t most) {
+  if (utf8.size() <= most) return utf8;
+  while (most > 0 && is_continuation(utf8[most])) --most;
+  return utf8.substr(0, most);
+}
+
 bool is_blank(std::string_view utf8) {
   while (!utf8.empty()) {
     const CodePoint next = read_code_point(utf8);
@@ -151,6 +187,20 @@ Line line_at(std::string_view text, std::size_t begin) {
   }
   const bool pair = text.substr(end).starts_with("\r\n");
   return {text.substr(begin, end - begin), end + (pair ? 2 : 1)};
+}
+
+std::string_view closest(std::span<const std::string_view> words, std::string_view word) {
+  constexpr std::size_t kLongest = 64;  // Nobody means a word by more than that.
+  if (word.size() > kLongest) return {};
+  std::string_view best;
+  std::size_t least = word.size() / 2 + 1;
+  for (const std::string_view candidate : words) {
+    const std::size_t changes = edit_distance(candidate, word);
+    if (changes >= least) continue;
+    least = changes;
+    best = candidate;
+  }
+  return best;
 }
 
 bool is_uuid(std::string_view text) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,12 @@ CodePoint read_code_point(std::string_view bytes);
 void append_utf8(std::string& out, char32_t code_point);
 
 bool is_utf8(std::string_view bytes);
+
+// With U+FFFD in the place of every byte that is not UTF-8.
+std::string repaired_utf8(std::string_view bytes);
+
+// The longest beginning of at most `most` bytes that ends between two characters.
+std::string_view utf8_prefix(std::string_view utf8, std::size_t most);
 
 // True for the empty string and for one of nothing but Unicode white space.
 bool is_blank(std::string_view utf8);
@@ -71,6 +78,9 @@ struct Line {
 
 // The line of `text` that begins at `begin`.
 Line line_at(std::string_view text, std::size_t begin);
+
+// The word that was most likely meant by `word`; empty when none is like it.
+std::string_view closest(std::span<const std::string_view> words, std::string_view word);
 
 // The 8-4-4-4-12 form of RFC 9562, in either case.
 bool is_uuid(std::string_view text);

@@ -2,9 +2,22 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <vector>
 
 using namespace treaty;
+
+TEST_CASE("what is not UTF-8 becomes replacement characters, byte for byte") {
+  CHECK(repaired_utf8("a\xFF\xC3(é😀\xF0\x9F") == "a\uFFFD\uFFFD(é😀\uFFFD\uFFFD");
+  CHECK(repaired_utf8("").empty());
+}
+
+TEST_CASE("a prefix never ends inside a character") {
+  CHECK(utf8_prefix("aé😀", 9) == "aé😀");
+  CHECK(utf8_prefix("aé😀", 6) == "aé");
+  CHECK(utf8_prefix("aé😀", 2) == "a");
+  CHECK(utf8_prefix("😀", 3).empty());
+}
 
 TEST_CASE("UTF-8 has no overlong forms, no surrogates and nothing past U+10FFFF") {
   CHECK(is_utf8("aé✅😀"));
@@ -67,4 +80,16 @@ TEST_CASE("a UUID is recognised in either case, and nothing else") {
   CHECK(is_uuid("3F2504E0-4F89-41D3-9A0C-0305E82C3301"));
   CHECK(!is_uuid("3f2504e04f8941d39a0c0305e82c3301"));
   CHECK(!is_uuid("3f2504e0-4f89-41d3-9a0c-0305e82c330g"));
+}
+
+TEST_CASE("the closest word is the one with the fewest changes, when most of it is right") {
+  constexpr std::array<std::string_view, 3> kWords = {"listen", "store", "workers"};
+
+  CHECK(closest(kWords, "lisen") == "listen");
+  CHECK(closest(kWords, "worker") == "workers");
+  CHECK(closest(kWords, "stroe") == "store");
+  CHECK(closest(kWords, "x").empty());
+  CHECK(closest(kWords, "something").empty());
+  CHECK(closest(kWords, std::string(1'000, 'l')).empty());
+  CHECK(closest({}, "listen").empty());
 }

@@ -242,4 +242,13 @@ std::string timestamp_now() {
                      (now - seconds).count());
 }
 
+std::string timestamp_of(std::int64_t milliseconds) {
+  using std::chrono::floor;
+  const std::chrono::sys_time<std::chrono::milliseconds> time{
+      std::chrono::milliseconds(milliseconds)};
+  const auto seconds = floor<std::chrono::seconds>(time);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds.time_since_epoch().count()),
+                     (time - seconds).count());
+}
+
 }  // namespace treaty

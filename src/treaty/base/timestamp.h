@@ -29,4 +29,7 @@ std::string http_date(std::int64_t seconds);
 // The system clock's time in UTC with microseconds, as RFC 3339 writes it.
 std::string timestamp_now();
 
+// Milliseconds since 1970 as RFC 3339 writes them, in UTC: "2026-01-01T00:01:00.250Z".
+std::string timestamp_of(std::int64_t milliseconds);
+
 }  // namespace treaty
