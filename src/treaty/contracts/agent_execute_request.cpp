@@ -179,8 +179,7 @@ void refuse_inputs(Inspection& inspection, const Members& members) {
   }
   if (inspect_streaming(inspection, members.given(kStreaming))) {
     inspection.refuse("REQ-25", *members[kStreaming],
-                      "a tool continuation is answered the way its turn began",
-                      "leave Streaming out");
+                      "a tool continuation does not ask for a stream", "leave Streaming out");
   }
   for (const Field field : {kAgentContextId, kConversationContextId}) {
     const Place* place = members.given(field);
@@ -196,12 +195,20 @@ ToolContinuation inspect_tool_continuation(Inspection& inspection, const Members
   return {inspect_tool_results(inspection, *members[kToolResults], Sender::client)};
 }
 
+// D1: only a user turn may come without ids, and only without both.
+bool may_lack_ids(const Inspection& inspection, const Members& members) {
+  return inspection.options().ids_optional && members.given(kSessionId) == nullptr &&
+         members.given(kTurnId) == nullptr && members.given(kToolResults) == nullptr;
+}
+
 AgentExecuteRequest inspect_request(Inspection& inspection, const Place& root) {
   const Members members(root, kNames, inspection.name_case());
-  AgentExecuteRequest request{.session_id = inspect_id(inspection, "REQ-01", members, kSessionId),
-                              .turn_id = inspect_id(inspection, "REQ-02", members, kTurnId),
-                              .scenario = {},
-                              .dialect = inspection.dialect()};
+  AgentExecuteRequest request{
+      .session_id = {}, .turn_id = {}, .scenario = {}, .dialect = inspection.dialect()};
+  if (!may_lack_ids(inspection, members)) {
+    request.session_id = inspect_id(inspection, "REQ-01", members, kSessionId);
+    request.turn_id = inspect_id(inspection, "REQ-02", members, kTurnId);
+  }
   inspect_unknown(inspection, members);
   // REQ-04: presence tells the scenario.
   const Place* results = members.given(kToolResults);

@@ -76,3 +76,20 @@ TEST_CASE("a request is written in its own dialect, without what is absent") {
 
   CHECK(encode(request) == R"({"sessionId":"s","turnId":"t","instruction":"hi"})");
 }
+
+TEST_CASE("D1: where ids are optional a user turn may lack both, but neither alone") {
+  const DecodeOptions options{.ids_optional = true};
+  const auto rule_of = [&](std::string_view body) {
+    return decode_agent_execute_request(body, options).error().front().rule.text();
+  };
+  const auto request = decode_agent_execute_request(R"({"Instruction": "i"})", options);
+
+  REQUIRE(request);
+  CHECK(request->session_id.empty());
+  CHECK(request->turn_id.empty());
+  CHECK(rule_of(R"({"TurnId": "t", "Instruction": "i"})") == "REQ-01");
+  CHECK(rule_of(R"({"SessionId": "s", "Instruction": "i"})") == "REQ-02");
+  CHECK(rule_of(R"({"ToolResults": [{"ToolCallId": "a", "ExecutionMs": 1, "ResultJson": "1"}]})") ==
+        "REQ-01");
+  CHECK(!decode_agent_execute_request(R"({"Instruction": "i"})"));
+}

@@ -128,4 +128,15 @@ Verdict check(Contract contract, std::string_view bytes, const DecodeOptions& op
   return decode_assistant_response(bytes, options).verdict();
 }
 
+ToldVerdict check_told(std::string_view bytes, const DecodeOptions& options) {
+  const std::optional<Contract> contract = tell_contract(bytes, options.max_size);
+  if (contract) return {contract, check(*contract, bytes, options)};
+  Verdict verdict = check(Contract::agent_result, bytes, options);
+  std::erase_if(verdict.violations,
+                [](const Finding& finding) { return finding.rule.rule().contract != "json"; });
+  verdict.warnings.clear();
+  verdict.kind = {};
+  return {std::nullopt, std::move(verdict)};
+}
+
 }  // namespace treaty::contracts

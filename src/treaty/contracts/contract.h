@@ -35,4 +35,16 @@ std::optional<Contract> tell_contract(std::string_view bytes,
 // The same decoder that the C++ types come from, without its value.
 Verdict check(Contract contract, std::string_view bytes, const DecodeOptions& options = {});
 
+// The same by the contract that the members tell. When they tell none, the verdict is that of the
+// rules for JSON, which every contract shares.
+struct ToldVerdict {
+  std::optional<Contract> contract{};
+  Verdict verdict{};
+};
+ToldVerdict check_told(std::string_view bytes, const DecodeOptions& options = {});
+
+// What to say of a document that is JSON and tells no contract.
+inline constexpr std::string_view kTellsNoContract =
+    "its members tell no contract; name one instead of auto";
+
 }  // namespace treaty::contracts

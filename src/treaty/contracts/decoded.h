@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "treaty/contracts/inspection/names.h"
 #include "treaty/contracts/rules.h"
 
 namespace treaty::contracts {
@@ -32,6 +33,7 @@ struct DecodeOptions {
   std::size_t max_size = std::size_t{16} << 20U;  // JSON-03.
   Role role = Role::producer;                     // Assistant Response: ARL-02, ARL-03.
   Inner inner = Inner::automatic;
+  bool ids_optional = false;  // Requests: a user turn may name neither session nor turn (D1).
   std::optional<std::string> request_id{};   // Bridge: the id of the request at hand (BRS-12).
   std::string now = "1970-01-01T00:00:00Z";  // Bridge: the time a wrapped answer gets (BRS-14).
 };
@@ -64,7 +66,8 @@ struct Verdict {
   Findings warnings{};
   std::vector<Edit> edits{};  // What lenient repaired, as changes of the text.
   std::string_view kind{};    // Scenario or outcome, such as "final"; empty when it cannot be told.
-  bool truncated = false;     // There was more than a list of findings takes.
+  Dialect dialect = Dialect::pascal;  // How the document spells its names.
+  bool truncated = false;             // There was more than a list of findings takes.
 
   bool valid() const { return violations.empty(); }
 };

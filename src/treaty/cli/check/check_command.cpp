@@ -72,24 +72,17 @@ Checked check_text(const Job& job, const std::string& file, std::string text,
                   .profile = job.profile,
                   .text = std::move(text),
                   .first_line = std::max<std::size_t>(1, line)};
-  std::optional<Contract> contract = job.contract;
-  if (!contract) contract = contracts::tell_contract(checked.text, job.options.max_size);
-  if (!contract) {
-    // What is no JSON object at all is told by the rules for JSON, which every contract shares.
-    contracts::Verdict verdict =
-        contracts::check(Contract::agent_result, checked.text, job.options);
-    std::erase_if(verdict.violations,
-                  [](const auto& finding) { return finding.rule.rule().contract != "json"; });
-    verdict.warnings.clear();
-    verdict.kind = {};
-    if (verdict.valid()) {
-      checked.trouble = "its members tell no contract; name one instead of auto";
-    }
-    checked.verdict = std::move(verdict);
-    return checked;
+  contracts::ToldVerdict told =
+      job.contract
+          ? contracts::ToldVerdict{job.contract,
+                                   contracts::check(*job.contract, checked.text, job.options)}
+          : contracts::check_told(checked.text, job.options);
+  checked.verdict = std::move(told.verdict);
+  if (told.contract) {
+    checked.contract = contracts::name_of(*told.contract);
+  } else if (checked.verdict.valid()) {
+    checked.trouble = contracts::kTellsNoContract;
   }
-  checked.contract = contracts::name_of(*contract);
-  checked.verdict = contracts::check(*contract, checked.text, job.options);
   return checked;
 }
 

@@ -11,9 +11,6 @@
 
 namespace treaty::cli {
 
-// The rule of a document that could not even be looked at, where every finding has one.
-constexpr std::string_view kInput = "INPUT";
-
 // One document that was checked, or could not be.
 struct Checked {
   std::string file;

@@ -6,6 +6,7 @@
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/cli/check/check_report.h"
+#include "treaty/contracts/inspection/verdict_json.h"
 #include "treaty/contracts/rules.h"
 
 namespace treaty::cli {
@@ -52,7 +53,7 @@ void write_sarif_result(json::Writer& writer, const Checked& checked, std::strin
 
 void write_sarif_results(json::Writer& writer, const Checked& checked) {
   if (checked.trouble) {
-    write_sarif_result(writer, checked, kInput, "error", *checked.trouble, nullptr);
+    write_sarif_result(writer, checked, contracts::kInput, "error", *checked.trouble, nullptr);
     return;
   }
   const auto write_all = [&](const Findings& findings, std::string_view level) {
@@ -69,7 +70,7 @@ void write_sarif_results(json::Writer& writer, const Checked& checked) {
 void write_sarif_rules(json::Writer& writer, const std::vector<Checked>& all) {
   std::set<std::string_view> used;
   for (const Checked& checked : all) {
-    if (checked.trouble) used.insert(kInput);
+    if (checked.trouble) used.insert(contracts::kInput);
     for (const Finding& finding : checked.verdict.violations) used.insert(finding.rule.text());
     for (const Finding& finding : checked.verdict.warnings) used.insert(finding.rule.text());
   }

@@ -123,6 +123,7 @@ Inspection::Inspection(std::string_view bytes, const DecodeOptions& options, jso
   if (names == json::NameCase::folded) {
     dialect_ = dialect_of(*top, root_names);
     spelling_ = spelling_of(*top);
+    verdict_.dialect = dialect_;
   }
 }
 

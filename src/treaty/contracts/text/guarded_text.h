@@ -2,6 +2,7 @@
 // of CommonMark.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -17,10 +18,22 @@ struct Fence {
 
 std::vector<Fence> find_fences(std::string_view text);
 
+// A JSON object or array, with white space around it.
+bool is_payload(std::string_view text);
+
 // RES-30: the text as a whole, or the body of a fence without a tag, is a JSON object or array.
 bool has_unguarded_payload(std::string_view text);
 
 // RES-31: outside of tagged fences stands a data: URI with base64 or a long run of base64.
 bool has_embedded_file(std::string_view text);
+
+struct Span {
+  std::size_t begin;
+  std::size_t end;
+  bool operator==(const Span&) const = default;
+};
+
+// Where they stand, in order and apart from each other: URIs with what they carry, whole runs.
+std::vector<Span> find_embedded_files(std::string_view text);
 
 }  // namespace treaty::contracts
