@@ -1,11 +1,13 @@
 #include "treaty/http/server.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
 
 #include "treaty/http/session.h"
 
@@ -53,7 +55,7 @@ class Server::State : public std::enable_shared_from_this<State> {
       : context_(context),
         acceptor_(context),
         breath_(context),
-        hall_(std::make_shared<Hall>(std::move(handler), options)) {}
+        hall_(std::make_shared<Hall>(std::move(handler), std::move(options))) {}
 
   std::expected<std::uint16_t, Error> listen(const std::string& address, std::uint16_t port) {
     error_code error;
@@ -66,7 +68,9 @@ class Server::State : public std::enable_shared_from_this<State> {
     const tcp::endpoint endpoint(ip, port);
     acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error && hall_->options.reuse_port) share_port(error);
     if (!error) acceptor_.bind(endpoint, error);
+    if (!error) share_port(error);  // Later than bind: nobody but us may have the port already.
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     if (error) {
       error_code ignored;
@@ -82,19 +86,31 @@ class Server::State : public std::enable_shared_from_this<State> {
     error_code ignored;
     acceptor_.close(ignored);
     breath_.cancel();
-    for (Session* session : std::set(hall_->sessions)) {
-      if (session->is_idle()) session->close();
-    }
+    for (const auto& session : sessions()) session->on_stop();
   }
 
   void close_all() {
     stop();
-    for (Session* session : std::set(hall_->sessions)) session->close();
+    for (const auto& session : sessions()) session->close();
   }
 
   std::size_t connections() const { return hall_->sessions.size(); }
 
  private:
+  // Kept: what is done to one may be the end of another.
+  std::vector<std::shared_ptr<Session>> sessions() const {
+    std::vector<std::shared_ptr<Session>> all;
+    for (Session* session : hall_->sessions) all.push_back(session->self());
+    return all;
+  }
+
+  void share_port(error_code& error) {
+    const int yes = 1;
+    if (setsockopt(acceptor_.native_handle(), SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes) != 0) {
+      error = error_code(errno, boost::system::system_category());
+    }
+  }
+
   static asio::awaitable<void> accept(std::shared_ptr<State> state) {
     while (state->acceptor_.is_open()) {
       tcp::socket socket(state->context_);
@@ -114,9 +130,9 @@ class Server::State : public std::enable_shared_from_this<State> {
     const std::size_t count = hall_->sessions.size();
     const std::size_t limit = hall_->options.max_connections;
     if (count <= limit) {
-      asio::co_spawn(context_, Session::run(session), asio::detached);
+      Session::start(session);
     } else if (count <= limit + kTurnedAway) {
-      asio::co_spawn(context_, Session::turn_away(session), asio::detached);
+      Session::turn_away(session);
     } else {
       session->close();
     }
@@ -129,7 +145,7 @@ class Server::State : public std::enable_shared_from_this<State> {
 };
 
 Server::Server(asio::io_context& context, Handler handler, ServerOptions options)
-    : state_(std::make_shared<State>(context, std::move(handler), options)) {}
+    : state_(std::make_shared<State>(context, std::move(handler), std::move(options))) {}
 
 Server::~Server() { state_->close_all(); }
 

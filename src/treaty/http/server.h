@@ -12,6 +12,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,10 @@ class Exchange {
 
   virtual const Request& request() const = 0;
 
+  // The request, to keep or to drop; request() holds nothing of it afterwards. For a handler that
+  // waits long.
+  virtual Request take_request() = 0;
+
   // The whole answer; adds Content-Length, Date and Connection (`connection: close` is obeyed).
   virtual boost::asio::awaitable<bool> respond(Response response) = 0;
 
@@ -48,11 +53,24 @@ class Exchange {
   // Returns when the client has gone: closed or reset the connection, or half of it. For a handler
   // that waits: `co_await (work() || exchange.closed())`. One at a time, and not during a write.
   virtual boost::asio::awaitable<void> closed() = 0;
+
+  // The same for many handlers that wait long, without a coroutine of its own: what this handler
+  // waits for from now on is cut short (Asio cancels it) when the client goes, or also when the
+  // server stops. Nothing throws because of it; ask is_wanted() before waiting again.
+  enum class Until { client_goes, server_stops };
+  virtual void interrupt_when(Until until) = 0;
+
+  // False when the client is known to have gone, or what interrupt_when() named has come.
+  virtual bool is_wanted() const = 0;
 };
 
 using Handler = std::function<boost::asio::awaitable<void>(Exchange&)>;
 
 struct ServerOptions {
+  // Shares the port of another Server, which listens already: each event loop of a program can have
+  // its own, and the kernel spreads the connections.
+  bool reuse_port = false;
+
   std::size_t max_header_bytes = std::size_t{64} << 10U;
   std::size_t max_body_bytes = std::size_t{16} << 20U;
   std::size_t max_connections = 10'000;
@@ -60,10 +78,18 @@ struct ServerOptions {
   std::chrono::milliseconds body_timeout{30'000};
   std::chrono::milliseconds idle_timeout{60'000};   // Between two requests.
   std::chrono::milliseconds write_timeout{30'000};  // A client that takes nothing.
+
+  // Looks at the head of a request whose body has not come whole, before 100 Continue is said and
+  // the body is waited for; an answer refuses it, and the connection closes. None: all are wanted.
+  std::function<std::optional<Response>(const Request& head)> admit{};
+
+  // Writes what the server itself refuses. None: a small JSON object.
+  std::function<Response(int status, std::string_view message)> refusal{};
 };
 
 // Refuses what has two readings with 400, too large a header with 431, too large a body with 413,
-// a request that does not arrive in time with 408, a connection too many with 503; then closes.
+// an unknown expectation with 417, a request that does not arrive in time with 408, a connection
+// too many with 503; then closes. A handler that fails has 500 answered.
 class Server {
  public:
   Server(boost::asio::io_context& context, Handler handler, ServerOptions options = {});
@@ -76,10 +102,11 @@ class Server {
   // Listens on `address` (an IP address) and `port` (0: a free one) and answers the port.
   std::expected<std::uint16_t, Error> listen(const std::string& address, std::uint16_t port);
 
-  // Accepts no more and closes idle connections; running exchanges go on to their end.
+  // Accepts no more and closes idle connections; running exchanges go on to their end, but for
+  // those that asked to be interrupted.
   void stop();
 
-  // Connections that are open now.
+  // Connections that are open now. After stop() it falls to 0.
   std::size_t connections() const;
 
  private:

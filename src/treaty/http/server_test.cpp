@@ -9,46 +9,21 @@
 #include <future>
 #include <stdexcept>
 
-#include "treaty/testing/loopback.h"
+#include "treaty/testing/answers.h"
 
 using namespace treaty;
 using namespace treaty::http;
 using namespace std::chrono_literals;
 using boost::asio::awaitable;
+using testing::answer_to;
+using testing::body_of;
+using testing::count;
+using testing::echo;
 using testing::Peer;
 using testing::ServerThread;
+using testing::status_of;
 
 namespace {
-
-// Answers with method, target and body.
-awaitable<void> echo(Exchange& exchange) {
-  const Request& request = exchange.request();
-  co_await exchange.respond({.body = request.method + " " + request.target + " " + request.body});
-}
-
-std::string answer_to(const ServerThread& server, std::string_view bytes) {
-  Peer peer = Peer::connect(server.port());
-  peer.send(bytes);
-  peer.end_sending();
-  return peer.read_all();
-}
-
-std::string status_of(const std::string& answer) {
-  return answer.starts_with("HTTP/1.1 ") ? answer.substr(9, 3) : answer;
-}
-
-std::string body_of(const std::string& answer) {
-  const std::size_t end = answer.find("\r\n\r\n");
-  return end == std::string::npos ? "" : answer.substr(end + 4);
-}
-
-std::size_t count(const std::string& text, std::string_view part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-    ++found;
-  }
-  return found;
-}
 
 const std::string kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
 const std::string kClose = "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
@@ -92,82 +67,6 @@ TEST_CASE("a chunked request is read whole, however it is cut") {
   CHECK(body_of(peer.read_all()) == "POST / abcde");
 }
 
-TEST_CASE("S10: a request with two readings gets 400, and the connection closes") {
-  const ServerThread server(echo);
-  const std::string post = "POST / HTTP/1.1\r\nHost: h\r\n";
-  for (const std::string& request : {
-           post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-           post + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc",
-           post + "Content-Length: 3, 3\r\n\r\nabc",
-           post + "A: b\r\n c\r\n\r\n",
-           post + "A : b\r\n\r\n",
-           post + ": b\r\n\r\n",
-           post + "Host: h\r\n\r\n",
-           post + "Transfer-Encoding: gzip\r\n\r\n",
-           post + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
-           post + "A: b" + std::string(1, '\0') + "\r\n\r\n",
-           post + "A: b\rc\r\n\r\n",
-           post + "A: b\n\r\n",
-           post + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n",
-           post + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n",
-           post + "Transfer-Encoding: chunked\r\n\r\n3\nabc\n0\n\n",
-           post + "Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n",
-           post + "Transfer-Encoding: chunked\r\n\r\n 3\r\nabc\r\n0\r\n\r\n",
-           std::string("GET / HTTP/1.1\r\n\r\n"),
-           std::string("GET / HTTP/1.1\n\n"),
-           std::string("GET / HTTP/2.0\r\nHost: h\r\n\r\n"),
-           std::string("GET /\r\n\r\n"),
-           std::string("\x16\x03\x01\x02\n"),
-       }) {
-    CAPTURE(request);
-    const std::string answer = answer_to(server, request + kGet);
-    CHECK(status_of(answer) == "400");
-    CHECK(count(answer, "content-length:") == 1);
-    CHECK(answer.contains("connection: close\r\n"));
-  }
-}
-
-TEST_CASE(
-    "a client that expects 100-continue is told to go on, and another expectation is not met") {
-  const ServerThread server(echo);
-  Peer peer = Peer::connect(server.port());
-  peer.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
-  CHECK(peer.read_until("\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n");
-  peer.send("ok");
-  peer.end_sending();
-  CHECK(body_of(peer.read_all()) == "POST / ok");
-
-  CHECK(status_of(answer_to(server, "GET / HTTP/1.1\r\nHost: h\r\nExpect: tea\r\n\r\n")) == "417");
-}
-
-TEST_CASE("a header or a body beyond the limit is refused") {
-  const ServerThread server(echo, {.max_header_bytes = 200, .max_body_bytes = 8});
-  const std::string post = "POST / HTTP/1.1\r\nHost: h\r\n";
-
-  CHECK(status_of(answer_to(server, "GET / HTTP/1.1\r\nHost: h\r\nA: " + std::string(500, 'a'))) ==
-        "431");
-  CHECK(status_of(answer_to(server, post + "Content-Length: 9\r\n\r\n")) == "413");
-  CHECK(status_of(answer_to(server, post + "Content-Length: 8\r\n\r\n12345678")) == "200");
-  const std::string chunked = post + "Transfer-Encoding: chunked\r\n\r\n";
-  CHECK(status_of(answer_to(server, chunked + "4\r\n1234\r\n4\r\n5678\r\n0\r\n\r\n")) == "200");
-  CHECK(status_of(answer_to(server, chunked + "4\r\n1234\r\n5\r\n56789\r\n0\r\n\r\n")) == "413");
-  CHECK(status_of(answer_to(server, chunked + "1;" + std::string(500, 'x'))) == "431");
-}
-
-TEST_CASE("a request that does not arrive in time gets 408, an idle connection just closes") {
-  const ServerThread server(echo,
-                            {.header_timeout = 30ms, .body_timeout = 30ms, .idle_timeout = 30ms});
-  Peer slow = Peer::connect(server.port());
-  slow.send("GET / HT");
-  CHECK(status_of(slow.read_all()) == "408");
-
-  Peer halting = Peer::connect(server.port());
-  halting.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na");
-  CHECK(status_of(halting.read_all()) == "408");
-
-  CHECK(Peer::connect(server.port()).read_all() == "");
-}
-
 TEST_CASE("a connection too many gets 503") {
   const ServerThread server(echo, {.max_connections = 1});
   Peer first = Peer::connect(server.port());
@@ -196,14 +95,30 @@ TEST_CASE("an answer in pieces is chunked; for HTTP/1.0 the end of the connectio
   CHECK(!old.contains("transfer-encoding"));
 }
 
+TEST_CASE("HTTP/1.0 keeps its connection when it asks for that") {
+  const ServerThread server(echo);
+  const std::string answer = answer_to(
+      server, "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /b HTTP/1.0\r\n\r\n" + kGet);
+  CHECK(count(answer, "HTTP/1.1 200") == 2);
+  CHECK(count(answer, "connection: keep-alive\r\n") == 1);
+  CHECK(answer.ends_with("GET /b "));
+}
+
 TEST_CASE("HEAD and 204 have no body") {
   const ServerThread server([](Exchange& exchange) -> awaitable<void> {
     const int status = exchange.request().target == "/none" ? 204 : 200;
+    if (exchange.request().target == "/pieces") {
+      co_await exchange.begin(200, {});
+      co_await exchange.write("body");
+      co_return (void) co_await exchange.end();
+    }
     co_await exchange.respond({.status = status, .body = "body"});
   });
   const std::string head = answer_to(server, "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n");
   CHECK(head.contains("content-length: 4\r\n"));
   CHECK(body_of(head) == "");
+  const std::string pieces = answer_to(server, "HEAD /pieces HTTP/1.1\r\nHost: h\r\n\r\n" + kGet);
+  CHECK(pieces.find("HTTP/1.1 200", 1) == pieces.find("\r\n\r\n") + 4);
   const std::string none = answer_to(server, "GET /none HTTP/1.1\r\nHost: h\r\n\r\n");
   CHECK(!none.contains("content-length"));
   CHECK(body_of(none) == "");
@@ -291,6 +206,34 @@ TEST_CASE("after stop an idle connection closes, and a running exchange ends wel
   const std::string answer = busy.read_all();
   CHECK(body_of(answer) == "GET /b ");
   CHECK(answer.contains("connection: close"));
+}
+
+TEST_CASE("two servers share a port when the second asks for that, and both are reached") {
+  const auto say = [](std::string name) {
+    return [name](Exchange& exchange) -> awaitable<void> {
+      co_await exchange.respond({.body = name});
+    };
+  };
+  boost::asio::io_context context(1);
+  Server first(context, say("first"));
+  const std::uint16_t port = first.listen("127.0.0.1", 0).value_or(0);
+  Server second(context, say("second"), {.reuse_port = true});
+  CHECK(second.listen("127.0.0.1", port).value_or(0) == port);
+  Server stranger(context, say("stranger"));
+  CHECK(!stranger.listen("127.0.0.1", port));
+  std::thread loop([&] { context.run(); });
+
+  std::string all;
+  for (int i = 0; i < 64; ++i) {
+    Peer peer = Peer::connect(port);
+    peer.send(kClose);
+    all += peer.read_all();
+  }
+  context.stop();
+  loop.join();
+  CHECK(count(all, "first") + count(all, "second") == 64);
+  CHECK(all.contains("first"));
+  CHECK(all.contains("second"));
 }
 
 TEST_CASE("a port that cannot be listened on is explained") {

@@ -1,16 +1,10 @@
 #include "treaty/http/session.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/beast/http/status.hpp>
-#include <ctime>
+#include <boost/asio/this_coro.hpp>
 #include <exception>
-
-#include "treaty/base/json_write.h"
-#include "treaty/base/text.h"
-#include "treaty/base/timestamp.h"
 
 namespace treaty::http {
 
@@ -26,134 +20,156 @@ constexpr std::chrono::milliseconds kLastWait{1'000};
 // How much may come while a handler waits for the client to go.
 constexpr std::size_t kMaxAhead = std::size_t{64} << 10U;
 
-std::string_view reason_of(int status) {
-  const auto reason = boost::beast::http::obsolete_reason(
-      boost::beast::http::int_to_status(static_cast<unsigned>(status)));
-  return {reason.data(), reason.size()};
-}
-
-// Framing is the server's own.
-bool is_framing(std::string_view name) {
-  return name == "content-length" || name == "transfer-encoding" || name == "connection";
-}
-
-void append_field(std::string& out, std::string_view name, std::string_view value) {
-  out.append(name).append(": ");
-  const std::size_t begin = out.size();
-  out.append(value);
-  std::replace_if(
-      out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(),
-      [](char c) { return c == '\r' || c == '\n' || c == '\0'; }, ' ');
-  out.append("\r\n");
-}
-
 }  // namespace
 
-std::string_view Hall::date() {
-  const std::time_t now = std::time(nullptr);
-  if (now != date_second_) {
-    date_second_ = now;
-    date_ = http_date(now);
-  }
-  return date_;
-}
-
 Session::Session(asio::ip::tcp::socket socket, std::shared_ptr<Hall> hall)
-    : Channel(std::move(socket)), hall_(std::move(hall)) {
-  hall_->sessions.insert(this);
+    : Channel(std::move(socket)), hall_(std::move(hall)), place_(hall_->sessions.size()) {
+  hall_->sessions.push_back(this);
 }
 
-Session::~Session() { hall_->sessions.erase(this); }
+Session::~Session() {
+  Session* const last = hall_->sessions.back();
+  hall_->sessions[place_] = last;
+  last->place_ = place_;
+  hall_->sessions.pop_back();
+}
 
-asio::awaitable<void> Session::run(std::shared_ptr<Session> session) {
+// The completion handler keeps the session until its coroutine has ended: the signal that cuts
+// waits short is a member.
+void Session::start(const std::shared_ptr<Session>& session) {
+  asio::co_spawn(session->socket().get_executor(), session->live(),
+                 asio::bind_cancellation_slot(session->interrupt_.slot(),
+                                              [session](const std::exception_ptr&) {}));
+}
+
+void Session::turn_away(const std::shared_ptr<Session>& session) {
   session->prepare();
-  while (co_await session->read_request() && co_await session->handle()) {
+  asio::co_spawn(session->socket().get_executor(),
+                 session->refuse({503, "too many connections; try again later"}),
+                 [session](const std::exception_ptr&) { session->close(); });
+}
+
+asio::awaitable<void> Session::live() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  prepare();
+  while (co_await wait_idle() && co_await read_request()) {
+    bool failed = false;
+    try {
+      co_await hall_->handler(*this);
+    } catch (const std::exception&) {
+      failed = true;  // Of a library, or of a test: the connection ends, the server goes on.
+    }
+    if (!co_await finish_answer(failed)) break;
   }
-  session->close();
-}
-
-asio::awaitable<void> Session::turn_away(std::shared_ptr<Session> session) {
-  session->prepare();
-  co_await session->refuse({503, "too many connections; try again later"});
-  session->close();
+  close();
 }
 
 // Reads what is there into pending_. False with an error, would_block aside.
-bool Session::read_more(error_code& error) {
+bool Session::read_ahead(error_code& error) {
   const std::size_t size = read_now(hall_->scratch, error);
   pending_.append(hall_->scratch.data(), size);
   if (error == asio::error::would_block) error = {};
   return !error;
 }
 
+// The same into `decoder`; what it leaves stays in pending_.
+bool Session::read_into(RequestDecoder& decoder, error_code& error) {
+  if (!pending_.empty()) {
+    if (!read_ahead(error)) return false;
+    pending_.erase(0, decoder.feed(pending_));
+    return true;
+  }
+  const std::size_t size = read_now(hall_->scratch, error);
+  if (error == asio::error::would_block) error = {};
+  const std::string_view bytes(hall_->scratch.data(), size);
+  const std::size_t taken = decoder.feed(bytes);
+  if (taken < size) pending_ = bytes.substr(taken);
+  return !error;
+}
+
+// False when the connection may close. A connection that waits here owns no memory but its own.
+asio::awaitable<bool> Session::wait_idle() {
+  if (hall_->stopping) co_return false;
+  if (!pending_.empty()) co_return true;
+  pending_ = std::string();
+  is_idle_ = true;
+  set_deadline(after(hall_->options.idle_timeout));
+  const error_code error = co_await wait_readable();
+  is_idle_ = false;
+  co_return !error;
+}
+
 // The next request, or false when there is none to handle and the connection may close.
 asio::awaitable<bool> Session::read_request() {
   const auto& options = hall_->options;
-  if (hall_->stopping) co_return false;
   RequestDecoder decoder({options.max_header_bytes, options.max_body_bytes});
-  if (pending_.empty()) {
-    is_idle_ = true;
-    set_deadline(after(options.idle_timeout));
-    error_code error = co_await wait_readable();
-    is_idle_ = false;
-    if (error || !read_more(error)) co_return false;
-  }
   if (!co_await read_until_done(decoder)) {
     if (decoder.refusal().status != 0) co_await refuse(decoder.refusal());
     co_return false;
   }
   request_ = std::move(decoder.request());
+  is_head_ = request_.method == "HEAD";
   is_1_1_ = decoder.is_1_1();
   keeps_alive_ = decoder.keeps_alive();
+  answer_ = Answer::none;
   co_return true;
 }
 
 asio::awaitable<bool> Session::read_until_done(RequestDecoder& decoder) {
   const auto& options = hall_->options;
-  bool continued = false;
+  bool has_head = false;
   SteadyTime arrival_end = SteadyTime::min();
-  while (true) {
-    const bool had_head = decoder.has_head();
+  error_code error;
+  if (pending_.empty()) {
+    read_into(decoder, error);
+  } else {
     pending_.erase(0, decoder.feed(pending_));
-    if (decoder.done() || decoder.refusal().status != 0) break;
-    if (decoder.has_head() && !had_head) arrival_end = SteadyTime::min();
-    if (arrival_end == SteadyTime::min()) {
-      arrival_end = after(decoder.has_head() ? options.body_timeout : options.header_timeout);
+  }
+  while (!error && !decoder.done() && decoder.refusal().status == 0) {
+    if (decoder.has_head() && !has_head) {
+      has_head = true;
+      arrival_end = SteadyTime::min();
+      if (!co_await welcome(decoder)) co_return false;
     }
-    if (decoder.expects_continue() && !continued && pending_.empty()) {
-      continued = true;
-      if (!co_await send("HTTP/1.1 100 Continue\r\n\r\n")) co_return false;
+    if (arrival_end == SteadyTime::min()) {
+      arrival_end = after(has_head ? options.body_timeout : options.header_timeout);
     }
     set_deadline(arrival_end, Expiry::wakes);  // The socket stays open for the 408.
-    error_code error = co_await wait_readable();
+    error = co_await wait_readable();
     if (expired()) {
       forget_expiry();
       co_await refuse({408, "the request did not arrive in time"});
       co_return false;
     }
-    if (error || !read_more(error)) co_return false;
+    if (!error) read_into(decoder, error);
   }
   set_deadline(SteadyTime::max());
-  co_return decoder.refusal().status == 0;
+  co_return decoder.done() && decoder.refusal().status == 0;
 }
 
-// Lets the handler answer. False when the connection may not be used again.
-asio::awaitable<bool> Session::handle() {
-  answer_ = Answer::none;
-  bool failed = false;
-  try {
-    co_await hall_->handler(*this);
-  } catch (const std::exception&) {
-    failed = true;  // Of a library, or of a test: the connection ends, the server goes on.
+// Whether a body that has not come whole is waited for. Says so to a client that asks first.
+asio::awaitable<bool> Session::welcome(RequestDecoder& decoder) {
+  if (hall_->options.admit) {
+    if (auto answer = hall_->options.admit(decoder.request())) {
+      co_await refuse_with(std::move(*answer));
+      co_return false;
+    }
   }
+  if (decoder.expects_continue() && pending_.empty()) {
+    co_return co_await send("HTTP/1.1 100 Continue\r\n\r\n");
+  }
+  co_return true;
+}
+
+// After the handler. False when the connection may not be used again.
+asio::awaitable<bool> Session::finish_answer(bool failed) {
+  is_watched_ = false;
+  request_ = {};
   set_deadline(SteadyTime::max());
-  if (!socket().is_open()) co_return false;
+  if (!socket().is_open() || (is_gone_ && answer_ == Answer::none)) co_return false;
   if (answer_ == Answer::none) {
     keeps_alive_ = keeps_alive_ && !failed;
-    const bool sent = co_await respond({.status = 500,
-                                        .headers = {{"content-type", "text/plain"}},
-                                        .body = "the server failed to answer\n"});
-    if (!sent) co_return false;
+    if (!co_await respond(hall_->refusal(500, "the server failed to answer"))) co_return false;
   }
   if (answer_ == Answer::begun) {
     is_1_1_ ? close() : reset();  // Without its last chunk the answer is seen to be cut.
@@ -179,117 +195,63 @@ asio::awaitable<void> Session::close_gently() {
 }
 
 asio::awaitable<void> Session::refuse(Refusal refusal) {
+  co_await refuse_with(hall_->refusal(refusal.status, refusal.message));
+}
+
+asio::awaitable<void> Session::refuse_with(Response response) {
   answer_ = Answer::none;
   keeps_alive_ = false;
-  request_ = {};
-  std::string body = fmt::format("{{\"error\":{{\"status\":{},\"message\":", refusal.status);
-  json::append_quoted(body, refusal.message);
-  body += "}}\n";
-  Headers headers{{"content-type", "application/json"}};
-  if (refusal.status == 503) headers.add("retry-after", "1");
-  if (co_await respond({.status = refusal.status, .headers = headers, .body = std::move(body)})) {
-    co_await close_gently();
-  }
-}
-
-asio::awaitable<bool> Session::send(std::string_view bytes) {
-  while (!bytes.empty()) {
-    error_code error;
-    bytes.remove_prefix(write_now(bytes, error));
-    if (!error) continue;
-    if (error == asio::error::would_block) {
-      set_deadline(after(hall_->options.write_timeout));
-      error = co_await wait_writable();
-      set_deadline(SteadyTime::max());
-    }
-    if (error) {
-      close();
-      co_return false;
-    }
-  }
-  co_return true;
-}
-
-void Session::append_head(std::string& out, int status, const Headers& headers) {
-  if (equal_folded(headers.get("connection"), "close") || hall_->stopping) keeps_alive_ = false;
-  out += fmt::format("HTTP/1.1 {} {}\r\n", status, reason_of(status));
-  for (const HeaderField& field : headers) {
-    if (!is_framing(field.name)) append_field(out, field.name, field.value);
-  }
-  if (headers.find("date") == nullptr) append_field(out, "date", hall_->date());
-  if (!keeps_alive_) out += "connection: close\r\n";
-  if (keeps_alive_ && !is_1_1_) out += "connection: keep-alive\r\n";
-}
-
-bool Session::has_body(int status) const {
-  return request_.method != "HEAD" && status >= 200 && status != 204 && status != 304;
-}
-
-asio::awaitable<bool> Session::respond(Response response) {
-  if (answer_ != Answer::none || !socket().is_open()) co_return false;
-  answer_ = Answer::whole;
-  out_.clear();
-  append_head(out_, response.status, response.headers);
-  if (response.status >= 200 && response.status != 204) {
-    out_ += fmt::format("content-length: {}\r\n", response.body.size());
-  }
-  out_ += "\r\n";
-  if (has_body(response.status)) out_ += response.body;
-  co_return co_await send(out_);
-}
-
-asio::awaitable<bool> Session::begin(int status, Headers headers) {
-  if (answer_ != Answer::none || !socket().is_open()) co_return false;
-  answer_ = Answer::begun;
-  status_ = status;
-  if (!is_1_1_) keeps_alive_ = false;  // The end of the connection is the end of the answer.
-  out_.clear();
-  append_head(out_, status, headers);
-  if (is_1_1_ && status >= 200 && status != 204) out_ += "transfer-encoding: chunked\r\n";
-  out_ += "\r\n";
-  co_return co_await send(out_);
-}
-
-asio::awaitable<bool> Session::write(std::string_view bytes) {
-  if (answer_ != Answer::begun || !socket().is_open()) co_return false;
-  if (bytes.empty() || !has_body(status_)) co_return true;
-  if (!is_1_1_) co_return co_await send(bytes);
-  out_.clear();
-  fmt::format_to(std::back_inserter(out_), "{:x}\r\n", bytes.size());
-  out_.append(bytes).append("\r\n");
-  co_return co_await send(out_);
-}
-
-asio::awaitable<bool> Session::end() {
-  if (answer_ != Answer::begun || !socket().is_open()) co_return false;
-  answer_ = Answer::whole;
-  if (!is_1_1_ || !has_body(status_)) co_return true;
-  co_return co_await send("0\r\n\r\n");
-}
-
-asio::awaitable<bool> Session::write_raw(std::string_view bytes) {
-  if (!socket().is_open()) co_return false;
-  keeps_alive_ = false;
-  answer_ = Answer::whole;
-  co_return co_await send(bytes);
-}
-
-void Session::abort(bool with_reset) {
-  keeps_alive_ = false;
-  with_reset ? reset() : close();
+  is_head_ = false;
+  if (co_await respond(std::move(response))) co_await close_gently();
 }
 
 asio::awaitable<void> Session::closed() {
   while (socket().is_open() && pending_.size() < kMaxAhead) {
     error_code error = co_await wait_readable();
     if (error == asio::error::operation_aborted && socket().is_open()) co_return;  // Cancelled.
-    if (!error) read_more(error);
+    if (!error) read_ahead(error);
     if (error) {
       keeps_alive_ = false;
+      is_gone_ = true;
       co_return;
     }
   }
   if (socket().is_open()) co_await sleep();
+}
+
+void Session::interrupt_when(Until until) {
+  until_ = until;
+  is_watched_ = true;
+  stop_timer();  // Nothing but the wait itself is kept for a client that is merely watched.
+  watch();
+}
+
+bool Session::is_wanted() const {
+  return !is_gone_ && socket().is_open() &&
+         !(is_watched_ && until_ == Until::server_stops && hall_->stopping);
+}
+
+void Session::watch() {
+  if (has_watcher_ || pending_.size() >= kMaxAhead) return;
+  has_watcher_ = true;
+  socket().async_wait(asio::ip::tcp::socket::wait_read,
+                      [self = self()](const error_code& error) { self->on_watched(error); });
+}
+
+void Session::on_watched(error_code error) {
+  has_watcher_ = false;
+  if (!is_watched_) return;
+  if (!error && read_ahead(error)) return watch();
+  is_gone_ = true;
+  keeps_alive_ = false;
+  interrupt_.emit(asio::cancellation_type::terminal);
+}
+
+void Session::on_stop() {
+  if (is_idle_) return close();
+  if (is_watched_ && until_ == Until::server_stops) {
+    interrupt_.emit(asio::cancellation_type::terminal);
+  }
 }
 
 }  // namespace treaty::http

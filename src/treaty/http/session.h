@@ -1,51 +1,37 @@
 // One connection of the server: reads requests, has them handled, one after the other.
 #pragma once
 
-#include <set>
-#include <vector>
+#include <boost/asio/cancellation_signal.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 
+#include "treaty/http/hall.h"
 #include "treaty/http/net/channel.h"
-#include "treaty/http/server.h"
 #include "treaty/http/wire/request_decoder.h"
 
 namespace treaty::http {
-
-class Session;
-
-// What the sessions of a server share.
-class Hall {
- public:
-  Hall(Handler the_handler, ServerOptions the_options)
-      : handler(std::move(the_handler)), options(the_options) {}
-
-  Handler handler;
-  ServerOptions options;
-  std::set<Session*> sessions{};
-  bool stopping = false;
-  std::vector<char> scratch = std::vector<char>(std::size_t{64} << 10U);  // Never across a wait.
-
-  // The value of Date, made once a second.
-  std::string_view date();
-
- private:
-  std::int64_t date_second_ = -1;
-  std::string date_{};
-};
 
 class Session final : public Channel, public Exchange {
  public:
   Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<Hall> hall);
   ~Session() override;
 
-  // The life of a connection. Keeps itself and the hall alive.
-  static boost::asio::awaitable<void> run(std::shared_ptr<Session> session);
+  // Begins the life of a connection, which keeps itself and the hall alive.
+  static void start(const std::shared_ptr<Session>& session);
 
   // Answers 503 and closes.
-  static boost::asio::awaitable<void> turn_away(std::shared_ptr<Session> session);
+  static void turn_away(const std::shared_ptr<Session>& session);
 
-  bool is_idle() const { return is_idle_; }
+  std::shared_ptr<Session> self() { return std::static_pointer_cast<Session>(shared_from_this()); }
+
+  // The server stops: closes what is idle, interrupts who asked for it.
+  void on_stop();
 
   const Request& request() const override { return request_; }
+  Request take_request() override { return std::exchange(request_, {}); }
   boost::asio::awaitable<bool> respond(Response response) override;
   boost::asio::awaitable<bool> begin(int status, Headers headers) override;
   boost::asio::awaitable<bool> write(std::string_view bytes) override;
@@ -53,29 +39,45 @@ class Session final : public Channel, public Exchange {
   boost::asio::awaitable<bool> write_raw(std::string_view bytes) override;
   void abort(bool reset) override;
   boost::asio::awaitable<void> closed() override;
+  void interrupt_when(Until until) override;
+  bool is_wanted() const override;
 
  private:
-  enum class Answer { none, begun, whole };
+  enum class Answer : std::uint8_t { none, begun, whole };
 
+  boost::asio::awaitable<void> live();
+  boost::asio::awaitable<bool> wait_idle();
   boost::asio::awaitable<bool> read_request();
   boost::asio::awaitable<bool> read_until_done(RequestDecoder& decoder);
-  boost::asio::awaitable<bool> handle();
+  boost::asio::awaitable<bool> finish_answer(bool failed);
+  boost::asio::awaitable<bool> welcome(RequestDecoder& decoder);
   boost::asio::awaitable<bool> send(std::string_view bytes);
   boost::asio::awaitable<void> refuse(Refusal refusal);
+  boost::asio::awaitable<void> refuse_with(Response response);
   boost::asio::awaitable<void> close_gently();
-  bool read_more(boost::system::error_code& error);
+  bool read_ahead(boost::system::error_code& error);
+  bool read_into(RequestDecoder& decoder, boost::system::error_code& error);
+  std::string send_out();
+  void watch();
+  void on_watched(boost::system::error_code error);
   void append_head(std::string& out, int status, const Headers& headers);
-  bool has_body(int status) const;
+  bool has_body() const;
 
   std::shared_ptr<Hall> hall_;
   std::string pending_{};  // Bytes that came and are not part of a request yet.
-  std::string out_{};
   Request request_{};
-  Answer answer_ = Answer::none;
+  boost::asio::cancellation_signal interrupt_{};
+  std::size_t place_;  // Among the sessions of the hall.
   int status_ = 0;
+  Answer answer_ = Answer::none;
+  Until until_ = Until::client_goes;
+  bool is_head_ = false;
   bool is_1_1_ = true;
   bool keeps_alive_ = true;
   bool is_idle_ = false;
+  bool is_gone_ = false;      // The client is.
+  bool is_watched_ = false;   // For its going, on behalf of the handler.
+  bool has_watcher_ = false;  // A wait is under way; it may outlive its exchange.
 };
 
 }  // namespace treaty::http

@@ -14,9 +14,7 @@ SteadyTime after(std::chrono::milliseconds delay) {
 }
 
 Channel::Channel(asio::ip::tcp::socket socket)
-    : socket_(std::move(socket)),
-      timer_(socket_.get_executor()),
-      alarm_(socket_.get_executor(), SteadyTime::max()) {}
+    : socket_(std::move(socket)), timer_(socket_.get_executor()) {}
 
 void Channel::set_deadline(SteadyTime deadline, Expiry expiry) {
   deadline_ = deadline;
@@ -74,10 +72,15 @@ asio::awaitable<error_code> Channel::wait_writable() {
 
 asio::awaitable<void> Channel::sleep() {
   error_code ignored;
-  co_await alarm_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  if (!alarm_) {
+    alarm_ = std::make_unique<asio::steady_timer>(socket_.get_executor(), SteadyTime::max());
+  }
+  co_await alarm_->async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }
 
-void Channel::wake_up() { alarm_.cancel(); }
+void Channel::wake_up() {
+  if (alarm_) alarm_->cancel();
+}
 
 std::size_t Channel::read_now(std::span<char> buffer, error_code& error) {
   return socket_.read_some(asio::buffer(buffer.data(), buffer.size()), error);

@@ -31,6 +31,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   Channel& operator=(const Channel&) = delete;
 
   boost::asio::ip::tcp::socket& socket() { return socket_; }
+  const boost::asio::ip::tcp::socket& socket() const { return socket_; }
 
   // Replaces the deadline; SteadyTime::max() is none. When it passes the socket closes, or what
   // waits on it merely wakes up.
@@ -68,7 +69,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   boost::asio::ip::tcp::socket socket_;
   boost::asio::steady_timer timer_;
-  boost::asio::steady_timer alarm_;  // Never expires; cancelling it wakes sleep().
+  std::unique_ptr<boost::asio::steady_timer> alarm_{};  // Cancelling it wakes sleep().
   SteadyTime deadline_ = SteadyTime::max();
   SteadyTime armed_ = SteadyTime::max();
   Expiry expiry_ = Expiry::closes;

@@ -14,4 +14,8 @@ namespace treaty::http {
 // have not all come. What is wrong with them is the parser's to say.
 std::size_t chunk_line_size(std::string_view bytes, bool after_chunk);
 
+// The first fault of those bytes once they are whole, as a sentence; empty when there is none. As
+// strict as with a head: what has two readings is refused (RFC 9112 §7.1).
+std::string_view find_chunk_fault(std::string_view bytes, bool after_chunk);
+
 }  // namespace treaty::http

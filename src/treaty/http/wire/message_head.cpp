@@ -132,6 +132,20 @@ bool has_bare_line_feed(std::string_view bytes, std::size_t from) {
   return false;
 }
 
+std::string_view find_trailer_fault(std::string_view lines) {
+  Tally tally{.kind = HeadKind::request};
+  std::string_view fault;
+  while (fault.empty()) {
+    const std::string_view line = take_line(lines, fault);
+    if (!fault.empty()) break;
+    if (line.empty()) return lines.empty() ? "" : "bytes follow the trailer";
+    fault = field_fault(line, tally);
+    if (tally.lengths + tally.codings + tally.hosts > 0)
+      return "a field stands in the trailer that belongs in the header";
+  }
+  return fault;
+}
+
 std::string_view find_head_fault(std::string_view head, HeadKind kind) {
   Tally tally{.kind = kind};
   std::string_view fault;

@@ -22,6 +22,9 @@ bool has_bare_line_feed(std::string_view bytes, std::size_t from = 0);
 // none.
 std::string_view find_head_fault(std::string_view head, HeadKind kind);
 
+// The same for the fields after the last chunk, blank line included.
+std::string_view find_trailer_fault(std::string_view lines);
+
 // A token of RFC 9110 §5.6.2: a method or the name of a field.
 bool is_token(std::string_view text);
 

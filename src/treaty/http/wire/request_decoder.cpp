@@ -156,9 +156,14 @@ std::size_t RequestDecoder::feed_body(std::string_view bytes) {
       }
       if (size == std::string_view::npos) break;
       piece = rest.substr(0, size);
+      if (const auto fault = find_chunk_fault(piece, parser_->is_after_chunk()); !fault.empty()) {
+        refuse(400, fault);
+        break;
+      }
     }
     rest.remove_prefix(parser_->put(boost::asio::buffer(piece.data(), piece.size()), error));
   }
+  if (refusal_.status != 0) return bytes.size() - rest.size();
   if (parser_->too_large()) {
     refuse(413, fmt::format("the body is larger than {} bytes", limits_.max_body_bytes));
   } else if (error) {

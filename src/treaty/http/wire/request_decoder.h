@@ -42,7 +42,7 @@ class RequestDecoder {
   bool is_1_1() const { return is_1_1_; }
   bool expects_continue() const { return expects_continue_; }
 
-  // After done().
+  // After has_head() without its body; whole after done().
   Request& request() { return request_; }
 
  private:
