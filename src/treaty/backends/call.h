@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -46,6 +50,53 @@ struct ToolMessage {
 
 using Message = std::variant<UserMessage, AssistantMessage, ToolMessage>;
 
+// Messages in their order, which do not change any more. Copies share them, so that a long history
+// goes from turn to turn without being copied.
+class Messages {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(const Message* const* at) : at_(at) {}
+    const Message& operator*() const { return **at_; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const Message* const* at_;
+  };
+
+  Messages() = default;
+  Messages(std::initializer_list<Message> messages) {
+    for (const Message& message : messages) push_back(message);
+  }
+
+  void push_back(Message message) {
+    auto kept = std::make_shared<const Message>(std::move(message));
+    order_.push_back(kept.get());
+    owners_.push_back(std::move(kept));
+  }
+
+  // Messages that `owner` keeps, as they are.
+  void share(std::span<const Message> messages, const std::shared_ptr<const void>& owner) {
+    for (const Message& message : messages) order_.push_back(&message);
+    if (owners_.empty() || owners_.back() != owner) owners_.push_back(owner);
+  }
+
+  std::size_t size() const { return order_.size(); }
+  bool empty() const { return order_.empty(); }
+  const Message& operator[](std::size_t place) const { return *order_[place]; }
+  const Message& back() const { return *order_.back(); }
+  Iterator begin() const { return Iterator(order_.data()); }
+  Iterator end() const { return Iterator(order_.data() + order_.size()); }
+
+ private:
+  std::vector<const Message*> order_{};
+  std::vector<std::shared_ptr<const void>> owners_{};
+};
+
 struct Tool {
   std::string name;
   std::string description{};
@@ -63,7 +114,7 @@ struct OutputSchema {
 struct Call {
   std::string model;
   std::string system{};
-  std::vector<Message> messages{};
+  Messages messages{};
   std::vector<Tool> tools{};
   std::optional<OutputSchema> output{};
   std::optional<std::int64_t> max_output_tokens{};

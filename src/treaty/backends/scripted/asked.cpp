@@ -1,6 +1,6 @@
 #include "treaty/backends/scripted/asked.h"
 
-#include <type_traits>
+#include <variant>
 
 namespace treaty::backends {
 namespace {
@@ -13,29 +13,37 @@ std::string text_of(const UserMessage& message) {
   return text;
 }
 
-void take(Asked& asked, const UserMessage& message) {
-  asked.user_text = text_of(message);
-  asked.tool_results.clear();
-  asked.prompt_bytes += asked.user_text.size();
+std::size_t bytes_of(const UserMessage& message) {
+  std::size_t bytes = 0;
+  for (const Part& part : message.parts) {
+    if (const auto* words = std::get_if<TextPart>(&part)) bytes += words->text.size();
+  }
+  return bytes;
 }
 
-void take(Asked& asked, const AssistantMessage& message) {
-  asked.tool_results.clear();
-  asked.prompt_bytes += message.text.size();
-  for (const auto& call : message.tool_calls) asked.prompt_bytes += call.arguments.size();
+std::size_t bytes_of(const AssistantMessage& message) {
+  std::size_t bytes = message.text.size();
+  for (const auto& call : message.tool_calls) bytes += call.arguments.size();
+  return bytes;
 }
 
-void take(Asked& asked, const ToolMessage& message) {
-  asked.tool_results.push_back(message.content);
-  asked.prompt_bytes += message.content.size();
-}
+std::size_t bytes_of(const ToolMessage& message) { return message.content.size(); }
 
 }  // namespace
 
 Asked asked_of(const Call& call) {
   Asked asked{.model = call.model, .stream = call.stream, .prompt_bytes = call.system.size()};
-  for (const Message& message : call.messages) {
-    std::visit([&](const auto& kind) { take(asked, kind); }, message);
+  const UserMessage* user = nullptr;
+  std::size_t ended = 0;  // Behind the last message that is not a tool's.
+  for (std::size_t i = 0; i < call.messages.size(); ++i) {
+    const Message& message = call.messages[i];
+    asked.prompt_bytes += std::visit([](const auto& kind) { return bytes_of(kind); }, message);
+    if (const auto* said = std::get_if<UserMessage>(&message)) user = said;
+    if (!std::holds_alternative<ToolMessage>(message)) ended = i + 1;
+  }
+  if (user != nullptr) asked.user_text = text_of(*user);
+  for (std::size_t i = ended; i < call.messages.size(); ++i) {
+    asked.tool_results.push_back(std::get<ToolMessage>(call.messages[i]).content);
   }
   for (const Tool& tool : call.tools) {
     asked.tools.push_back({tool.name, tool.parameters_json});

@@ -21,14 +21,26 @@ void take_flag(ScriptReader& reader, const Node& node, Condition& when) {
   when.*Member = reader.boolean(node);
 }
 
-constexpr std::array<ScriptMember<Condition>, 8> kConditionMembers = {{
-    {"user_contains", take_pattern<&Condition::user_contains>},
+void take_parts(ScriptReader& reader, const Node& node, Condition& when) {
+  if (node.kind != yaml::Kind::list) {
+    if (auto text = reader.text(node)) when.user_contains = {std::move(*text)};
+    return;
+  }
+  if (node.items.empty()) reader.note(node, "the list is empty; leave it out");
+  for (const Node& item : node.items) {
+    if (auto text = reader.text(item)) when.user_contains.push_back(std::move(*text));
+  }
+}
+
+constexpr std::array<ScriptMember<Condition>, 9> kConditionMembers = {{
+    {"user_contains", take_parts},
     {"user", take_pattern<&Condition::user>},
     {"model", take_pattern<&Condition::model>},
     {"path", take_pattern<&Condition::path>},
     {"call", [](ScriptReader& reader, const Node& node,
                 Condition& when) { when.call = reader.integer(node, 1); }},
     {"stream", take_flag<&Condition::stream>},
+    {"file", take_flag<&Condition::file>},
     {"tools", take_flag<&Condition::tools>},
     {"tool_results", take_flag<&Condition::tool_results>},
 }};

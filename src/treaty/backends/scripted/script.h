@@ -89,12 +89,13 @@ struct Reply {
 
 // All that are given have to hold. `*` in a pattern stands for any text, `?` for one byte.
 struct Condition {
-  std::optional<std::string> user_contains{};  // In the last user text, without regard to case.
-  std::optional<std::string> user{};           // A pattern for all of it.
-  std::optional<std::string> model{};          // A pattern.
-  std::optional<std::string> path{};           // A pattern.
-  std::optional<std::int64_t> call{};          // The number of the call, from 1.
+  std::vector<std::string> user_contains{};  // One of them, in the last user text, in any case.
+  std::optional<std::string> user{};         // A pattern for all of it.
+  std::optional<std::string> model{};        // A pattern.
+  std::optional<std::string> path{};         // A pattern.
+  std::optional<std::int64_t> call{};        // The number of the call, from 1.
   std::optional<bool> stream{};
+  std::optional<bool> file{};          // The last user text names a file.
   std::optional<bool> tools{};         // Tools are offered.
   std::optional<bool> tool_results{};  // The request ends with results of tools.
   bool operator==(const Condition&) const = default;

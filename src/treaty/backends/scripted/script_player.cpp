@@ -4,30 +4,61 @@
 
 #include <algorithm>
 
+#include "treaty/base/json.h"
 #include "treaty/base/text.h"
 
 namespace treaty::backends {
 namespace {
 
+// One of them, or nothing to look for.
+bool contains_one_of(std::string_view text, const std::vector<std::string>& parts) {
+  if (parts.empty()) return true;
+  const std::string all = folded(text);
+  return std::ranges::any_of(parts,
+                             [&](const std::string& part) { return all.contains(folded(part)); });
+}
+
 bool holds(const Condition& when, const Asked& asked, std::int64_t call) {
   const auto fits = [](const std::optional<std::string>& pattern, std::string_view text) {
     return !pattern || matches_pattern(*pattern, text);
   };
-  const bool contains =
-      !when.user_contains || folded(asked.user_text).contains(folded(*when.user_contains));
-  return contains && fits(when.user, asked.user_text) && fits(when.model, asked.model) &&
-         fits(when.path, asked.path) && (!when.call || *when.call == call) &&
-         (!when.stream || *when.stream == asked.stream) &&
+  return contains_one_of(asked.user_text, when.user_contains) && fits(when.user, asked.user_text) &&
+         fits(when.model, asked.model) && fits(when.path, asked.path) &&
+         (!when.call || *when.call == call) && (!when.stream || *when.stream == asked.stream) &&
+         (!when.file || *when.file != file_named_in(asked.user_text).empty()) &&
          (!when.tools || *when.tools != asked.tools.empty()) &&
          (!when.tool_results || *when.tool_results != asked.tool_results.empty());
 }
 
 constexpr std::size_t kLargestFilled = std::size_t{16} << 20U;
 
+// In a fence that nothing inside can close, with a language tag.
+std::string fenced(std::string_view text) {
+  std::size_t longest = 2;
+  for (std::size_t at = text.find('`'); at < text.size(); at = text.find('`', at)) {
+    const std::size_t end = std::min(text.find_first_not_of('`', at), text.size());
+    longest = std::max(longest, end - at);
+    at = end;
+  }
+  const std::string fence(longest + 1, '`');
+  const bool is_json = json::Document(text, {.grammar_only = true}).root().has_value();
+  return fmt::format("{}{}\n{}\n{}", fence, is_json ? "json" : "text", text, fence);
+}
+
+std::string fenced_results(const Asked& asked) {
+  std::string out;
+  for (const std::string& result : asked.tool_results) {
+    out += fmt::format("{}{}", out.empty() ? "" : "\n\n", fenced(result));
+  }
+  return out;
+}
+
 std::optional<std::string> value_of(std::string_view name, const Asked& asked, std::int64_t call) {
   if (name == "call") return std::to_string(call);
   if (name == "model") return asked.model;
   if (name == "user") return asked.user_text;
+  if (name == "file") return std::string(file_named_in(asked.user_text));
+  if (name == "fenced_tool_results") return fenced_results(asked);
   if (name == "tool_results") return fmt::format("{}", fmt::join(asked.tool_results, "\n"));
   return std::nullopt;
 }
@@ -49,12 +80,39 @@ void fill_in(std::string& text, const Asked& asked, std::int64_t call) {
   text = std::move(out);
 }
 
+// `main.cpp` and `src/a.h` have one; `3.5`, `e.g` and `//example.com` do not.
+bool has_extension(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || name.size() <= 3 || name.contains("//")) return false;
+  const std::string_view extension = name.substr(dot + 1);
+  return std::ranges::all_of(extension, is_alphanumeric) &&
+         std::ranges::any_of(extension, is_letter);
+}
+
 bool says_nothing(const Reply& reply) {
   return reply.text.empty() && reply.tool_calls.empty() && !reply.refusal && !reply.error &&
          !reply.body;
 }
 
 }  // namespace
+
+std::string_view file_named_in(std::string_view text) {
+  constexpr std::size_t kFarEnough = 8192;  // Whoever names a file does it early,
+  constexpr std::size_t kLongest = 255;     // and no system has longer names.
+  text = text.substr(0, kFarEnough);
+  const auto is_part = [](char c) {
+    return is_word_character(c) || std::string_view("./-+@~").contains(c);
+  };
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t size = run_length(text, at, is_part, kFarEnough);
+    if (size == 0) continue;
+    const std::string_view word = text.substr(at, size);
+    at += size;
+    const std::string_view name = word.substr(0, word.find_last_not_of("./") + 1);
+    if (name.size() <= kLongest && has_extension(name)) return name;
+  }
+  return {};
+}
 
 bool matches_pattern(std::string_view pattern, std::string_view text) {
   std::size_t at = 0;

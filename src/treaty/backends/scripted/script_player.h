@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +17,8 @@ class ScriptPlayer {
  public:
   explicit ScriptPlayer(Script script);
 
-  // The next reply, its texts filled in: {{user}}, {{model}}, {{call}} and {{tool_results}}.
+  // The next reply, its texts filled in: {{user}}, {{file}}, {{model}}, {{call}}, {{tool_results}}
+  // and {{fenced_tool_results}}.
   Reply next(const Asked& asked);
 
   const Script& script() const { return script_; }
@@ -30,6 +32,28 @@ class ScriptPlayer {
   std::size_t position_ = 0;  // In the list of replies,
   int repeated_ = 0;          // and how often that one has answered.
 };
+
+// One script that several threads go through together: its sequence is one for all of them.
+class SharedScriptPlayer {
+ public:
+  explicit SharedScriptPlayer(Script script) : player_(std::move(script)) {}
+
+  Reply next(const Asked& asked) {
+    const std::scoped_lock lock(mutex_);
+    return player_.next(asked);
+  }
+
+  // Does not change.
+  const Script& script() const { return player_.script(); }
+
+ private:
+  std::mutex mutex_;
+  ScriptPlayer player_;
+};
+
+// The first word of a text that looks like the name of a file, such as `src/main.cpp`; else empty.
+// It holds nothing that JSON would have to escape.
+std::string_view file_named_in(std::string_view text);
 
 // `*` stands for any text, `?` for one byte.
 bool matches_pattern(std::string_view pattern, std::string_view text);

@@ -12,21 +12,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kLongestDelay = std::chrono::hours(1);
 
-// How many letters have to be changed, added or taken away.
-std::size_t distance(std::string_view left, std::string_view right) {
-  std::vector<std::size_t> row(right.size() + 1);
-  for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
-  for (std::size_t i = 1; i <= left.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= right.size(); ++j) {
-      const std::size_t changed = diagonal + (left[i - 1] == right[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 std::string_view kind_name(yaml::Kind kind) {
   switch (kind) {
     case yaml::Kind::null: return "nothing";
@@ -121,10 +106,9 @@ bool ScriptReader::is_list(const yaml::Node& node, std::string_view what) {
 
 void ScriptReader::note_unknown(const yaml::Node& key, std::string_view what,
                                 const std::vector<std::string_view>& names) {
-  const auto nearest = std::ranges::min_element(
-      names, {}, [&](std::string_view name) { return distance(name, key.text); });
-  if (key.text.size() <= 40 && distance(*nearest, key.text) <= 1 + nearest->size() / 4) {
-    note(key, fmt::format("{} has no member {} (did you mean {}?)", what, key.text, *nearest));
+  const std::string_view meant = closest(names, key.text);
+  if (!meant.empty()) {
+    note(key, fmt::format("{} has no member {} (did you mean {}?)", what, key.text, meant));
   } else {
     note(key, fmt::format("{} has no member {}; it may have {}", what, key.text.substr(0, 40),
                           fmt::join(names, ", ")));

@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <set>
+#include <thread>
+
 #include "treaty/backends/scripted/script_player.h"
 
 namespace treaty::backends {
@@ -149,6 +152,62 @@ TEST_CASE("Templates name the user's text, the model and the number of the call"
   ScriptPlayer player(*read_script("- '{{call}} {{model}}: {{user}}'\n"));
 
   CHECK(said(player, {.model = "m", .user_text = "say {{call}}"}) == "1 m: say {{call}}");
+}
+
+TEST_CASE("The file that the user names is the first word with an extension") {
+  CHECK(file_named_in("Read src/main.cpp, please.") == "src/main.cpp");
+  CHECK(file_named_in("(see ./notes-2.txt.)") == "./notes-2.txt");
+  CHECK(file_named_in("It costs 3.5, e.g. at https://example.com/a").empty());
+  CHECK(file_named_in("nothing here").empty());
+  CHECK(file_named_in(std::string(10'000, ' ') + "late.txt").empty());
+}
+
+TEST_CASE("A rule may ask for the name of a file, and its reply may use it") {
+  const auto script = read_script(R"(
+rules:
+  - when: {file: true}
+    tool_calls: [{name: read, arguments: {path: "{{file}}"}}]
+  - when: {file: false, user_contains: quote}
+    text: "{{fenced_tool_results}}"
+)");
+  REQUIRE(script);
+  ScriptPlayer player(*script);
+
+  CHECK(player.next({.user_text = "Open a.txt"}).tool_calls[0].arguments == R"({"path":"a.txt"})");
+  CHECK(said(player, {.user_text = "quote", .tool_results = {"{}", "a```b"}}) ==
+        "```json\n{}\n```\n\n````text\na```b\n````");
+}
+
+TEST_CASE("One of several parts of the user's text is enough for a rule") {
+  const auto script = read_script("rules: [{when: {user_contains: [Read, open]}, text: Yes}]");
+  REQUIRE(script);
+  ScriptPlayer player(*script);
+
+  CHECK(said(player, {.user_text = "please OPEN it"}) == "Yes");
+  CHECK(said(player, {.user_text = "please read it"}) == "Yes");
+  CHECK(said(player, {.user_text = "please close it"}) != "Yes");
+  CHECK(problems_of("rules: [{when: {user_contains: []}, text: a}]").contains("the list is empty"));
+}
+
+TEST_CASE("Threads that share a player get every reply once") {
+  constexpr int kThreads = 4;
+  constexpr int kCalls = 200;
+  std::string yaml;
+  for (int i = 0; i < kThreads * kCalls; ++i) yaml += fmt::format("- 'r{}'\n", i);
+  SharedScriptPlayer player(*read_script(yaml));
+  std::vector<std::vector<std::string>> said_to(kThreads);
+
+  std::vector<std::jthread> threads;
+  for (auto& mine : said_to) {
+    threads.emplace_back([&player, &mine] {
+      for (int i = 0; i < kCalls; ++i) mine.push_back(player.next({}).text[0]);
+    });
+  }
+  threads.clear();  // Joins.
+
+  std::set<std::string> all;
+  for (const auto& mine : said_to) all.insert(mine.begin(), mine.end());
+  CHECK(all.size() == kThreads * kCalls);
 }
 
 TEST_CASE("A pattern stands for the whole text") {

@@ -92,6 +92,7 @@ struct Run {
   results::Answer answer;
   Sink& sink;
   std::size_t limit;  // Bytes of text before the answer breaks off.
+  bool is_heard;      // While it is said: piece by piece, and others have their turn in between.
 };
 
 AgentResult aborted(const Run& run) {
@@ -106,7 +107,8 @@ asio::awaitable<bool> say(Run& run) {
   const std::vector<std::string> pieces = text.size() == 1 ? spoken_pieces(text[0]) : text;
   const bool endless = run.reply.faults.endless && !pieces.empty();
   for (std::size_t i = 0; endless || i < pieces.size(); ++i) {
-    if (i > 0 && !co_await wait(run.reply.chunk_delay)) co_return false;
+    const bool pauses = i > 0 && (run.is_heard || endless || run.reply.chunk_delay.count() > 0);
+    if (pauses && !co_await wait(run.reply.chunk_delay)) co_return false;
     const std::string& piece = pieces[std::min(i, pieces.size() - 1)];
     if (run.answer.content.size() + piece.size() > run.limit) co_return true;
     run.sink.on_text(piece);
@@ -149,21 +151,22 @@ std::size_t limit_of(const Faults& faults) {
 
 }  // namespace
 
-ScriptedBackend::ScriptedBackend(Script script, std::function<double()> clock)
-    : player_(std::move(script)), clock_(std::move(clock)) {}
+ScriptedBackend::ScriptedBackend(std::shared_ptr<SharedScriptPlayer> player,
+                                 std::function<double()> clock)
+    : player_(std::move(player)), clock_(std::move(clock)) {}
 
 asio::awaitable<AgentResult> ScriptedBackend::run(const Call& call, Sink& sink) {
   co_await asio::this_coro::throw_if_cancelled(false);  // A cancelled call still has its result.
   const Asked asked = asked_of(call);
-  const Reply reply = player_.next(asked);
+  const Reply reply = player_->next(asked);
   const Faults& faults = reply.faults;
-  Headers headers = player_.script().headers;
+  Headers headers = player_->script().headers;
   for (const auto& [name, value] : reply.headers) headers.set(name, value);
   results::Exchange exchange{.provider = "scripted",
                              .headers = headers,
                              .now = clock_(),
                              .wants_output = call.output.has_value()};
-  Run run{reply, exchange, answer_of(reply, asked), sink, limit_of(faults)};
+  Run run{reply, exchange, answer_of(reply, asked), sink, limit_of(faults), call.stream};
   if (!co_await wait(reply.delay)) co_return aborted(run);
   for (const auto& point : {faults.cut, faults.reset}) {
     if (point && point->before_head) {

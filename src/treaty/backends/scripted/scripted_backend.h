@@ -4,6 +4,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <functional>
+#include <memory>
 
 #include "treaty/backends/backend.h"
 #include "treaty/backends/scripted/script_player.h"
@@ -13,14 +14,14 @@ namespace treaty::backends {
 // Belongs to one thread. Calls may overlap; each takes the script's next reply when it begins.
 class ScriptedBackend final : public Backend {
  public:
-  // `clock` answers seconds since 1970.
-  ScriptedBackend(Script script, std::function<double()> clock);
+  // Backends of several threads may share a player. `clock` answers seconds since 1970.
+  ScriptedBackend(std::shared_ptr<SharedScriptPlayer> player, std::function<double()> clock);
 
   // A fault at a number of bytes counts bytes of text here: there is no wire.
   boost::asio::awaitable<contracts::AgentResult> run(const Call& call, Sink& sink) override;
 
  private:
-  ScriptPlayer player_;
+  std::shared_ptr<SharedScriptPlayer> player_;
   std::function<double()> clock_;
 };
 

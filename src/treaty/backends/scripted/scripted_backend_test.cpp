@@ -34,7 +34,8 @@ Ran run(std::string_view script, const Call& call = {.model = "m"}, Cancel cance
   asio::io_context context;
   const auto read = read_script(script);
   REQUIRE(read);
-  ScriptedBackend backend(*read, [] { return 1'800'000'000.0; });
+  ScriptedBackend backend(std::make_shared<SharedScriptPlayer>(*read),
+                          [] { return 1'800'000'000.0; });
   Ran ran;
   Pieces sink;
   asio::cancellation_signal signal;

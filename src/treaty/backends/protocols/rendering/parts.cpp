@@ -17,18 +17,6 @@ namespace {
 // readers, ours included, allow.
 constexpr std::size_t kDeepest = 48;
 
-std::string repaired(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const CodePoint next = read_code_point(text);
-    if (next.length == 0) append_utf8(out, 0xFFFD);
-    const std::size_t length = std::max<std::size_t>(next.length, 1);
-    if (next.length != 0) out.append(text.substr(0, length));
-    text.remove_prefix(length);
-  }
-  return out;
-}
-
 bool is_allowed(char c, const IdRule& rule) {
   return is_alphanumeric(c) || (rule.dash_and_underscore && (c == '-' || c == '_'));
 }
@@ -75,7 +63,7 @@ void write_text(json::Writer& writer, std::string_view text) {
   if (is_utf8(text)) {
     writer.value(text);
   } else {
-    writer.value(std::string_view(repaired(text)));
+    writer.value(std::string_view(repaired_utf8(text)));
   }
 }
 
@@ -145,7 +133,7 @@ void write_function_tools(json::Writer& writer, const std::vector<Tool>& tools) 
   writer.end_array();
 }
 
-ToolIds::ToolIds(const std::vector<Message>& messages, const IdRule& rule) : ids_(messages.size()) {
+ToolIds::ToolIds(const Messages& messages, const IdRule& rule) : ids_(messages.size()) {
   std::vector<CallPlace> calls;  // Of the assistant's last message.
   std::set<std::string> used;
   for (std::size_t i = 0; i < messages.size(); ++i) {

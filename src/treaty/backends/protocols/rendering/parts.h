@@ -75,7 +75,7 @@ struct IdRule {
 // different calls, and equal for a call and its result. Calls without an id get one by their place.
 class ToolIds {
  public:
-  ToolIds(const std::vector<Message>& messages, const IdRule& rule);
+  ToolIds(const Messages& messages, const IdRule& rule);
 
   std::string_view of_call(std::size_t message, std::size_t call) const {
     return ids_[message][call];
