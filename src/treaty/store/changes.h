@@ -1,0 +1,85 @@
+// How the journal changes: a decision reads a view and answers a change, both in one transaction.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "treaty/store/records.h"
+
+namespace treaty::store {
+
+// What a request names. All of it is looked up in the transaction that applies the change.
+struct Lookup {
+  Room room{};            // session_id empty: a request without ids; found by its key alone.
+  std::string turn_id{};  // As the request names it; may be empty.
+  std::string key{};      // Request::key; empty: not looked for.
+};
+
+struct View {
+  std::optional<Session> session{};
+  std::optional<Turn> named{};      // The turn of that TurnId.
+  std::optional<Turn> newest{};     // The newest turn that is not dead.
+  std::optional<Turn> same_turn{};  // A request with that key was part of this turn,
+  std::optional<Round> same{};      // in this round.
+};
+
+struct NewSession {
+  Room room{};
+  std::string opening_turn{};
+  std::string initial_key{};  // Of a request without ids: finds the session again.
+};
+
+// Guarded: applies only to a turn that is in one of the states that lead there.
+struct TurnUpdate {
+  TurnState state = TurnState::accepted;
+  int round = 0;
+  std::string pending{};
+  Milliseconds tool_deadline = 0;
+  std::string error_code{};
+  bool retryable = false;
+  std::int64_t events = 0;  // Turn::events from now on.
+};
+
+struct NewTurn {
+  std::string turn_id{};
+  std::string mode{};
+};
+
+// The parts that are there are applied together or not at all. An empty one writes nothing.
+struct Change {
+  std::optional<NewSession> open{};
+  std::optional<std::string> agent{};  // Fixes agent and conversation, latches the context.
+  std::optional<std::string> conversation{};
+  std::optional<std::string> solution_context{};
+  std::optional<NewTurn> begin{};  // A new turn, accepted; the request below is its round 0.
+  std::int64_t turn = 0;           // Else the turn that `update`, `request`, `answer` belong to.
+  std::optional<TurnUpdate> update{};
+  std::optional<Request> request{};
+  std::optional<Answer> answer{};  // Replaces the answer of the same round, if there is one.
+
+  bool is_empty() const {
+    return !open && !agent && !conversation && !solution_context && !begin && !update && !request &&
+           !answer;
+  }
+};
+
+// Runs inside the transaction, on a thread of the store: no waiting, no I/O. It may run more than
+// once; the last time counts.
+using Decide = std::function<Change(const View&)>;
+
+// The rows that a change has touched, after it.
+struct Applied {
+  std::int64_t session = 0;
+  std::int64_t turn = 0;
+  std::int64_t number = 0;  // Of the turn.
+};
+
+// The end of a round that this process runs.
+struct Settlement {
+  std::int64_t turn = 0;
+  TurnUpdate update{};
+  Answer answer{};
+};
+
+}  // namespace treaty::store

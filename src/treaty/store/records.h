@@ -1,0 +1,113 @@
+// What the journal holds: sessions, turns, and the requests and answers of their rounds.
+//
+// A round is one request of a client and its answer: the user turn is round 0, each submission of
+// tool results is one more. Requests and answers are written once and never changed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/contracts/inspection/names.h"
+
+namespace treaty::store {
+
+using Milliseconds = std::int64_t;  // Since 1970, UTC.
+
+// The name of a session among those of its tenant.
+struct Room {
+  std::string tenant;
+  std::string session_id;
+  bool operator==(const Room&) const = default;
+};
+
+enum class TurnState : std::uint8_t {
+  accepted,  // Somebody runs it, or will: turns.md calls it accepted, then running.
+  awaiting_tools,
+  completed,
+  failed,
+  cancelled,
+  expired,
+};
+
+// A turn that failed, was cancelled or expired: nobody's successor, left out of the history.
+constexpr bool is_dead(TurnState state) {
+  return state == TurnState::failed || state == TurnState::cancelled || state == TurnState::expired;
+}
+// Still to be ended by somebody.
+constexpr bool is_open(TurnState state) {
+  return state == TurnState::accepted || state == TurnState::awaiting_tools;
+}
+std::string_view name_of(TurnState state);
+
+struct Session {
+  std::int64_t id = 0;
+  Room room{};
+  std::string agent{};             // Empty until the first turn has fixed it;
+  std::string conversation{};      // empty for none.
+  std::string solution_context{};  // The latched one.
+  std::string opening_turn{};      // The TurnId that was minted with it; empty when none was.
+  Milliseconds created_at = 0;
+  Milliseconds updated_at = 0;
+  std::int64_t turns = 0;  // How many, dead ones included.
+  bool operator==(const Session&) const = default;
+};
+
+struct Turn {
+  std::int64_t id = 0;
+  std::int64_t session = 0;
+  std::int64_t number = 0;  // In the session, from 1.
+  std::string turn_id{};    // The client's name for it.
+  TurnState state = TurnState::accepted;
+  int round = 0;  // The newest.
+  std::string mode{};
+  std::string pending{};  // Awaiting tools: the calls, as the engine wrote them.
+  Milliseconds tool_deadline = 0;
+  std::string error_code{};   // Of a dead turn.
+  bool retryable = false;     // Failed: the same request runs again.
+  bool has_streamed = false;  // Deltas of the running round may have left.
+  std::int64_t events = 0;    // Ids of its stream that finished rounds have used.
+  Milliseconds created_at = 0;
+  Milliseconds updated_at = 0;
+  bool operator==(const Turn&) const = default;
+};
+
+struct Request {
+  int round = 0;
+  std::string key{};          // 32 bytes: what makes it the same request again.
+  std::string fingerprint{};  // 32 bytes: of its canonical form.
+  std::string body{};         // The canonical form.
+  contracts::Dialect dialect = contracts::Dialect::pascal;
+  bool streaming = false;
+  std::string events{};  // Diagnostics, a JSON object a line.
+  bool operator==(const Request&) const = default;
+};
+
+struct Answer {
+  int round = 0;
+  std::string body{};  // The InvokeResult, byte for byte.
+  contracts::Dialect dialect = contracts::Dialect::pascal;
+  std::string error_code{};      // Empty when it was successful.
+  std::string transcript{};      // What model and tools said in this round.
+  std::string deltas{};          // What was streamed, as the engine wrote it.
+  std::int64_t first_event = 1;  // The id of the round's first stream event.
+  std::string events{};          // Diagnostics, a JSON object a line.
+  Milliseconds created_at = 0;
+  bool operator==(const Answer&) const = default;
+};
+
+struct Round {
+  Request request{};
+  std::optional<Answer> answer{};
+  bool operator==(const Round&) const = default;
+};
+
+struct TurnRecord {
+  Turn turn{};
+  std::vector<Round> rounds{};
+  bool operator==(const TurnRecord&) const = default;
+};
+
+}  // namespace treaty::store

@@ -1,0 +1,36 @@
+// Turns as the writer changes them: what a decision sees, and what comes of it.
+//
+// Every function runs inside a transaction that it shares with others. It finds out whether it can
+// be done before it writes anything, so that a refusal leaves nothing behind to be undone.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <vector>
+
+#include "treaty/store/changes.h"
+#include "treaty/store/sqlite/database.h"
+#include "treaty/store/sqlite/owners.h"
+#include "treaty/store/store.h"
+
+namespace treaty::store::sqlite {
+
+struct Journal {
+  Database& database;
+  const Owners* owners = nullptr;  // Null: this process runs no turns.
+  Milliseconds now = 0;
+
+  std::int64_t owner() const { return owners == nullptr ? 0 : owners->held(); }
+};
+
+View look_up(Database& database, const Lookup& lookup);
+
+std::expected<Applied, Error> decide(const Journal& journal, const Lookup& lookup,
+                                     const Decide& decide);
+std::expected<void, Error> settle(const Journal& journal, const Settlement& settlement);
+std::expected<void, Error> mark_streamed(const Journal& journal, std::int64_t turn);
+std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Journal& journal);
+
+Error conflict(std::string message);
+
+}  // namespace treaty::store::sqlite

@@ -1,0 +1,37 @@
+// Which processes run turns now: each holds a lock that the kernel lets go when the process ends,
+// however it ends. No clock is asked, so no pause and no leap can take a turn from a live process.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+
+#include "treaty/store/sqlite/failure.h"
+
+namespace treaty::store::sqlite {
+
+// A file beside the database; the process with the number N locks its byte N. Numbers are never
+// used twice.
+class Owners {
+ public:
+  static std::expected<Owners, Error> open(const std::string& path);
+  Owners(Owners&& other) noexcept;
+  Owners& operator=(Owners&& other) noexcept;
+  ~Owners();
+
+  std::expected<void, Error> hold(std::int64_t number);
+
+  // True when no process holds that number. This process' own numbers are not gone.
+  bool is_gone(std::int64_t number) const;
+
+  std::int64_t held() const { return held_; }  // 0: none.
+
+ private:
+  Owners(int file, std::string path) : file_(file), path_(std::move(path)) {}
+
+  int file_ = -1;
+  std::int64_t held_ = 0;
+  std::string path_;
+};
+
+}  // namespace treaty::store::sqlite

@@ -1,0 +1,166 @@
+#include "treaty/store/sqlite/owners.h"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+
+#include "treaty/testing/store_room.h"
+
+namespace treaty::store {
+namespace {
+
+using testing::begin;
+using testing::complete;
+using testing::open_store;
+using testing::settle;
+using testing::wait_for;
+
+const Room kRoom{.tenant = "local", .session_id = "s1"};
+
+// A process that begins a turn and then stays until it is killed.
+class OtherProcess {
+ public:
+  explicit OtherProcess(const std::string& path, const std::string& turn_id) {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    child_ = ::fork();
+    if (child_ == 0) {
+      const auto store = open_store(path);
+      const char said = store && begin(*store, kRoom, turn_id) ? 'y' : 'n';
+      if (::write(ends[1], &said, 1) != 1) ::_exit(1);
+      while (true) ::pause();
+    }
+    ::close(ends[1]);
+    char heard = 'n';
+    REQUIRE(::read(ends[0], &heard, 1) == 1);
+    ::close(ends[0]);
+    REQUIRE(heard == 'y');
+  }
+  ~OtherProcess() { kill(); }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+
+  void kill() {
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+    child_ = 0;
+  }
+
+ private:
+  pid_t child_ = 0;
+};
+
+struct Fixture {
+  testing::TemporaryDirectory directory;
+  std::string path = directory.path() + "/treaty.db";
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a number is gone when nobody holds it, whoever asks") {
+  auto mine = sqlite::Owners::open(path);
+  auto theirs = sqlite::Owners::open(path);
+  REQUIRE(mine);
+  REQUIRE(theirs);
+  REQUIRE(mine->hold(1));
+
+  CHECK(!mine->is_gone(1));
+  CHECK(!theirs->is_gone(1));
+  CHECK(theirs->is_gone(2));
+  CHECK(!theirs->hold(1));
+
+  {
+    const sqlite::Owners ended = std::move(*mine);
+  }
+  CHECK(theirs->is_gone(1));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "turns of a process that lives are left alone; of one that is killed, taken") {
+  OtherProcess other(path, "t1");
+  const auto store = open_store(path);
+  REQUIRE(store);
+
+  CHECK(wait_for(store->claim_abandoned()).value().empty());
+  const auto turn = wait_for(store->find_turn(kRoom, "t1")).value();
+  CHECK(!settle(*store, turn->turn.id, TurnState::completed, "not mine"));
+  CHECK(!wait_for(store->delete_session(kRoom)));
+
+  other.kill();
+  const auto claimed = wait_for(store->claim_abandoned()).value();
+
+  REQUIRE(claimed.size() == 1);
+  CHECK(claimed[0].session.room == kRoom);
+  CHECK(claimed[0].record.turn.turn_id == "t1");
+  REQUIRE(claimed[0].record.rounds.size() == 1);
+  CHECK(claimed[0].record.rounds[0].request == testing::request_of("key of t1"));
+  CHECK(wait_for(store->claim_abandoned()).value().empty());
+  CHECK(settle(*store, turn->turn.id, TurnState::completed, "mine now"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "what a killed process was told is there when it comes back") {
+  {
+    OtherProcess other(path, "t1");
+    other.kill();
+  }
+
+  const auto store = open_store(path);
+
+  REQUIRE(store);
+  CHECK(wait_for(store->find_turn(kRoom, "t1")).value());
+  CHECK(wait_for(store->claim_abandoned()).value().size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "turns that were running when a store was closed are abandoned") {
+  std::int64_t turn = 0;
+  {
+    const auto store = open_store(path);
+    REQUIRE(complete(*store, kRoom, "t1") != 0);
+    turn = begin(*store, kRoom, "t2")->turn;
+  }
+
+  const auto store = open_store(path);
+  const auto claimed = wait_for(store->claim_abandoned()).value();
+
+  REQUIRE(claimed.size() == 1);
+  CHECK(claimed[0].record.turn.id == turn);
+}
+
+TEST_CASE_FIXTURE(Fixture, "of two processes that look for abandoned turns each takes others") {
+  for (const char* name : {"a", "b", "c"}) {
+    REQUIRE(begin(*open_store(path), {"local", name}, "t1"));
+  }
+  const auto one = open_store(path);
+  const auto two = open_store(path);
+
+  const auto first = wait_for(one->claim_abandoned()).value();
+  const auto second = wait_for(two->claim_abandoned()).value();
+
+  CHECK(first.size() == 3);
+  CHECK(second.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a process that resumes a waiting turn has it from then on") {
+  std::int64_t turn = 0;
+  {
+    const auto store = open_store(path);
+    turn = begin(*store, kRoom, "t1")->turn;
+    REQUIRE(settle(*store, turn, TurnState::awaiting_tools, "call"));
+  }
+  const auto store = open_store(path);
+  CHECK(wait_for(store->claim_abandoned()).value().empty());
+
+  REQUIRE(wait_for(store->decide({kRoom}, [&](const View&) {
+    return Change{.turn = turn,
+                  .update = TurnUpdate{.state = TurnState::accepted, .round = 1},
+                  .request = testing::request_of("results", 1)};
+  })));
+
+  CHECK(settle(*store, turn, TurnState::completed, "done", 1));
+}
+
+}  // namespace treaty::store

@@ -1,0 +1,166 @@
+#include "treaty/store/sqlite/rooms.h"
+
+#include "treaty/store/sqlite/reads.h"
+#include "treaty/store/sqlite/rows.h"
+
+namespace treaty::store::sqlite {
+namespace {
+
+constexpr std::size_t kAll = std::size_t{1} << 40U;
+
+bool has_running(const std::vector<Turn>& turns) {
+  for (const Turn& turn : turns) {
+    if (turn.state == TurnState::accepted) return true;
+  }
+  return false;
+}
+
+void erase(Database& database, std::int64_t session, const std::vector<Turn>& turns) {
+  for (const Turn& turn : turns) {
+    const std::int64_t first = turn.id * kRounds;
+    const std::int64_t end = first + kRounds;
+    Statement(database, "DELETE FROM requests WHERE id >= ? AND id < ?", first, end).run();
+    Statement(database, "DELETE FROM answers WHERE id >= ? AND id < ?", first, end).run();
+    Statement(database, "DELETE FROM turns WHERE id = ?", turn.id).run();
+  }
+  Statement(database, "DELETE FROM names WHERE session = ?", session).run();
+  Statement(database, "DELETE FROM contexts WHERE session = ?", session).run();
+  Statement(database, "DELETE FROM sessions WHERE id = ?", session).run();
+}
+
+// What was latched when the turn of that number ran.
+std::optional<std::string> latched_at(Database& database, std::int64_t session,
+                                      std::int64_t number) {
+  Statement statement(database,
+                      "SELECT solution_context FROM contexts WHERE session = ? AND number <= ? "
+                      "ORDER BY number DESC LIMIT 1",
+                      session, number);
+  return statement.next() ? std::optional(statement.text()) : std::nullopt;
+}
+
+// The copy of `turn` as the next turn of the session.
+void copy_turn(const Journal& journal, const TurnRow& turn, SessionRow& into) {
+  Database& database = journal.database;
+  const std::int64_t source = turn.turn.id;
+  Statement(database,
+            "INSERT INTO turns (session, number, state, owner, round, previous, tool_deadline, "
+            "retryable, has_streamed, events, created_at, updated_at, turn_id, mode, error_code, "
+            "pending) SELECT ?, ?, state, 0, round, ?, tool_deadline, retryable, 0, events, "
+            "created_at, updated_at, turn_id, mode, error_code, pending FROM turns WHERE id = ?",
+            into.session.id, into.session.turns + 1, into.newest, source)
+      .run();
+  const std::int64_t copy = database.last_row();
+  const std::int64_t first = source * kRounds;
+  const std::int64_t end = first + kRounds;
+  const std::int64_t shift = copy * kRounds - first;
+  Statement(database,
+            R"(INSERT INTO requests SELECT id + ?, "key", fingerprint, dialect, streaming, events,)"
+            " body FROM requests WHERE id >= ? AND id < ?",
+            shift, first, end)
+      .run();
+  Statement(database,
+            "INSERT INTO answers SELECT id + ?, dialect, first_event, created_at, error_code, "
+            "events, body, transcript, deltas FROM answers WHERE id >= ? AND id < ?",
+            shift, first, end)
+      .run();
+  into.session.turns += 1;
+  into.newest = copy;
+  into.last = copy;
+  write_name(database, into.session.id, into.session.turns, copy);
+  write_name(database, into.session.id, name_of_turn(turn.turn.turn_id), copy);
+  for (std::int64_t round = 0; round <= turn.turn.round; ++round) {
+    const auto request = read_request(database, copy * kRounds + round, Detail::conversation);
+    if (!request) break;
+    write_name(database, into.session.id, name_of_key(request->key), copy * kRounds + round);
+  }
+}
+
+SessionRow open_branch(const Journal& journal, const Session& from, const std::string& into,
+                       std::string opening_turn) {
+  SessionRow row{.session = from};
+  row.session.room.session_id = into;
+  row.session.opening_turn = std::move(opening_turn);
+  row.session.solution_context.clear();
+  row.session.created_at = journal.now;
+  row.session.updated_at = journal.now;
+  row.session.turns = 0;
+  Statement(journal.database,
+            "INSERT INTO sessions (tenant, session_id, agent, conversation, opening_turn, "
+            "created_at, updated_at, turns, newest, last, context_at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, -1)",
+            row.session.room.tenant, into, row.session.agent, row.session.conversation,
+            row.session.opening_turn, journal.now, journal.now)
+      .run();
+  row.session.id = journal.database.last_row();
+  return row;
+}
+
+// The branch latches what its source had latched at that number.
+void copy_context(Database& database, std::int64_t source, std::int64_t number, SessionRow& into) {
+  auto context = latched_at(database, source, number);
+  if (!context || (into.context_at >= 0 && into.session.solution_context == *context)) return;
+  into.context_at = into.session.turns;
+  into.session.solution_context = *std::move(context);
+  write_context(database, into.session.id, into.context_at, into.session.solution_context);
+}
+
+}  // namespace
+
+std::expected<bool, Error> delete_session(const Journal& journal, const Room& room) {
+  const auto row = find_session(journal.database, room);
+  if (!row) return false;
+  const auto turns = list_turns(journal.database, row->session.id, 0, kAll);
+  if (has_running(turns)) return std::unexpected(conflict("one of its turns is running"));
+  erase(journal.database, row->session.id, turns);
+  return true;
+}
+
+std::expected<Pruned, Error> delete_stale(const Journal& journal,
+                                          const std::vector<std::int64_t>& sessions,
+                                          Milliseconds before) {
+  Pruned pruned;
+  for (const std::int64_t id : sessions) {
+    auto row = find_session(journal.database, id);
+    if (!row) continue;
+    count_last_turn(journal.database, *row);
+    if (row->session.updated_at >= before) continue;
+    const auto turns = list_turns(journal.database, id, 0, kAll);
+    if (has_running(turns)) continue;
+    erase(journal.database, id, turns);
+    pruned.sessions += 1;
+    pruned.turns += static_cast<std::int64_t>(turns.size());
+  }
+  return pruned;
+}
+
+std::expected<Session, Error> branch(const Journal& journal, const Room& from,
+                                     const std::string& turn_id, const std::string& into) {
+  Database& database = journal.database;
+  const auto source = find_session(database, from);
+  if (!source) return std::unexpected(conflict("there is no such session"));
+  const auto end = find_turn(database, source->session.id, turn_id);
+  if (!end && (turn_id.empty() || turn_id != source->session.opening_turn)) {
+    return std::unexpected(conflict("there is no such turn"));
+  }
+  if (find_session(database, {.tenant = from.tenant, .session_id = into})) {
+    return std::unexpected(conflict("a session of that name exists already"));
+  }
+  const bool is_copied = end && end->turn.state == TurnState::completed;
+  // A turn that stays behind can still be followed, as the opening turn of a session can.
+  SessionRow row = open_branch(journal, source->session, into, is_copied ? "" : turn_id);
+  const std::int64_t last = end ? end->turn.number : 0;
+  for (std::int64_t number = 1; number <= last; ++number) {
+    const auto turn = find_turn_numbered(database, source->session.id, number);
+    if (!turn || turn->turn.state != TurnState::completed) continue;
+    copy_turn(journal, *turn, row);
+    copy_context(database, source->session.id, number, row);
+  }
+  copy_context(database, source->session.id, last, row);
+  Statement(database,
+            "UPDATE sessions SET turns = ?, newest = ?, last = ?, context_at = ? WHERE id = ?",
+            row.session.turns, row.newest, row.last, row.context_at, row.session.id)
+      .run();
+  return row.session;
+}
+
+}  // namespace treaty::store::sqlite

@@ -1,0 +1,242 @@
+#include "treaty/store/sqlite/sqlite_store.h"
+
+#include <chrono>
+#include <filesystem>
+
+#include "treaty/store/sqlite/integrity.h"
+#include "treaty/store/sqlite/journal.h"
+#include "treaty/store/sqlite/opening.h"
+#include "treaty/store/sqlite/readers.h"
+#include "treaty/store/sqlite/reads.h"
+#include "treaty/store/sqlite/rooms.h"
+#include "treaty/store/sqlite/rows.h"
+#include "treaty/store/sqlite/writer.h"
+
+namespace treaty::store {
+namespace {
+
+using sqlite::Database;
+using sqlite::Journal;
+using sqlite::submit;
+
+constexpr std::size_t kReaders = 2;
+constexpr std::size_t kPrunedAtOnce = 50;  // Sessions in one transaction: others want to write too.
+constexpr std::uintmax_t kSmall = std::uintmax_t{32} << 20U;  // Bytes that are checked at once.
+
+Milliseconds system_now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(const std::string& path, sqlite::Opened opened, const SqliteOptions& options)
+      : owners_(std::move(opened.owners)) {
+    if (options.purpose != Purpose::read) {
+      writer_.emplace(path, std::move(opened.database), owners_ ? &*owners_ : nullptr,
+                      options.now ? options.now : system_now);
+    }
+    readers_.emplace(path, kReaders);
+  }
+
+  // On a thread of its own, since the file is large.
+  void check_in_background(const std::string& path, std::function<void(const Error&)> on_damage) {
+    check_.emplace(path, [this, report = std::move(on_damage)](const Error& error) {
+      if (error.code == ErrorCode::corrupt) writer_->refuse_all(error);
+      if (report) report(error);
+    });
+  }
+
+  Task<Applied> decide(Lookup lookup, Decide decide) override {
+    return write<Applied>(
+        [lookup = std::move(lookup), decide = std::move(decide)](const Journal& journal) {
+          return sqlite::decide(journal, lookup, decide);
+        });
+  }
+
+  Task<void> settle(Settlement settlement) override {
+    return write<void>([settlement = std::move(settlement)](const Journal& journal) {
+      return sqlite::settle(journal, settlement);
+    });
+  }
+
+  Task<void> mark_streamed(std::int64_t turn) override {
+    return write<void>(
+        [turn](const Journal& journal) { return sqlite::mark_streamed(journal, turn); });
+  }
+
+  Task<std::optional<Session>> find_session(Room room) override {
+    return read<std::optional<Session>>([room = std::move(room)](Database& database) {
+      auto row = sqlite::find_session(database, room);
+      if (row) sqlite::count_last_turn(database, *row);
+      return row ? std::optional(std::move(row->session)) : std::nullopt;
+    });
+  }
+
+  Task<std::vector<Session>> list_sessions(SessionQuery query) override {
+    return read<std::vector<Session>>([query = std::move(query)](Database& database) {
+      return sqlite::sessions_before(database, query.tenant, query.before, query.limit);
+    });
+  }
+
+  Task<std::optional<TurnRecord>> find_turn(Room room, std::string turn_id) override {
+    return read<std::optional<TurnRecord>>(
+        [room = std::move(room), turn_id = std::move(turn_id)](Database& database) {
+          return sqlite::find_record(database, room, turn_id);
+        });
+  }
+
+  Task<std::vector<Turn>> list_turns(std::int64_t session, std::int64_t after_number,
+                                     std::size_t limit) override {
+    return read<std::vector<Turn>>([=](Database& database) {
+      return sqlite::list_turns(database, session, after_number, limit);
+    });
+  }
+
+  Task<History> history(std::int64_t session, std::int64_t before_number,
+                        std::size_t bytes) override {
+    return read<History>([=](Database& database) {
+      return sqlite::history(database, session, before_number, bytes);
+    });
+  }
+
+  Task<std::vector<EventRow>> events(std::int64_t session, std::int64_t from_number,
+                                     std::size_t limit) override {
+    return read<std::vector<EventRow>>(
+        [=](Database& database) { return sqlite::events(database, session, from_number, limit); });
+  }
+
+  Task<std::vector<Abandoned>> claim_abandoned() override {
+    return write<std::vector<Abandoned>>(
+        [](const Journal& journal) { return sqlite::claim_abandoned(journal); });
+  }
+
+  Task<std::vector<Overdue>> overdue(Milliseconds now, std::size_t limit) override {
+    return read<std::vector<Overdue>>(
+        [=](Database& database) { return sqlite::overdue(database, now, limit); });
+  }
+
+  Task<bool> delete_session(Room room) override {
+    return write<bool>([room = std::move(room)](const Journal& journal) {
+      return sqlite::delete_session(journal, room);
+    });
+  }
+
+  Task<Session> branch(Room from, std::string turn_id, std::string into) override {
+    return write<Session>([from = std::move(from), turn_id = std::move(turn_id),
+                           into = std::move(into)](const Journal& journal) {
+      return sqlite::branch(journal, from, turn_id, into);
+    });
+  }
+
+  Task<Pruned> prune(Milliseconds before, std::optional<std::string> tenant) override {
+    const auto found = co_await stale(before, std::move(tenant));
+    if (!found) co_return std::unexpected(found.error());
+    Pruned total;
+    for (std::size_t next = 0; next < found->size();) {
+      std::vector<std::int64_t> some;
+      while (next < found->size() && some.size() < kPrunedAtOnce) {
+        some.push_back((*found)[next++].session);
+      }
+      const auto pruned =
+          co_await write<Pruned>([some = std::move(some), before](const Journal& journal) {
+            return sqlite::delete_stale(journal, some, before);
+          });
+      if (!pruned) co_return std::unexpected(pruned.error());
+      total.sessions += pruned->sessions;
+      total.turns += pruned->turns;
+    }
+    co_return total;
+  }
+
+  Task<Pruned> prunable(Milliseconds before, std::optional<std::string> tenant) override {
+    const auto found = co_await stale(before, std::move(tenant));
+    if (!found) co_return std::unexpected(found.error());
+    Pruned total;
+    for (const sqlite::Stale& session : *found) {
+      total.sessions += 1;
+      total.turns += session.turns;
+    }
+    co_return total;
+  }
+
+  Task<void> probe() override {
+    return write<void>([](const Journal& journal) -> std::expected<void, Error> {
+      sqlite::Statement(journal.database, "UPDATE probes SET count = count + 1").run();
+      return {};
+    });
+  }
+
+ private:
+  template <class T>
+  Task<T> read(auto query) {
+    return submit<T>(*readers_, [query = std::move(query)](Database& database) {
+      return std::expected<T, Error>(query(database));
+    });
+  }
+
+  template <class T, class Work>
+  Task<T> write(Work work) {
+    if (!writer_) {
+      co_return std::unexpected(
+          Error{.code = ErrorCode::unavailable, .message = "the store was opened only to be read"});
+    }
+    co_return co_await submit<T>(*writer_, std::move(work));
+  }
+
+  Task<std::vector<sqlite::Stale>> stale(Milliseconds before, std::optional<std::string> tenant) {
+    return read<std::vector<sqlite::Stale>>(
+        [before, tenant = std::move(tenant)](Database& database) {
+          return sqlite::stale_sessions(database, before, tenant);
+        });
+  }
+
+  // In this order: what is made last goes first, and the writer closes the file.
+  std::optional<sqlite::Owners> owners_;
+  std::optional<sqlite::Writer> writer_{};
+  std::optional<sqlite::Readers> readers_{};
+  std::optional<sqlite::BackgroundCheck> check_{};
+};
+
+}  // namespace
+
+std::expected<std::unique_ptr<Store>, Error> open_sqlite_store(const std::string& path,
+                                                               SqliteOptions options) {
+  std::error_code code;
+  const std::string absolute = std::filesystem::absolute(path, code).string();
+  auto opened = sqlite::open_database(absolute, options.purpose);
+  if (!opened) return std::unexpected(opened.error());
+  const bool is_suspect = opened->was_left_open;
+  const std::uintmax_t size = std::filesystem::file_size(absolute, code);
+  if (is_suspect && size <= kSmall) {
+    if (auto damage = sqlite::find_damage(opened->database, absolute, false)) {
+      return std::unexpected(*std::move(damage));
+    }
+  }
+  auto store = std::make_unique<SqliteStore>(absolute, std::move(*opened), options);
+  if (is_suspect && size > kSmall) {
+    store->check_in_background(absolute, std::move(options.on_damage));
+  }
+  return store;
+}
+
+std::expected<std::string, Error> path_of_sqlite_address(std::string_view address) {
+  constexpr std::string_view kScheme = "sqlite://";
+  if (!address.starts_with(kScheme) || address.size() == kScheme.size()) {
+    return std::unexpected(
+        Error{.code = ErrorCode::wrong_usage,
+              .message = "the address of a store looks like sqlite:///var/lib/treaty/treaty.db",
+              .where = std::string(address)});
+  }
+  return std::string(address.substr(kScheme.size()));
+}
+
+std::expected<std::unique_ptr<Store>, Error> open_sqlite_address(std::string_view address,
+                                                                 SqliteOptions options) {
+  const auto path = path_of_sqlite_address(address);
+  if (!path) return std::unexpected(path.error());
+  return open_sqlite_store(*path, std::move(options));
+}
+
+}  // namespace treaty::store

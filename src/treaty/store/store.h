@@ -1,0 +1,117 @@
+// The journal: what a client was told is here first. One interface, whatever database keeps it.
+//
+// Every method may be called from any event loop and completes on the caller's, which must not go
+// before that. What a write has answered is on the disk. An Error is `unavailable` (try later),
+// `conflict`, or `corrupt`; its message is for the operator, paths are in `where` alone.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "treaty/base/error.h"
+#include "treaty/store/changes.h"
+#include "treaty/store/records.h"
+
+namespace treaty::store {
+
+template <class T>
+using Task = boost::asio::awaitable<std::expected<T, Error>>;
+
+// What a store is opened for. Several processes may use one store at a time.
+enum class Purpose {
+  read,      // What is there; nothing is made.
+  maintain,  // Delete and prune what is there.
+  run,       // Run turns. The store is made if it is not there.
+};
+
+// An unfinished turn of a process that is gone, with its session.
+struct Abandoned {
+  Session session{};
+  TurnRecord record{};
+};
+
+struct SessionQuery {
+  std::optional<std::string> tenant{};  // Absent: all of them.
+  std::int64_t before = 0;              // Session::id of the last one seen; 0: from the newest.
+  std::size_t limit = 100;
+};
+
+struct Pruned {
+  std::int64_t sessions = 0;
+  std::int64_t turns = 0;
+};
+
+// Diagnostics of one request or answer.
+struct EventRow {
+  std::int64_t number = 0;  // Of the turn.
+  std::string turn_id{};
+  std::string events{};  // A JSON object a line.
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Looks up, decides and applies, in one durable transaction.
+  virtual Task<Applied> decide(Lookup lookup, Decide decide) = 0;
+
+  // Ends a round. `conflict` when the turn is not accepted any more or another process has it.
+  virtual Task<void> settle(Settlement settlement) = 0;
+
+  // Notes that deltas of the running round may leave. Does nothing to a turn that has ended.
+  virtual Task<void> mark_streamed(std::int64_t turn) = 0;
+
+  virtual Task<std::optional<Session>> find_session(Room room) = 0;
+  virtual Task<std::vector<Session>> list_sessions(SessionQuery query) = 0;  // Newest first.
+
+  virtual Task<std::optional<TurnRecord>> find_turn(Room room, std::string turn_id) = 0;
+  virtual Task<std::vector<Turn>> list_turns(std::int64_t session, std::int64_t after_number,
+                                             std::size_t limit) = 0;
+
+  // Completed turns before `number`, newest first, until their bodies and transcripts are more than
+  // `bytes`; the one that goes over is left out, and `more` says so. Without deltas and
+  // diagnostics.
+  struct History {
+    std::vector<TurnRecord> turns{};
+    bool more = false;
+  };
+  virtual Task<History> history(std::int64_t session, std::int64_t before_number,
+                                std::size_t bytes) = 0;
+
+  // Of turns from `from_number` on, in the order they were written.
+  virtual Task<std::vector<EventRow>> events(std::int64_t session, std::int64_t from_number,
+                                             std::size_t limit) = 0;
+
+  // Unfinished turns that nobody runs: from now on this process has them.
+  virtual Task<std::vector<Abandoned>> claim_abandoned() = 0;
+
+  // Turns that wait for tools beyond their deadline, at most `limit`.
+  struct Overdue {
+    Room room{};
+    std::string turn_id{};
+  };
+  virtual Task<std::vector<Overdue>> overdue(Milliseconds now, std::size_t limit) = 0;
+
+  // False when there is none. `conflict` while one of its turns runs.
+  virtual Task<bool> delete_session(Room room) = 0;
+
+  // A new session `into` with copies of the completed turns of `from` up to `turn_id`, and the
+  // solution context as it was then. `conflict` when there is no such turn, or `into` exists.
+  virtual Task<Session> branch(Room from, std::string turn_id, std::string into) = 0;
+
+  // Deletes sessions that nothing was written to since `before`, except those with a running turn.
+  virtual Task<Pruned> prune(Milliseconds before, std::optional<std::string> tenant) = 0;
+
+  // What prune would delete now.
+  virtual Task<Pruned> prunable(Milliseconds before, std::optional<std::string> tenant) = 0;
+
+  // Whether it can be written to now.
+  virtual Task<void> probe() = 0;
+};
+
+}  // namespace treaty::store

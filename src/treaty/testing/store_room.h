@@ -1,0 +1,105 @@
+// For tests of the store: calls that wait for their answer, and turns in few words.
+#pragma once
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "treaty/store/sqlite/sqlite_store.h"
+#include "treaty/testing/temporary_directory.h"
+
+namespace treaty::testing {
+
+// The answers of calls that are begun together, in their order.
+template <class T>
+std::vector<std::expected<T, Error>> wait_for_all(std::vector<store::Task<T>> tasks) {
+  boost::asio::io_context loop;
+  std::vector<std::optional<std::expected<T, Error>>> answers(tasks.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    boost::asio::co_spawn(loop, std::move(tasks[i]),
+                          [&answers, i](const std::exception_ptr&, std::expected<T, Error> answer) {
+                            answers[i] = std::move(answer);
+                          });
+  }
+  loop.run();
+  std::vector<std::expected<T, Error>> all;
+  all.reserve(answers.size());
+  for (auto& answer : answers) all.push_back(*std::move(answer));
+  return all;
+}
+
+template <class T>
+std::expected<T, Error> wait_for(store::Task<T> task) {
+  std::vector<store::Task<T>> tasks;
+  tasks.push_back(std::move(task));
+  return std::move(wait_for_all(std::move(tasks)).front());
+}
+
+inline std::unique_ptr<store::Store> open_store(const std::string& path,
+                                                store::SqliteOptions options = {}) {
+  auto opened = store::open_sqlite_store(path, std::move(options));
+  return opened ? *std::move(opened) : nullptr;
+}
+
+// A request as the engine would journal it.
+inline store::Request request_of(const std::string& key, int round = 0) {
+  return {
+      .round = round, .key = key, .fingerprint = key + "!", .body = "{\"Key\":\"" + key + "\"}"};
+}
+
+inline store::Answer answer_of(const std::string& body, int round = 0) {
+  return {.round = round, .body = body, .transcript = "said " + body, .created_at = 7};
+}
+
+// A new turn in a session, which is opened when it is not there.
+inline store::Change new_turn(const store::View& view, const store::Room& room,
+                              const std::string& turn_id) {
+  store::Change change;
+  if (!view.session) change.open = store::NewSession{.room = room};
+  change.begin = store::NewTurn{.turn_id = turn_id, .mode = "General"};
+  change.request = request_of("key of " + turn_id);
+  return change;
+}
+
+inline std::expected<store::Applied, Error> begin(store::Store& store, const store::Room& room,
+                                                  const std::string& turn_id) {
+  return wait_for(store.decide({.room = room, .turn_id = turn_id}, [=](const store::View& view) {
+    return new_turn(view, room, turn_id);
+  }));
+}
+
+inline std::expected<void, Error> settle(store::Store& store, std::int64_t turn,
+                                         store::TurnState state, const std::string& body,
+                                         int round = 0) {
+  return wait_for(store.settle({.turn = turn,
+                                .update = {.state = state, .round = round, .events = 3},
+                                .answer = answer_of(body, round)}));
+}
+
+// A turn that is begun and completed; its row, or 0.
+inline std::int64_t complete(store::Store& store, const store::Room& room,
+                             const std::string& turn_id) {
+  const auto applied = begin(store, room, turn_id);
+  if (!applied) return 0;
+  const auto settled =
+      settle(store, applied->turn, store::TurnState::completed, "answer to " + turn_id);
+  return settled ? applied->turn : 0;
+}
+
+// What a decision sees.
+inline store::View look(store::Store& store, store::Lookup lookup) {
+  store::View seen;
+  const auto answer = wait_for(store.decide(std::move(lookup), [&](const store::View& view) {
+    seen = view;
+    return store::Change{};
+  }));
+  return answer ? seen : store::View{};
+}
+
+}  // namespace treaty::testing
