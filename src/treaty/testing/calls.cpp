@@ -33,18 +33,18 @@ Message some_user_message() {
   return message;
 }
 
-void append_tool_turn(std::vector<Message>& messages) {
+void append_tool_turn(Messages& messages) {
   AssistantMessage assistant{.text = some_text()};
   const int calls = *rc::gen::inRange(0, 4);
   for (int i = 0; i < calls; ++i) {
     assistant.tool_calls.push_back({some_id(), "look_up", some_json()});
   }
-  messages.emplace_back(assistant);
+  messages.push_back(assistant);
   for (const contracts::AgentToolCall& call : assistant.tool_calls) {
-    messages.emplace_back(ToolMessage{.tool_call_id = call.id,
-                                      .tool_name = call.name,
-                                      .content = some_text(),
-                                      .failed = *rc::gen::arbitrary<bool>()});
+    messages.push_back(ToolMessage{.tool_call_id = call.id,
+                                   .tool_name = call.name,
+                                   .content = some_text(),
+                                   .failed = *rc::gen::arbitrary<bool>()});
   }
 }
 

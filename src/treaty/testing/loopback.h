@@ -2,6 +2,7 @@
 // bytes it is told to, a server that plays a script with it, and our own server on a thread.
 #pragma once
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <functional>
@@ -79,6 +80,8 @@ class ServerThread {
 
  private:
   boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_ =
+      boost::asio::make_work_guard(context_);  // on_loop() works after the server has stopped.
   http::Server server_;
   std::uint16_t port_ = 0;
   std::thread thread_{};

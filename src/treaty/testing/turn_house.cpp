@@ -1,0 +1,119 @@
+#include "treaty/testing/turn_house.h"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "treaty/store/sqlite/sqlite_store.h"
+
+namespace treaty::testing {
+
+namespace asio = boost::asio;
+using contracts::AgentResult;
+
+class TurnHouse::Told final : public backends::Backend {
+ public:
+  explicit Told(TurnHouse& house) : house_(house) {}
+
+  asio::awaitable<AgentResult> run(const backends::Call& call, backends::Sink& sink) override {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    house_.calls.push_back(call);
+    if (house_.holds_) {
+      sink.on_text("Hel");
+      asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::hours(1));
+      boost::system::error_code ignored;
+      co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+      co_return AgentResult{.finish_reason = "aborted",
+                            .error = contracts::AgentError{.message = "cancelled"}};
+    }
+    if (house_.answers.empty()) co_return fails("model_unavailable", false);
+    AgentResult result = std::move(house_.answers.front());
+    house_.answers.erase(house_.answers.begin());
+    std::string_view text = result.content ? std::string_view(*result.content) : "";
+    while (!text.empty()) {  // A word each.
+      const std::size_t end = std::min(text.find(' ', 1), text.size());
+      sink.on_text(text.substr(0, end));
+      text.remove_prefix(end);
+    }
+    co_return result;
+  }
+
+ private:
+  TurnHouse& house_;
+};
+
+AgentResult says(std::string text) { return {.content = std::move(text), .finish_reason = "stop"}; }
+
+AgentResult fails(std::string code, bool retryable) {
+  return {.finish_reason = "error",
+          .error = contracts::AgentError{
+              .message = "no", .code = std::move(code), .retryable = retryable}};
+}
+
+contracts::AgentExecuteRequest user_turn(std::string turn_id, std::string instruction) {
+  return {.session_id = "s1",
+          .turn_id = std::move(turn_id),
+          .scenario = contracts::UserTurn{.instruction = std::move(instruction)}};
+}
+
+std::string texts_of(const backends::Call& call) {
+  std::string out;
+  for (const auto& message : call.messages) {
+    if (!out.empty()) out += '|';
+    if (const auto* user = std::get_if<backends::UserMessage>(&message)) {
+      for (const auto& part : user->parts) out += std::get<backends::TextPart>(part).text;
+    } else if (const auto* assistant = std::get_if<backends::AssistantMessage>(&message)) {
+      out += assistant->text;
+    } else {
+      out += std::get<backends::ToolMessage>(message).content;
+    }
+  }
+  return out;
+}
+
+TurnHouse::TurnHouse(std::string directory) {
+  if (directory.empty()) directory = own_.path();
+  store_ = *store::open_sqlite_store(directory + "/treaty.db");
+  failing_ = std::make_unique<FailingStore>(*store_);
+  settings_ = std::make_shared<turns::Settings>();
+  settings_->agents["default"] = {.name = "default",
+                                  .role = {.tools = {{.declaration = {.name = "read_file"}}}},
+                                  .chain = {{.backend = "told", .model = "m"}}};
+  auto dispatcher = std::make_shared<dispatch::Dispatcher>(
+      dispatch::Backends{{"told", std::make_shared<Told>(*this)}});
+  worker_ = std::make_unique<turns::Worker>(loop_.get_executor(), settings_, dispatcher);
+  engine_ = std::make_unique<turns::Engine>(*failing_, [this] { return now; });
+}
+
+TurnHouse::~TurnHouse() { store_.reset(); }
+
+turns::Outcome TurnHouse::execute(contracts::AgentExecuteRequest request) {
+  const auto log = begin(std::move(request));
+  return *run(log->outcome());
+}
+
+std::shared_ptr<turns::TurnLog> TurnHouse::begin(contracts::AgentExecuteRequest request) {
+  return run(engine_->execute(*worker_, {.tenant = "local", .request = std::move(request)}));
+}
+
+std::vector<turns::Outcome> TurnHouse::execute_together(
+    const contracts::AgentExecuteRequest& request, int count) {
+  std::vector<std::future<std::shared_ptr<turns::TurnLog>>> logs;
+  for (int i = 0; i < count; ++i) {
+    logs.push_back(
+        asio::co_spawn(loop_, engine_->execute(*worker_, {.tenant = "local", .request = request}),
+                       asio::use_future));
+  }
+  run_until_idle();
+  std::vector<turns::Outcome> outcomes;
+  for (auto& log : logs) outcomes.push_back(*log.get()->outcome_now());
+  return outcomes;
+}
+
+void TurnHouse::run_until_idle() {
+  loop_.restart();
+  loop_.run();
+}
+
+}  // namespace treaty::testing

@@ -1,0 +1,98 @@
+#include "treaty/turns/assistant_view.h"
+
+#include <algorithm>
+#include <array>
+
+#include "treaty/assistant/composer.h"
+#include "treaty/base/ids.h"
+#include "treaty/base/json_write.h"
+#include "treaty/base/text.h"
+
+namespace treaty::turns {
+namespace {
+
+using store::TurnState;
+
+struct Phrase {
+  std::string_view code;
+  std::string_view words;  // Behind "Failed to execute task: ", before a full stop.
+};
+constexpr std::array kPhrases = std::to_array<Phrase>({
+    {"rate_limit", "too many requests at the moment"},
+    {"timeout", "no answer came in time"},
+    {"server_error", "the service had a temporary problem"},
+    {"auth_error", "the service is not set up correctly"},
+    {"invalid_request", "the request could not be handled"},
+    {"content_filter", "the answer was withheld by a content filter"},
+    {"context_length", "the request is too long"},
+    {"model_unavailable", "the service is not available at the moment"},
+    {"max_rounds", "too many steps were needed"},
+    {"tool_results_mismatch", "the results of the tools did not match what was asked for"},
+    {"budget_exhausted", "the budget is used up"},
+    {"overloaded", "the service is busy at the moment"},
+    {"store_unavailable", "the service is not available at the moment"},
+    {"turn_cancelled", "the request was cancelled"},
+    {"turn_expired", "the results of the tools did not come in time"},
+    {"internal", "the service had an internal problem"},
+});
+
+std::string_view phrase_of(const store::Turn& turn) {
+  if (turn.state == TurnState::cancelled) return "the request was cancelled";
+  if (turn.state == TurnState::expired) return "the results of the tools did not come in time";
+  const auto* phrase = std::ranges::find(kPhrases, turn.error_code, &Phrase::code);
+  return phrase == kPhrases.end() ? std::string_view("an unknown problem") : phrase->words;
+}
+
+bool is_hex(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
+}
+
+// The composer's input.
+std::string status_of(const store::Turn& turn, std::string_view trace_id) {
+  json::Writer writer;
+  writer.begin_object().name("execution_status").begin_object();
+  switch (turn.state) {
+    case TurnState::completed: break;
+    case TurnState::accepted: writer.member("deferred", true); break;
+    case TurnState::awaiting_tools:
+      writer.member("status", "clarification_needed");
+      writer.member("clarification_prompt", "The results of tools are still awaited.");
+      break;
+    case TurnState::failed:
+    case TurnState::cancelled:
+    case TurnState::expired:
+      writer.member("status", "error").member("error", phrase_of(turn));
+      break;
+  }
+  writer.member("trace_id", trace_id);
+  return writer.end_object().end_object().take();
+}
+
+}  // namespace
+
+// 00-<32 hex>-<16 hex>-<2 hex>; later versions may have more behind it. All zeros are no id.
+std::string_view trace_id_of(std::string_view traceparent) {
+  constexpr std::size_t kShape = 55;
+  if (traceparent.size() < kShape) return {};
+  const std::string_view version = traceparent.substr(0, 2);
+  const std::string_view trace = traceparent.substr(3, 32);
+  const std::string_view parent = traceparent.substr(36, 16);
+  const std::string_view flags = traceparent.substr(53, 2);
+  const bool dashes = traceparent[2] == '-' && traceparent[35] == '-' && traceparent[52] == '-';
+  const bool ends = traceparent.size() == kShape || (version != "00" && traceparent[kShape] == '-');
+  const auto is_id = [](std::string_view id) {
+    return is_hex(id) && id.find_first_not_of('0') != std::string_view::npos;
+  };
+  const bool good = dashes && ends && is_hex(version) && version != "ff" && is_id(trace) &&
+                    is_id(parent) && is_hex(flags);
+  return good ? trace : std::string_view();
+}
+
+contracts::AssistantResponse assistant_view(const store::Turn& turn, std::string_view traceparent) {
+  const std::string_view trace = trace_id_of(traceparent);
+  const std::string input = status_of(turn, trace.empty() ? std::string_view(turn.turn_id) : trace);
+  const json::Document document(input);
+  return assistant::compose(document.root(), assistant::ComposeProfile::strict, new_uuid).response;
+}
+
+}  // namespace treaty::turns

@@ -1,0 +1,214 @@
+#include "treaty/turns/compose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "treaty/base/secrets.h"
+#include "treaty/base/text.h"
+#include "treaty/contracts/text/leaks.h"
+
+namespace treaty::turns {
+namespace {
+
+using contracts::AgentError;
+using contracts::InvokeError;
+using contracts::InvokeResult;
+
+constexpr std::size_t kLongestDetails = 600;
+constexpr std::size_t kLongestMessage = std::size_t{64} << 10U;  // Of a continuation.
+
+// --- Errors
+// ---------------------------------------------------------------------------------------
+
+struct Advice {
+  std::string_view code;
+  std::string_view message;  // What happened, and what to do next.
+};
+constexpr std::array kAdvice = std::to_array<Advice>({
+    {"rate_limit",
+     "the model's provider allows no more calls for now; send the same request again later"},
+    {"timeout", "the model did not answer in time; send the same request again"},
+    {"server_error", "the model's provider failed; send the same request again"},
+    {"auth_error",
+     "the model's provider refused the server's credentials; whoever runs the server must check "
+     "its keys"},
+    {"invalid_request",
+     "the model's provider refused the call; change the request, or have the agent's configuration "
+     "checked"},
+    {"content_filter", "the answer was withheld by a content filter; ask differently"},
+    {"context_length",
+     "the request is too long for the model; send less text, or begin a new session"},
+    {"model_unavailable",
+     "the model is not available; try again later, or have the agent's configuration checked"},
+    {"max_rounds",
+     "the model asked for tools too many times in one turn; ask for less at once, or raise "
+     "max_rounds of the agent"},
+    {"internal", "the server failed; send the same request again, and report it"},
+});
+constexpr std::string_view kOtherMessage =
+    "the model's provider failed; send the same request again";
+
+// Of failures that mostly pass, when this one does not.
+constexpr std::array kLastingAdvice = std::to_array<Advice>({
+    {"rate_limit",
+     "the account at the model's provider allows no more calls; whoever runs the server must check "
+     "it"},
+    {"timeout", "the model did not answer in time; whoever runs the server must check why"},
+    {"server_error",
+     "the model's provider failed in a way that does not pass; whoever runs the server must check "
+     "it"},
+    {"model_unavailable",
+     "the model is not available; whoever runs the server must check the agent's configuration"},
+});
+
+bool is_code(std::string_view code) {
+  return !code.empty() && code.size() <= 64 &&
+         std::ranges::all_of(code, [](char c) { return is_lower(c) || is_digit(c) || c == '_'; });
+}
+
+// Errors that the engine itself makes: their texts are ours and say what to do next.
+bool is_ours(const AgentError& error) {
+  return error.type == "interrupted" || error.type == "Deadline";
+}
+
+bool is_web_address(std::string_view word) {
+  return word.contains("://") || starts_with_folded(word, "www.");
+}
+
+// On one line, without addresses, not longer than somebody reads.
+std::string tidied(std::string_view text) {
+  std::string out;
+  while (!text.empty() && out.size() < kLongestDetails) {
+    const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+    text.remove_prefix(begin);
+    const std::size_t size = std::min(text.find_first_of(" \t\r\n"), text.size());
+    if (size == 0) break;
+    if (!out.empty()) out.push_back(' ');
+    out +=
+        is_web_address(text.substr(0, size)) ? std::string_view("(address)") : text.substr(0, size);
+    text.remove_prefix(size);
+  }
+  if (out.size() <= kLongestDetails) return out;
+  return std::string(utf8_prefix(out, kLongestDetails)) + "…";
+}
+
+// What a provider says of a request may help whoever sent it. Without an answer of a provider the
+// text is about connections of the server, which are nobody's business.
+std::optional<std::string> details_of(const AgentError& error) {
+  if (!error.status_code || is_ours(error)) return std::nullopt;
+  const std::string_view code = error.code ? std::string_view(*error.code) : std::string_view();
+  if (code != "invalid_request" && code != "context_length" && code != "content_filter") {
+    return std::nullopt;  // The others speak of accounts and models of the server.
+  }
+  // A trace is one only while it has its lines, so both forms are looked at.
+  const std::string masked = mask_secrets(repaired_utf8(error.message));
+  std::string text = tidied(masked);
+  const bool shows = !is_blank(text) && !has_control_character(text) &&
+                     contracts::find_leak(masked).empty() && contracts::find_leak(text).empty();
+  return shows ? std::optional(std::move(text)) : std::nullopt;
+}
+
+std::string message_of(const AgentError& error, std::string_view code) {
+  if (is_ours(error) && !is_blank(error.message) && contracts::find_leak(error.message).empty()) {
+    return error.message;
+  }
+  const auto* lasting = std::ranges::find(kLastingAdvice, code, &Advice::code);
+  if (lasting != kLastingAdvice.end() && !error.retryable.value_or(false)) {
+    return std::string(lasting->message);
+  }
+  const auto* advice = std::ranges::find(kAdvice, code, &Advice::code);
+  return std::string(advice == kAdvice.end() ? kOtherMessage : advice->message);
+}
+
+// --- Checking what is written
+// -----------------------------------------------------------------------
+
+InvokeResult broken_answer(const InvokeResult& result) {
+  return {.outcome = contracts::Failure{{InvokeError{
+              .error_code = "internal",
+              .message = "the server composed an answer that breaks its contract and withheld it; "
+                         "report it, and send the request as a new turn",
+              .fatal_error = false,
+              .system_error = true}}},
+          .warnings = {},
+          .result_id =
+              result.result_id && is_utf8(*result.result_id) ? result.result_id : std::nullopt};
+}
+
+std::vector<std::string> rules_broken_by(const std::string& body, const InvokeResult& result) {
+  std::vector<std::string> broken;
+  const auto decoded = contracts::decode_invoke_result(body);
+  for (const contracts::Finding& finding : decoded.error()) {
+    broken.push_back(fmt::format("{} {}: {}", finding.rule.text(), finding.where, finding.message));
+  }
+  // INV-04 is looser for what others write: ours always names a code.
+  const auto has_no_code = [](const InvokeError& error) { return is_blank(error.error_code); };
+  const auto* failure = std::get_if<contracts::Failure>(&result.outcome);
+  if (std::ranges::any_of(result.warnings, has_no_code) ||
+      (failure != nullptr && std::ranges::any_of(failure->errors, has_no_code))) {
+    broken.emplace_back("INV-04 /Errors: an error or a warning has no ErrorCode");
+  }
+  return broken;
+}
+
+std::string first_code(const InvokeResult& result) {
+  const auto* failure = std::get_if<contracts::Failure>(&result.outcome);
+  return failure == nullptr || failure->errors.empty() ? std::string()
+                                                       : failure->errors.front().error_code;
+}
+
+}  // namespace
+
+contracts::FinalResponse final_response(const Finish& finish, const Sealed& sealed,
+                                        const Progress& progress,
+                                        std::vector<std::string> user_warnings) {
+  if (finish.was_cut) {
+    user_warnings.emplace_back(
+        "The answer reached its length limit and is not complete. Ask to go on.");
+  }
+  user_warnings.insert(user_warnings.end(), sealed.user_warnings.begin(),
+                       sealed.user_warnings.end());
+  std::erase_if(user_warnings, [](const std::string& warning) { return is_blank(warning); });
+  contracts::FinalResponse response{.primary_output_text = sealed.text};
+  if (!user_warnings.empty()) response.user_warnings = std::move(user_warnings);
+  response.usage = progress.usage;
+  return response;
+}
+
+contracts::ClientToolContinuation continuation_response(const AskClient& ask) {
+  contracts::ClientToolContinuation continuation{.tool_calls = ask.calls};
+  if (!is_blank(ask.text)) {
+    continuation.tool_continuation_message =
+        seal(std::string(utf8_prefix(ask.text, kLongestMessage))).text;
+  }
+  return continuation;
+}
+
+InvokeError error_of(const AgentError& error) {
+  const bool named = error.code && is_code(*error.code);
+  std::string code = named ? *error.code : "server_error";
+  std::string message = message_of(error, code);
+  return {.error_code = std::move(code),
+          .message = std::move(message),
+          .fatal_error = !error.retryable.value_or(false),
+          .system_error = true,
+          .context = std::nullopt,
+          .details = details_of(error)};
+}
+
+Written write_checked(const InvokeResult& result, contracts::Dialect dialect) {
+  Written written{.body = contracts::encode(result, dialect)};
+  written.broken = rules_broken_by(written.body, result);
+  if (written.broken.empty()) {
+    written.error_code = first_code(result);
+    return written;
+  }
+  const InvokeResult internal = broken_answer(result);
+  written.body = contracts::encode(internal, dialect);
+  written.error_code = first_code(internal);
+  return written;
+}
+
+}  // namespace treaty::turns

@@ -1,0 +1,193 @@
+#include "treaty/turns/compose.h"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include "treaty/testing/generators.h"
+
+using namespace treaty;
+using namespace treaty::turns;
+using contracts::AgentError;
+using contracts::InvokeError;
+using contracts::InvokeResult;
+
+namespace {
+
+InvokeResult result_with(
+    std::variant<contracts::FinalResponse, contracts::ClientToolContinuation> kind) {
+  return {.outcome = contracts::AgentExecuteResponse{.session_id = "s",
+                                                     .turn_id = "t",
+                                                     .mode_display_name = "General",
+                                                     .kind = std::move(kind)}};
+}
+
+}  // namespace
+
+// --- Final and continuation
+// -----------------------------------------------------------------------
+
+TEST_CASE("a final has its text and nothing that nobody gave") {
+  const auto response = final_response({.text = "Done."}, seal("Done."), {}, {});
+
+  CHECK(response == contracts::FinalResponse{.primary_output_text = "Done."});
+}
+
+TEST_CASE("warnings of the turn, of the length and of the seal are told in this order") {
+  const auto response = final_response({.text = "{}", .was_cut = true},
+                                       seal("sk-proj-abcdefgh12345678"), {}, {"First.", " "});
+
+  REQUIRE(response.user_warnings);
+  CHECK(*response.user_warnings ==
+        std::vector<std::string>{
+            "First.", "The answer reached its length limit and is not complete. Ask to go on.",
+            "A key or token in the answer was masked."});
+}
+
+TEST_CASE("a final tells what the whole turn has used") {
+  const contracts::Usage usage{1, 2, 3, {}, {}};
+
+  CHECK(final_response({}, seal("a"), {.usage = usage}, {}).usage == usage);
+}
+
+TEST_CASE("a continuation has its calls, and the words beside them when there are any") {
+  const AskClient ask{.calls = {{"c", "f", "{}"}}, .text = "Key sk-proj-abcdefgh12345678."};
+
+  CHECK(continuation_response(ask) ==
+        contracts::ClientToolContinuation{.tool_calls = ask.calls,
+                                          .tool_continuation_message = "Key sk-***."});
+  CHECK(!continuation_response({.calls = ask.calls, .text = " \n"}).tool_continuation_message);
+  CHECK(continuation_response({.calls = ask.calls, .text = std::string(9'000'000, '.')})
+            .tool_continuation_message->size() == 65'536);
+}
+
+// --- Errors
+// ---------------------------------------------------------------------------------------
+
+TEST_CASE("a backend's failure keeps its code and says what to do next") {
+  for (const char* code : {"rate_limit", "timeout", "server_error", "auth_error", "invalid_request",
+                           "content_filter", "context_length", "model_unavailable", "max_rounds"}) {
+    const InvokeError error = error_of(AgentError{.message = "?", .code = code});
+
+    CHECK(error.error_code == code);
+    CHECK(error.message.find("; ") != std::string::npos);
+    CHECK(error.system_error);
+    CHECK(error.fatal_error);
+    CHECK(!error.details);
+  }
+}
+
+TEST_CASE("what may be tried again is not fatal") {
+  CHECK(!error_of(AgentError{.message = "?", .retryable = true}).fatal_error);
+  CHECK(error_of(AgentError{.message = "?", .retryable = false}).fatal_error);
+}
+
+TEST_CASE("a code that is none is a server error") {
+  CHECK(error_of(AgentError{.message = "?"}).error_code == "server_error");
+  CHECK(error_of(AgentError{.message = "?", .code = ""}).error_code == "server_error");
+  CHECK(error_of(AgentError{.message = "?", .code = "Was ist\nlos"}).error_code == "server_error");
+  CHECK(error_of(AgentError{.message = "?", .code = "quota_exceeded"}).error_code ==
+        "quota_exceeded");
+}
+
+TEST_CASE("what a provider says about the request is told as details") {
+  const InvokeError error = error_of(AgentError{.message = "max_tokens:\n must be  at most 4096",
+                                                .code = "invalid_request",
+                                                .status_code = 400});
+
+  CHECK(error.details == "max_tokens: must be at most 4096");
+}
+
+TEST_CASE("details show no key, no address, no path, no trace, and have an end") {
+  const auto details = [](std::string message) {
+    return error_of(AgentError{.message = std::move(message),
+                               .code = "invalid_request",
+                               .status_code = 400})
+        .details;
+  };
+
+  CHECK(details("wrong key sk-proj-abcdefgh12345678, see https://llm.internal:8443/v1/keys.") ==
+        "wrong key sk-***, see (address)");
+  CHECK(!details("cannot open /srv/models/a.bin"));
+  CHECK(!details("dsn postgres://u:p@db/x"));
+  CHECK(!details("API_KEY=hunter2"));
+  CHECK(!details("Traceback (most recent call last):\n  File \"a.py\", line 1, in f"));
+  CHECK(!details(" \n "));
+  CHECK(!details("bell \x07"));
+  CHECK(details(std::string(5'000, 'a'))->size() < 700);
+  CHECK(details(std::string(599, 'a') + "éé")->ends_with("a…"));
+}
+
+TEST_CASE("connections and credentials of the server are nobody's business") {
+  CHECK(!error_of(AgentError{.message = "cannot connect to 10.0.0.7:9000", .code = "server_error"})
+             .details);
+  CHECK(!error_of(
+             AgentError{.message = "org-77 has no quota", .code = "rate_limit", .status_code = 429})
+             .details);
+}
+
+TEST_CASE("what the engine says itself is told as it is") {
+  const InvokeError error = error_of(AgentError{.message = "interrupted; send it again",
+                                                .code = "server_error",
+                                                .type = "interrupted",
+                                                .retryable = true});
+
+  CHECK(error.message == "interrupted; send it again");
+}
+
+TEST_CASE("whatever a backend's error holds, what is written keeps the contract") {
+  CHECK(rc::check([] {
+    const AgentError error{
+        .message = *testing::any_text() +
+                   *rc::gen::element<std::string>("", "sk-proj-abcdefgh12345678", "/etc/passwd/x",
+                                                  "\xFF", "https://a:b@c/", "PASSWORD=x"),
+        .code = *rc::gen::element<std::string>("invalid_request", "context_length", "é", ""),
+        .type = *testing::any_text(),
+        .status_code = 400};
+    const auto written = write_checked({.outcome = contracts::Failure{{error_of(error)}}},
+                                       contracts::Dialect::pascal);
+    RC_ASSERT(written.broken.empty());
+  }));
+}
+
+// --- Writing
+// --------------------------------------------------------------------------------------
+
+TEST_CASE("what keeps the contract is written as it is, in both dialects") {
+  CHECK(rc::check([] {
+    InvokeResult result = *testing::any_invoke_result();
+    const auto dialect = *testing::any_dialect();
+
+    const Written written = write_checked(result, dialect);
+
+    RC_ASSERT(written.broken.empty());
+    RC_ASSERT(written.body == contracts::encode(result, dialect));
+    const auto* failure = std::get_if<contracts::Failure>(&result.outcome);
+    RC_ASSERT(written.error_code == (failure ? failure->errors[0].error_code : ""));
+  }));
+}
+
+TEST_CASE("an answer of ours that breaks its contract is withheld") {
+  const contracts::FinalResponse payload{.primary_output_text = "{}"};
+  const contracts::FinalResponse bytes{.primary_output_text = "\xFF"};
+  const contracts::ClientToolContinuation no_calls{.tool_calls = {}};
+  const contracts::ClientToolContinuation twice{.tool_calls = {{"a", "f", "{}"}, {"a", "f", "{}"}}};
+
+  for (InvokeResult result :
+       {result_with(payload), result_with(bytes), result_with(no_calls), result_with(twice),
+        InvokeResult{.outcome = contracts::Failure{}},
+        InvokeResult{.outcome = contracts::Failure{{{.error_code = "", .message = "m"}}}},
+        InvokeResult{.outcome = contracts::Failure{
+                         {{.error_code = "c", .message = "m", .details = "/etc/passwd/x"}}}}}) {
+    result.result_id = "r1";
+    const Written written = write_checked(result, contracts::Dialect::camel);
+
+    CHECK(!written.broken.empty());
+    CHECK(written.error_code == "internal");
+    const auto decoded = contracts::decode_invoke_result(written.body);
+    REQUIRE(decoded);
+    CHECK(std::get<contracts::Failure>(decoded->outcome).errors[0].error_code == "internal");
+    CHECK(decoded->result_id == "r1");
+    CHECK(written.body.starts_with("{\"successful\":false"));
+  }
+  CHECK(write_checked(result_with(payload), {}).broken[0].starts_with("RES-30 /Result/Primary"));
+}

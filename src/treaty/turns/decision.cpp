@@ -1,0 +1,354 @@
+#include "treaty/turns/decision.h"
+
+#include <fmt/format.h>
+
+#include "treaty/base/hash.h"
+#include "treaty/base/ids.h"
+#include "treaty/base/json.h"
+#include "treaty/base/json_write.h"
+#include "treaty/contracts/tool_matching.h"
+#include "treaty/turns/run/diary.h"
+
+namespace treaty::turns {
+namespace {
+
+using contracts::ToolContinuation;
+using contracts::UserTurn;
+using store::Turn;
+using store::TurnState;
+
+std::string sha256(std::initializer_list<std::string_view> parts) {
+  Sha256 digest;
+  for (const std::string_view part : parts) {
+    digest.add(part);
+    digest.add(std::string_view("\0", 1));
+  }
+  return digest.bytes();
+}
+
+Decision refuse(Reason reason, std::string message, std::optional<std::string> context = {},
+                std::optional<std::string> details = {}) {
+  return {Refusal{reason, std::move(message), std::move(context), std::move(details)}};
+}
+
+bool is_overdue(const Turn& turn, store::Milliseconds now) {
+  return turn.state == TurnState::awaiting_tools && turn.tool_deadline <= now;
+}
+
+Decision in_progress(const Turn& newest) {
+  return refuse(
+      Reason::turn_in_progress,
+      newest.state == TurnState::awaiting_tools
+          ? fmt::format("turn {} waits for the results of its tools: submit them, or cancel it",
+                        newest.turn_id)
+          : fmt::format("turn {} still runs: wait for its answer, or cancel it", newest.turn_id),
+      newest.turn_id);
+}
+
+Decision superseded(std::string_view named, std::string_view newest) {
+  return refuse(Reason::turn_superseded,
+                fmt::format("turn {} is followed by another already; the newest is {}: follow that "
+                            "one, or branch from {}",
+                            named, newest, named),
+                std::string(newest), fmt::format("NewestTurnId: {}", newest));
+}
+
+// The request of a round, as it is journalled.
+store::Request request_of(const Asked& asked, int round) {
+  const auto* user = std::get_if<UserTurn>(&asked.request.scenario);
+  json::Writer data;
+  data.begin_object().member("Round", round).end_object();
+  return {.round = round,
+          .key = asked.key,
+          .fingerprint = asked.fingerprint,
+          .body = asked.body,
+          .dialect = asked.request.dialect,
+          .streaming = user != nullptr && user->streaming,
+          .events = event_line(round * kEventsPerRound,
+                               user != nullptr ? "turn.accepted" : "tools.submitted", asked.now,
+                               data.take())};
+}
+
+// The agent that a session is fixed to, or that this request fixes it to.
+std::variant<Chosen, Refusal> choose_agent(const Settings& settings, const UserTurn& user,
+                                           const std::optional<store::Session>& session) {
+  if (!session || session->agent.empty()) {
+    return find_agent(settings, user.agent_context_id.value_or("default"),
+                      user.conversation_context_id.value_or(""));
+  }
+  const auto differs = [](const std::optional<std::string>& named, const std::string& fixed) {
+    return named && *named != fixed;
+  };
+  if (differs(user.agent_context_id, session->agent)) {
+    return Refusal{Reason::agent_mismatch,
+                   fmt::format("the session belongs to agent {}: leave AgentContextId out, or open "
+                               "another session",
+                               session->agent),
+                   "/AgentContextId"};
+  }
+  if (differs(user.conversation_context_id, session->conversation)) {
+    return Refusal{Reason::agent_mismatch,
+                   session->conversation.empty()
+                       ? "the session has no ConversationContextId: leave it out, or open another "
+                         "session"
+                       : fmt::format("the session's ConversationContextId is {}: leave it out, or "
+                                     "open another session",
+                                     session->conversation),
+                   "/ConversationContextId"};
+  }
+  return find_agent(settings, session->agent, session->conversation);
+}
+
+// The id of the turn to append; a refusal when the request follows what cannot be followed.
+std::variant<std::string, Decision> name_of_new_turn(const Asked& asked, const store::View& view) {
+  if (view.newest && is_open(view.newest->state)) {
+    if (is_overdue(*view.newest, asked.now)) {
+      return Decision{ExpireFirst{view.session->room, view.newest->turn_id}};
+    }
+    return in_progress(*view.newest);
+  }
+  const std::string& named = asked.request.turn_id;
+  const bool is_opening = view.session && !named.empty() && view.session->opening_turn == named;
+  if (!view.named && !is_opening) return asked.is_initial() ? asked.new_id() : named;
+  // A dead turn after the newest may be followed as well as the newest itself.
+  const std::int64_t number = view.named ? view.named->number : 0;
+  if (view.newest && number < view.newest->number) return superseded(named, view.newest->turn_id);
+  return asked.new_id();
+}
+
+Decision decide_user_turn(const Settings& settings, const Asked& asked, const UserTurn& user,
+                          const store::View& view) {
+  if (!view.session && settings.explicit_sessions && !asked.is_initial()) {
+    return refuse(Reason::session_not_found,
+                  "there is no such session: open one with POST /v1/sessions", "/SessionId");
+  }
+  auto chosen = choose_agent(settings, user, view.session);
+  if (auto* refusal = std::get_if<Refusal>(&chosen)) return {std::move(*refusal)};
+  const Chosen& choice = std::get<Chosen>(chosen);
+  auto name = name_of_new_turn(asked, view);
+  if (auto* decision = std::get_if<Decision>(&name)) return std::move(*decision);
+
+  Begin begin{.agent = choice.agent, .role = choice.role};
+  store::Change change;
+  if (view.session) {
+    begin.session = *view.session;
+  } else {
+    begin.session.room = asked.room;
+    if (asked.is_initial()) begin.session.room.session_id = asked.new_id();
+    change.open = store::NewSession{begin.session.room, "", asked.is_initial() ? asked.key : ""};
+  }
+  if (begin.session.agent.empty()) {
+    change.agent = begin.session.agent = choice.agent->name;
+    change.conversation = begin.session.conversation = user.conversation_context_id.value_or("");
+  }
+  if (user.solution_context_text) {
+    change.solution_context = begin.session.solution_context = *user.solution_context_text;
+  }
+  begin.solution_context = begin.session.solution_context;
+  begin.history_until = view.newest ? view.newest->number : 0;
+  begin.turn = {.turn_id = std::get<std::string>(std::move(name)), .mode = choice.role->mode};
+  change.begin = store::NewTurn{begin.turn.turn_id, begin.turn.mode};
+  change.request = request_of(asked, 0);
+  return {std::move(begin), std::move(change)};
+}
+
+Decision refuse_mismatch(std::string message, std::string details) {
+  return refuse(Reason::tool_results_mismatch, std::move(message), "/ToolResults",
+                std::move(details));
+}
+
+// TOOL-10 to TOOL-12, in words.
+Decision mismatch_of(const contracts::Matching& matching) {
+  std::string details;
+  for (const auto& rule : matching.broken) details += fmt::format("{} ", rule.text());
+  details += fmt::format("/ToolResults: {}", matching.first_difference);
+  for (const auto& difference : matching.differences) {
+    details += fmt::format("\n{}: {}", name_of(difference.kind), difference.id);
+    if (difference.expected_at) details += fmt::format(", expected at {}", *difference.expected_at);
+    if (difference.got_at) details += fmt::format(", got at {}", *difference.got_at);
+  }
+  return refuse_mismatch(
+      fmt::format("the results do not match the calls that wait: {}. Nothing was processed; submit "
+                  "one result for each call, in the order of the calls",
+                  matching.first_difference),
+      std::move(details));
+}
+
+// TOOL-13, and the ends that say more.
+std::optional<Decision> refuse_unless_waiting(const store::View& view) {
+  constexpr std::string_view kRule = "TOOL-13 /TurnId";
+  if (!view.session || !view.named) {
+    return refuse_mismatch("no turn of that TurnId waits for tools in this session",
+                           std::string(kRule));
+  }
+  const Turn& turn = *view.named;
+  const auto ended = [&](Reason reason, std::string_view how) {
+    return refuse(
+        reason, fmt::format("turn {} {}: its tools are not waited for any more", turn.turn_id, how),
+        turn.turn_id, std::string(kRule));
+  };
+  switch (turn.state) {
+    case TurnState::awaiting_tools: return std::nullopt;
+    case TurnState::cancelled: return ended(Reason::turn_cancelled, "was cancelled");
+    case TurnState::expired: return ended(Reason::turn_expired, "has expired");
+    case TurnState::accepted:
+    case TurnState::completed:
+    case TurnState::failed: break;
+  }
+  return refuse_mismatch(fmt::format("turn {} does not wait for tools", turn.turn_id),
+                         std::string(kRule));
+}
+
+Decision decide_continuation(const Settings& settings, const Asked& asked,
+                             const ToolContinuation& continuation, const store::View& view) {
+  if (auto refusal = refuse_unless_waiting(view)) return std::move(*refusal);
+  const Turn& turn = *view.named;
+  if (is_overdue(turn, asked.now)) return {ExpireFirst{view.session->room, turn.turn_id}};
+  auto chosen = find_agent(settings, view.session->agent, view.session->conversation);
+  if (auto* refusal = std::get_if<Refusal>(&chosen)) return {std::move(*refusal)};
+  const Chosen& choice = std::get<Chosen>(chosen);
+
+  std::vector<std::string> got;
+  got.reserve(continuation.tool_results.size());
+  for (const auto& result : continuation.tool_results) got.push_back(result.tool_call_id);
+  const auto matching = contracts::match_tool_results(pending_ids(turn.pending), got);
+  if (!matching.broken.empty()) {
+    Decision decision = mismatch_of(matching);
+    if (choice.agent->on_mismatch == OnMismatch::fail_turn) {
+      std::get<Refusal>(decision.verdict).message = fmt::format(
+          "the results do not match the calls that waited: {}. This agent ends a turn "
+          "for that: send the request again as a new turn",
+          matching.first_difference);
+      decision.change = end_waiting(turn, TurnState::failed, Reason::tool_results_mismatch);
+    }
+    return decision;
+  }
+  Begin begin{.session = *view.session, .turn = turn, .agent = choice.agent, .role = choice.role};
+  begin.turn.state = TurnState::accepted;
+  begin.turn.round = turn.round + 1;
+  begin.turn.has_streamed = false;
+  begin.solution_context = view.session->solution_context;
+  begin.history_until = Begin::kUnknown;
+  store::Change change{.turn = turn.id};
+  change.update = store::TurnUpdate{
+      .state = TurnState::accepted, .round = begin.turn.round, .events = turn.events};
+  change.request = request_of(asked, begin.turn.round);
+  return {std::move(begin), std::move(change)};
+}
+
+// A request that failed for reasons that pass: the same round, once more.
+Decision run_again(const Settings& settings, const store::View& view) {
+  const Turn& turn = *view.same_turn;
+  if (view.newest && view.newest->number > turn.number) {
+    return is_open(view.newest->state) ? in_progress(*view.newest)
+                                       : superseded(turn.turn_id, view.newest->turn_id);
+  }
+  auto chosen = find_agent(settings, view.session->agent, view.session->conversation);
+  if (auto* refusal = std::get_if<Refusal>(&chosen)) return {std::move(*refusal)};
+  const Chosen& choice = std::get<Chosen>(chosen);
+  Begin begin{.session = *view.session, .turn = turn, .agent = choice.agent, .role = choice.role};
+  begin.turn.state = TurnState::accepted;
+  begin.turn.has_streamed = false;
+  begin.solution_context = view.session->solution_context;
+  begin.history_until = view.newest ? view.newest->number : 0;
+  if (view.same->answer) begin.earlier_events = view.same->answer->events;
+  store::Change change{.turn = turn.id};
+  change.update =
+      store::TurnUpdate{.state = TurnState::accepted, .round = turn.round, .events = turn.events};
+  return {std::move(begin), std::move(change)};
+}
+
+Decision decide_same(const Settings& settings, const Asked& asked, const store::View& view) {
+  if (view.same->request.fingerprint != asked.fingerprint) {
+    return refuse(Reason::idempotency_conflict,
+                  "this Idempotency-Key came with another body before: use a new key for a new "
+                  "request",
+                  "Idempotency-Key");
+  }
+  const Turn& turn = *view.same_turn;
+  const bool is_newest_round = view.same->request.round == turn.round;
+  if (is_newest_round && turn.state == TurnState::accepted) return {Running{turn}};
+  if (is_newest_round && turn.state == TurnState::failed && turn.retryable) {
+    return run_again(settings, view);
+  }
+  return {Replay{*view.session, turn, *view.same}};
+}
+
+}  // namespace
+
+Asked ask(std::string tenant, contracts::AgentExecuteRequest request,
+          const std::optional<std::string>& idempotency_key, store::Milliseconds now) {
+  contracts::AgentExecuteRequest canonical = request;
+  canonical.dialect = contracts::Dialect::pascal;
+  if (auto* user = std::get_if<UserTurn>(&canonical.scenario)) user->streaming = false;
+  Asked asked{.room = {std::move(tenant), request.session_id},
+              .request = std::move(request),
+              .key = {},
+              .fingerprint = {},
+              .body = contracts::encode(canonical),
+              .new_id = new_uuid,
+              .now = now};
+  asked.fingerprint = sha256({asked.body});
+  if (idempotency_key) {
+    asked.key = sha256({"key", asked.request.session_id, asked.request.turn_id, *idempotency_key});
+  } else if (asked.is_initial()) {
+    asked.key = sha256({"once", new_uuid()});  // Without ids nothing says that two are the same.
+  } else {
+    asked.key = asked.fingerprint;
+  }
+  return asked;
+}
+
+std::variant<Chosen, Refusal> find_agent(const Settings& settings, std::string_view name,
+                                         std::string_view conversation) {
+  const auto agent = settings.agents.find(name);
+  if (agent == settings.agents.end()) {
+    return Refusal{Reason::agent_not_found,
+                   fmt::format("there is no agent {}: GET /v1/agents lists them", name),
+                   std::string(name)};
+  }
+  const Role* role = agent->second.find_role(conversation);
+  if (role == nullptr) {
+    return Refusal{Reason::agent_not_found,
+                   fmt::format("agent {} has no conversation {}", name, conversation),
+                   std::string(conversation)};
+  }
+  return Chosen{&agent->second, role};
+}
+
+Decision decide(const Settings& settings, const Asked& asked, const store::View& view) {
+  if (view.same) return decide_same(settings, asked, view);
+  if (const auto* user = std::get_if<UserTurn>(&asked.request.scenario)) {
+    return decide_user_turn(settings, asked, *user, view);
+  }
+  return decide_continuation(settings, asked, std::get<ToolContinuation>(asked.request.scenario),
+                             view);
+}
+
+std::string encode_pending(const std::vector<contracts::ToolCall>& calls) {
+  json::Writer writer;
+  writer.begin_array();
+  for (const auto& call : calls) write(writer, call, contracts::Dialect::pascal);
+  return writer.end_array().take();
+}
+
+std::vector<std::string> pending_ids(std::string_view pending) {
+  std::vector<std::string> ids;
+  const json::Document document(pending);
+  if (!document.root() || !document.root()->is_array()) return ids;
+  for (const json::Value call : document.root()->elements()) {
+    ids.emplace_back(json::find_text(call, "ToolCallId"));
+  }
+  return ids;
+}
+
+store::Change end_waiting(const Turn& turn, TurnState state, Reason reason) {
+  store::Change change{.turn = turn.id};
+  change.update = store::TurnUpdate{.state = state,
+                                    .round = turn.round,
+                                    .error_code = std::string(code_of(reason)),
+                                    .events = turn.events};
+  return change;
+}
+
+}  // namespace treaty::turns

@@ -1,0 +1,92 @@
+// Which turn is meant, and what happens to it (turns.md, "Which turn is meant"). Pure: runs inside
+// the store's transaction on what the journal holds at that moment.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "treaty/contracts/agent_execute_request.h"
+#include "treaty/store/changes.h"
+#include "treaty/turns/refusals.h"
+#include "treaty/turns/settings.h"
+
+namespace treaty::turns {
+
+// A request with all that a decision needs to know of it.
+struct Asked {
+  store::Room room;  // session_id empty: a request without ids.
+  contracts::AgentExecuteRequest request;
+  std::string key;                      // What makes it the same request again.
+  std::string fingerprint;              // Of its canonical form,
+  std::string body;                     // which is this.
+  std::function<std::string()> new_id;  // Mints the ids of sessions and turns.
+  store::Milliseconds now = 0;
+
+  bool is_initial() const { return room.session_id.empty(); }
+};
+
+// The canonical form, its fingerprint and its key. Streaming is delivery and the dialect is
+// spelling: neither counts.
+Asked ask(std::string tenant, contracts::AgentExecuteRequest request,
+          const std::optional<std::string>& idempotency_key, store::Milliseconds now);
+
+// A round begins: of a new turn, of a turn whose tools have answered, or once more.
+struct Begin {
+  store::Session session{};  // Its id is 0 while it is not stored.
+  store::Turn turn{};        // The same.
+  std::string solution_context{};
+  // The number of the newest turn before it; 0: none.
+  std::int64_t history_until = 0;
+  static constexpr std::int64_t kUnknown = -1;
+  std::string earlier_events{};  // Once more: the diary of the attempts before.
+  const Agent* agent = nullptr;
+  const Role* role = nullptr;
+};
+
+// Answered before: the same again.
+struct Replay {
+  store::Session session{};
+  store::Turn turn{};
+  store::Round round{};
+};
+
+// The same request is being run.
+struct Running {
+  store::Turn turn{};
+};
+
+// A turn whose tools are overdue stands in the way: it expires, then the decision is made again.
+struct ExpireFirst {
+  store::Room room{};
+  std::string turn_id{};
+};
+
+using Verdict = std::variant<Refusal, Begin, Replay, Running, ExpireFirst>;
+
+struct Decision {
+  Verdict verdict;
+  store::Change change{};
+};
+
+Decision decide(const Settings& settings, const Asked& asked, const store::View& view);
+
+// The pending set as the journal keeps it, and its ids.
+std::string encode_pending(const std::vector<contracts::ToolCall>& calls);
+std::vector<std::string> pending_ids(std::string_view pending);
+
+// The change that ends a turn which waits.
+store::Change end_waiting(const store::Turn& turn, store::TurnState state, Reason reason);
+
+// The agent and the role that a session is for.
+struct Chosen {
+  const Agent* agent = nullptr;
+  const Role* role = nullptr;
+};
+std::variant<Chosen, Refusal> find_agent(const Settings& settings, std::string_view agent,
+                                         std::string_view conversation);
+
+}  // namespace treaty::turns

@@ -1,0 +1,365 @@
+#include "treaty/turns/engine.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "treaty/base/ids.h"
+#include "treaty/turns/decision.h"
+#include "treaty/turns/run/live.h"
+#include "treaty/turns/run/turn_run.h"
+
+namespace treaty::turns {
+namespace {
+
+namespace asio = boost::asio;
+using contracts::Dialect;
+using store::TurnState;
+
+// How often a turn that another process runs is looked at.
+constexpr std::chrono::milliseconds kGlance{100};
+constexpr int kGlancesToRecover = 10;  // So often it may be that the other process is gone.
+
+Refusal store_refusal(const Error& error) {
+  if (error.code == ErrorCode::conflict) {
+    return {Reason::turn_in_progress, "the session changes at this moment: try again"};
+  }
+  return {Reason::store_unavailable,
+          "the journal cannot be written or read now: nothing was changed; try again later"};
+}
+
+Refusal session_unknown() {
+  return {Reason::session_not_found,
+          "there is no such session: open one with POST /v1/sessions, or send a first request"};
+}
+
+Refusal turn_unknown() {
+  return {Reason::turn_not_found, "there is no such turn: GET /v1/sessions/{s}/turns lists them"};
+}
+
+asio::awaitable<void> pause(std::chrono::milliseconds time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  boost::system::error_code ignored;
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+// Fills a log with a round that has been answered.
+void restore(TurnLog& log, const std::string& session_id, const store::Turn& turn,
+             const store::Answer& answer) {
+  log.open({session_id, turn.turn_id, turn.mode}, answer.first_event);
+  log.restore_deltas(answer.deltas);
+  log.finish({.body = answer.body, .dialect = answer.dialect, .error_code = answer.error_code});
+}
+
+std::int64_t result_event_of(const store::Answer& answer) {
+  return answer.first_event + static_cast<std::int64_t>(TurnLog::count_deltas(answer.deltas)) + 1;
+}
+
+}  // namespace
+
+Engine::Engine(store::Store& store, std::function<store::Milliseconds()> now)
+    : shared_(std::make_shared<RunServices>(store, std::move(now))) {}
+
+Engine::~Engine() = default;
+
+store::Store& Engine::store() { return shared_->store; }
+store::Milliseconds Engine::now() const { return shared_->now(); }
+std::size_t Engine::running() const { return shared_->live.count(); }
+
+// Steps 2 and 3 of turns.md; the rest is TurnRun's.
+asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submission submission) {
+  const auto settings = worker.settings;  // A reload meanwhile is for the next request.
+  const auto dispatcher = worker.dispatcher;
+  const Asked asked = ask(std::move(submission.tenant), std::move(submission.request),
+                          submission.idempotency_key, shared_->now());
+  const Dialect dialect = asked.request.dialect;
+  const std::string key = live_key(asked.room, asked.key);
+  auto log = std::make_shared<TurnLog>();
+  const auto finish = [&](const Refusal& refusal) { log->finish(outcome_of(refusal, dialect)); };
+
+  if (const auto other = shared_->live.join(key, {log, asked.fingerprint})) {
+    if (other->fingerprint == asked.fingerprint) co_return other->log;
+    finish({Reason::idempotency_conflict,
+            "this Idempotency-Key came with another body before: use a new key for a new request",
+            "Idempotency-Key"});
+    co_return log;
+  }
+  Verdict decided = co_await decide_turn(*settings, asked);
+  for (int glances = 1; std::holds_alternative<Running>(decided); ++glances) {
+    // Another process runs it, or did until it ended.
+    if (const auto run = shared_->live.find_turn(std::get<Running>(decided).turn.id)) {
+      shared_->live.replace(key, run->log());
+      co_return run->log();
+    }
+    if (glances % kGlancesToRecover == 0) co_await recover(worker);
+    co_await pause(kGlance);
+    decided = co_await decide_turn(*settings, asked);
+  }
+  if (auto* begin = std::get_if<Begin>(&decided)) {
+    start(worker, log,
+          {std::move(*begin), settings, dispatcher, asked.request, key,
+           std::move(submission.warnings)});
+    co_return log;  // Leaves the registry when it ends.
+  }
+  if (const auto* refusal = std::get_if<Refusal>(&decided)) finish(*refusal);
+  if (const auto* replay = std::get_if<Replay>(&decided)) {
+    restore(*log, replay->session.room.session_id, replay->turn, *replay->round.answer);
+  }
+  shared_->live.leave(key);
+  co_return log;
+}
+
+void Engine::start(Worker& worker, std::shared_ptr<TurnLog> log, RunOrder order) {
+  auto run = std::make_shared<TurnRun>(shared_, worker, std::move(log), std::move(order));
+  shared_->live.add(run);
+  asio::co_spawn(worker.executor, run->run(), asio::detached);
+}
+
+asio::awaitable<Verdict> Engine::decide_turn(const Settings& settings, const Asked& asked) {
+  const bool is_full = shared_->live.count() >= settings.max_running_turns;
+  while (true) {
+    Verdict verdict;
+    const auto applied = co_await shared_->store.decide(
+        {asked.room, asked.request.turn_id, asked.key}, [&](const store::View& view) {
+          Decision decision = decide(settings, asked, view);
+          if (is_full && std::holds_alternative<Begin>(decision.verdict)) {
+            decision = {Refusal{Reason::overloaded, "too many turns run now: try again later"}};
+          }
+          verdict = std::move(decision.verdict);
+          return std::move(decision.change);
+        });
+    if (!applied) co_return store_refusal(applied.error());
+    if (auto* begin = std::get_if<Begin>(&verdict)) {
+      begin->session.id = applied->session;
+      begin->turn.id = applied->turn;
+      begin->turn.session = applied->session;
+      begin->turn.number = applied->number;
+    }
+    if (const auto* replay = std::get_if<Replay>(&verdict); replay && !replay->round.answer) {
+      co_return Refusal{Reason::turn_cancelled, "the turn ended before this request was answered"};
+    }
+    const auto* overdue = std::get_if<ExpireFirst>(&verdict);
+    if (overdue == nullptr) co_return verdict;
+    const auto expired = co_await end_turn(overdue->room, overdue->turn_id, TurnState::expired);
+    if (!expired) co_return expired.error();
+  }
+}
+
+// Ends a turn that waits for tools, unless it has moved on meanwhile. Its state afterwards.
+Answered<TurnState> Engine::end_turn(store::Room room, std::string turn_id, TurnState state) {
+  std::expected<TurnState, Refusal> after = std::unexpected(turn_unknown());
+  const auto applied = co_await shared_->store.decide(
+      {std::move(room), std::move(turn_id), ""}, [&](const store::View& view) -> store::Change {
+        if (!view.session || !view.named) {
+          after = std::unexpected(view.session ? turn_unknown() : session_unknown());
+          return {};
+        }
+        after = view.named->state;
+        const bool is_due = state != TurnState::expired || view.named->tool_deadline <= now();
+        if (view.named->state != TurnState::awaiting_tools || !is_due) return {};
+        after = state;
+        return end_waiting(
+            *view.named, state,
+            state == TurnState::expired ? Reason::turn_expired : Reason::turn_cancelled);
+      });
+  if (!applied) co_return std::unexpected(store_refusal(applied.error()));
+  shared_->live.ring(applied->session);
+  co_return after;
+}
+
+Answered<OpenedSession> Engine::open_session(Worker& worker, std::string tenant, std::string agent,
+                                             std::string conversation) {
+  if (!agent.empty() || !conversation.empty()) {
+    const auto found =
+        find_agent(*worker.settings, agent.empty() ? "default" : agent, conversation);
+    if (const auto* refusal = std::get_if<Refusal>(&found)) co_return std::unexpected(*refusal);
+    if (agent.empty()) agent = "default";
+  }
+  const OpenedSession opened{new_uuid(), new_uuid()};
+  const store::Room room{std::move(tenant), opened.session_id};
+  const auto applied = co_await shared_->store.decide({room, "", ""}, [&](const store::View&) {
+    store::Change change;
+    change.open = store::NewSession{room, opened.turn_id, ""};
+    if (!agent.empty()) {
+      change.agent = agent;
+      change.conversation = conversation;
+    }
+    return change;
+  });
+  if (!applied) co_return std::unexpected(store_refusal(applied.error()));
+  co_return opened;
+}
+
+Answered<OpenedSession> Engine::branch(Worker& /*worker*/, store::Room room, std::string turn_id) {
+  std::optional<Refusal> refusal;
+  const auto looked = co_await shared_->store.decide(
+      {room, turn_id, ""}, [&](const store::View& view) -> store::Change {
+        const auto& from = turn_id.empty() ? view.newest : view.named;
+        refusal.reset();
+        if (!view.session) {
+          refusal = session_unknown();
+        } else if (!from) {
+          refusal = turn_unknown();
+        } else if (is_open(from->state)) {
+          refusal = {
+              Reason::turn_in_progress,
+              "the turn has not ended: wait for its answer, or branch from the one before it",
+              from->turn_id};
+        } else if (turn_id.empty()) {
+          turn_id = from->turn_id;
+        }
+        return {};
+      });
+  if (!looked) co_return std::unexpected(store_refusal(looked.error()));
+  if (refusal) co_return std::unexpected(*refusal);
+  const auto made = co_await shared_->store.branch(std::move(room), turn_id, new_uuid());
+  if (!made) co_return std::unexpected(store_refusal(made.error()));
+  const auto turns = co_await shared_->store.list_turns(made->id, made->turns - 1, 1);
+  if (!turns) co_return std::unexpected(store_refusal(turns.error()));
+  co_return OpenedSession{made->room.session_id,
+                          turns->empty() ? made->opening_turn : turns->back().turn_id};
+}
+
+Answered<TurnState> Engine::cancel(Worker& /*worker*/, store::Room room, std::string turn_id) {
+  constexpr int kMostGlances = 20;
+  for (int glances = 0; glances < kMostGlances; ++glances) {
+    const auto state = co_await end_turn(room, turn_id, TurnState::cancelled);
+    if (!state || *state != TurnState::accepted) co_return state;
+    const auto record = co_await shared_->store.find_turn(room, turn_id);
+    if (!record) co_return std::unexpected(store_refusal(record.error()));
+    const auto run = *record ? shared_->live.find_turn((*record)->turn.id) : nullptr;
+    if (!run) {  // Of another process; or it begins or ends at this moment.
+      co_await pause(kGlance);
+      continue;
+    }
+    run->cancel();
+    const auto outcome = co_await run->log()->outcome();
+    if (outcome->error_code == code_of(Reason::store_unavailable)) {
+      co_return std::unexpected(store_refusal({ErrorCode::unavailable, ""}));
+    }
+  }
+  co_return std::unexpected(Refusal{Reason::turn_in_progress,
+                                    "the turn runs in another process: cancel it there", turn_id});
+}
+
+Answered<std::shared_ptr<TurnLog>> Engine::follow(Worker& worker, store::Room room,
+                                                  std::string turn_id,
+                                                  std::optional<std::int64_t> last_id) {
+  for (int glances = 1;; ++glances) {
+    const auto found = co_await shared_->store.find_turn(room, turn_id);
+    if (!found) co_return std::unexpected(store_refusal(found.error()));
+    if (!*found) {
+      const auto session = co_await shared_->store.find_session(room);
+      if (!session) co_return std::unexpected(store_refusal(session.error()));
+      co_return std::unexpected(*session ? turn_unknown() : session_unknown());
+    }
+    const store::Turn& turn = (*found)->turn;
+    const auto& rounds = (*found)->rounds;
+    const bool runs = turn.state == TurnState::accepted;
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      const auto& answer = rounds[i].answer;
+      const bool is_newest = i + 1 == rounds.size();
+      if (!answer || (is_newest && runs)) continue;  // Of an attempt before this one.
+      const bool wanted = last_id ? *last_id < result_event_of(*answer) : is_newest;
+      if (!wanted) continue;
+      auto log = std::make_shared<TurnLog>();
+      restore(*log, room.session_id, turn, *answer);
+      co_return log;
+    }
+    if (!runs) co_return nullptr;
+    if (const auto run = shared_->live.find_turn(turn.id)) co_return run->log();
+    if (glances % kGlancesToRecover == 0) co_await recover(worker);
+    co_await pause(kGlance);
+  }
+}
+
+Answered<std::vector<Event>> Engine::events(Worker& worker, store::Room room, std::int64_t last_id,
+                                            std::chrono::milliseconds patience) {
+  const auto session = co_await shared_->store.find_session(room);
+  if (!session) co_return std::unexpected(store_refusal(session.error()));
+  if (!*session) co_return std::unexpected(session_unknown());
+  const std::int64_t id = (*session)->id;
+  const auto bell = shared_->live.bell_of(id);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    Bell::Ticket ticket = bell->ticket(worker.executor);
+    auto events = co_await events_now(id, last_id);
+    if (!events || !events->empty()) co_return events;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    if (left.count() <= 0 || !co_await ticket.wait(left)) co_return std::vector<Event>();
+  }
+}
+
+std::shared_ptr<Bell> Engine::diary_bell(std::int64_t session) {
+  return shared_->live.bell_of(session);
+}
+
+Answered<std::vector<Event>> Engine::events_now(std::int64_t session, std::int64_t last_id) {
+  constexpr std::size_t kRows = 200;
+  // The diary first: what is journalled after this look is found in the journal, not skipped.
+  std::vector<Event> live;
+  if (const auto run = shared_->live.find_session(session)) live = run->diary().after(last_id);
+  const auto rows = co_await shared_->store.events(
+      session, std::max<std::int64_t>(last_id / kEventsPerTurn, 0), kRows);
+  if (!rows) co_return std::unexpected(store_refusal(rows.error()));
+  std::vector<Event> events;
+  for (const auto& row : *rows) {
+    for (auto& event : events_of_lines(row.number, row.turn_id, row.events)) {
+      if (event.id > last_id) events.push_back(std::move(event));
+    }
+  }
+  if (rows->size() == kRows) co_return events;  // There is more in the journal.
+  const std::int64_t last = events.empty() ? last_id : events.back().id;
+  for (auto& event : live) {
+    if (event.id > last) events.push_back(std::move(event));
+  }
+  co_return events;
+}
+
+asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(Worker& worker) {
+  auto abandoned = co_await shared_->store.claim_abandoned();
+  if (!abandoned) co_return std::unexpected(abandoned.error());
+  for (auto& [session, record] : *abandoned) {
+    if (record.rounds.empty()) continue;
+    const store::Request& stored = record.rounds.back().request;
+    auto request = contracts::decode_agent_execute_request(stored.body, {.ids_optional = true});
+    if (!request) continue;
+    request->dialect = stored.dialect;
+    if (auto* user = std::get_if<contracts::UserTurn>(&request->scenario)) {
+      user->streaming = stored.streaming;
+    }
+    Begin begin{.session = session, .turn = record.turn};
+    begin.solution_context = session.solution_context;
+    begin.history_until = Begin::kUnknown;
+    const auto found = find_agent(*worker.settings, session.agent, session.conversation);
+    if (const auto* chosen = std::get_if<Chosen>(&found)) {
+      begin.agent = chosen->agent;
+      begin.role = chosen->role;
+    }
+    auto log = std::make_shared<TurnLog>();
+    const std::string key = live_key(session.room, stored.key);
+    shared_->live.join(key, {log, stored.fingerprint});
+    start(worker, std::move(log),
+          {std::move(begin), worker.settings, worker.dispatcher, std::move(*request), key});
+  }
+  co_return abandoned->size();
+}
+
+asio::awaitable<void> Engine::expire_overdue(Worker& /*worker*/) {
+  constexpr std::size_t kAtOnce = 100;
+  while (true) {
+    const auto overdue = co_await shared_->store.overdue(now(), kAtOnce);
+    if (!overdue) co_return;
+    for (const auto& turn : *overdue) {
+      co_await end_turn(turn.room, turn.turn_id, TurnState::expired);
+    }
+    if (overdue->size() < kAtOnce) co_return;
+  }
+}
+
+}  // namespace treaty::turns

@@ -1,0 +1,104 @@
+// The turn engine (turns.md): finds the turn that a request means, journals it, runs it on the
+// agent's backends, journals the answer, and only then tells it.
+//
+// One engine serves all workers. Methods take the worker whose loop they run on.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "treaty/contracts/agent_execute_request.h"
+#include "treaty/contracts/invoke_result.h"
+#include "treaty/store/store.h"
+#include "treaty/turns/decision.h"
+#include "treaty/turns/refusals.h"
+#include "treaty/turns/run/diary.h"
+#include "treaty/turns/turn_log.h"
+#include "treaty/turns/worker.h"
+
+namespace treaty::turns {
+
+// A request that keeps its contract, and what came with it.
+struct Submission {
+  std::string tenant;
+  contracts::AgentExecuteRequest request;  // Both ids empty: a first request (sessions.initial).
+  std::vector<contracts::InvokeError> warnings{};  // For the answer.
+  std::optional<std::string> idempotency_key{};
+};
+
+struct OpenedSession {
+  std::string session_id{};
+  std::string turn_id{};
+};
+
+template <class T>
+using Answered = boost::asio::awaitable<std::expected<T, Refusal>>;
+
+struct RunOrder;
+struct RunServices;
+
+class Engine {
+ public:
+  // `now` answers milliseconds since 1970. The store outlives the engine.
+  Engine(store::Store& store, std::function<store::Milliseconds()> now);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // The round that the request begins, joins, or had answered before; a refusal is a log that is
+  // finished already and was never opened. The turn goes on whether or not anybody follows it.
+  boost::asio::awaitable<std::shared_ptr<TurnLog>> execute(Worker& worker, Submission submission);
+
+  // A new session, and its opening TurnId. Empty agent: fixed by the first turn.
+  Answered<OpenedSession> open_session(Worker& worker, std::string tenant, std::string agent,
+                                       std::string conversation);
+
+  // A new session that goes on from a turn of another; empty turn_id: from its newest.
+  Answered<OpenedSession> branch(Worker& worker, store::Room room, std::string turn_id);
+
+  // Ends a running or waiting turn; its state afterwards. A turn that has ended stays as it is.
+  Answered<store::TurnState> cancel(Worker& worker, store::Room room, std::string turn_id);
+
+  // To follow the stream of a turn, live or from the journal: the round that holds the event after
+  // `last_id`; without one, the newest. Null: there is nothing after it.
+  Answered<std::shared_ptr<TurnLog>> follow(Worker& worker, store::Room room, std::string turn_id,
+                                            std::optional<std::int64_t> last_id);
+
+  // The diary of a session after the event `last_id`; waits up to `patience` for the first entry.
+  Answered<std::vector<Event>> events(Worker& worker, store::Room room, std::int64_t last_id,
+                                      std::chrono::milliseconds patience);
+
+  // Rings when the diary of a session (Session::id) goes on: for those who wait long, and in
+  // numbers.
+  std::shared_ptr<Bell> diary_bell(std::int64_t session);
+
+  // At the start, before anybody is served: turns that a crash left behind run again, or end.
+  boost::asio::awaitable<std::expected<std::size_t, Error>> recover(Worker& worker);
+
+  // Ends turns whose tools did not answer in time. To be called every now and then.
+  boost::asio::awaitable<void> expire_overdue(Worker& worker);
+
+  // Turns that run now, in this process.
+  std::size_t running() const;
+
+  store::Store& store();
+  store::Milliseconds now() const;
+
+ private:
+  boost::asio::awaitable<Verdict> decide_turn(const Settings& settings, const Asked& asked);
+  Answered<store::TurnState> end_turn(store::Room room, std::string turn_id,
+                                      store::TurnState state);
+  Answered<std::vector<Event>> events_now(std::int64_t session, std::int64_t last_id);
+  void start(Worker& worker, std::shared_ptr<TurnLog> log, RunOrder order);
+
+  std::shared_ptr<RunServices> shared_;
+};
+
+}  // namespace treaty::turns

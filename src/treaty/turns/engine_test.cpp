@@ -1,0 +1,293 @@
+#include "treaty/turns/engine.h"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include "treaty/contracts/invoke_result.h"
+#include "treaty/testing/temporary_directory.h"
+#include "treaty/testing/turn_house.h"
+
+namespace treaty::turns {
+namespace {
+
+using contracts::AgentResult;
+using contracts::ClientToolContinuation;
+using contracts::FinalResponse;
+using store::TurnState;
+using testing::says;
+using testing::TurnHouse;
+using testing::user_turn;
+
+AgentResult calls_tool(std::string id, std::string arguments = R"({"path":"a.txt"})") {
+  return {.finish_reason = "tool_use",
+          .tool_calls = std::vector<contracts::AgentToolCall>{
+              {std::move(id), "read_file", std::move(arguments)}}};
+}
+
+contracts::AgentExecuteRequest results(std::string turn_id, const std::string& call_id) {
+  return {.session_id = "s1",
+          .turn_id = std::move(turn_id),
+          .scenario = contracts::ToolContinuation{
+              {{.tool_call_id = call_id, .outcome = contracts::ResultJson{"\"text\""}}}}};
+}
+
+TEST_CASE("The same request again has the same bytes and calls no backend") {
+  TurnHouse house;
+  house.answers = {says("one"), says("two")};
+
+  const Outcome first = house.execute(user_turn("t1", "Hello."));
+  const Outcome again = house.execute(user_turn("t1", "Hello."));
+
+  CHECK(first.error_code.empty());
+  CHECK(first.body.contains("one"));
+  CHECK(again.body == first.body);
+  CHECK(house.calls.size() == 1);
+}
+
+TEST_CASE("Eight of the same at once are one call and eight times the same bytes") {
+  TurnHouse house;
+  house.answers = {says("one")};
+
+  const auto outcomes = house.execute_together(user_turn("t1", "Hello."), 8);
+
+  for (const auto& outcome : outcomes) CHECK(outcome.body == outcomes.front().body);
+  CHECK(house.calls.size() == 1);
+}
+
+TEST_CASE("A tool round asks the client, keeps the turn's id and ends with a final") {
+  TurnHouse house;
+  house.answers = {calls_tool("c1"), says("The file says text.")};
+
+  const Outcome asked = house.execute(user_turn("t1", "Read a.txt."));
+  CHECK(asked.body.contains("client_tool_continuation"));
+  const Outcome wrong = house.execute(results("t1", "c2"));
+  CHECK(wrong.error_code == "tool_results_mismatch");
+  const Outcome done = house.execute(results("t1", "c1"));
+
+  CHECK(done.body.contains("The file says text."));
+  REQUIRE(house.calls.size() == 2);
+  const auto& messages = house.calls[1].messages;
+  REQUIRE(messages.size() == 3);
+  CHECK(std::get<backends::ToolMessage>(messages[2]).content.contains("text"));
+  CHECK(house.execute(user_turn("t1", "Read a.txt.")).body == asked.body);
+  CHECK(house.execute(results("t1", "c1")).body == done.body);
+}
+
+TEST_CASE("The next turn is told what was said before; dead turns are left out") {
+  TurnHouse house;
+  house.answers = {says("one"), testing::fails("invalid_request", false), says("three")};
+
+  house.execute(user_turn("t1", "First."));
+  CHECK(house.execute(user_turn("t2", "Second.")).error_code == "invalid_request");
+  house.execute(user_turn("t3", "Third."));
+
+  CHECK(testing::texts_of(house.calls[2]) == "First.|one|Third.");
+}
+
+TEST_CASE("History comes from the journal when it is not in memory") {
+  testing::TemporaryDirectory directory;
+  {
+    TurnHouse house(directory.path());
+    house.answers = {says("one")};
+    house.execute(user_turn("t1", "First."));
+  }
+  TurnHouse house(directory.path());
+  house.answers = {says("two")};
+  house.execute(user_turn("t2", "Second."));
+
+  CHECK(testing::texts_of(house.calls[0]) == "First.|one|Second.");
+}
+
+TEST_CASE("The oldest whole turns are dropped when the context window is full") {
+  TurnHouse house;
+  house.agent().chain.front().context_window = 4'096 + 60;
+  house.answers = {says(std::string(100, 'a')), says(std::string(100, 'b')), says("three")};
+  house.execute(user_turn("t1", "First."));
+  house.execute(user_turn("t2", "Second."));
+
+  house.execute(user_turn("t3", "Third."));
+
+  CHECK(testing::texts_of(house.calls[2]) ==
+        "Second."
+        "|" +
+            std::string(100, 'b') + "|Third.");
+}
+
+TEST_CASE("A request that failed with a retryable error runs again in the same turn") {
+  TurnHouse house;
+  house.answers = {testing::fails("server_error", true), says("now")};
+
+  const Outcome failed = house.execute(user_turn("t1", "Hello."));
+  const Outcome done = house.execute(user_turn("t1", "Hello."));
+
+  CHECK(failed.status() == 502);
+  CHECK(done.body.contains("now"));
+  CHECK(house.execute(user_turn("t1", "Hello.")).body == done.body);
+}
+
+TEST_CASE("A request that failed for good is answered from the journal") {
+  TurnHouse house;
+  house.answers = {testing::fails("content_filter", false), says("never")};
+
+  const Outcome failed = house.execute(user_turn("t1", "Hello."));
+
+  CHECK(failed.status() == 422);
+  CHECK(house.execute(user_turn("t1", "Hello.")).body == failed.body);
+  CHECK(house.calls.size() == 1);
+}
+
+TEST_CASE("Tools that do not answer in time expire their turn, and the session goes on") {
+  TurnHouse house;
+  house.answers = {calls_tool("c1"), says("two")};
+  house.execute(user_turn("t1", "Read a.txt."));
+
+  house.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
+  house.run(house.engine().expire_overdue(house.worker()));
+
+  CHECK(house.execute(results("t1", "c1")).error_code == "turn_expired");
+  CHECK(house.execute(user_turn("t1", "Go on.")).body.contains("two"));
+}
+
+TEST_CASE("An overdue turn does not stand in the way even when nobody has swept") {
+  TurnHouse house;
+  house.answers = {calls_tool("c1"), says("two")};
+  house.execute(user_turn("t1", "Read a.txt."));
+  house.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
+
+  CHECK(house.execute(user_turn("t2", "Go on.")).body.contains("two"));
+}
+
+TEST_CASE("A waiting turn can be cancelled, and the session goes on") {
+  TurnHouse house;
+  house.answers = {calls_tool("c1"), says("two")};
+  house.execute(user_turn("t1", "Read a.txt."));
+
+  CHECK(house.run(house.engine().cancel(house.worker(), {"local", "s1"}, "t1")) ==
+        TurnState::cancelled);
+  CHECK(house.execute(results("t1", "c1")).error_code == "turn_cancelled");
+  CHECK(house.execute(user_turn("t1", "Go on.")).body.contains("two"));
+}
+
+TEST_CASE("An answer that cannot be journalled is not told, is kept, and is told when it can be") {
+  TurnHouse house;
+  house.answers = {says("precious")};
+  house.fail_settling(1);
+
+  const Outcome refused = house.execute(user_turn("t1", "Hello."));
+  const Outcome told = house.execute(user_turn("t1", "Hello."));
+
+  CHECK(refused.error_code == "store_unavailable");
+  CHECK(refused.status() == 503);
+  CHECK(told.body.contains("precious"));
+  CHECK(house.calls.size() == 1);
+}
+
+TEST_CASE("A turn that a crash left behind runs again at the next start") {
+  testing::TemporaryDirectory directory;
+  {
+    TurnHouse house(directory.path());
+    house.hold_answers();
+    house.begin(user_turn("t1", "Hello."));
+  }
+  TurnHouse house(directory.path());
+  house.answers = {says("after the crash")};
+  CHECK(house.run(house.engine().recover(house.worker())) == 1U);
+
+  CHECK(house.execute(user_turn("t1", "Hello.")).body.contains("after the crash"));
+  CHECK(house.calls.size() == 1);
+}
+
+TEST_CASE(
+    "A crashed turn whose deltas had begun to leave fails as interrupted, and can be repeated") {
+  testing::TemporaryDirectory directory;
+  auto request = user_turn("t1", "Hello.");
+  std::get<contracts::UserTurn>(request.scenario).streaming = true;
+  {
+    TurnHouse house(directory.path());
+    house.hold_answers();
+    const auto log = house.begin(request);
+    house.run(log->wait(1, std::chrono::seconds(60)));
+  }
+  TurnHouse house(directory.path());
+  house.answers = {says("once more")};
+  house.run(house.engine().recover(house.worker()));
+  house.run_until_idle();
+  const auto stored = house.run(house.store().find_turn({"local", "s1"}, "t1"));
+
+  CHECK((**stored).turn.state == TurnState::failed);
+  CHECK((**stored).rounds.front().answer->body.contains("interrupted"));
+  CHECK(house.execute(request).body.contains("once more"));
+}
+
+TEST_CASE("A stream can be followed from after every event, live rounds and journal alike") {
+  TurnHouse house;
+  auto request = user_turn("t1", "Hello.");
+  std::get<contracts::UserTurn>(request.scenario).streaming = true;
+  house.answers = {says("one two three")};
+  const Outcome outcome = house.execute(request);
+  const auto follow = [&](std::optional<std::int64_t> last) {
+    return house.run(house.engine().follow(house.worker(), {"local", "s1"}, "t1", last));
+  };
+
+  const auto whole = (*follow({}))->after(0);
+  REQUIRE(whole.size() >= 3);
+  for (std::size_t i = 0; i + 1 < whole.size(); ++i) {
+    CHECK((*follow(whole[i].id))->after(whole[i].id).size() == whole.size() - i - 1);
+  }
+  CHECK(*follow(whole.back().id) == nullptr);
+  CHECK(std::get<std::shared_ptr<const Outcome>>(whole.back().what)->body == outcome.body);
+}
+
+TEST_CASE("The diary of a session counts up and can be read from any entry") {
+  TurnHouse house;
+  house.answers = {says("one"), says("two")};
+  house.execute(user_turn("t1", "Hello."));
+  house.execute(user_turn("t2", "Again."));
+  const auto read = [&](std::int64_t last) {
+    return *house.run(
+        house.engine().events(house.worker(), {"local", "s1"}, last, std::chrono::milliseconds(0)));
+  };
+
+  const auto all = read(0);
+  REQUIRE(all.size() >= 6);
+  CHECK(all.front().kind == "turn.accepted");
+  CHECK(all.back().kind == "turn.completed");
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+    CHECK(all[i].id < all[i + 1].id);
+    CHECK(read(all[i].id).size() == all.size() - i - 1);
+  }
+}
+
+TEST_CASE("A branch goes on from its turn, and the session it came from stays as it is") {
+  TurnHouse house;
+  house.answers = {says("one"), says("two"), says("other")};
+  house.execute(user_turn("t1", "First."));
+  house.execute(user_turn("t2", "Second."));
+
+  const auto branch = house.run(house.engine().branch(house.worker(), {"local", "s1"}, "t1"));
+  REQUIRE(branch);
+  auto request = user_turn(branch->turn_id, "Otherwise.");
+  request.session_id = branch->session_id;
+  house.execute(request);
+
+  CHECK(testing::texts_of(house.calls[2]) == "First.|one|Otherwise.");
+}
+
+TEST_CASE("Past the bound of running turns the next one is overloaded") {
+  TurnHouse house;
+  house.settings().max_running_turns = 1;
+  house.hold_answers();
+  house.begin(user_turn("t1", "Hello."));
+  auto other = user_turn("t1", "Hello.");
+  other.session_id = "s2";
+
+  CHECK(house.execute(other).error_code == "overloaded");
+}
+
+}  // namespace
+}  // namespace treaty::turns

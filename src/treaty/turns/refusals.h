@@ -1,0 +1,56 @@
+// Why the server says no: one closed list, each entry with the code of its InvokeResult and its
+// HTTP status.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "treaty/contracts/invoke_result.h"
+
+namespace treaty::turns {
+
+enum class Reason {
+  contract_violation,
+  method_not_allowed,
+  unauthenticated,
+  forbidden,
+  session_not_found,
+  turn_not_found,
+  agent_not_found,
+  tool_results_mismatch,
+  turn_superseded,
+  turn_in_progress,
+  agent_mismatch,
+  idempotency_conflict,
+  body_too_large,
+  unsupported_media_type,
+  overloaded,
+  store_unavailable,
+  budget_exhausted,
+  turn_cancelled,
+  turn_expired,
+  not_found,
+  internal,
+};
+
+struct Refusal {
+  Reason reason;
+  std::string message;                   // What happened, and what to do next.
+  std::optional<std::string> context{};  // The place: a JSON pointer, an id.
+  std::optional<std::string> details{};  // Rule ids and differences.
+};
+
+std::string_view code_of(Reason reason);
+int status_of(Reason reason);
+
+contracts::InvokeError error_of(const Refusal& refusal);
+
+// The HTTP status of an InvokeResult's first error code: a Reason's, or the code of a backend's
+// failure (turns.md, the last row of the table).
+int status_of_code(std::string_view error_code);
+
+// Seconds to wait before the same is tried again; nothing when waiting does not help.
+std::optional<int> retry_after_of(Reason reason);
+
+}  // namespace treaty::turns

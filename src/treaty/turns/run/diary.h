@@ -1,0 +1,54 @@
+// The diary of one round: diagnostics for GET …/events. Entries ride on the round's next durable
+// write; until then they are read from here.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/store/records.h"
+
+namespace treaty::turns {
+
+// One entry of a session's diary.
+struct Event {
+  std::int64_t id = 0;  // Counts up within the session.
+  std::string kind{};   // "turn.accepted", "attempt.failed"…
+  std::string data{};   // A JSON object.
+};
+
+// Ids are made of the turn's number and the entry's index in the turn, so that they need no counter
+// of their own: a round has room for kEventsPerRound of them, the first for its request.
+constexpr std::int64_t kEventsPerTurn = 1'000'000;
+constexpr std::int64_t kEventsPerRound = 10'000;
+
+// One line of the journal: an object with its index, kind, time and data.
+std::string event_line(std::int64_t index, std::string_view kind, store::Milliseconds at,
+                       std::string_view data);
+
+// The entries of journalled lines of a turn.
+std::vector<Event> events_of_lines(std::int64_t turn_number, std::string_view turn_id,
+                                   std::string_view lines);
+
+// Written by the turn's coroutine, read from any thread.
+class Diary {
+ public:
+  // `earlier`: lines of attempts at the same round before this one.
+  Diary(const store::Turn& turn, std::string earlier);
+
+  void add(std::string_view kind, store::Milliseconds at, std::string_view data);
+
+  std::string lines() const;
+  std::vector<Event> after(std::int64_t last_id) const;
+
+ private:
+  const std::int64_t turn_number_;
+  const std::string turn_id_;
+  std::int64_t next_index_;
+  mutable std::mutex mutex_;
+  std::string lines_;
+};
+
+}  // namespace treaty::turns

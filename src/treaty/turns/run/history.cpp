@@ -1,0 +1,103 @@
+#include "treaty/turns/run/history.h"
+
+#include <algorithm>
+
+#include "treaty/turns/prompt.h"
+#include "treaty/turns/step.h"
+#include "treaty/turns/transcript.h"
+
+namespace treaty::turns {
+namespace {
+
+using backends::AssistantMessage;
+using backends::Message;
+using backends::ToolMessage;
+
+// What every session costs beside its tokens, in tokens.
+constexpr std::size_t kOverhead = 384;
+
+std::string_view name_of_call(const AssistantMessage& said, std::string_view id) {
+  const auto call = std::ranges::find(said.tool_calls, id, &contracts::AgentToolCall::id);
+  return call == said.tool_calls.end() ? std::string_view() : std::string_view(call->name);
+}
+
+}  // namespace
+
+void add_results(std::vector<Message>& messages, const contracts::ToolContinuation& continuation) {
+  std::vector<ToolMessage> results;
+  while (!messages.empty() && std::holds_alternative<ToolMessage>(messages.back())) {
+    results.push_back(std::get<ToolMessage>(std::move(messages.back())));
+    messages.pop_back();
+  }
+  if (messages.empty() || !std::holds_alternative<AssistantMessage>(messages.back())) return;
+  const auto& said = std::get<AssistantMessage>(messages.back());
+  for (const auto& result : continuation.tool_results) {
+    results.push_back(tool_message(result, name_of_call(said, result.tool_call_id)));
+  }
+  for (auto& result : in_order_of_calls(said, std::move(results))) {
+    messages.emplace_back(std::move(result));
+  }
+}
+
+std::expected<std::vector<Message>, Error> messages_of(std::span<const store::Round> rounds) {
+  std::vector<Message> messages;
+  for (const store::Round& round : rounds) {
+    const auto request = contracts::decode_agent_execute_request(
+        round.request.body, {.profile = contracts::Profile::strict, .ids_optional = true});
+    if (!request) {
+      return std::unexpected(Error{ErrorCode::corrupt, "a journalled request cannot be read"});
+    }
+    if (const auto* user = std::get_if<contracts::UserTurn>(&request->scenario)) {
+      messages.emplace_back(user_message(*user));
+    } else {
+      add_results(messages, std::get<contracts::ToolContinuation>(request->scenario));
+    }
+    if (!round.answer || round.answer->transcript.empty()) continue;
+    auto transcript = decode_transcript(round.answer->transcript);
+    if (!transcript) return std::unexpected(transcript.error());
+    std::ranges::move(transcript->messages, std::back_inserter(messages));
+  }
+  return messages;
+}
+
+History extended(const History& history, std::int64_t number, std::shared_ptr<const PastTurn> turn,
+                 std::size_t tokens) {
+  History next{.until = number,
+               .turns = {},
+               .tokens = history.tokens + turn->tokens,
+               .has_more = history.has_more};
+  std::size_t dropped = 0;
+  while (next.tokens > tokens && dropped < history.turns.size()) {
+    next.tokens -= history.turns[dropped++]->tokens;
+    next.has_more = true;
+  }
+  next.turns.reserve(history.turns.size() - dropped + 1);
+  next.turns.assign(history.turns.begin() + static_cast<std::ptrdiff_t>(dropped),
+                    history.turns.end());
+  next.turns.push_back(std::move(turn));
+  return next;
+}
+
+std::shared_ptr<const History> HistoryCache::find(std::int64_t session, std::int64_t until) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = by_session_.find(session);
+  if (found == by_session_.end() || found->second->history->until != until) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return found->second->history;
+}
+
+void HistoryCache::put(std::int64_t session, std::shared_ptr<const History> history) {
+  const std::scoped_lock lock(mutex_);
+  const auto drop = [&](std::list<Entry>::iterator entry) {
+    tokens_ -= entry->history->tokens + kOverhead;
+    by_session_.erase(entry->session);
+    entries_.erase(entry);
+  };
+  if (const auto found = by_session_.find(session); found != by_session_.end()) drop(found->second);
+  tokens_ += history->tokens + kOverhead;
+  entries_.push_front({session, std::move(history)});
+  by_session_[session] = entries_.begin();
+  while (tokens_ > most_tokens_ && entries_.size() > 1) drop(std::prev(entries_.end()));
+}
+
+}  // namespace treaty::turns

@@ -1,0 +1,88 @@
+#include "treaty/turns/run/live.h"
+
+#include "treaty/turns/run/turn_run.h"
+
+namespace treaty::turns {
+
+std::optional<Live::Request> Live::join(const std::string& key, Request mine) {
+  const std::scoped_lock lock(mutex_);
+  const auto [entry, is_new] = requests_.try_emplace(key, std::move(mine));
+  if (is_new) return std::nullopt;
+  return entry->second;
+}
+
+void Live::replace(const std::string& key, std::shared_ptr<TurnLog> log) {
+  const std::scoped_lock lock(mutex_);
+  requests_[key].log = std::move(log);
+}
+
+void Live::leave(const std::string& key) {
+  const std::scoped_lock lock(mutex_);
+  requests_.erase(key);
+}
+
+void Live::add(std::shared_ptr<TurnRun> run) {
+  const std::scoped_lock lock(mutex_);
+  sessions_[run->session()] = run;
+  turns_[run->turn()] = std::move(run);
+}
+
+void Live::remove(const TurnRun& run) {
+  const std::scoped_lock lock(mutex_);
+  turns_.erase(run.turn());
+  const auto of_session = sessions_.find(run.session());
+  if (of_session != sessions_.end() && of_session->second.get() == &run) {
+    sessions_.erase(of_session);
+  }
+}
+
+std::shared_ptr<TurnRun> Live::find_turn(std::int64_t turn) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = turns_.find(turn);
+  return found == turns_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<TurnRun> Live::find_session(std::int64_t session) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = sessions_.find(session);
+  return found == sessions_.end() ? nullptr : found->second;
+}
+
+std::size_t Live::count() const {
+  const std::scoped_lock lock(mutex_);
+  return turns_.size();
+}
+
+std::shared_ptr<Bell> Live::bell_of(std::int64_t session) {
+  const std::scoped_lock lock(mutex_);
+  auto bell = bells_[session].lock();
+  if (!bell) {
+    if (bells_.size() >= sweep_at_) {
+      std::erase_if(bells_, [](const auto& entry) { return entry.second.expired(); });
+      sweep_at_ = 2 * bells_.size() + 16;
+    }
+    bell = std::make_shared<Bell>();
+    bells_[session] = bell;
+  }
+  return bell;
+}
+
+void Live::ring(std::int64_t session) {
+  std::shared_ptr<Bell> bell;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = bells_.find(session);
+    if (found == bells_.end()) return;
+    bell = found->second.lock();
+  }
+  if (bell) bell->ring();
+}
+
+std::string live_key(const store::Room& room, std::string_view request_key) {
+  std::string key;
+  key.reserve(room.tenant.size() + room.session_id.size() + request_key.size() + 2);
+  key.append(room.tenant).append(1, '\0').append(room.session_id).append(1, '\0');
+  return key.append(request_key);
+}
+
+}  // namespace treaty::turns

@@ -1,0 +1,56 @@
+// What runs in this process: requests by what makes them the same, rounds by their turn, and those
+// who follow a session's diary. For any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "treaty/store/records.h"
+#include "treaty/turns/bell.h"
+#include "treaty/turns/turn_log.h"
+
+namespace treaty::turns {
+
+class TurnRun;
+
+class Live {
+ public:
+  struct Request {
+    std::shared_ptr<TurnLog> log;
+    std::string fingerprint;
+  };
+
+  // The same request that runs already; nothing when there is none, and `mine` stands for it then.
+  std::optional<Request> join(const std::string& key, Request mine);
+
+  // From now on others who come with the same request get this log,
+  void replace(const std::string& key, std::shared_ptr<TurnLog> log);
+  void leave(const std::string& key);  // or ask the journal.
+
+  void add(std::shared_ptr<TurnRun> run);
+  void remove(const TurnRun& run);
+  std::shared_ptr<TurnRun> find_turn(std::int64_t turn) const;
+  std::shared_ptr<TurnRun> find_session(std::int64_t session) const;
+  std::size_t count() const;
+
+  // Rings whenever the diary of that session grows, as long as somebody holds it.
+  std::shared_ptr<Bell> bell_of(std::int64_t session);
+  void ring(std::int64_t session);
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Request> requests_{};
+  std::unordered_map<std::int64_t, std::shared_ptr<TurnRun>> turns_{};
+  std::unordered_map<std::int64_t, std::shared_ptr<TurnRun>> sessions_{};
+  std::unordered_map<std::int64_t, std::weak_ptr<Bell>> bells_{};
+  std::size_t sweep_at_ = 16;  // So many bells: time to drop those that nobody holds.
+};
+
+// What makes a request the same, whichever session it names.
+std::string live_key(const store::Room& room, std::string_view request_key);
+
+}  // namespace treaty::turns

@@ -1,0 +1,398 @@
+#include "treaty/turns/run/turn_run.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+
+#include "treaty/base/ids.h"
+#include "treaty/base/json_write.h"
+#include "treaty/turns/prompt.h"
+
+namespace treaty::turns {
+namespace {
+
+namespace asio = boost::asio;
+using backends::Message;
+using contracts::AgentResult;
+using contracts::ToolContinuation;
+using contracts::UserTurn;
+using store::TurnState;
+
+// How long to wait before an answer that could not be journalled is tried again.
+constexpr std::chrono::milliseconds kStoreRetry{1'000};
+
+// More deltas than an answer can have: after a crash nobody knows how many had left, and what
+// follows must have an id above theirs.
+constexpr std::int64_t kUnknownDeltas = std::int64_t{1} << 24U;
+
+// Of an answer, when nobody says how much it may be.
+constexpr std::int64_t kAnswerTokens = 4'096;
+
+std::string attempt_data(const dispatch::Attempt& attempt) {
+  json::Writer writer;
+  writer.begin_object().member("Backend", attempt.choice.backend);
+  writer.member("Model", attempt.choice.model);
+  if (attempt.result.error) {
+    const auto& error = *attempt.result.error;
+    writer.member("ErrorCode", error.code.value_or("aborted"));
+    if (error.status_code) writer.member("Status", *error.status_code);
+    writer.member("Retryable", error.retryable.value_or(false));
+  } else if (attempt.result.finish_reason) {
+    writer.member("FinishReason", *attempt.result.finish_reason);
+  }
+  if (const auto& usage = attempt.result.usage) {
+    if (usage->input_tokens) writer.member("InputTokens", *usage->input_tokens);
+    if (usage->output_tokens) writer.member("OutputTokens", *usage->output_tokens);
+  }
+  return writer.end_object().take();
+}
+
+std::optional<double> retry_after_of(const AgentResult& result) {
+  if (!result.rate_limit || !result.rate_limit->retry_after) return std::nullopt;
+  return result.rate_limit->retry_after->value();
+}
+
+}  // namespace
+
+TurnRun::TurnRun(std::shared_ptr<RunServices> services, Worker& worker,
+                 std::shared_ptr<TurnLog> log, RunOrder order)
+    : services_(std::move(services)),
+      worker_(worker),
+      log_(std::move(log)),
+      order_(std::move(order)),
+      diary_(order_.begin.turn, std::move(order_.begin.earlier_events)) {
+  if (const auto* user = std::get_if<UserTurn>(&order_.request.scenario)) {
+    streams_ = user->streaming;
+  }
+}
+
+std::shared_ptr<TurnLog> TurnRun::log() const {
+  const std::scoped_lock lock(log_mutex_);
+  return log_;
+}
+
+asio::awaitable<void> TurnRun::run() {
+  const auto self = shared_from_this();
+  const auto& begin = order_.begin;
+  log_->open({begin.session.room.session_id, begin.turn.turn_id, begin.turn.mode},
+             begin.turn.events + 1 + (begin.turn.has_streamed ? kUnknownDeltas : 0));
+  services_->live.ring(session());
+  Conclusion conclusion;
+  try {
+    conclusion = co_await conclude();
+  } catch (const std::exception&) {  // A bug, or no memory: this turn fails, the server lives.
+    conclusion = conclude_refusal({Reason::internal,
+                                   "the server failed to run this turn; send the "
+                                   "same request again, and report it"},
+                                  TurnState::failed, true);
+  }
+  co_await settle(std::move(conclusion));
+  services_->live.remove(*this);
+  services_->live.leave(order_.key);
+  services_->live.ring(session());
+  order_.dispatcher.reset();  // Here: it belongs to this thread, and others may hold the run.
+}
+
+void TurnRun::cancel() {
+  asio::post(worker_.executor, [self = shared_from_this()] {
+    self->stop_ = Stop::cancelled;
+    self->stop_signal_.emit(asio::cancellation_type::terminal);
+  });
+}
+
+// Steps 4 to 6 of turns.md.
+asio::awaitable<Conclusion> TurnRun::conclude() {
+  if (order_.begin.turn.has_streamed) co_return conclude_failure(interrupted(), std::nullopt);
+  if (order_.begin.agent == nullptr) {
+    co_return conclude_refusal({Reason::agent_not_found, "the agent of this session is gone"},
+                               TurnState::failed, false);
+  }
+  if (const auto prepared = co_await prepare(); !prepared) {
+    co_return conclude_refusal(
+        {Reason::store_unavailable, "the journal cannot be read now; send the same request again"},
+        TurnState::failed, true);
+  }
+  const Agent& agent = *order_.begin.agent;
+  while (true) {
+    if (const Stop stop = stop_; stop != Stop::none) co_return stopped(stop);
+    const AgentResult result = co_await ask_backend();
+    if (const Stop stop = stop_; stop != Stop::none && result.error) co_return stopped(stop);
+    Stepped stepped =
+        next_step(*order_.begin.role, agent.max_rounds, std::move(transcript_.progress), result);
+    transcript_.progress = std::move(stepped.progress);
+    for (const StepNote& made : stepped.notes) note(made.kind, made.data);
+    if (const auto* fail = std::get_if<Fail>(&stepped.step)) {
+      co_return conclude_failure(fail->error, retry_after_of(result));
+    }
+    transcript_.messages.emplace_back(std::move(stepped.said));
+    if (const auto* finish = std::get_if<Finish>(&stepped.step)) {
+      std::vector<std::string> warnings;
+      const auto* user = std::get_if<UserTurn>(&order_.request.scenario);
+      if (user != nullptr && user->rag_scope) {
+        warnings.emplace_back(
+            "There is no index to search: RagScope was not used for this answer.");
+      }
+      co_return conclude_finish(*finish, transcript_.progress, std::move(warnings));
+    }
+    auto* ask = std::get_if<AskClient>(&stepped.step);
+    auto& results = ask != nullptr ? ask->known : std::get<AskAgain>(stepped.step).results;
+    for (auto& known : results) transcript_.messages.emplace_back(std::move(known));
+    if (ask != nullptr) co_return conclude_asking(*ask);
+  }
+}
+
+Conclusion TurnRun::stopped(Stop stop) const {
+  if (stop == Stop::cancelled) {
+    return conclude_refusal({Reason::turn_cancelled,
+                             "the turn was cancelled; the session goes on with the turn before it",
+                             order_.begin.turn.turn_id},
+                            TurnState::cancelled, false);
+  }
+  return conclude_failure({.message = "the turn did not end within its deadline",
+                           .code = "timeout",
+                           .type = "Deadline",
+                           .retryable = true},
+                          std::nullopt);
+}
+
+// Step 4: everything that the model is told.
+asio::awaitable<std::expected<void, Error>> TurnRun::prepare() {
+  if (order_.begin.turn.round > 0) {
+    auto record =
+        co_await services_->store.find_turn(order_.begin.session.room, order_.begin.turn.turn_id);
+    if (!record) co_return std::unexpected(record.error());
+    if (!*record) co_return std::unexpected(Error{ErrorCode::conflict, "the turn is gone"});
+    const auto rounds = std::span<const store::Round>((*record)->rounds)
+                            .first(static_cast<std::size_t>(order_.begin.turn.round));
+    auto messages = messages_of(rounds);
+    if (!messages) co_return std::unexpected(messages.error());
+    earlier_rounds_ = *std::move(messages);
+    if (rounds.back().answer && !rounds.back().answer->transcript.empty()) {
+      auto transcript = decode_transcript(rounds.back().answer->transcript);
+      if (transcript) transcript_.progress = std::move(transcript->progress);
+    }
+    add_results(earlier_rounds_, std::get<ToolContinuation>(order_.request.scenario));
+  } else {
+    earlier_rounds_.emplace_back(user_message(std::get<UserTurn>(order_.request.scenario)));
+  }
+  if (const auto recalled = co_await recall(); !recalled) {
+    co_return std::unexpected(recalled.error());
+  }
+  co_return std::expected<void, Error>();
+}
+
+asio::awaitable<std::expected<void, Error>> TurnRun::recall() {
+  const auto& begin = order_.begin;
+  if (begin.history_until == 0) {
+    history_ = std::make_shared<History>();
+    co_return std::expected<void, Error>();
+  }
+  history_ = services_->histories.find(session(), begin.history_until);
+  if (history_) co_return std::expected<void, Error>();
+  auto stored =
+      co_await services_->store.history(session(), begin.turn.number,
+                                        static_cast<std::size_t>(std::max<std::int64_t>(
+                                            begin.agent->chain.front().context_window, 0)) *
+                                            4);
+  if (!stored) co_return std::unexpected(stored.error());
+  History history{.until = begin.history_until, .turns = {}, .has_more = stored->more};
+  for (auto record = stored->turns.rbegin(); record != stored->turns.rend(); ++record) {
+    auto messages = messages_of(record->rounds);
+    if (!messages) co_return std::unexpected(messages.error());
+    const std::size_t tokens = estimated_tokens(*messages);
+    history.turns.push_back(std::make_shared<PastTurn>(*std::move(messages), tokens));
+    history.tokens += tokens;
+  }
+  history_ = std::make_shared<History>(std::move(history));
+  co_return std::expected<void, Error>();
+}
+
+// What the model gets: as much of the history as fits beside what this turn itself says.
+backends::Call TurnRun::make_call() {
+  backends::Call call{.model = {},
+                      .system = system_text(*order_.begin.role, order_.begin.solution_context),
+                      .tools = declarations_of(*order_.begin.role),
+                      .stream = streams_};
+  const auto& choice = order_.begin.agent->chain.front();
+  const std::size_t taken =
+      static_cast<std::size_t>(choice.max_output_tokens.value_or(kAnswerTokens)) +
+      estimated_tokens(earlier_rounds_) + estimated_tokens(transcript_.messages) +
+      call.system.size() / 4;
+  std::size_t first = 0;
+  for (std::size_t tokens = history_->tokens + taken;
+       tokens > static_cast<std::size_t>(choice.context_window) &&
+       first < history_->turns.size();) {
+    tokens -= history_->turns[first++]->tokens;
+  }
+  if (first > 0 || history_->has_more) {
+    note("history.dropped", fmt::format(R"({{"Turns":{},"Older":{}}})", first, history_->has_more));
+  }
+  for (; first < history_->turns.size(); ++first) {
+    call.messages.share(history_->turns[first]->messages, history_);
+  }
+  for (const Message& message : earlier_rounds_) call.messages.push_back(message);
+  for (const Message& message : transcript_.messages) call.messages.push_back(message);
+  return call;
+}
+
+// Step 5.
+asio::awaitable<AgentResult> TurnRun::ask_backend() {
+  asio::steady_timer deadline(worker_.executor, order_.begin.agent->deadline);
+  deadline.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+    if (cancelled) return;
+    self->stop_ = Stop::deadline;
+    self->stop_signal_.emit(asio::cancellation_type::terminal);
+  });
+  note("attempt.started", "{}");
+  const std::function<void(const dispatch::Attempt&)> on_attempt =
+      [&](const dispatch::Attempt& attempt) {
+        note(attempt.result.error ? "attempt.failed" : "attempt.completed", attempt_data(attempt));
+      };
+  AgentResult result = co_await asio::co_spawn(
+      worker_.executor,
+      order_.dispatcher->run(order_.begin.agent->chain, make_call(),
+                             static_cast<backends::Sink&>(*this), on_attempt),
+      asio::bind_cancellation_slot(stop_signal_.slot(), asio::use_awaitable));
+  deadline.cancel();
+  co_return result;
+}
+
+void TurnRun::on_text(std::string_view delta) {
+  if (!streams_ || delta.empty()) return;
+  const bool is_first = log_->result_event() == log_->first_event() + 1;
+  log_->add(delta);
+  if (is_first) {
+    asio::co_spawn(worker_.executor, mark_streamed(), asio::detached);
+  }
+}
+
+// After a crash it is known that deltas may have left: they leave only when that is on the disk.
+asio::awaitable<void> TurnRun::mark_streamed() {
+  const auto self = shared_from_this();
+  if (co_await services_->store.mark_streamed(turn())) log_->show_deltas();
+}
+
+void TurnRun::note(std::string_view kind, std::string_view data) {
+  diary_.add(kind, services_->now(), data);
+  services_->live.ring(session());
+}
+
+contracts::InvokeResult TurnRun::result_of(const Conclusion& conclusion) const {
+  contracts::InvokeResult result{
+      .outcome = {}, .warnings = order_.warnings, .result_id = new_uuid()};
+  if (const auto* error = std::get_if<contracts::InvokeError>(&conclusion.answer)) {
+    result.outcome = contracts::Failure{{*error}};
+    return result;
+  }
+  contracts::AgentExecuteResponse response{.session_id = order_.begin.session.room.session_id,
+                                           .turn_id = order_.begin.turn.turn_id,
+                                           .mode_display_name = order_.begin.turn.mode,
+                                           .kind = {}};
+  if (const auto* final = std::get_if<contracts::FinalResponse>(&conclusion.answer)) {
+    response.kind = *final;
+  } else {
+    response.kind = std::get<contracts::ClientToolContinuation>(conclusion.answer);
+  }
+  result.outcome = std::move(response);
+  return result;
+}
+
+store::Settlement TurnRun::settlement_of(const Conclusion& conclusion,
+                                         const Written& written) const {
+  const store::Turn& turn = order_.begin.turn;
+  store::Settlement settlement{.turn = turn.id};
+  settlement.update = {.state = conclusion.state,
+                       .round = turn.round,
+                       .error_code = written.error_code,
+                       .retryable = conclusion.retryable,
+                       .events = log_->result_event()};
+  if (conclusion.state == TurnState::awaiting_tools) {
+    settlement.update.pending = encode_pending(conclusion.pending);
+    settlement.update.tool_deadline = services_->now() + order_.settings->tool_deadline.count();
+  }
+  settlement.answer = {.round = turn.round,
+                       .body = written.body,
+                       .dialect = order_.request.dialect,
+                       .error_code = written.error_code,
+                       .transcript = encode(transcript_),
+                       .deltas = log_->deltas(),
+                       .first_event = log_->first_event(),
+                       .events = diary_.lines(),
+                       .created_at = services_->now()};
+  return settlement;
+}
+
+// Step 7. What cannot be journalled is not told; it is tried again until it can be, so that nothing
+// that was paid for is lost.
+asio::awaitable<void> TurnRun::settle(Conclusion conclusion) {
+  for (const StepNote& made : conclusion.notes) note(made.kind, made.data);
+  Written written = write_checked(result_of(conclusion), order_.request.dialect);
+  if (!written.broken.empty()) {
+    conclusion.state = TurnState::failed;
+    note("answer.broken", "{}");
+  }
+  json::Writer end;
+  end.begin_object();
+  if (!written.error_code.empty()) end.member("ErrorCode", written.error_code);
+  note(fmt::format("turn.{}", name_of(conclusion.state)), end.end_object().take());
+  const store::Settlement settlement = settlement_of(conclusion, written);
+  while (true) {
+    const auto settled = co_await services_->store.settle(settlement);
+    if (settled) break;
+    if (settled.error().code == ErrorCode::conflict) {
+      log_->finish(outcome_of({Reason::turn_cancelled,
+                               "the turn was ended by somebody else; read it with GET …/turns/{t}"},
+                              order_.request.dialect));
+      co_return;
+    }
+    tell_store_unavailable(settled.error());
+    asio::steady_timer pause(worker_.executor, kStoreRetry);
+    boost::system::error_code ignored;
+    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  }
+  remember(conclusion);
+  log_->finish({.body = written.body,
+                .dialect = order_.request.dialect,
+                .error_code = written.error_code,
+                .retry_after = conclusion.retryable ? conclusion.retry_after.value_or(1)
+                                                    : std::optional<double>()});
+}
+
+// Those who wait are told so; whoever comes next waits for the next try.
+void TurnRun::tell_store_unavailable(const Error& /*error*/) {
+  auto next = std::make_shared<TurnLog>();
+  next->open(*log_->opening(), log_->first_event());
+  next->restore_deltas(log_->deltas());
+  services_->live.replace(order_.key, next);
+  std::shared_ptr<TurnLog> told;
+  {
+    const std::scoped_lock lock(log_mutex_);
+    told = std::exchange(log_, std::move(next));
+  }
+  told->finish(outcome_of({Reason::store_unavailable,
+                           "the answer cannot be journalled now; send the same request again, it "
+                           "is kept for you"},
+                          order_.request.dialect));
+}
+
+// The next turn of this session need not be read from the journal.
+void TurnRun::remember(const Conclusion& conclusion) {
+  if (conclusion.state != TurnState::completed || !history_) return;
+  std::vector<Message> messages = std::move(earlier_rounds_);
+  std::ranges::move(transcript_.messages, std::back_inserter(messages));
+  const std::size_t tokens = estimated_tokens(messages);
+  services_->histories.put(
+      session(), std::make_shared<History>(extended(
+                     *history_, order_.begin.turn.number,
+                     std::make_shared<PastTurn>(std::move(messages), tokens),
+                     static_cast<std::size_t>(order_.begin.agent->chain.front().context_window))));
+}
+
+}  // namespace treaty::turns

@@ -1,0 +1,97 @@
+// One round of a turn on its way: prompt, backend, step by step, answer, journal, and only then the
+// followers. Lives on the event loop of its worker; cancel() and the readers may be called from
+// anywhere.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "treaty/backends/backend.h"
+#include "treaty/contracts/invoke_result.h"
+#include "treaty/store/store.h"
+#include "treaty/turns/decision.h"
+#include "treaty/turns/run/conclusion.h"
+#include "treaty/turns/run/diary.h"
+#include "treaty/turns/run/history.h"
+#include "treaty/turns/run/live.h"
+#include "treaty/turns/turn_log.h"
+#include "treaty/turns/worker.h"
+
+namespace treaty::turns {
+
+// What all runs share.
+struct RunServices {
+  RunServices(store::Store& the_store, std::function<store::Milliseconds()> clock)
+      : store(the_store), now(std::move(clock)) {}
+
+  store::Store& store;
+  std::function<store::Milliseconds()> now;
+  Live live{};
+  HistoryCache histories{std::size_t{2} << 20U};  // About 8 MiB of memory.
+};
+
+// What a run is about. The ids in `begin` are those of the store.
+struct RunOrder {
+  Begin begin;
+  std::shared_ptr<const Settings> settings;          // Those that the decision was made by,
+  std::shared_ptr<dispatch::Dispatcher> dispatcher;  // and the backends that belong to them.
+  contracts::AgentExecuteRequest request;
+  std::string key;  // live_key() of the request.
+  std::vector<contracts::InvokeError> warnings{};
+};
+
+class TurnRun final : public std::enable_shared_from_this<TurnRun>, private backends::Sink {
+ public:
+  TurnRun(std::shared_ptr<RunServices> services, Worker& worker, std::shared_ptr<TurnLog> log,
+          RunOrder order);
+
+  // Until the answer is journalled and told. Keeps itself alive.
+  boost::asio::awaitable<void> run();
+
+  // The turn ends as soon as its backend lets go.
+  void cancel();
+
+  std::int64_t session() const { return order_.begin.session.id; }
+  std::int64_t turn() const { return order_.begin.turn.id; }
+  std::shared_ptr<TurnLog> log() const;
+  const Diary& diary() const { return diary_; }
+
+ private:
+  enum class Stop { none, cancelled, deadline };
+
+  boost::asio::awaitable<Conclusion> conclude();
+  boost::asio::awaitable<std::expected<void, Error>> prepare();
+  boost::asio::awaitable<std::expected<void, Error>> recall();
+  boost::asio::awaitable<contracts::AgentResult> ask_backend();
+  boost::asio::awaitable<void> settle(Conclusion conclusion);
+  boost::asio::awaitable<void> mark_streamed();
+  store::Settlement settlement_of(const Conclusion& conclusion, const Written& written) const;
+  Conclusion stopped(Stop stop) const;
+  void tell_store_unavailable(const Error& error);
+  void remember(const Conclusion& conclusion);
+  void note(std::string_view kind, std::string_view data);
+  void on_text(std::string_view delta) override;
+  contracts::InvokeResult result_of(const Conclusion& conclusion) const;
+  backends::Call make_call();
+
+  std::shared_ptr<RunServices> services_;
+  Worker& worker_;
+  mutable std::mutex log_mutex_;  // The log is replaced when the store fails.
+  std::shared_ptr<TurnLog> log_;
+  RunOrder order_;
+  Diary diary_;
+  bool streams_ = false;
+
+  std::vector<backends::Message> earlier_rounds_{};  // Of this turn.
+  std::shared_ptr<const History> history_{};
+  Transcript transcript_{};  // Of this round.
+
+  boost::asio::cancellation_signal stop_signal_{};
+  std::atomic<Stop> stop_ = Stop::none;
+};
+
+}  // namespace treaty::turns

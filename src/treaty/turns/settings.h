@@ -1,0 +1,57 @@
+// What the turn engine is told by the configuration: agents, their roles and tools, and the rules
+// of sessions. A value; a reload makes another one, and running turns keep theirs.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "treaty/backends/call.h"
+#include "treaty/base/schema/schema.h"
+#include "treaty/dispatch/choice.h"
+
+namespace treaty::turns {
+
+// A tool that the client runs.
+struct ClientTool {
+  backends::Tool declaration;
+  std::shared_ptr<const schema::Schema> parameters{};  // Null: any object.
+};
+
+// What an agent is in one kind of conversation.
+struct Role {
+  std::string mode = "General";  // ModeDisplayName.
+  std::string system{};
+  std::vector<ClientTool> tools{};
+};
+
+enum class OnMismatch { keep_pending, fail_turn };
+enum class OnDisconnect { keep_running, cancel };
+
+struct Agent {
+  std::string name;
+  std::string description{};
+  Role role{};                                               // Without a ConversationContextId.
+  std::map<std::string, Role, std::less<>> conversations{};  // By ConversationContextId.
+  std::vector<dispatch::Choice> chain{};                     // One or more; order is preference.
+  int max_rounds = 8;                                        // Of tools, in one turn.
+  std::chrono::milliseconds deadline{300'000};  // Of a round: from its request to its answer.
+  OnMismatch on_mismatch = OnMismatch::keep_pending;
+  OnDisconnect on_disconnect = OnDisconnect::keep_running;
+
+  // Null when there is none of that name; an empty name is the agent's own role.
+  const Role* find_role(std::string_view conversation) const;
+};
+
+struct Settings {
+  std::map<std::string, Agent, std::less<>> agents{};  // `default` is one of them.
+  bool explicit_sessions = false;                      // sessions.open: explicit.
+  bool initial_requests = false;  // sessions.initial: a first request may come without ids.
+  std::chrono::milliseconds tool_deadline{std::chrono::hours(24)};
+  std::size_t max_running_turns = 1'000;  // More of them: overloaded.
+};
+
+}  // namespace treaty::turns

@@ -1,0 +1,168 @@
+#include "treaty/turns/text/seal.h"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include "treaty/base/text.h"
+#include "treaty/contracts/agent_execute_response.h"
+#include "treaty/testing/generators.h"
+
+using namespace treaty;
+using namespace treaty::turns;
+
+namespace {
+
+bool keeps_contract(const std::string& text) {
+  const contracts::AgentExecuteResponse response{
+      .session_id = "s",
+      .turn_id = "t",
+      .mode_display_name = "General",
+      .kind = contracts::FinalResponse{.primary_output_text = text}};
+  const auto decoded = contracts::decode_agent_execute_response(encode(response));
+  return decoded && *decoded == response;
+}
+
+// The seal's own promise: the contract holds, and a second seal finds nothing to do.
+std::string sealed_text(std::string text) {
+  const Sealed sealed = seal(std::move(text));
+  CHECK(keeps_contract(sealed.text));
+  const Sealed again = seal(sealed.text);
+  CHECK(again.text == sealed.text);
+  CHECK(again.notes.empty());
+  CHECK(again.user_warnings.empty());
+  return sealed.text;
+}
+
+std::string rule_of(const std::string& text) {
+  const Sealed sealed = seal(text);
+  REQUIRE(sealed.notes.size() == 1);
+  CHECK(sealed.notes[0].kind == "sealed");
+  return sealed.notes[0].data;
+}
+
+}  // namespace
+
+TEST_CASE("a text that is in order stays as it is, without a word") {
+  for (const std::string text :
+       {"Done.", "Use `{}` or [1].\n\n```cpp\nint a[] = {1};\n```\n", "1. a\n2. b\n",
+        "See /etc/hosts and C:\\temp.\n\n    at main.cpp:3", "postgres://user:pass@localhost/db",
+        "It begins with -----BEGIN RSA PRIVATE KEY-----. Then run ssh-add.", "export KEY=value",
+        "event: turn.result\ndata: {}\n\nid: 7"}) {
+    const Sealed sealed = seal(text);
+    CHECK(sealed.text == text);
+    CHECK(sealed.user_warnings.empty());
+    CHECK(sealed.notes.empty());
+  }
+}
+
+TEST_CASE("RES-30: a text that is JSON as a whole is put into a tagged fence") {
+  CHECK(sealed_text(R"({"a":1})") == "```json\n{\"a\":1}\n```");
+  CHECK(sealed_text(" [1]\n") == "```json\n [1]\n```");
+  CHECK(sealed_text("[\n\"```\"\n]") == "```json\n[\n\"```\"\n]\n```");
+  CHECK(rule_of("{}") == R"({"Rule":"RES-30"})");
+  CHECK(seal("{}").user_warnings.empty());
+}
+
+TEST_CASE("RES-30: an untagged fence of JSON gets its tag, others stay as they are") {
+  CHECK(sealed_text("Here:\n```\n{\"a\":1}\n```\nand\n~~~~  \n[]\n~~~~\n```\nx\n```") ==
+        "Here:\n```json\n{\"a\":1}\n```\nand\n~~~~json  \n[]\n~~~~\n```\nx\n```");
+  CHECK(sealed_text("  ```\n{}") == "  ```json\n{}");
+  CHECK(sealed_text("```\r{}\r```\r") == "```json\r{}\r```\r");
+}
+
+TEST_CASE("RES-31: embedded files are replaced by a note, with a warning") {
+  const std::string run(2000, 'A');
+
+  CHECK(sealed_text("![a](data:image/png;base64,iVBO==) b") == "![a](`[embedded file removed]`) b");
+  CHECK(sealed_text(run) == "`[embedded file removed]`");
+  CHECK(sealed_text("```\n" + run + "\n```") == "```\n`[embedded file removed]`\n```");
+  CHECK(rule_of(run) == R"({"Rule":"RES-31"})");
+  CHECK(seal(run).user_warnings ==
+        std::vector<std::string>{"The answer held the contents of a file, which were removed."});
+}
+
+TEST_CASE("RES-31: what stands in a tagged fence stays, and so does the payload of a whole text") {
+  const std::string fenced = "```text\n" + std::string(2000, 'A') + "\n```";
+
+  CHECK(sealed_text(fenced) == fenced);
+  CHECK(sealed_text(R"({"a":"data:;base64,QUJD"})") ==
+        "```json\n{\"a\":\"data:;base64,QUJD\"}\n```");
+  CHECK(sealed_text("```\n{\"a\":\"data:;base64,QUJD\"}\n```") ==
+        "```json\n{\"a\":\"data:;base64,QUJD\"}\n```");
+}
+
+TEST_CASE("a removal that makes a payload of the rest guards it") {
+  CHECK(sealed_text(R"({"a":"data:\q;base64,QUJD"})") ==
+        "```json\n{\"a\":\"`[embedded file removed]`\"}\n```");
+}
+
+TEST_CASE("a removal makes no line a fence") {
+  CHECK(sealed_text("``` data:`;base64,QUJD\n{}\n```\n[]\n```") ==
+        "``` `[embedded file removed]`\n{}\n```json\n[]\n```");
+}
+
+TEST_CASE("keys and tokens are masked, with a warning") {
+  CHECK(sealed_text("Use sk-proj-abcdefgh12345678 here.") == "Use sk-*** here.");
+  CHECK(sealed_text(R"({"key":"ghp_0123456789abcdefghij"})") ==
+        "```json\n{\"key\":\"ghp***\"}\n```");
+  CHECK(seal("sk-proj-abcdefgh12345678").user_warnings ==
+        std::vector<std::string>{"A key or token in the answer was masked."});
+  CHECK(rule_of("sk-proj-abcdefgh12345678") == R"({"Rule":"leak"})");
+}
+
+TEST_CASE("RES-10: a blank text becomes a sentence, with a warning") {
+  for (const std::string blank : {"", " ", "\n\t ", "\u00A0\u3000"}) {
+    CHECK(sealed_text(blank) == "The model gave no answer.");
+    CHECK(rule_of(blank) == R"({"Rule":"RES-10"})");
+    CHECK(seal(blank).user_warnings.size() == 1);
+  }
+}
+
+TEST_CASE("bytes that are no text are replaced") {
+  CHECK(sealed_text("a\xFF\xC3") == "a\uFFFD\uFFFD");
+  CHECK(rule_of("\xFF") == R"({"Rule":"JSON-01"})");
+}
+
+TEST_CASE("a text beyond every model is cut between two characters") {
+  std::string long_text;
+  while (long_text.size() <= kLongestSealed) long_text += "é😀\x01";
+
+  const Sealed sealed = seal(long_text);
+
+  CHECK(sealed.text.size() <= kLongestSealed);
+  CHECK(sealed.text.size() > kLongestSealed / 3);
+  CHECK(long_text.starts_with(sealed.text));
+  CHECK(sealed_text(long_text) == sealed.text);
+}
+
+TEST_CASE("a text that grows past the limit when it is sealed is cut, and stays sealed") {
+  std::string uris;
+  while (uris.size() + 14 < kLongestSealed) uris += "data:;base64,\n";
+  std::string fences;
+  while (fences.size() + 11 < kLongestSealed) fences += "```\n[]\n```\n";
+  const std::string payload =
+      "[\"" + std::string(kLongestSealed - 4, '`') + "\"]";  // Grows by its fence alone.
+
+  for (const std::string& text : {uris, fences, payload}) {
+    CHECK(sealed_text(text).size() <= kLongestSealed);
+  }
+}
+
+TEST_CASE("whatever a model says, the seal keeps the contract and changes nothing twice") {
+  const auto piece = rc::gen::element<std::string>(
+      "```", "~~~", "````", "json", "\n", "\r", "\r\n", " ", "    ", "{", "}", "[]", "{}",
+      "\"a\":", "1", ",", "\"", "\\", "\\q", "`", "data:", "data", ":", ";base64,", ";base64",
+      "AAAA", std::string(1024, 'B'), std::string(600, 'C'), "==", "sk-proj-abcdefgh12345678",
+      "Bearer abcdefgh1234567890", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----",
+      std::string(64, 'M'), "eyJhbGciOiJI.eyJzdWIiOiIx.c2ln", "\xFF", "\xC3", "é", "😀",
+      std::string("\0", 1), "\x01", "\u2028", "text");
+  CHECK(rc::check([&] {
+    std::string text;
+    for (const std::string& one : *rc::gen::container<std::vector<std::string>>(piece)) text += one;
+    const Sealed sealed = seal(text);
+    RC_ASSERT(keeps_contract(sealed.text));
+    RC_ASSERT(seal(sealed.text).text == sealed.text);
+    RC_ASSERT(seal(sealed.text).notes.empty());
+    RC_ASSERT(sealed.notes.empty() == (sealed.text == text));
+  }));
+}

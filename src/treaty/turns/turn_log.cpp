@@ -1,0 +1,178 @@
+#include "treaty/turns/turn_log.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/this_coro.hpp>
+#include <charconv>
+
+#include "treaty/base/ids.h"
+#include "treaty/contracts/invoke_result.h"
+
+namespace treaty::turns {
+
+namespace asio = boost::asio;
+
+std::string Outcome::body_in(contracts::Dialect wanted) const {
+  if (wanted == dialect) return body;
+  const auto result = contracts::decode_invoke_result(body);
+  return result ? contracts::encode(*result, wanted) : body;
+}
+
+Outcome outcome_of(const Refusal& refusal, contracts::Dialect dialect) {
+  const contracts::InvokeResult result{.outcome = contracts::Failure{{error_of(refusal)}},
+                                       .result_id = new_uuid()};
+  const auto wait = retry_after_of(refusal.reason);
+  return {.body = contracts::encode(result, dialect),
+          .dialect = dialect,
+          .error_code = std::string(code_of(refusal.reason)),
+          .retry_after = wait ? std::optional<double>(*wait) : std::nullopt};
+}
+
+void TurnLog::open(Opening opening, std::int64_t first_event) {
+  {
+    const std::scoped_lock lock(mutex_);
+    opening_ = std::move(opening);
+    first_event_ = first_event;
+  }
+  bell_.ring();
+}
+
+void TurnLog::add(std::string_view delta) {
+  bool visible = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    text_ += delta;
+    ends_.push_back(text_.size());
+    visible = shows_deltas_;
+  }
+  if (visible) bell_.ring();
+}
+
+void TurnLog::show_deltas() {
+  {
+    const std::scoped_lock lock(mutex_);
+    shows_deltas_ = true;
+  }
+  bell_.ring();
+}
+
+void TurnLog::finish(Outcome outcome) {
+  {
+    const std::scoped_lock lock(mutex_);
+    outcome_ = std::make_shared<const Outcome>(std::move(outcome));
+  }
+  bell_.ring();
+}
+
+// "3 5 2\n" and the text: the length of each delta, then all of them.
+std::string TurnLog::deltas() const {
+  const std::scoped_lock lock(mutex_);
+  if (ends_.empty()) return {};
+  std::string out;
+  std::size_t begin = 0;
+  for (const std::size_t end : ends_) {
+    fmt::format_to(std::back_inserter(out), "{} ", end - begin);
+    begin = end;
+  }
+  out.back() = '\n';
+  return out + text_;
+}
+
+void TurnLog::restore_deltas(std::string_view journalled) {
+  const std::size_t line = journalled.find('\n');
+  if (line == std::string_view::npos) return;
+  const std::string_view text = journalled.substr(line + 1);
+  const std::scoped_lock lock(mutex_);
+  std::size_t end = 0;
+  for (const char* at = journalled.data(); at < journalled.data() + line; ++at) {
+    std::size_t length = 0;
+    at = std::from_chars(at, journalled.data() + line, length).ptr;
+    end = std::min(end + length, text.size());
+    ends_.push_back(end);
+  }
+  text_ = text;
+}
+
+std::size_t TurnLog::count_deltas(std::string_view journalled) {
+  const std::size_t line = journalled.find('\n');
+  if (line == std::string_view::npos) return 0;
+  return 1 + static_cast<std::size_t>(std::ranges::count(journalled.substr(0, line), ' '));
+}
+
+std::int64_t TurnLog::last_visible() const {
+  if (!opening_) return outcome_ ? first_event_ : first_event_ - 1;  // A refusal has one event.
+  const auto deltas = shows_deltas_ || outcome_ ? static_cast<std::int64_t>(ends_.size()) : 0;
+  return first_event_ + deltas + (outcome_ ? 1 : 0);
+}
+
+std::vector<StreamEvent> TurnLog::after(std::int64_t last_id, std::size_t most) const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<StreamEvent> events;
+  if (opening_ && last_id < first_event_) events.push_back({first_event_, *opening_});
+  if (shows_deltas_ || outcome_) add_deltas(last_id, most, events);
+  const std::int64_t told = events.empty() ? last_id : events.back().id;
+  if (outcome_ && told < last_visible() && told >= last_visible() - 1) {
+    events.push_back({last_visible(), outcome_});
+  }
+  return events;
+}
+
+void TurnLog::add_deltas(std::int64_t last_id, std::size_t most,
+                         std::vector<StreamEvent>& events) const {
+  // The delta with the index i has the id first_event_ + 1 + i.
+  const auto seen = static_cast<std::size_t>(std::max<std::int64_t>(last_id - first_event_, 0));
+  if (seen >= ends_.size()) return;
+  const std::size_t begin = seen == 0 ? 0 : ends_[seen - 1];
+  const bool lags = text_.size() - begin > most;
+  const std::size_t enough = most / kPieces;
+  for (std::size_t i = seen, from = begin; i < ends_.size(); ++i) {
+    const bool is_last = i + 1 == ends_.size();
+    if (lags && !is_last && ends_[i + 1] - from <= enough) continue;  // Joined with the next one.
+    events.push_back({first_event_ + 1 + static_cast<std::int64_t>(i),
+                      Delta{text_.substr(from, ends_[i] - from)}});
+    from = ends_[i];
+    if (from - begin >= enough) return;  // The rest when this has been sent.
+  }
+}
+
+asio::awaitable<bool> TurnLog::wait(std::int64_t last_id, std::chrono::milliseconds patience) {
+  const auto is_there = [&] {
+    const std::scoped_lock lock(mutex_);
+    return last_visible() > last_id;
+  };
+  if (is_there()) co_return true;
+  Bell::Ticket ticket = bell_.ticket(co_await asio::this_coro::executor);
+  if (is_there()) co_return true;
+  co_return co_await ticket.wait(patience);
+}
+
+asio::awaitable<std::shared_ptr<const Outcome>> TurnLog::outcome() {
+  while (true) {
+    if (auto outcome = outcome_now()) co_return outcome;
+    Bell::Ticket ticket = bell_.ticket(co_await asio::this_coro::executor);
+    if (auto outcome = outcome_now()) co_return outcome;
+    co_await ticket.wait(std::chrono::hours(1));
+  }
+}
+
+std::optional<Opening> TurnLog::opening() const {
+  const std::scoped_lock lock(mutex_);
+  return opening_;
+}
+
+std::shared_ptr<const Outcome> TurnLog::outcome_now() const {
+  const std::scoped_lock lock(mutex_);
+  return outcome_;
+}
+
+std::int64_t TurnLog::first_event() const {
+  const std::scoped_lock lock(mutex_);
+  return first_event_;
+}
+
+std::int64_t TurnLog::result_event() const {
+  const std::scoped_lock lock(mutex_);
+  return first_event_ + static_cast<std::int64_t>(ends_.size()) + 1;
+}
+
+}  // namespace treaty::turns

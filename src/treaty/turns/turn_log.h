@@ -1,0 +1,118 @@
+// What one round of a turn says to those who follow it: started, deltas, one result. Written by the
+// turn's coroutine while it runs, or made whole from the journal; read from any thread.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "treaty/contracts/inspection/names.h"
+#include "treaty/turns/bell.h"
+#include "treaty/turns/refusals.h"
+
+namespace treaty::turns {
+
+// The answer to a round: the InvokeResult, as it was written first.
+struct Outcome {
+  std::string body{};
+  contracts::Dialect dialect = contracts::Dialect::pascal;
+  std::string error_code{};             // Empty: successful.
+  std::optional<double> retry_after{};  // Seconds.
+
+  // The bytes in the dialect that a client speaks.
+  std::string body_in(contracts::Dialect wanted) const;
+  int status() const { return error_code.empty() ? 200 : status_of_code(error_code); }
+};
+
+Outcome outcome_of(const Refusal& refusal, contracts::Dialect dialect);
+
+struct Opening {
+  std::string session_id{};
+  std::string turn_id{};
+  std::string mode{};
+};
+
+struct Delta {
+  std::string text;
+};
+
+struct StreamEvent {
+  std::int64_t id = 0;
+  std::variant<Opening, Delta, std::shared_ptr<const Outcome>> what;
+};
+
+class TurnLog {
+ public:
+  // --- Written by the turn.
+
+  // From here on the round has a name. Its first event has the id `first_event`.
+  void open(Opening opening, std::int64_t first_event);
+  void add(std::string_view delta);
+  void show_deltas();            // Until then nobody sees them.
+  void finish(Outcome outcome);  // Once; everything is visible then.
+
+  // Deltas as the journal keeps them, and back.
+  std::string deltas() const;
+  void restore_deltas(std::string_view journalled);
+  static std::size_t count_deltas(std::string_view journalled);
+
+  // --- Read by followers.
+
+  // What comes next after the event `last_id`, in order, a part of `most` bytes at a time. When
+  // more than `most` are waiting, deltas are joined: a joined one has the id of the last of them.
+  std::vector<StreamEvent> after(std::int64_t last_id, std::size_t most = kMostUnsent) const;
+  static constexpr std::size_t kMostUnsent = std::size_t{1} << 20U;
+  static constexpr std::size_t kPieces = 16;  // What is waiting is handed out in parts.
+
+  // True when there may be something after `last_id`, false when `patience` ran out.
+  boost::asio::awaitable<bool> wait(std::int64_t last_id, std::chrono::milliseconds patience);
+
+  // The answer, as soon as there is one.
+  boost::asio::awaitable<std::shared_ptr<const Outcome>> outcome();
+
+  // Somebody who waits for the answer, until leave() or the end of this value.
+  class Following {
+   public:
+    explicit Following(TurnLog& log) : log_(&log) { ++log.followers_; }
+    ~Following() { leave(); }
+    Following(const Following&) = delete;
+    Following& operator=(const Following&) = delete;
+
+    // How many others there are.
+    int leave() { return log_ == nullptr ? 0 : --std::exchange(log_, nullptr)->followers_; }
+
+   private:
+    TurnLog* log_;
+  };
+
+  std::optional<Opening> opening() const;
+  std::shared_ptr<const Outcome> outcome_now() const;  // Null while it runs.
+  std::int64_t first_event() const;
+  std::int64_t result_event() const;  // The id that the result has, or would have now.
+
+ private:
+  std::int64_t last_visible() const;
+  void add_deltas(std::int64_t last_id, std::size_t most, std::vector<StreamEvent>& events) const;
+
+  std::atomic<int> followers_ = 0;
+  mutable std::mutex mutex_;
+  Bell bell_;
+  std::optional<Opening> opening_{};
+  std::int64_t first_event_ = 1;
+  std::string text_{};
+  std::vector<std::size_t> ends_{};  // Of each delta in text_.
+  bool shows_deltas_ = false;
+  std::shared_ptr<const Outcome> outcome_{};
+};
+
+}  // namespace treaty::turns
