@@ -1,0 +1,71 @@
+// treaty.yaml as a value: everything that the commands which run turns need to know.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/turns/settings.h"
+
+namespace treaty::config {
+
+struct Listen {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 8088;
+  bool operator==(const Listen&) const = default;
+};
+
+// Who may come in: a key is known by its SHA-256 alone.
+struct AccessKey {
+  std::string tenant;
+  std::string sha256;  // 64 lower-case hex digits.
+};
+
+// A backend over HTTP: a provider of the house with the operator's own address and key.
+struct HttpProvider {
+  std::string kind;        // "openai", "cerebras", "custom"…
+  std::string base_url{};  // As base_url_of() makes it.
+  std::string key{};       // The secret itself; never printed.
+  std::string protocol{};  // Empty: the provider's own.
+  std::string ca_file{};
+  std::chrono::milliseconds timeout{300'000};
+};
+
+// A backend that plays a script.
+struct ScriptFile {
+  std::string path{};  // Empty: the demo that is built in.
+  std::string text{};  // What the file holds.
+};
+
+struct Http {
+  bool always_200 = false;
+  std::size_t max_body_bytes = std::size_t{16} << 20U;
+  std::size_t max_header_bytes = std::size_t{64} << 10U;
+  std::size_t max_connections = 10'000;
+  std::chrono::milliseconds header_timeout{10'000};
+  std::chrono::milliseconds body_timeout{30'000};
+  std::chrono::milliseconds idle_timeout{60'000};
+  std::chrono::milliseconds shutdown_timeout{30'000};
+};
+
+struct Configuration {
+  std::string source{};  // The file; empty: no file.
+  Listen listen{};
+  std::string store{};  // "sqlite:///…".
+  int workers = 0;      // 0: one a core.
+  std::vector<AccessKey> keys{};
+  std::map<std::string, HttpProvider, std::less<>> providers{};  // Backends by name,
+  std::map<std::string, ScriptFile, std::less<>> scripts{};      // of both kinds.
+  std::string prices_file{};  // Empty: the table that is built in.
+  std::string prices_text{};  // What the file holds.
+  Http http{};
+  turns::Settings turns{};
+  std::vector<std::string> notes{};  // For people: which backend was chosen, and why.
+};
+
+}  // namespace treaty::config

@@ -1,0 +1,133 @@
+#include "treaty/config/load.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "treaty/base/secrets.h"
+#include "treaty/config/addresses.h"
+#include "treaty/config/default_agent.h"
+#include "treaty/config/sections/sections.h"
+
+namespace treaty::config {
+namespace {
+
+constexpr std::string_view kUsualFile = "treaty.yaml";
+
+// Where a value came from: the name of a flag or a variable, or a place in the file.
+struct Given {
+  std::string where{};
+  std::string value{};
+};
+
+std::optional<Given> given_listen(const Sources& sources) {
+  if (sources.flags.listen) return Given{"--listen", *sources.flags.listen};
+  const std::string variable = sources.environment("TREATY_LISTEN").value_or("");
+  if (!variable.empty()) return Given{"TREATY_LISTEN", variable};
+  return std::nullopt;
+}
+
+// "LINE:COLUMN" as the YAML reader gives it.
+Problem problem_of(const Error& error, const std::string& file) {
+  Problem problem{.where = file, .line = 1, .column = 1, .message = mask_secrets(error.message)};
+  const char* end = error.where.data() + error.where.size();
+  const auto line = std::from_chars(error.where.data(), end, problem.line);
+  if (line.ptr != end) std::from_chars(line.ptr + 1, end, problem.column);
+  return problem;
+}
+
+// A key by which nobody can come in would make the refusal worthless, so only its absence counts.
+bool has_keys(const Draft& draft) { return draft.keys != nullptr && !draft.keys->items.empty(); }
+
+void settle_listen(Reader& reader, Draft& draft) {
+  constexpr std::string_view kMessage =
+      "an address that others can reach needs keys, and there are none";
+  constexpr std::string_view kHint =
+      "add `keys` to treaty.yaml, or listen on 127.0.0.1; docs/reference/config.md shows how";
+  const auto given = given_listen(reader.sources());
+  if (given) {
+    const auto listen = parse_listen(given->value);
+    if (!listen) {
+      return reader.note(
+          {.where = given->where, .message = listen.error().message, .hint = listen.error().hint});
+    }
+    draft.configuration.listen = *listen;
+  }
+  if (is_loopback(draft.configuration.listen) || has_keys(draft)) return;
+  if (given) {
+    reader.note(
+        {.where = given->where, .message = std::string(kMessage), .hint = std::string(kHint)});
+  } else {
+    reader.note(*draft.listen, std::string(kMessage), std::string(kHint));
+  }
+}
+
+void settle_store(Reader& reader, Draft& draft) {
+  const bool is_flagged = reader.sources().flags.state_dir.has_value();
+  if (draft.store != nullptr && !is_flagged) return;
+  auto store = default_store(reader.sources());
+  if (!store) {
+    return reader.note({.where = is_flagged ? "--state-dir" : "store",
+                        .message = store.error().message,
+                        .hint = store.error().hint});
+  }
+  draft.configuration.store = *std::move(store);
+}
+
+void settle_deadlines(Draft& draft) {
+  if (!draft.deadline) return;
+  for (auto& [name, agent] : draft.configuration.turns.agents) {
+    if (!draft.agents_with_deadline.contains(name)) agent.deadline = *draft.deadline;
+  }
+}
+
+// Null: there is no file.
+std::expected<yaml::Node, Problem> read_tree(const std::optional<std::string>& file,
+                                             const Sources& sources) {
+  if (!file) return yaml::Node{};
+  const auto text = sources.read_file(*file);
+  if (!text) return std::unexpected(Problem{.where = *file, .message = text.error().message});
+  auto root = yaml::read(*text);
+  if (!root) return std::unexpected(problem_of(root.error(), *file));
+  return *std::move(root);
+}
+
+}  // namespace
+
+std::optional<std::string> file_of(const Sources& sources) {
+  if (sources.flags.config) return sources.flags.config;
+  auto variable = sources.environment("TREATY_CONFIG");
+  if (variable && !variable->empty()) return variable;
+  if (sources.file_exists(std::string(kUsualFile))) return std::string(kUsualFile);
+  return std::nullopt;
+}
+
+std::expected<Configuration, std::vector<Problem>> load(const Sources& sources) {
+  const auto file = file_of(sources);
+  const auto root = read_tree(file, sources);
+  if (!root) return std::unexpected(std::vector{root.error()});
+  Reader reader(file.value_or(""), sources);
+  Draft draft;
+  draft.configuration.source = file.value_or("");
+  reader.members<Draft>(*root, "the configuration", file_members(), draft);
+  if (draft.agents == nullptr && draft.configuration.turns.agents.empty()) {
+    add_default_agent(reader, draft);
+  }
+  settle_providers(reader, draft);
+  settle_deadlines(draft);
+  settle_store(reader, draft);
+  settle_listen(reader, draft);
+  auto problems = reader.take_problems();
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return std::move(draft.configuration);
+}
+
+std::vector<std::string> known_keys() {
+  std::vector<std::string> keys = server_keys();
+  for (const auto& more : {provider_keys(), agent_keys()}) {
+    keys.insert(keys.end(), more.begin(), more.end());
+  }
+  return keys;
+}
+
+}  // namespace treaty::config

@@ -1,0 +1,46 @@
+// From flags, the environment and treaty.yaml to one Configuration: flags come before the
+// environment, that before the file, and the file before what is built in.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "treaty/base/error.h"
+#include "treaty/config/configuration.h"
+#include "treaty/config/expansion.h"
+#include "treaty/config/problem.h"
+
+namespace treaty::config {
+
+// What was given with the command.
+struct Flags {
+  std::optional<std::string> config{};     // --config FILE.
+  std::optional<std::string> listen{};     // --listen ADDRESS:PORT.
+  std::optional<std::string> state_dir{};  // --state-dir DIR.
+};
+
+// All that a configuration is made from; load() looks at nothing else.
+struct Sources {
+  Flags flags{};
+  Environment environment{};
+  std::function<std::expected<std::string, Error>(const std::string& path)> read_file{};
+  std::function<bool(const std::string& path)> file_exists{};
+  std::string directory = "/";  // Where the process stands; absolute.
+};
+
+// Those of this process: its environment, its files, where it stands.
+Sources process_sources(Flags flags);
+
+// All that is wrong with it, in the order of the file. No message holds a secret.
+std::expected<Configuration, std::vector<Problem>> load(const Sources& sources);
+
+// The file that load() reads; nothing when there is none.
+std::optional<std::string> file_of(const Sources& sources);
+
+// Every key that treaty.yaml may have: "listen", "agents.NAME.tools[].run"…
+std::vector<std::string> known_keys();
+
+}  // namespace treaty::config

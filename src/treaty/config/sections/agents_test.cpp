@@ -1,0 +1,176 @@
+#include <doctest/doctest.h>
+
+#include "treaty/testing/configurations.h"
+
+namespace treaty::config {
+namespace {
+
+using testing::Given;
+using testing::problems_of;
+
+Configuration loaded(const Given& given) {
+  auto configuration = load(given.sources());
+  CAPTURE(problems_of(given));
+  REQUIRE(configuration);
+  return *std::move(configuration);
+}
+
+// An agent `default` on the demo, with these members beside it.
+Given with_agent(const std::string& members) {
+  return {.yaml = "agents:\n  default:\n    backends: [{scripted: demo}]\n" + members};
+}
+
+TEST_CASE("Every key of an agent has its place") {
+  Given given{.yaml =
+                  "providers: {main: {kind: openai, key: k}}\n"
+                  "agents:\n"
+                  "  default:\n"
+                  "    description: Knows things.\n"
+                  "    mode: Expert\n"
+                  "    system: You are ${ROLE:-wise}.\n"
+                  "    backends:\n"
+                  "      - {provider: main, model: gpt-4o, context_window: 9000,\n"
+                  "         max_output_tokens: 100, temperature: 0.5}\n"
+                  "      - {provider: main}\n"
+                  "      - {script: play.yaml}\n"
+                  "      - {scripted: demo, model: actor}\n"
+                  "    max_rounds: 3\n"
+                  "    deadline: 10s\n"
+                  "    on_mismatch: fail_turn\n"
+                  "    on_disconnect: cancel\n",
+              .files = {{"/work/play.yaml", "- Hello."}}};
+
+  const Configuration configuration = loaded(given);
+  const turns::Agent& agent = configuration.turns.agents.at("default");
+
+  CHECK(agent.name == "default");
+  CHECK(agent.description == "Knows things.");
+  CHECK(agent.role.mode == "Expert");
+  CHECK(agent.role.system == "You are wise.");
+  CHECK(agent.max_rounds == 3);
+  CHECK(agent.deadline == std::chrono::seconds(10));
+  CHECK(agent.on_mismatch == turns::OnMismatch::fail_turn);
+  CHECK(agent.on_disconnect == turns::OnDisconnect::cancel);
+  REQUIRE(agent.chain.size() == 4);
+  CHECK(agent.chain[0] == dispatch::Choice{.backend = "main",
+                                           .model = "gpt-4o",
+                                           .context_window = 9'000,
+                                           .max_output_tokens = 100,
+                                           .temperature = 0.5});
+  CHECK(agent.chain[1] == dispatch::Choice{.backend = "main", .model = "gpt-5-mini"});
+  CHECK(agent.chain[2].backend == "script:/work/play.yaml");
+  CHECK(agent.chain[3].model == "actor");
+  CHECK(configuration.scripts.at("script:/work/play.yaml").text == "- Hello.");
+}
+
+TEST_CASE("A conversation has what it says itself, and the rest from its agent") {
+  Given given = with_agent(R"(
+    mode: General
+    system: Be brief.
+    tools: [{name: look}]
+    conversations:
+      same:
+      review: {mode: Review, system_file: review.md, tools: [{name: diff}]}
+      plain: {tools: []}
+)");
+  given.files["/work/review.md"] = "Review it.\n";
+
+  const auto conversations = loaded(given).turns.agents.at("default").conversations;
+
+  CHECK(conversations.at("same").mode == "General");
+  CHECK(conversations.at("same").system == "Be brief.");
+  CHECK(conversations.at("same").tools[0].declaration.name == "look");
+  CHECK(conversations.at("review").mode == "Review");
+  CHECK(conversations.at("review").system == "Review it.");
+  CHECK(conversations.at("review").tools[0].declaration.name == "diff");
+  CHECK(conversations.at("plain").tools.empty());
+}
+
+TEST_CASE("turns.deadline is for the agents that have none of their own") {
+  const Configuration configuration =
+      loaded({.yaml = "turns: {deadline: 7s}\nagents:\n  default: {backends: [{scripted: demo}]}\n"
+                      "  slow: {backends: [{scripted: demo}], deadline: 8s}"});
+
+  CHECK(configuration.turns.agents.at("default").deadline == std::chrono::seconds(7));
+  CHECK(configuration.turns.agents.at("slow").deadline == std::chrono::seconds(8));
+}
+
+TEST_CASE("An agent without backends is refused") {
+  for (const char* agent :
+       {"default: {}", "default:", "default: {backends: []}", "default: {backends: }"}) {
+    CAPTURE(agent);
+    CHECK(problems_of({.yaml = "agents: {" + std::string(agent) + "}"})
+              .contains("the agent default has no backends"));
+  }
+}
+
+TEST_CASE("Requests that name no agent need one named default") {
+  CHECK(problems_of({.yaml = "agents:\n  other: {backends: [{scripted: demo}]}"}) ==
+        "treaty.yaml:2:3: there is no agent named `default` (requests that name no agent go to "
+        "it)\n");
+}
+
+TEST_CASE("A backend names exactly one thing that is there") {
+  const auto backend = [](const std::string& members) {
+    return Given{.yaml =
+                     "providers: {main: {kind: openai, key: k}, own: {kind: custom, base_url: "
+                     "'http://127.0.0.1:1/v1'}}\nagents: {default: {backends: [" +
+                     members + "]}}"};
+  };
+  CHECK(problems_of(backend("{provider: man}")) ==
+        "treaty.yaml:2:42: there is no provider man (did you mean main?)\n");
+  CHECK(problems_of(backend("{provider: elsewhere}")) ==
+        "treaty.yaml:2:42: there is no provider elsewhere (there are main, own)\n");
+  CHECK(problems_of(backend("{provider: own}")) ==
+        "treaty.yaml:2:31: say which model of own (add model: NAME)\n");
+  CHECK(problems_of(backend("{}")).contains("a backend has exactly one of"));
+  CHECK(problems_of(backend("{provider: main, scripted: demo}"))
+            .contains("a backend has exactly one of"));
+  CHECK(problems_of(backend("{scripted: show}")) == "treaty.yaml:2:42: expected demo\n");
+  CHECK(problems_of(backend("main")) ==
+        "treaty.yaml:2:31: expected a backend as a map, found a text\n");
+  CHECK(problems_of(backend("{provider: main, temperature: 3}"))
+            .contains("expected a number, 0 to 2"));
+  CHECK(problems_of(backend("{provider: main, context_window: 0}"))
+            .contains("expected a whole number, 1 to"));
+  CHECK(problems_of(backend("{script: no.yaml}")).contains("the file cannot be read"));
+}
+
+TEST_CASE("A script that is not in order is told with its first problem") {
+  Given given{.yaml = "agents: {default: {backends: [{script: play.yaml}]}}",
+              .files = {{"/work/play.yaml", "- txt: Hello."}}};
+
+  CHECK(problems_of(given).starts_with(
+      "treaty.yaml:1:40: the script play.yaml is not in order: 1:3: a reply has no member txt"));
+}
+
+TEST_CASE("Paths are relative to the folder of the file") {
+  Given given{.files = {{"conf/treaty.yaml",
+                         "agents: {default: {system_file: ../s.txt, backends: "
+                         "[{script: play.yaml}]}}"},
+                        {"/work/s.txt", "System."},
+                        {"/work/conf/play.yaml", "- Hello."}},
+              .flags = {.config = "conf/treaty.yaml"}};
+
+  CHECK(loaded(given).turns.agents.at("default").role.system == "System.");
+}
+
+TEST_CASE("Mistakes of an agent are told at their place") {
+  CHECK(problems_of(with_agent("    mode: ' '")) ==
+        "treaty.yaml:4:11: this is blank (write a text, or leave the key out)\n");
+  CHECK(problems_of(with_agent("    system: a\n    system_file: b"))
+            .contains("5:18: there are both `system` and `system_file`"));
+  CHECK(
+      problems_of(with_agent("    max_rounds: 0")).contains("expected a whole number, 1 to 1000"));
+  CHECK(problems_of(with_agent("    on_mismatch: drop")).contains("expected keep or fail_turn"));
+  CHECK(problems_of(with_agent("    on_disconnect: cancle")) ==
+        "treaty.yaml:4:20: expected continue or cancel (did you mean cancel?)\n");
+  CHECK(problems_of(with_agent("    conversations: {' ': {}}"))
+            .contains("the name of a conversation is"));
+  CHECK(problems_of(with_agent("    conversations: {a: {backends: []}}"))
+            .contains("a conversation has no key backends"));
+  CHECK(problems_of(with_agent("    sistem: a")).contains("did you mean system?"));
+}
+
+}  // namespace
+}  // namespace treaty::config

@@ -1,0 +1,254 @@
+// `providers`: who is asked over HTTP, where, and with which key.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "treaty/backends/providers/endpoint.h"
+#include "treaty/base/text.h"
+#include "treaty/config/sections/sections.h"
+
+namespace treaty::config {
+namespace {
+
+using backends::Provider;
+using yaml::Node;
+
+constexpr std::chrono::milliseconds kLongestCall = std::chrono::hours(24);
+
+// Where the members of one provider stand: what they mean depends on its kind.
+struct Written {
+  const Node* kind{};
+  const Node* base_url{};
+  const Node* key{};
+  const Node* key_env{};
+  const Node* protocol{};
+  const Node* ca_file{};
+  const Node* timeout{};
+};
+
+template <auto Part>
+void take(Reader& /*reader*/, const Node& node, Written& written) {
+  written.*Part = &node;
+}
+
+constexpr std::array<Member<Written>, 7> kMembers = {{
+    {"kind", take<&Written::kind>},
+    {"base_url", take<&Written::base_url>},
+    {"key", take<&Written::key>},
+    {"key_env", take<&Written::key_env>},
+    {"protocol", take<&Written::protocol>},
+    {"ca_file", take<&Written::ca_file>},
+    {"timeout", take<&Written::timeout>},
+}};
+
+backends::Environment plain(const Environment& environment) {
+  return [&environment](std::string_view variable) { return environment(variable).value_or(""); };
+}
+
+std::vector<std::string_view> kinds() {
+  std::vector<std::string_view> names;
+  for (const Provider& provider : backends::all_providers()) names.push_back(provider.name);
+  return names;
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](char c) {
+    return is_word_character(c) || c == '-' || c == '.';
+  });
+}
+
+// A provider without a kind is of the kind that it is named after.
+const Provider* kind_of(Reader& reader, const Node& name, const Written& written) {
+  const std::vector<std::string_view> names = kinds();
+  if (written.kind != nullptr) {
+    const auto index = reader.word(*written.kind, names);
+    return index ? &backends::all_providers()[*index] : nullptr;
+  }
+  const Provider* provider = backends::find_provider(name.text);
+  if (provider == nullptr) {
+    reader.note(name, fmt::format("the provider {} needs a `kind`", name.text),
+                fmt::format("one of {}", fmt::join(names, ", ")));
+  }
+  return provider;
+}
+
+const backends::Protocol* protocol_of(Reader& reader, const Provider& provider,
+                                      const Written& written, HttpProvider& out) {
+  if (written.protocol == nullptr) return provider.protocol;
+  std::vector<std::string_view> spoken = {provider.protocol->name};
+  for (const backends::Protocol* other : provider.also_speaks) spoken.push_back(other->name);
+  const auto index = reader.word(*written.protocol, spoken);
+  if (!index) return provider.protocol;
+  out.protocol = spoken[*index];
+  return provider.find_protocol(out.protocol);
+}
+
+void take_base_url(Reader& reader, const Node& name, const Provider& provider,
+                   const Written& written, HttpProvider& out) {
+  std::string given;
+  if (written.base_url != nullptr) {
+    const auto text = reader.phrase(*written.base_url);
+    if (!text) return;
+    given = *text;
+  }
+  const Node& place = written.base_url != nullptr ? *written.base_url : name;
+  out.base_url = backends::base_url_of(provider, given, plain(reader.sources().environment));
+  const backends::Protocol* protocol = protocol_of(reader, provider, written, out);
+  if (out.base_url.empty()) {
+    return reader.note(place, fmt::format("{} has no address of its own", provider.name),
+                       fmt::format("write base_url, or set {}", provider.base_url_variables[0]));
+  }
+  const backends::Call call{.model = "any"};
+  const auto address = backends::address_of(provider, out.base_url, *protocol, call);
+  if (!address) {
+    reader.note(place, address.error().message, "such as https://api.example.com/v1");
+  }
+}
+
+// The key as it is written; nothing when something is wrong with it, which was noted then. No
+// message quotes it: what stands under key_env may be the key itself.
+std::optional<std::string> written_key(Reader& reader, const Written& written) {
+  const Node& place = written.key != nullptr ? *written.key : *written.key_env;
+  auto text = reader.text(place);
+  if (!text || written.key != nullptr) return text;
+  auto value = reader.sources().environment(trimmed(*text));
+  if (!value) {
+    reader.note(place, "the environment variable that key_env names is not set",
+                "key_env is the name of a variable, such as OPENAI_API_KEY");
+  }
+  return value;
+}
+
+// False when something is wrong with it.
+bool take_key(Reader& reader, const Provider& provider, const Written& written, HttpProvider& out) {
+  if (written.key == nullptr && written.key_env == nullptr) {
+    out.key = backends::key_of(provider, plain(reader.sources().environment));
+    return true;
+  }
+  if (written.key != nullptr && written.key_env != nullptr) {
+    reader.note(*written.key_env, "there is a `key` already", "leave out one of the two");
+  }
+  const auto key = written_key(reader, written);
+  if (!key) return false;
+  out.key = trimmed(*key);
+  if (has_control_character(out.key)) {
+    reader.note(written.key != nullptr ? *written.key : *written.key_env,
+                "the key holds a control character", "a key is one line of text");
+  }
+  return true;
+}
+
+void take_provider(Reader& reader, const Node& name, const Node& node, Draft& draft) {
+  if (!is_name(name.text)) {
+    reader.note(name, "the name of a provider has 1 to 64 letters, digits, `_`, `-` and `.`");
+  }
+  Written written;
+  reader.members<Written>(node, "a provider", kMembers, written);
+  draft.provider_order.push_back(name.text);
+  draft.provider_nodes[name.text] = &name;
+  HttpProvider& out = draft.configuration.providers[name.text];
+  const Provider* provider = kind_of(reader, name, written);
+  if (provider == nullptr) return;
+  out.kind = provider->name;
+  take_base_url(reader, name, *provider, written, out);
+  if (!take_key(reader, *provider, written, out)) draft.keyless_providers.insert(name.text);
+  if (written.ca_file != nullptr) {
+    if (auto file = reader.file(*written.ca_file)) out.ca_file = std::move(file->path);
+  }
+  if (written.timeout != nullptr) {
+    out.timeout = reader.duration(*written.timeout, kLongestCall).value_or(out.timeout);
+  }
+}
+
+// A model that a provider is good for without anybody choosing: small, cheap, able to call tools.
+struct DefaultModel {
+  std::string_view kind;
+  std::string_view model;
+};
+
+constexpr std::array<DefaultModel, 11> kDefaultModels = {{
+    {"openai", "gpt-5-mini"},
+    {"anthropic", "claude-haiku-4-5"},
+    {"cerebras", "gpt-oss-120b"},
+    {"groq", "llama-3.3-70b-versatile"},
+    {"mistral", "mistral-small-latest"},
+    {"gemini", "gemini-2.5-flash"},
+    {"openrouter", "openai/gpt-5-mini"},
+    {"xai", "grok-4-fast"},
+    {"deepseek", "deepseek-chat"},
+    {"together", "meta-llama/Llama-3.3-70B-Instruct-Turbo"},
+    {"huggingface", "meta-llama/Llama-3.3-70B-Instruct"},
+}};
+
+void settle_key(Reader& reader, const Draft& draft, const std::string& name) {
+  const HttpProvider& used = draft.configuration.providers.at(name);
+  const Provider* provider = backends::find_provider(used.kind);
+  if (provider == nullptr || !provider->key.required || !used.key.empty()) return;
+  if (draft.keyless_providers.contains(name)) return;
+  const auto place = draft.provider_nodes.find(name);
+  if (place == draft.provider_nodes.end()) return;
+  reader.note(*place->second, fmt::format("the provider {} has no key", name),
+              fmt::format("set {}, or write key: ${{NAME_OF_A_VARIABLE}}",
+                          fmt::join(provider->key.environment_variables, " or ")));
+}
+
+}  // namespace
+
+std::string_view default_model_of(std::string_view kind) {
+  const auto found = std::ranges::find(kDefaultModels, kind, &DefaultModel::kind);
+  return found == kDefaultModels.end() ? std::string_view() : found->model;
+}
+
+HttpProvider provider_of_kind(const Sources& sources, std::string_view kind) {
+  const Provider* provider = backends::find_provider(kind);
+  if (provider == nullptr) return {};
+  const backends::Environment environment = plain(sources.environment);
+  return {.kind = std::string(kind),
+          .base_url = backends::base_url_of(*provider, "", environment),
+          .key = backends::key_of(*provider, environment)};
+}
+
+void take_providers(Reader& reader, const Node& node, Draft& draft) {
+  if (!reader.is_map(node, "providers")) return;
+  for (const auto& [name, value] : node.members) take_provider(reader, name, value, draft);
+}
+
+void settle_providers(Reader& reader, Draft& draft) {
+  std::vector<std::string_view> names(draft.provider_order.begin(), draft.provider_order.end());
+  std::set<std::string> used;
+  for (const ProviderReference& reference : draft.references) {
+    dispatch::Choice& choice =
+        draft.configuration.turns.agents.at(reference.agent).chain.at(reference.index);
+    const auto provider = draft.configuration.providers.find(choice.backend);
+    if (provider == draft.configuration.providers.end()) {
+      const std::string_view meant = closest(names, choice.backend);
+      reader.note(*reference.provider,
+                  fmt::format("there is no provider {}", reference.provider->text),
+                  !meant.empty()  ? fmt::format("did you mean {}?", meant)
+                  : names.empty() ? "add it under `providers`"
+                                  : fmt::format("there are {}", fmt::join(names, ", ")));
+      continue;
+    }
+    used.insert(provider->first);
+    if (reference.has_model || provider->second.kind.empty()) continue;
+    choice.model = default_model_of(provider->second.kind);
+    if (choice.model.empty()) {
+      const bool is_in_agent = reference.entry != reference.provider;
+      reader.note(*reference.entry, fmt::format("say which model of {}", choice.backend),
+                  is_in_agent ? "add model: NAME"
+                              : fmt::format("agents: {{default: {{backends: [{{provider: {}, "
+                                            "model: NAME}}]}}}}",
+                                            choice.backend));
+    }
+  }
+  for (const std::string& name : used) settle_key(reader, draft, name);
+}
+
+std::vector<std::string> provider_keys() {
+  std::vector<std::string> keys;
+  for (const auto& member : kMembers) keys.push_back(fmt::format("providers.NAME.{}", member.name));
+  return keys;
+}
+
+}  // namespace treaty::config

@@ -1,0 +1,61 @@
+// The sections of treaty.yaml: each takes its part of the file into a draft. What one section says
+// about another is settled when all have been read.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "treaty/config/configuration.h"
+#include "treaty/config/reader.h"
+
+namespace treaty::config {
+
+// An entry of an agent's chain that names a provider.
+struct ProviderReference {
+  std::string agent;
+  std::size_t index = 0;         // In its chain.
+  const yaml::Node* entry{};     // The whole entry,
+  const yaml::Node* provider{};  // and the name in it.
+  bool has_model = false;
+};
+
+struct Draft {
+  Configuration configuration{};
+  const yaml::Node* listen{};  // Where it is written; null: nowhere.
+  const yaml::Node* keys{};
+  const yaml::Node* agents{};
+  const yaml::Node* store{};
+  std::vector<std::string> provider_order{};  // As in the file,
+  std::map<std::string, const yaml::Node*, std::less<>> provider_nodes{};
+  std::set<std::string> keyless_providers{};  // Whose key is not asked for again: it was noted.
+  std::vector<ProviderReference> references{};
+  std::optional<std::chrono::milliseconds> deadline{};  // turns.deadline,
+  std::set<std::string> agents_with_deadline{};         // which these have of their own.
+};
+
+// The whole file.
+std::span<const Member<Draft>> file_members();
+
+void take_providers(Reader& reader, const yaml::Node& node, Draft& draft);
+void take_agents(Reader& reader, const yaml::Node& node, Draft& draft);
+
+// After the whole file: names that are used are names that are there, keys that are needed too.
+void settle_providers(Reader& reader, Draft& draft);
+
+// The provider of that kind as it is without a word in the file.
+HttpProvider provider_of_kind(const Sources& sources, std::string_view kind);
+
+// The model of a kind of provider that is good for a beginning; empty: there is none.
+std::string_view default_model_of(std::string_view kind);
+
+// The keys below a section, for known_keys().
+std::vector<std::string> server_keys();
+std::vector<std::string> provider_keys();
+std::vector<std::string> agent_keys();
+
+}  // namespace treaty::config

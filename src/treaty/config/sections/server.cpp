@@ -1,0 +1,198 @@
+// Everything of treaty.yaml but its providers and agents.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "treaty/base/text.h"
+#include "treaty/config/addresses.h"
+#include "treaty/config/sections/sections.h"
+#include "treaty/results/prices.h"
+
+namespace treaty::config {
+namespace {
+
+using yaml::Node;
+
+constexpr std::chrono::milliseconds kDay = std::chrono::hours(24);
+constexpr std::size_t kKibibyte = 1'024;
+constexpr std::size_t kMebibyte = kKibibyte * 1'024;
+
+void take_listen(Reader& reader, const Node& node, Draft& draft) {
+  draft.listen = &node;
+  const auto text = reader.text(node);
+  if (!text) return;
+  auto listen = parse_listen(*text);
+  if (!listen) return reader.note(node, listen.error().message, listen.error().hint);
+  draft.configuration.listen = *std::move(listen);
+}
+
+void take_store(Reader& reader, const Node& node, Draft& draft) {
+  draft.store = &node;
+  const auto text = reader.text(node);
+  if (!text) return;
+  auto store = parse_store(*text, reader.path_of(""), reader.sources());
+  if (!store) return reader.note(node, store.error().message, store.error().hint);
+  draft.configuration.store = *std::move(store);
+}
+
+void take_workers(Reader& reader, const Node& node, Draft& draft) {
+  draft.configuration.workers = static_cast<int>(reader.integer(node, 0, 1'024).value_or(0));
+}
+
+bool is_sha256(std::string_view text) {
+  return text.size() == 64 && std::ranges::all_of(text, [](char c) {
+           return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'f');
+         });
+}
+
+constexpr std::array<Member<AccessKey>, 2> kKeyMembers = {{
+    {"tenant", [](Reader& reader, const Node& node,
+                  AccessKey& key) { key.tenant = reader.phrase(node).value_or("?"); }},
+    {"sha256",
+     [](Reader& reader, const Node& node, AccessKey& key) {
+       const auto text = reader.text(node);
+       if (text && !is_sha256(*text)) {
+         reader.note(node, "a key is known by its SHA-256, 64 hexadecimal digits",
+                     "printf %s \"$KEY\" | sha256sum");
+       }
+       key.sha256 = text ? folded(*text) : "?";
+     }},
+}};
+
+// Whoever writes the key itself would have it read by everybody who reads the file.
+constexpr std::string_view kSecretHint =
+    "a key has `tenant` and `sha256`, which `printf %s \"$KEY\" | sha256sum` prints";
+
+void take_keys(Reader& reader, const Node& node, Draft& draft) {
+  draft.keys = &node;
+  if (!reader.is_list(node, "keys")) return;
+  auto& keys = draft.configuration.keys;
+  for (const Node& item : node.items) {
+    if (item.kind != yaml::Kind::map) {
+      reader.note(item, "a key is a map", std::string(kSecretHint));
+      continue;
+    }
+    AccessKey key;
+    reader.members<AccessKey>(item, "a key", kKeyMembers, key);
+    if (key.tenant.empty() || key.sha256.empty()) {
+      reader.note(item, fmt::format("a key needs `{}`", key.tenant.empty() ? "tenant" : "sha256"),
+                  std::string(kSecretHint));
+    } else if (std::ranges::find(keys, key.sha256, &AccessKey::sha256) != keys.end()) {
+      reader.note(item, "the same key is there twice", "a key belongs to one tenant");
+    }
+    keys.push_back(std::move(key));
+  }
+}
+
+void take_prices(Reader& reader, const Node& node, Draft& draft) {
+  auto file = reader.file(node);
+  if (!file) return;
+  if (const auto prices = results::read_prices(file->text); !prices) {
+    reader.note(node, fmt::format("the price table {} is not in order: {}: {}", node.text,
+                                  prices.error().where, prices.error().message));
+  }
+  draft.configuration.prices_file = std::move(file->path);
+  draft.configuration.prices_text = std::move(file->text);
+}
+
+template <auto Part>
+void take_timeout(Reader& reader, const Node& node, Http& http) {
+  http.*Part = reader.duration(node, kDay).value_or(http.*Part);
+}
+
+constexpr std::array<Member<Http>, 8> kHttpMembers = {{
+    {"always_200", [](Reader& reader, const Node& node,
+                      Http& http) { http.always_200 = reader.boolean(node).value_or(false); }},
+    {"max_body",
+     [](Reader& reader, const Node& node, Http& http) {
+       http.max_body_bytes =
+           reader.size(node, kKibibyte, 16 * kMebibyte).value_or(http.max_body_bytes);
+     }},
+    {"max_header",
+     [](Reader& reader, const Node& node, Http& http) {
+       http.max_header_bytes =
+           reader.size(node, kKibibyte, kMebibyte).value_or(http.max_header_bytes);
+     }},
+    {"max_connections",
+     [](Reader& reader, const Node& node, Http& http) {
+       http.max_connections =
+           static_cast<std::size_t>(reader.integer(node, 1, 1'000'000).value_or(10'000));
+     }},
+    {"header_timeout", take_timeout<&Http::header_timeout>},
+    {"body_timeout", take_timeout<&Http::body_timeout>},
+    {"idle_timeout", take_timeout<&Http::idle_timeout>},
+    {"shutdown_timeout", take_timeout<&Http::shutdown_timeout>},
+}};
+
+constexpr std::array<std::string_view, 2> kOpenWords = {"implicit", "explicit"};
+
+constexpr std::array<Member<turns::Settings>, 2> kSessionMembers = {{
+    {"open",
+     [](Reader& reader, const Node& node, turns::Settings& settings) {
+       settings.explicit_sessions = reader.word(node, kOpenWords).value_or(0) == 1;
+     }},
+    {"initial",
+     [](Reader& reader, const Node& node, turns::Settings& settings) {
+       settings.initial_requests = reader.boolean(node).value_or(false);
+     }},
+}};
+
+constexpr std::array<Member<Draft>, 3> kTurnMembers = {{
+    {"tool_deadline",
+     [](Reader& reader, const Node& node, Draft& draft) {
+       auto& deadline = draft.configuration.turns.tool_deadline;
+       deadline = reader.duration(node, 365 * kDay).value_or(deadline);
+     }},
+    {"max_running",
+     [](Reader& reader, const Node& node, Draft& draft) {
+       draft.configuration.turns.max_running_turns =
+           static_cast<std::size_t>(reader.integer(node, 1, 1'000'000).value_or(1'000));
+     }},
+    {"deadline", [](Reader& reader, const Node& node,
+                    Draft& draft) { draft.deadline = reader.duration(node, kDay); }},
+}};
+
+constexpr std::array<Member<Draft>, 10> kFileMembers = {{
+    {"listen", take_listen},
+    {"store", take_store},
+    {"workers", take_workers},
+    {"keys", take_keys},
+    {"providers", take_providers},
+    {"agents", take_agents},
+    {"sessions",
+     [](Reader& reader, const Node& node, Draft& draft) {
+       reader.members<turns::Settings>(node, "sessions", kSessionMembers,
+                                       draft.configuration.turns);
+     }},
+    {"turns", [](Reader& reader, const Node& node,
+                 Draft& draft) { reader.members<Draft>(node, "turns", kTurnMembers, draft); }},
+    {"http",
+     [](Reader& reader, const Node& node, Draft& draft) {
+       reader.members<Http>(node, "http", kHttpMembers, draft.configuration.http);
+     }},
+    {"prices", take_prices},
+}};
+
+template <class Target, std::size_t Count>
+void add_keys(std::vector<std::string>& keys, std::string_view section,
+              const std::array<Member<Target>, Count>& members) {
+  for (const auto& member : members) keys.push_back(fmt::format("{}{}", section, member.name));
+}
+
+}  // namespace
+
+std::span<const Member<Draft>> file_members() { return kFileMembers; }
+
+std::vector<std::string> server_keys() {
+  std::vector<std::string> keys;
+  add_keys(keys, "", kFileMembers);
+  add_keys(keys, "keys[].", kKeyMembers);
+  add_keys(keys, "sessions.", kSessionMembers);
+  add_keys(keys, "turns.", kTurnMembers);
+  add_keys(keys, "http.", kHttpMembers);
+  return keys;
+}
+
+}  // namespace treaty::config

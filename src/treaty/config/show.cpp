@@ -1,0 +1,179 @@
+#include "treaty/config/show.h"
+
+#include "treaty/base/json_write.h"
+#include "treaty/base/secrets.h"
+#include "treaty/config/addresses.h"
+#include "treaty/config/demo.h"
+#include "treaty/config/units.h"
+
+namespace treaty::config {
+namespace {
+
+using yaml::Kind;
+using yaml::Node;
+
+constexpr std::string_view kMask = "***";
+
+Node text(std::string_view value) { return {.kind = Kind::string, .text = std::string(value)}; }
+
+Node number(std::int64_t value) {
+  return {.kind = Kind::integer,
+          .integer = value,
+          .decimal = static_cast<double>(value),
+          .text = std::to_string(value)};
+}
+
+Node decimal(double value) {
+  return {.kind = Kind::decimal, .decimal = value, .text = json::decimal_text(value)};
+}
+
+Node flag(bool value) {
+  return {.kind = Kind::boolean, .boolean = value, .text = value ? "true" : "false"};
+}
+
+Node duration(std::chrono::milliseconds value) { return text(duration_text(value)); }
+Node size(std::size_t value) { return text(size_text(value)); }
+Node count(std::size_t value) { return number(static_cast<std::int64_t>(value)); }
+
+// A map that is filled in order.
+struct Map {
+  Node node{.kind = Kind::map};
+  Map& add(std::string_view key, Node value) {
+    node.members.emplace_back(text(key), std::move(value));
+    return *this;
+  }
+  Map& add_text(std::string_view key, std::string_view value) {
+    return value.empty() ? *this : add(key, text(value));
+  }
+};
+
+Node keys_of(const Configuration& configuration) {
+  Node list{.kind = Kind::list};
+  for (const AccessKey& key : configuration.keys) {
+    list.items.push_back(
+        Map{}.add("tenant", text(key.tenant)).add("sha256", text(key.sha256)).node);
+  }
+  return list;
+}
+
+Node provider_of(const HttpProvider& provider) {
+  Map map;
+  map.add("kind", text(provider.kind));
+  map.add_text("base_url", mask_secrets(provider.base_url));
+  map.add_text("key", provider.key.empty() ? std::string_view() : kMask);
+  map.add_text("protocol", provider.protocol);
+  map.add_text("ca_file", provider.ca_file);
+  map.add("timeout", duration(provider.timeout));
+  return map.node;
+}
+
+Node choice_of(const dispatch::Choice& choice, const Configuration& configuration) {
+  Map map;
+  const auto script = configuration.scripts.find(choice.backend);
+  if (choice.backend == kDemoBackend) {
+    map.add("scripted", text("demo"));
+  } else if (script != configuration.scripts.end()) {
+    map.add("script", text(script->second.path));
+  } else {
+    map.add("provider", text(choice.backend));
+  }
+  map.add("model", text(choice.model));
+  map.add("context_window", number(choice.context_window));
+  if (choice.max_output_tokens) map.add("max_output_tokens", number(*choice.max_output_tokens));
+  if (choice.temperature) map.add("temperature", decimal(*choice.temperature));
+  return map.node;
+}
+
+Node tools_of(const turns::Role& role) {
+  Node list{.kind = Kind::list};
+  for (const turns::ClientTool& tool : role.tools) {
+    Map map;
+    map.add("name", text(tool.declaration.name)).add("run", text("client"));
+    map.add_text("description", tool.declaration.description);
+    // JSON is YAML.
+    if (auto schema = yaml::read(tool.declaration.parameters_json);
+        schema && !tool.declaration.parameters_json.empty()) {
+      map.add("parameters", *std::move(schema));
+    }
+    list.items.push_back(std::move(map.node));
+  }
+  return list;
+}
+
+void add_role(Map& map, const turns::Role& role) {
+  map.add("mode", text(role.mode));
+  map.add("system", text(role.system));
+  map.add("tools", tools_of(role));
+}
+
+Node agent_of(const turns::Agent& agent, const Configuration& configuration) {
+  Map map;
+  map.add_text("description", agent.description);
+  add_role(map, agent.role);
+  Node backends{.kind = Kind::list};
+  for (const dispatch::Choice& choice : agent.chain) {
+    backends.items.push_back(choice_of(choice, configuration));
+  }
+  map.add("backends", std::move(backends));
+  Map conversations;
+  for (const auto& [name, role] : agent.conversations) {
+    Map conversation;
+    add_role(conversation, role);
+    conversations.add(name, std::move(conversation.node));
+  }
+  if (!agent.conversations.empty()) map.add("conversations", std::move(conversations.node));
+  const bool fails = agent.on_mismatch == turns::OnMismatch::fail_turn;
+  const bool cancels = agent.on_disconnect == turns::OnDisconnect::cancel;
+  map.add("max_rounds", number(agent.max_rounds));
+  map.add("deadline", duration(agent.deadline));
+  map.add("on_mismatch", text(fails ? "fail_turn" : "keep"));
+  map.add("on_disconnect", text(cancels ? "cancel" : "continue"));
+  return map.node;
+}
+
+Node http_of(const Http& http) {
+  return Map{}
+      .add("always_200", flag(http.always_200))
+      .add("max_body", size(http.max_body_bytes))
+      .add("max_header", size(http.max_header_bytes))
+      .add("max_connections", count(http.max_connections))
+      .add("header_timeout", duration(http.header_timeout))
+      .add("body_timeout", duration(http.body_timeout))
+      .add("idle_timeout", duration(http.idle_timeout))
+      .add("shutdown_timeout", duration(http.shutdown_timeout))
+      .node;
+}
+
+}  // namespace
+
+Node shown(const Configuration& configuration) {
+  Map map;
+  map.add("listen", text(text_of(configuration.listen)));
+  map.add("store", text(configuration.store));
+  map.add("workers", number(configuration.workers));
+  map.add("keys", keys_of(configuration));
+  Map providers;
+  for (const auto& [name, provider] : configuration.providers) {
+    providers.add(name, provider_of(provider));
+  }
+  map.add("providers", std::move(providers.node));
+  Map agents;
+  for (const auto& [name, agent] : configuration.turns.agents) {
+    agents.add(name, agent_of(agent, configuration));
+  }
+  map.add("agents", std::move(agents.node));
+  const turns::Settings& turns = configuration.turns;
+  map.add("sessions", Map{}
+                          .add("open", text(turns.explicit_sessions ? "explicit" : "implicit"))
+                          .add("initial", flag(turns.initial_requests))
+                          .node);
+  map.add("turns", Map{}
+                       .add("tool_deadline", duration(turns.tool_deadline))
+                       .add("max_running", count(turns.max_running_turns))
+                       .node);
+  map.add("http", http_of(configuration.http));
+  map.add_text("prices", configuration.prices_file);
+  return map.node;
+}
+
+}  // namespace treaty::config

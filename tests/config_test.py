@@ -1,0 +1,150 @@
+"""`treaty config` as a whole binary: check and show, their exits, and that no secret leaves."""
+import hashlib
+import json
+import os
+import unittest
+
+from treaty_binary import ROOT, TreatyTest
+
+SECRET = "hunter2-very-secret"
+HASH = hashlib.sha256(SECRET.encode()).hexdigest()
+# What a provider's key or address in the tester's own environment would change.
+NEUTRAL = {name: "" for name in os.environ if name.endswith(("_API_KEY", "_BASE_URL", "_TOKEN", "_HOST", "_ENDPOINT"))}
+
+
+class ConfigTest(TreatyTest):
+    def config(self, *arguments, **environment):
+        neutral = {**NEUTRAL, "TREATY_CONFIG": "", "TREATY_LISTEN": "", "XDG_STATE_HOME": str(self.folder / "state")}
+        return self.treaty("config", *arguments, **{**neutral, **environment})
+
+
+class Check(ConfigTest):
+    def test_without_a_file_the_defaults_are_in_order(self):
+        ran = self.config("check")
+        self.assertEqual(ran.code, 0, ran)
+        self.assertIn("no treaty.yaml here, the defaults: in order, 1 agent", ran.out)
+        self.assertIn("the built-in demo", ran.out)
+
+    def test_the_file_of_this_folder_is_checked(self):
+        self.write("treaty.yaml", "workers: many\n")
+        ran = self.config("check")
+        self.assertEqual(ran.code, 78, ran)
+        self.assertEqual(ran.out, "")
+        self.assertEqual(ran.err, "treaty.yaml:1:10: expected a whole number, 0 to 1024\n")
+
+    def test_a_file_may_be_named_in_three_ways(self):
+        self.write("other.yaml", "listen: 127.0.0.1:1\n")
+        for ran in (self.config("check", "other.yaml"), self.config("check", "--config", "other.yaml"),
+                    self.config("check", TREATY_CONFIG="other.yaml")):
+            self.assertEqual(ran.code, 0, ran)
+            self.assertIn("other.yaml: in order", ran.out)
+            self.assertIn("listens on 127.0.0.1:1", ran.out)
+
+    def test_problems_are_told_to_programs(self):
+        self.write("treaty.yaml", "lisen: x\nhttp: {max_body: 1}\n")
+        ran = self.config("check", "--format", "json")
+        self.assertEqual(ran.code, 78, ran)
+        told = json.loads(ran.out)
+        self.assertEqual(told["file"], "treaty.yaml")
+        self.assertIs(told["valid"], False)
+        self.assertEqual([(p["line"], p["column"]) for p in told["problems"]], [(1, 1), (2, 18)])
+        self.assertEqual(told["problems"][0]["hint"], "did you mean listen?")
+
+    def test_in_order_is_told_to_programs(self):
+        told = json.loads(self.config("check", "--format", "json").out)
+        self.assertEqual(told, {"file": None, "valid": True, "problems": []})
+
+    def test_a_file_that_cannot_be_read_is_no_configuration(self):
+        (self.folder / "folder").mkdir()
+        for path, word in (("missing.yaml", "No such file"), ("folder", "is a directory")):
+            ran = self.config("check", path)
+            self.assertEqual(ran.code, 78, ran)
+            self.assertIn(f"{path}: ", ran.err)
+            self.assertIn(word, ran.err)
+
+    def test_bytes_that_are_no_yaml_are_refused_with_their_place(self):
+        for content in (b"\xff\xfe", b"a: [", b"a: b: c", b"listen: \x00", b"&a [*a]", b"!!python/x 1"):
+            self.write("treaty.yaml", content)
+            ran = self.config("check", limited=True)
+            self.assertEqual(ran.code, 78, ran)
+            self.assertRegex(ran.err, r"^treaty\.yaml:\d+:\d+: ")
+
+    def test_an_address_that_others_can_reach_needs_keys(self):
+        ran = self.config("check", "--listen", "0.0.0.0:8088")
+        self.assertEqual(ran.code, 78, ran)
+        self.assertIn("--listen: an address that others can reach needs keys", ran.err)
+        self.write("treaty.yaml", {"keys": [{"tenant": "acme", "sha256": HASH}]})
+        self.assertEqual(self.config("check", "--listen", "0.0.0.0:8088").code, 0)
+
+    def test_the_key_in_the_environment_chooses_the_provider(self):
+        ran = self.config("check", GROQ_API_KEY=SECRET)
+        self.assertEqual(ran.code, 0, ran)
+        self.assertIn("since GROQ_API_KEY is set", ran.out)
+        self.assertNotIn(SECRET, ran.out + ran.err)
+
+    def test_the_examples_are_in_order(self):
+        ran = self.config("check", str(ROOT / "examples" / "treaty.yaml"))
+        self.assertEqual(ran.code, 0, ran)
+
+    def test_no_secret_is_in_any_message(self):
+        self.write("treaty.yaml", f"""
+listen: ${{SECRET}}
+store: postgres://user:{SECRET}@host/db
+workers: ${{SECRET}}
+keys: [{{tenant: a, sha256: {SECRET}}}, {SECRET}]
+providers:
+  a: {{kind: openai, key: {SECRET}, base_url: "http://user:{SECRET}@host"}}
+  b: {{kind: "${{SECRET}}", key: "${{SECRET}}", timeout: "${{SECRET}}"}}
+agents:
+  default: {{mode: 1, backends: [{{provider: "${{SECRET}}"}}, {{script: "${{SECRET}}"}}], tools: [{{name: "${{SECRET}}!"}}, {{name: "${{SECRET}}!"}}], max_rounds: "${{SECRET}}", deadline: "${{SECRET}}"}}
+sessions: {{open: "${{SECRET}}", initial: "${{SECRET}}"}}
+http: {{max_body: "${{SECRET}}"}}
+prices: "${{SECRET}}"
+""")
+        ran = self.config("check", SECRET=SECRET)
+        self.assertEqual(ran.code, 78, ran)
+        self.assertGreater(len(ran.err.splitlines()), 12, ran)
+        self.assertNotIn(SECRET, ran.err)
+
+
+class Show(ConfigTest):
+    def test_what_is_shown_is_a_configuration_that_shows_the_same(self):
+        self.write("treaty.yaml", {
+            "providers": {"main": {"kind": "openai", "key": SECRET}},
+            "agents": {"default": {"system": "Two\nlines: \"all\" for 5$$", "backends": [{"provider": "main"}]}}})
+        once = self.config("show")
+        self.assertEqual(once.code, 0, once)
+        self.assertNotIn(SECRET, once.out)
+        self.write("again.yaml", once.out)
+        again = self.config("show", "again.yaml")
+        self.assertEqual(again.out, once.out, again)
+
+    def test_what_is_shown_to_programs_is_json(self):
+        shown = json.loads(self.config("show", "--format", "json", "--listen", "[::1]:0").out)
+        self.assertEqual(shown["listen"], "[::1]:0")
+        self.assertEqual(shown["store"], f"sqlite://{self.folder.resolve()}/state/treaty/treaty.db")
+        self.assertEqual(shown["turns"]["tool_deadline"], "24h")
+        self.assertEqual(shown["agents"]["default"]["backends"][0]["scripted"], "demo")
+
+    def test_a_state_directory_holds_the_store(self):
+        shown = json.loads(self.config("show", "--format", "json", "--state-dir", "mine").out)
+        self.assertEqual(shown["store"], f"sqlite://{self.folder.resolve()}/mine/treaty.db")
+        self.assertFalse((self.folder / "mine").exists())
+
+    def test_what_is_not_in_order_is_not_shown(self):
+        self.write("treaty.yaml", "workers: many\n")
+        ran = self.config("show")
+        self.assertEqual(ran.code, 78, ran)
+        self.assertEqual(ran.out, "")
+
+
+class Usage(ConfigTest):
+    def test_what_to_do_has_to_be_said(self):
+        self.assert_usage(self.config(), "check or show")
+        self.assert_usage(self.config("chekc"), "did you mean check?")
+        self.assert_usage(self.config("check", "a", "b"), "one file")
+        self.assert_usage(self.config("check", "a", "--config", "b"), "not both")
+
+
+if __name__ == "__main__":
+    unittest.main()
