@@ -1,0 +1,130 @@
+#include "treaty/api/answers.h"
+
+#include <doctest/doctest.h>
+
+#include "treaty/base/json.h"
+#include "treaty/contracts/agent_execute_request.h"
+
+namespace treaty::api {
+namespace {
+
+using contracts::Dialect;
+using turns::Reason;
+
+contracts::InvokeError error_in(const http::Response& response) {
+  const auto result = contracts::decode_invoke_result(response.body);
+  REQUIRE(result);
+  const auto* failure = std::get_if<contracts::Failure>(&result->outcome);
+  REQUIRE(failure != nullptr);
+  REQUIRE(failure->errors.size() == 1);
+  return failure->errors.front();
+}
+
+contracts::Findings violations_of(std::string_view body) {
+  return contracts::decode_agent_execute_request(body).error();
+}
+
+TEST_CASE("a refusal is an InvokeResult with one error, and nobody keeps it") {
+  const auto response = refusal_response({Reason::turn_not_found, "There is no such turn.", "t1"});
+
+  CHECK(response.status == 404);
+  CHECK(response.headers.get("content-type") == "application/json; charset=utf-8");
+  CHECK(response.headers.get("cache-control") == "no-store");
+  CHECK(error_in(response).error_code == "turn_not_found");
+  CHECK(error_in(response).context == "t1");
+}
+
+TEST_CASE("a refusal is spelled in the dialect of its request") {
+  const auto response = refusal_response({Reason::forbidden, "No."}, Dialect::camel);
+
+  CHECK(response.body.contains(R"("errorCode":"forbidden")"));
+  CHECK(!response.body.contains("ErrorCode"));
+}
+
+TEST_CASE("whoever may try again later is told when, and who needs a key how to send it") {
+  CHECK(!refusal_response({Reason::store_unavailable, "x"}).headers.get("retry-after").empty());
+  CHECK(!refusal_response({Reason::budget_exhausted, "x"}).headers.get("retry-after").empty());
+  CHECK(refusal_response({Reason::internal, "x"}).headers.find("retry-after") == nullptr);
+  CHECK(refusal_response({Reason::unauthenticated, "x"})
+            .headers.get("www-authenticate")
+            .starts_with("Bearer"));
+}
+
+TEST_CASE("the answer to a round has the status of its code and says when to try again") {
+  turns::Outcome outcome = turns::outcome_of({Reason::turn_expired, "Too late."}, Dialect::pascal);
+  outcome.error_code = "rate_limit";
+  outcome.retry_after = 2.1;
+
+  const auto response = outcome_response(outcome, Dialect::pascal);
+
+  CHECK(response.status == 429);
+  CHECK(response.headers.get("retry-after") == "3");
+  CHECK(response.body == outcome.body);
+}
+
+TEST_CASE("violations are one error: the first in the message, all of them in the details") {
+  const auto refusal = violation_refusal(violations_of(R"({"Instruction": 5, "TurnId": "t"})"));
+
+  CHECK(refusal.reason == Reason::contract_violation);
+  CHECK(refusal.context == "/SessionId");
+  CHECK(refusal.message.contains("SessionId is missing"));
+  CHECK(refusal.message.ends_with("(and 1 more)"));
+  CHECK(refusal.details ==
+        "REQ-01 /SessionId: SessionId is missing\n"
+        "REQ-03 /Instruction: Instruction is a number, not a string");
+}
+
+TEST_CASE("of many violations fifty are told, and how many more there are") {
+  std::string body = R"({"SessionId":"s","TurnId":"t","Instruction":"x","InputArtifacts":[)";
+  for (int i = 0; i < 70; ++i) body += i == 0 ? "1" : ",1";
+
+  const auto refusal = violation_refusal(violations_of(body + "]}"));
+
+  REQUIRE(refusal.details);
+  CHECK(std::ranges::count(*refusal.details, '\n') == 50);
+  CHECK(refusal.details->ends_with("and 20 more"));
+}
+
+TEST_CASE("details show no path, though the client's own text names one") {
+  const std::string body = R"({"SessionId":"s","TurnId":"t","Instruction":"x",
+      "/home/app/server/main.cpp": 1, "Mode": "x", "ToolResults": "/etc/passwd"})";
+  const auto refusal = violation_refusal(violations_of(body));
+
+  const auto error = error_in(refusal_response(refusal));
+
+  CHECK(error.details.value_or("").contains("REQ-12"));
+}
+
+TEST_CASE("a long message is cut between two characters") {
+  contracts::Findings findings = violations_of("{}");
+  findings.front().message.clear();
+  for (int i = 0; i < 200; ++i) findings.front().message += "é";
+  findings.front().message.insert(0, "x");
+
+  const auto error = error_in(refusal_response(violation_refusal(findings)));
+
+  CHECK(error.message.size() < 1'000);
+}
+
+TEST_CASE("warnings of the decoder are warnings of the answer") {
+  const auto decoded = contracts::decode_agent_execute_request(
+      R"({"SessionId":"s","TurnId":"t","Instruction":"x","Color":"red"})");
+  REQUIRE(decoded);
+
+  const auto warnings = warnings_of(decoded.warnings());
+
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].error_code == "contract_warning");
+  CHECK(warnings[0].context == "/Color");
+  CHECK(warnings[0].details == "REQ-15");
+  CHECK(!warnings[0].fatal_error);
+}
+
+TEST_CASE("a store that cannot be used now is unavailable, a damaged one an error of ours") {
+  CHECK(refusal_of({ErrorCode::unavailable, "disk full"}).reason == Reason::store_unavailable);
+  CHECK(refusal_of({ErrorCode::corrupt, "page 7"}).reason == Reason::internal);
+  CHECK(!refusal_of({ErrorCode::corrupt, "page 7"}).message.contains("page 7"));
+}
+
+}  // namespace
+}  // namespace treaty::api

@@ -1,0 +1,147 @@
+#include "treaty/api/api.h"
+
+#include <fmt/format.h>
+
+#include "treaty/api/endpoints/endpoints.h"
+#include "treaty/api/routes.h"
+
+namespace treaty::api {
+namespace {
+
+using turns::Reason;
+using turns::Refusal;
+
+Conversation respond(http::Exchange& exchange, http::Response response) {
+  co_await exchange.respond(std::move(response));
+}
+
+Conversation reply(Visit visit, Reply (*endpoint)(const Visit&)) {
+  co_await visit.exchange.respond(co_await endpoint(visit));
+}
+
+Conversation call(Endpoint endpoint, Visit visit) {
+  const std::string_view method = visit.request().method;
+  const auto replied = [&](Reply (*made)(const Visit&)) { return reply(std::move(visit), made); };
+  switch (endpoint) {
+    case Endpoint::execute: return execute(std::move(visit));
+    case Endpoint::sessions: return replied(method == "POST" ? open_session : list_sessions);
+    case Endpoint::session: return replied(method == "DELETE" ? delete_session : show_session);
+    case Endpoint::branch: return replied(branch_session);
+    case Endpoint::events: return follow_events(std::move(visit));
+    case Endpoint::turns: return replied(list_turns);
+    case Endpoint::turn: return replied(show_turn);
+    case Endpoint::turn_stream: return follow_turn(std::move(visit));
+    case Endpoint::turn_cancel: return replied(cancel_turn);
+    case Endpoint::turn_assistant: return replied(show_assistant);
+    case Endpoint::respond: return replied(respond_as_assistant);
+    case Endpoint::check: return replied(check_document);
+    case Endpoint::agents: return replied(list_agents);
+    case Endpoint::schema: return replied(show_schema);
+    case Endpoint::health: return replied(tell_health);
+    case Endpoint::readiness: return replied(tell_readiness);
+    case Endpoint::version: break;
+  }
+  return replied(tell_version);
+}
+
+http::Response with_allow(http::Response response, std::string_view methods) {
+  response.headers.set("allow", methods);
+  return response;
+}
+
+http::Response options_response(std::string_view methods) {
+  return with_allow({.status = 204, .headers = {{"cache-control", "no-store"}}}, methods);
+}
+
+http::Response unknown_path() {
+  return refusal_response(
+      {Reason::not_found, "there is nothing at this address; docs/reference/api.md lists them"});
+}
+
+http::Response wrong_method(const Route& route, std::string_view method) {
+  const Refusal refusal{Reason::method_not_allowed,
+                        fmt::format("this address takes {}", route.methods),
+                        is_media_type(fmt::format("x/{}", method)) ? std::string(method) : ""};
+  return with_allow(refusal_response(refusal), route.methods);
+}
+
+Reason reason_of_status(int status) {
+  switch (status) {
+    case 413: return Reason::body_too_large;
+    case 415: return Reason::unsupported_media_type;
+    case 503: return Reason::overloaded;
+    default: return status >= 500 ? Reason::internal : Reason::contract_violation;
+  }
+}
+
+}  // namespace
+
+std::expected<bool, Refusal> is_second_word(const Target& target, std::string_view name,
+                                            std::string_view first, std::string_view second) {
+  const std::string_view word = target.parameter(name).value_or(first);
+  if (word == first || word == second) return word == second;
+  return std::unexpected(
+      wrong_value(fmt::format("{} takes {} or {}", name, first, second), std::string(name)));
+}
+
+Api::Api(turns::Engine& engine, turns::Worker& worker, std::shared_ptr<const ApiSettings> settings)
+    : engine_(engine), worker_(worker), settings_(std::move(settings)) {}
+
+void Api::configure(std::shared_ptr<const ApiSettings> settings) {
+  settings_ = std::move(settings);
+}
+
+http::Response Api::refusal(int status, std::string_view message) {
+  http::Response response = refusal_response({reason_of_status(status), std::string(message)});
+  response.status = status;
+  return response;
+}
+
+std::expected<Api::Admitted, http::Response> Api::look_at(const http::Request& request) const {
+  const auto away = [](http::Response response) { return std::unexpected(std::move(response)); };
+  if (settings_->keys.empty()) {
+    if (const auto local = refuse_web_pages(request.headers); !local) {
+      return away(refusal_response(local.error()));
+    }
+  }
+  if (request.target == "*" && request.method == "OPTIONS") {
+    return away(options_response("GET, HEAD, POST, DELETE, OPTIONS"));
+  }
+  auto target = Target::parse(request.target);
+  if (!target) return away(refusal_response(wrong_value(target.error().message, "")));
+  const Route* route = find_route(target->segments());
+  if (route == nullptr) return away(unknown_path());
+  if (request.method == "OPTIONS") return away(options_response(route->methods));
+  if (!route->allows(request.method)) return away(wrong_method(*route, request.method));
+  if (route->is_open) return Admitted{*route, std::move(*target), {}};
+  auto tenant = tenant_of(request.headers, settings_->keys);
+  if (!tenant) return away(refusal_response(tenant.error()));
+  return Admitted{*route, std::move(*target), std::move(*tenant)};
+}
+
+std::optional<http::Response> Api::admit(const http::Request& head) const {
+  auto admitted = look_at(head);
+  if (admitted) return std::nullopt;
+  return std::move(admitted.error());
+}
+
+Conversation Api::handle(http::Exchange& exchange) {
+  const http::Request& request = exchange.request();
+  auto admitted = look_at(request);
+  if (!admitted) return respond(exchange, std::move(admitted.error()));
+  if (request.body.size() > settings_->max_body_bytes) {
+    return respond(exchange, refusal(413, fmt::format("a body has at most {} bytes",
+                                                      settings_->max_body_bytes)));
+  }
+  auto& [route, target, tenant] = *admitted;
+  std::vector<std::string> names = names_in(route, target.segments());
+  return call(route.endpoint, Visit{.engine = engine_,
+                                    .worker = worker_,
+                                    .exchange = exchange,
+                                    .settings = settings_,
+                                    .target = std::move(target),
+                                    .names = std::move(names),
+                                    .tenant = std::move(tenant)});
+}
+
+}  // namespace treaty::api

@@ -1,0 +1,134 @@
+// Documents without turns: the linter, the composer, the schemas.
+#include <fmt/format.h>
+
+#include "treaty/api/endpoints/endpoints.h"
+#include "treaty/api/negotiation.h"
+#include "treaty/assistant/composer.h"
+#include "treaty/base/ids.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/contracts/contract.h"
+#include "treaty/contracts/inspection/verdict_json.h"
+#include "treaty/contracts/schemas.h"
+
+namespace treaty::api {
+namespace {
+
+using contracts::Contract;
+using turns::Reason;
+using turns::Refusal;
+
+constexpr std::string_view kAuto = "auto";
+constexpr std::string_view kJson = ".json";
+
+std::string names_of_contracts() {
+  std::string names;
+  for (const Contract contract : contracts::kContracts) {
+    if (!names.empty()) names += ", ";
+    names += contracts::name_of(contract);
+  }
+  return names;
+}
+
+Refusal unknown_contract(std::string_view also) {
+  return {Reason::not_found,
+          fmt::format("there is no such contract; there are {}{}", names_of_contracts(), also)};
+}
+
+std::expected<contracts::Inner, Refusal> inner_in(const Target& target) {
+  const std::string_view word = target.parameter("inner").value_or("auto");
+  if (word == "auto") return contracts::Inner::automatic;
+  if (word == "json") return contracts::Inner::json;
+  if (word == "text") return contracts::Inner::text;
+  return std::unexpected(wrong_value("inner takes auto, json or text", "inner"));
+}
+
+std::expected<contracts::DecodeOptions, Refusal> options_in(const Visit& visit) {
+  const auto lenient = is_second_word(visit.target, "profile", "strict", "lenient");
+  if (!lenient) return std::unexpected(lenient.error());
+  const auto consumer = is_second_word(visit.target, "role", "producer", "consumer");
+  if (!consumer) return std::unexpected(consumer.error());
+  const auto inner = inner_in(visit.target);
+  if (!inner) return std::unexpected(inner.error());
+  contracts::DecodeOptions options{
+      .profile = *lenient ? contracts::Profile::lenient : contracts::Profile::strict,
+      .max_size = visit.settings->max_body_bytes,
+      .role = *consumer ? contracts::Role::consumer : contracts::Role::producer,
+      .inner = *inner,
+      .now = timestamp_now()};
+  if (const auto id = visit.target.parameter("request_id")) options.request_id = *id;
+  return options;
+}
+
+std::string verdict_on(const Visit& visit, std::optional<Contract> contract,
+                       const contracts::DecodeOptions& options) {
+  const std::string& body = visit.request().body;
+  const contracts::ToldVerdict told =
+      contract ? contracts::ToldVerdict{contract, contracts::check(*contract, body, options)}
+               : contracts::check_told(body, options);
+  contracts::CheckedDocument checked{
+      .document = "-",
+      .contract = told.contract ? contracts::name_of(*told.contract) : kAuto,
+      .profile = options.profile == contracts::Profile::lenient ? "lenient" : "strict",
+      .verdict = told.verdict};
+  if (!told.contract && told.verdict.valid()) checked.trouble = contracts::kTellsNoContract;
+  return contracts::verdict_json(checked);
+}
+
+}  // namespace
+
+// The verdict is the answer, also on what is no JSON: hence any type of content.
+Reply check_document(const Visit& visit) {
+  const std::string& name = visit.names.at(0);
+  const auto contract = contracts::contract_named(name);
+  if (!contract && name != kAuto) co_return refusal_response(unknown_contract(" and auto"));
+  if (const auto plain = require_plain(visit.request().headers); !plain) {
+    co_return refusal_response(plain.error());
+  }
+  const auto options = options_in(visit);
+  if (!options) co_return refusal_response(options.error());
+  co_return json_response(200, verdict_on(visit, contract, *options));
+}
+
+Reply respond_as_assistant(const Visit& visit) {
+  if (const auto json = require_json(visit.request().headers); !json) {
+    co_return refusal_response(json.error());
+  }
+  const auto compat = is_second_word(visit.target, "profile", "strict", "compat");
+  if (!compat) co_return refusal_response(compat.error());
+  const std::size_t most = visit.settings->max_body_bytes;
+  // Any depth: what is nested too deep for a document is still an input.
+  const json::Document document(visit.request().body, {.max_size = most, .max_depth = most});
+  if (!document.root()) {
+    co_return refusal_response(
+        {.reason = Reason::contract_violation,
+         .message = "the body is no JSON",
+         .details = document.faults().empty()
+                        ? std::nullopt
+                        : std::optional("JSON-01: " + document.faults()[0].message)});
+  }
+  const auto profile =
+      *compat ? assistant::ComposeProfile::compat : assistant::ComposeProfile::strict;
+  const auto composition = assistant::compose(document.root(), profile, new_uuid);
+  co_return json_response(200, contracts::encode(composition.response));
+}
+
+Reply show_schema(const Visit& visit) {
+  std::string_view name = visit.names.at(0);
+  if (!name.ends_with(kJson)) co_return refusal_response(unknown_contract(", each as NAME.json"));
+  name.remove_suffix(kJson.size());
+  const auto contract = contracts::contract_named(name);
+  if (!contract) co_return refusal_response(unknown_contract(", each as NAME.json"));
+  const auto camel = is_second_word(visit.target, "dialect", "pascal", "camel");
+  if (!camel) co_return refusal_response(camel.error());
+  if (*camel && !contracts::has_dialects(*contract)) {
+    co_return refusal_response(
+        wrong_value(fmt::format("{} has one dialect, snake_case", name), "dialect"));
+  }
+  http::Response response =
+      json_response(200, contracts::schema_text(*contract, *camel ? contracts::Dialect::camel
+                                                                  : contracts::Dialect::pascal));
+  response.headers.set("content-type", "application/schema+json");
+  co_return response;
+}
+
+}  // namespace treaty::api

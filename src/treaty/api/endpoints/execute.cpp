@@ -1,0 +1,162 @@
+// POST /v1/agent/execute: a request in, an InvokeResult or a stream out.
+#include <algorithm>
+
+#include "treaty/api/endpoints/endpoints.h"
+#include "treaty/api/endpoints/streams.h"
+#include "treaty/api/negotiation.h"
+
+namespace treaty::api {
+namespace {
+
+using contracts::Dialect;
+using turns::Refusal;
+
+// How long the head of a stream waits for the backend, so that an immediate failure still has a
+// status of its own.
+constexpr std::chrono::milliseconds kHeadPatience{1'000};
+constexpr std::chrono::milliseconds kPatience = std::chrono::hours(1);  // With a backend.
+
+// A refusal at the door, spelled as the request is.
+struct TurnedAway {
+  Refusal refusal;
+  Dialect dialect = Dialect::pascal;
+};
+
+std::expected<turns::Submission, TurnedAway> read_submission(const Visit& visit,
+                                                             const http::Request& request) {
+  const auto away = [&](Refusal refusal) {
+    return std::unexpected(TurnedAway{std::move(refusal), dialect_of_text(request.body)});
+  };
+  if (auto json = require_json(request.headers); !json) return away(std::move(json.error()));
+  auto key = idempotency_key_in(request.headers);
+  if (!key) return away(std::move(key.error()));
+  const auto lenient = is_second_word(visit.target, "profile", "strict", "lenient");
+  if (!lenient) return away(lenient.error());
+  auto decoded = contracts::decode_agent_execute_request(
+      request.body, {.profile = *lenient ? contracts::Profile::lenient : contracts::Profile::strict,
+                     .max_size = visit.settings->max_body_bytes,
+                     .ids_optional = visit.worker.settings->initial_requests});
+  if (!decoded) {
+    const Dialect dialect =
+        decoded.verdict().kind.empty() ? dialect_of_text(request.body) : decoded.verdict().dialect;
+    return std::unexpected(TurnedAway{violation_refusal(decoded.error()), dialect});
+  }
+  return turns::Submission{.tenant = visit.tenant,
+                           .request = std::move(*decoded),
+                           .warnings = warnings_of(decoded.warnings()),
+                           .idempotency_key = std::move(*key)};
+}
+
+// A continuation cannot ask for a stream in its body (REQ-25), only in its Accept header.
+std::optional<StreamForm> form_of_answer(const Headers& headers,
+                                         const contracts::AgentExecuteRequest& request) {
+  const auto form = stream_form_in(headers);
+  const auto* turn = std::get_if<contracts::UserTurn>(&request.scenario);
+  if (turn == nullptr) return form;
+  if (!turn->streaming) return std::nullopt;
+  return form.value_or(StreamForm::events);
+}
+
+Conversation answer(const Visit& visit, http::Response response) {
+  if (visit.settings->always_200) response.status = 200;
+  co_await visit.exchange.respond(std::move(response));
+}
+
+bool cancels_on_disconnect(const turns::Agent& agent) {
+  return agent.on_disconnect == turns::OnDisconnect::cancel;
+}
+
+// Whether the turn ends with its client. Costs nothing as long as no agent wants that.
+boost::asio::awaitable<Watch> watch_for(const Visit& visit, const turns::TurnLog& log) {
+  const auto settings = visit.worker.settings;
+  const auto& agents = settings->agents;
+  const bool any = std::ranges::any_of(
+      agents, [](const auto& entry) { return cancels_on_disconnect(entry.second); });
+  const auto opening = log.opening();
+  if (!any || !opening || log.outcome_now()) co_return Watch::no;
+  const auto session =
+      co_await visit.engine.store().find_session({visit.tenant, opening->session_id});
+  if (!session || !*session) co_return Watch::no;
+  const auto agent = agents.find((*session)->agent);
+  const bool cancels = agent != agents.end() && cancels_on_disconnect(agent->second);
+  co_return cancels ? Watch::yes : Watch::no;
+}
+
+// The client of this visit has gone: nobody is left, or others still wait for the same answer.
+Conversation cancel(const Visit& visit, const turns::TurnLog& log,
+                    turns::TurnLog::Following& following) {
+  const auto opening = log.opening();
+  if (following.leave() > 0 || !opening || log.outcome_now()) co_return;
+  co_await visit.engine.cancel(visit.worker, {visit.tenant, opening->session_id}, opening->turn_id);
+}
+
+// False: the client has gone before there was an answer.
+boost::asio::awaitable<bool> wait_for_answer(http::Exchange& exchange, turns::TurnLog& log) {
+  constexpr std::int64_t kEnd = INT64_MAX;  // No event comes after it.
+  while (!log.outcome_now()) {
+    const News news = co_await wait_for_news(exchange, log, kEnd, kPatience, Watch::yes);
+    if (news == News::is_gone) co_return false;
+  }
+  co_return true;
+}
+
+// A client that has closed only its own half of the connection still gets the answer.
+Conversation answer_whole(const Visit& visit, turns::TurnLog& log, Dialect dialect, Watch watch) {
+  turns::TurnLog::Following following(log);
+  if (watch == Watch::yes && !co_await wait_for_answer(visit.exchange, log)) {
+    co_await cancel(visit, log, following);
+  }
+  const auto outcome = co_await log.outcome();
+  co_await answer(visit, outcome_response(*outcome, dialect));
+}
+
+// Waits until the backend has begun to answer, but not long. False: the client has gone.
+boost::asio::awaitable<bool> wait_for_begin(http::Exchange& exchange, turns::TurnLog& log,
+                                            Watch watch) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + kHeadPatience;
+  while (!log.outcome_now() && log.after(log.first_event()).empty()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    if (left.count() <= 0) break;
+    const auto first = log.first_event();
+    if (co_await wait_for_news(exchange, log, first, left, watch) == News::is_gone) co_return false;
+  }
+  co_return true;
+}
+
+Conversation answer_stream(const Visit& visit, turns::TurnLog& log, TurnText text, Dialect dialect,
+                           Watch watch) {
+  turns::TurnLog::Following following(log);
+  bool stays = co_await wait_for_begin(visit.exchange, log, watch);
+  if (const auto outcome = log.outcome_now(); outcome && !outcome->error_code.empty()) {
+    co_await answer(visit, outcome_response(*outcome, dialect));
+    co_return;
+  }
+  if (stays) stays = co_await send_stream(visit.exchange, log, 0, text, watch);
+  if (!stays && watch == Watch::yes) co_await cancel(visit, log, following);
+}
+
+}  // namespace
+
+Conversation execute(Visit visit) {
+  // A turn may take minutes; the bytes of its request are of no use once they are read.
+  std::optional<http::Request> request = visit.exchange.take_request();
+  auto submission = read_submission(visit, *request);
+  if (!submission) {
+    const auto& [refusal, dialect] = submission.error();
+    co_await answer(visit, refusal_response(refusal, dialect));
+    co_return;
+  }
+  const Dialect dialect = submission->request.dialect;
+  const auto form = form_of_answer(request->headers, submission->request);
+  request.reset();
+  const auto log = co_await visit.engine.execute(visit.worker, std::move(*submission));
+  const Watch watch = co_await watch_for(visit, *log);
+  if (form) {
+    co_await answer_stream(visit, *log, TurnText(*form, dialect), dialect, watch);
+  } else {
+    co_await answer_whole(visit, *log, dialect, watch);
+  }
+}
+
+}  // namespace treaty::api

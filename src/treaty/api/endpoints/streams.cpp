@@ -1,0 +1,229 @@
+#include "treaty/api/endpoints/streams.h"
+
+#include "treaty/api/endpoints/endpoints.h"
+
+namespace treaty::api {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds kSilence = 15s;
+constexpr std::size_t kPiece = std::size_t{64} << 10U;  // Bytes that are written together.
+
+// A long text, a piece at a time: no reader, however slow, has a copy of its own of all of it.
+boost::asio::awaitable<bool> write_in_pieces(http::Exchange& exchange, std::string_view text) {
+  while (!text.empty()) {
+    if (!co_await exchange.write(text.substr(0, kPiece))) co_return false;
+    text.remove_prefix(std::min(kPiece, text.size()));
+  }
+  co_return true;
+}
+
+// Everything that is there after `last_id`, which moves on. False: the client is gone.
+boost::asio::awaitable<bool> send_what_is_there(http::Exchange& exchange, turns::TurnLog& log,
+                                                std::int64_t& last_id, TurnText& text,
+                                                bool& has_ended) {
+  const std::vector<turns::StreamEvent> events = log.after(last_id);
+  std::string piece;
+  for (const turns::StreamEvent& event : events) {
+    if (const turns::Outcome* outcome = text.begin_result(piece, event)) {
+      last_id = event.id;
+      has_ended = true;
+      co_return co_await exchange.write(piece) &&
+          co_await write_in_pieces(exchange, outcome->body) && co_await exchange.write("\n\n");
+    }
+    text.append(piece, event);
+    last_id = event.id;
+    has_ended = is_result(event);
+    const bool is_last = &event == &events.back();
+    if (!is_last && piece.size() < kPiece) continue;
+    if (!co_await exchange.write(piece)) co_return false;
+    piece.clear();
+  }
+  co_return true;
+}
+
+// The dialect of the round: that of its answer, or of the request that is being answered.
+boost::asio::awaitable<contracts::Dialect> dialect_of(const Visit& visit,
+                                                      const turns::TurnLog& log) {
+  if (const auto outcome = log.outcome_now()) co_return outcome->dialect;
+  const auto record = co_await visit.engine.store().find_turn(visit.room(), visit.turn_id());
+  const bool there = record && *record && !(*record)->rounds.empty();
+  co_return there ? (*record)->rounds.back().request.dialect : contracts::Dialect::pascal;
+}
+
+struct Followed {
+  std::shared_ptr<turns::TurnLog> log{};  // Null: there is nothing to follow.
+  std::int64_t last_id = 0;
+  contracts::Dialect dialect = contracts::Dialect::pascal;
+};
+
+boost::asio::awaitable<std::expected<Followed, turns::Refusal>> find_followed(const Visit& visit) {
+  const auto last_id = last_event_id_in(visit.request().headers, visit.target);
+  if (!last_id) co_return std::unexpected(last_id.error());
+  auto log = co_await visit.engine.follow(visit.worker, visit.room(), visit.turn_id(), *last_id);
+  if (!log) co_return std::unexpected(std::move(log.error()));
+  Followed followed{.log = std::move(*log)};
+  if (!followed.log) co_return followed;
+  followed.last_id = last_id->value_or(0);
+  followed.dialect = co_await dialect_of(visit, *followed.log);
+  co_return followed;
+}
+
+http::Response empty_response() {
+  return {.status = 204, .headers = {{"cache-control", "no-store"}}};
+}
+
+http::Response head_of_stream(StreamForm form) {
+  return {.status = 200, .headers = stream_headers(form)};
+}
+
+// False: the client is gone.
+boost::asio::awaitable<bool> send_entries(const Visit& visit,
+                                          const std::vector<turns::Event>& entries,
+                                          std::int64_t& last_id) {
+  std::string piece;
+  for (const turns::Event& entry : entries) {
+    append_event(piece, entry);
+    last_id = entry.id;
+    if (piece.size() < kPiece) continue;
+    if (!co_await visit.exchange.write(piece)) co_return false;
+    piece.clear();
+  }
+  co_return piece.empty() || co_await visit.exchange.write(piece);
+}
+
+enum class Diary {
+  went_on,
+  was_silent,
+  has_ended,  // With the client, the session or the store.
+};
+
+boost::asio::awaitable<Diary> send_next_entries(const Visit& visit, std::int64_t& last_id) {
+  const auto entries = co_await visit.engine.events(visit.worker, visit.room(), last_id, 0ms);
+  if (!entries) co_return Diary::has_ended;
+  if (entries->empty()) co_return Diary::was_silent;
+  const bool sent = co_await send_entries(visit, *entries, last_id);
+  co_return sent ? Diary::went_on : Diary::has_ended;
+}
+
+struct DiaryQuery {
+  std::int64_t last_id = 0;
+  bool once = false;  // Only what is there now.
+};
+
+std::expected<DiaryQuery, turns::Refusal> read_diary_query(const Visit& visit) {
+  const auto last_id = last_event_id_in(visit.request().headers, visit.target);
+  if (!last_id) return std::unexpected(last_id.error());
+  const auto once = is_second_word(visit.target, "follow", "true", "false");
+  if (!once) return std::unexpected(once.error());
+  return DiaryQuery{last_id->value_or(0), *once};
+}
+
+// Where a diary goes on, and what tells that it does.
+struct OpenDiary {
+  std::int64_t last_id = 0;
+  std::shared_ptr<turns::Bell> bell{};
+};
+
+boost::asio::awaitable<std::expected<OpenDiary, turns::Refusal>> open_diary(const Visit& visit,
+                                                                            std::int64_t last_id) {
+  const auto session = co_await visit.engine.store().find_session(visit.room());
+  if (!session) co_return std::unexpected(refusal_of(session.error()));
+  if (!*session) {
+    co_return std::unexpected(
+        turns::Refusal{turns::Reason::session_not_found,
+                       "there is no such session; POST /v1/sessions opens one", visit.names.at(0)});
+  }
+  co_return OpenDiary{last_id, visit.engine.diary_bell((*session)->id)};
+}
+
+// The head. Nothing when there is no more to say.
+boost::asio::awaitable<std::optional<OpenDiary>> begin_diary(const Visit& visit) {
+  auto query = read_diary_query(visit);
+  if (!query) {
+    co_await visit.exchange.respond(refusal_response(query.error()));
+    co_return std::nullopt;
+  }
+  auto diary = co_await open_diary(visit, query->last_id);
+  if (!diary) {
+    co_await visit.exchange.respond(refusal_response(diary.error()));
+    co_return std::nullopt;
+  }
+  if (visit.is_head()) {
+    co_await visit.exchange.respond(head_of_stream(StreamForm::events));
+    co_return std::nullopt;
+  }
+  if (!co_await visit.exchange.begin(200, stream_headers(StreamForm::events))) {
+    co_return std::nullopt;
+  }
+  if (!query->once) co_return std::move(*diary);
+  while (co_await send_next_entries(visit, diary->last_id) == Diary::went_on) {
+  }
+  co_await visit.exchange.end();
+  co_return std::nullopt;
+}
+
+}  // namespace
+
+boost::asio::awaitable<News> wait_for_news(http::Exchange& exchange, turns::TurnLog& log,
+                                           std::int64_t last_id, std::chrono::milliseconds patience,
+                                           Watch watch) {
+  if (watch == Watch::yes) exchange.interrupt_when(http::Exchange::Until::client_goes);
+  const bool came = co_await log.wait(last_id, patience);
+  if (watch == Watch::yes && !exchange.is_wanted()) co_return News::is_gone;
+  co_return came ? News::some : News::none;
+}
+
+boost::asio::awaitable<bool> send_stream(http::Exchange& exchange, turns::TurnLog& log,
+                                         std::int64_t last_id, TurnText text, Watch watch) {
+  if (!co_await exchange.begin(200, stream_headers(text.form()))) co_return false;
+  for (bool has_ended = false; !has_ended;) {
+    if (!co_await send_what_is_there(exchange, log, last_id, text, has_ended)) co_return false;
+    if (has_ended) break;
+    const News news = co_await wait_for_news(exchange, log, last_id, kSilence, watch);
+    if (news == News::is_gone) co_return false;
+    // Lines of JSON have no comments.
+    const bool quiet = news == News::none && text.form() == StreamForm::events;
+    if (quiet && !co_await exchange.write(kStillHere)) co_return false;
+  }
+  co_return co_await exchange.end();
+}
+
+Conversation follow_turn(Visit visit) {
+  const auto followed = co_await find_followed(visit);
+  if (!followed) {
+    co_await visit.exchange.respond(refusal_response(followed.error()));
+    co_return;
+  }
+  const StreamForm form = stream_form_in(visit.request().headers).value_or(StreamForm::events);
+  if (!followed->log) {
+    co_await visit.exchange.respond(empty_response());
+  } else if (visit.is_head()) {
+    co_await visit.exchange.respond(head_of_stream(form));
+  } else {
+    const turns::TurnLog::Following following(*followed->log);
+    co_await send_stream(visit.exchange, *followed->log, followed->last_id,
+                         TurnText(form, followed->dialect), Watch::no);
+  }
+}
+
+// An idle stream is this frame and the ticket's: thousands of them wait for little to happen, so
+// nothing that is only needed to write is held while they do.
+Conversation follow_events(Visit visit) {
+  std::optional<OpenDiary> diary = co_await begin_diary(visit);
+  if (!diary) co_return;
+  visit.target = {};
+  visit.exchange.take_request();
+  visit.exchange.interrupt_when(http::Exchange::Until::server_stops);
+  while (visit.exchange.is_wanted()) {
+    turns::Bell::Ticket ticket = diary->bell->ticket(visit.worker.executor);
+    const Diary sent = co_await send_next_entries(visit, diary->last_id);
+    if (sent == Diary::has_ended) break;
+    if (sent == Diary::went_on || co_await ticket.wait(kSilence)) continue;
+    if (!visit.exchange.is_wanted() || !co_await visit.exchange.write(kStillHere)) break;
+  }
+  co_await visit.exchange.end();
+}
+
+}  // namespace treaty::api

@@ -1,0 +1,131 @@
+#include "treaty/api/records_json.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "treaty/api/answers.h"
+#include "treaty/base/json.h"
+#include "treaty/base/text.h"
+#include "treaty/contracts/invoke_result.h"
+
+namespace treaty::api {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000;  // In milliseconds.
+
+void write_members(json::Writer& writer, std::string_view session_id, const store::Turn& turn) {
+  writer.member("SessionId", session_id);
+  writer.member("TurnId", turn.turn_id);
+  writer.member("Number", turn.number);
+  writer.member("State", shown_state(turn.state));
+  writer.member("ModeDisplayName", turn.mode);
+  writer.member("Rounds", turn.round + 1);
+  if (!turn.error_code.empty()) writer.member("ErrorCode", turn.error_code);
+  writer.member("CreatedAt", timestamp_of(turn.created_at));
+  writer.member("UpdatedAt", timestamp_of(turn.updated_at));
+  if (turn.state == store::TurnState::awaiting_tools && turn.tool_deadline > 0) {
+    writer.member("ToolDeadline", timestamp_of(turn.tool_deadline));
+  }
+}
+
+// The calls that the last answer told the client to make.
+void write_pending(json::Writer& writer, const store::Answer& answer) {
+  const auto result = contracts::decode_invoke_result(answer.body);
+  if (!result) return;
+  const auto* response = std::get_if<contracts::AgentExecuteResponse>(&result->outcome);
+  if (response == nullptr) return;
+  const auto* waiting = std::get_if<contracts::ClientToolContinuation>(&response->kind);
+  if (waiting == nullptr) return;
+  writer.name("PendingToolCalls").begin_array();
+  for (const contracts::ToolCall& call : waiting->tool_calls) {
+    contracts::write(writer, call, contracts::Dialect::pascal);
+  }
+  writer.end_array();
+}
+
+const store::Answer* newest_answer(const store::TurnRecord& record) {
+  const store::Answer* newest = nullptr;
+  for (const store::Round& round : record.rounds) {
+    if (round.answer) newest = &*round.answer;
+  }
+  return newest;
+}
+
+}  // namespace
+
+std::string_view shown_state(store::TurnState state) {
+  return state == store::TurnState::accepted ? "running" : store::name_of(state);
+}
+
+std::string timestamp_of(store::Milliseconds time) {
+  const std::int64_t rest = ((time % kSecond) + kSecond) % kSecond;
+  const auto seconds = static_cast<std::time_t>((time - rest) / kSecond);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), rest);
+}
+
+void write_session(json::Writer& writer, const store::Session& session,
+                   std::string_view newest_turn) {
+  writer.begin_object();
+  writer.member("SessionId", session.room.session_id);
+  if (!session.agent.empty()) writer.member("AgentContextId", session.agent);
+  if (!session.conversation.empty()) writer.member("ConversationContextId", session.conversation);
+  writer.member("TurnCount", session.turns);
+  if (!newest_turn.empty()) writer.member("NewestTurnId", newest_turn);
+  writer.member("CreatedAt", timestamp_of(session.created_at));
+  writer.member("UpdatedAt", timestamp_of(session.updated_at));
+  writer.end_object();
+}
+
+void write_turn(json::Writer& writer, std::string_view session_id, const store::Turn& turn) {
+  writer.begin_object();
+  write_members(writer, session_id, turn);
+  writer.end_object();
+}
+
+void write_turn(json::Writer& writer, std::string_view session_id,
+                const store::TurnRecord& record) {
+  writer.begin_object();
+  write_members(writer, session_id, record.turn);
+  if (const store::Answer* answer = newest_answer(record)) {
+    if (record.turn.state == store::TurnState::awaiting_tools) write_pending(writer, *answer);
+    writer.name("Result").raw(answer->body);
+  }
+  writer.end_object();
+}
+
+std::expected<std::map<std::string, std::string, std::less<>>, turns::Refusal> read_texts(
+    std::string_view body, std::initializer_list<std::string_view> names) {
+  std::map<std::string, std::string, std::less<>> texts;
+  if (is_utf8(body) && is_blank(body)) return texts;
+  const json::Document document(body, {.names = json::NameCase::folded});
+  if (!document.faults().empty()) {
+    const json::Fault& fault = document.faults().front();
+    return std::unexpected(wrong_value("the body is no JSON: " + fault.message, fault.pointer));
+  }
+  const auto root = document.root();
+  if (!root || !root->is_object()) {
+    return std::unexpected(wrong_value("the body is no JSON object; leave it out, or send {}", ""));
+  }
+  for (const json::Member member : root->members()) {
+    const auto name = std::ranges::find_if(
+        names, [&](std::string_view known) { return equal_folded(known, member.name.text()); });
+    std::string where;
+    json::append_pointer_token(where, member.name.text());
+    if (name == names.end()) {
+      return std::unexpected(
+          wrong_value(fmt::format("there is no such member; there are {}", fmt::join(names, ", ")),
+                      std::move(where)));
+    }
+    if (member.value.is_null()) continue;
+    if (!member.value.is_string() || is_blank(member.value.text())) {
+      return std::unexpected(
+          wrong_value(fmt::format("{} is a string that is not blank", *name), std::move(where)));
+    }
+    texts.emplace(*name, member.value.text());
+  }
+  return texts;
+}
+
+}  // namespace treaty::api

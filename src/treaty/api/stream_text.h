@@ -1,0 +1,47 @@
+// Streams as text: events of a turn as SSE or as lines of JSON, events of a session's diary as SSE.
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "treaty/api/negotiation.h"
+#include "treaty/base/headers.h"
+#include "treaty/contracts/inspection/names.h"
+#include "treaty/turns/engine.h"
+#include "treaty/turns/turn_log.h"
+
+namespace treaty::api {
+
+Headers stream_headers(StreamForm form);
+
+// A comment, which readers of event streams pass over.
+inline constexpr std::string_view kStillHere = ": still here\n\n";
+
+// The last event of a round.
+bool is_result(const turns::StreamEvent& event);
+
+class TurnText {
+ public:
+  TurnText(StreamForm form, contracts::Dialect dialect) : form_(form), dialect_(dialect) {}
+
+  StreamForm form() const { return form_; }
+
+  void append(std::string& out, const turns::StreamEvent& event);
+
+  // A result that can be sent as it is, after what this appends and before a blank line; else null.
+  const turns::Outcome* begin_result(std::string& out, const turns::StreamEvent& event) const;
+
+ private:
+  void append_event(std::string& out, const turns::StreamEvent& event) const;
+  void append_line(std::string& out, const turns::StreamEvent& event);
+
+  StreamForm form_;
+  contracts::Dialect dialect_;
+  std::int64_t index_ = 0;  // Of the next line.
+};
+
+void append_event(std::string& out, const turns::Event& event);
+
+}  // namespace treaty::api

@@ -1,0 +1,39 @@
+// One request on its way through the api: what every endpoint is given.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "treaty/api/answers.h"
+#include "treaty/api/api.h"
+#include "treaty/api/target.h"
+
+namespace treaty::api {
+
+struct Visit {
+  turns::Engine& engine;
+  turns::Worker& worker;
+  http::Exchange& exchange;
+  std::shared_ptr<const ApiSettings> settings;
+  Target target{};
+  std::vector<std::string> names{};  // The segments of the path that are the client's.
+  std::string tenant{};
+
+  const http::Request& request() const { return exchange.request(); }
+  bool is_head() const { return request().method == "HEAD"; }
+  store::Room room() const { return {tenant, names.at(0)}; }
+  const std::string& turn_id() const { return names.at(1); }
+};
+
+// An endpoint that answers at once, and one that has more to say.
+using Reply = boost::asio::awaitable<http::Response>;
+using Conversation = boost::asio::awaitable<void>;
+
+// The word of a parameter that takes one of two, or whether it is the second of them. Refused: any
+// other.
+std::expected<bool, turns::Refusal> is_second_word(const Target& target, std::string_view name,
+                                                   std::string_view first, std::string_view second);
+
+}  // namespace treaty::api
