@@ -1,6 +1,7 @@
 """Tests of the other commands: rules, schema, hash, compose, version, and help."""
 import hashlib
 import json
+import os
 import re
 import shlex
 import shutil
@@ -9,12 +10,9 @@ import unittest
 
 from treaty_binary import (BINARY, EXAMPLES, SAMPLES, SECONDS, VALID, TreatyTest, rules_of)
 
-COMMANDS = ("check", "rules", "schema", "hash", "compose",
-            "limits", "classify", "normalize",
-            "call",
-            "mock",
-            "version")
-CALLING_OUT = ("call", "mock")  # Their examples are tried where there is somebody on the other side.
+COMMANDS = ("serve", "run", "chat", "sessions", "check", "rules", "schema", "hash", "compose", "limits",
+            "classify", "normalize", "call", "mock", "config", "version")
+CALLING_OUT = ("call", "mock", "serve")  # Their examples are tried where there is somebody on the other side.
 CONTRACTS = tuple(VALID)
 UUID4 = r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
 
@@ -328,7 +326,7 @@ class Help(TreatyTest):
                                ("pending.json", EXAMPLES / "response-client-tool-continuation.json"),
                                ("submitted.json", EXAMPLES / "request-tool-continuation.json")):
             shutil.copyfile(source, self.folder / target)
-        for name in ("report.pdf", "src/main.cpp", "tasks.ndjson"):
+        for name in ("report.pdf", "src/main.cpp", "tasks.ndjson", "parameters.json", "arguments.json"):
             self.write(name, "{}\n")
         exchange = {"provider": "openai", "endpoint": "chat_completions", "response": {
             "status": 429, "headers": {"retry-after": "1"}, "body": '{"error":{"message":"Slow down."}}'}}
@@ -336,6 +334,12 @@ class Help(TreatyTest):
         self.write("answers.ndjson", '{"status":429,"headers":{"retry-after":"1"},"body":"{}"}\n')
         self.write("exchange.json", exchange)
         self.write("recordings/exchange.json", exchange)
+        for name in ("notes.md", "more.txt", "questions.txt"):
+            self.write(name, "Hello.\n")
+        self.write("deploy/treaty.yaml", "listen: 127.0.0.1:8088\n")
+        home = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state")}
+        subprocess.run([BINARY, "run", "--session", "s1", "Hello."], cwd=self.folder, env=home, stdin=subprocess.DEVNULL,
+                       capture_output=True, timeout=SECONDS, check=True)
         examples = [line.strip() for command in COMMANDS if command not in CALLING_OUT
                     for line in self.treaty(command, "--help").out.partition("Examples:")[2].splitlines()
                     if line.startswith("  treaty ")]
@@ -343,7 +347,7 @@ class Help(TreatyTest):
         for example in examples:
             with self.subTest(example):
                 command = example.replace("treaty", shlex.quote(str(BINARY)), 1)
-                ran = subprocess.run(["bash", "-c", command], cwd=self.folder, stdin=subprocess.DEVNULL,
+                ran = subprocess.run(["bash", "-c", command], cwd=self.folder, env=home, stdin=subprocess.DEVNULL,
                                      capture_output=True, timeout=SECONDS, check=False)
                 self.assertEqual(ran.returncode, 0, ran.stderr)
 

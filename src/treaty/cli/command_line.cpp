@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "treaty/base/text.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
@@ -132,29 +133,6 @@ int finish_output(int code) {
 
 }  // namespace
 
-// The one that takes the fewest changes of a letter, if that is less than half of them.
-std::string closest(std::span<const std::string> words, std::string_view word) {
-  std::string best;
-  std::size_t least = word.size() / 2 + 1;
-  for (const std::string& candidate : words) {
-    std::vector<std::size_t> row(word.size() + 1);
-    for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
-    for (std::size_t i = 0; i < candidate.size(); ++i) {
-      std::size_t diagonal = row[0]++;
-      for (std::size_t k = 0; k < word.size(); ++k) {
-        const std::size_t substituted = diagonal + (candidate[i] == word[k] ? 0 : 1);
-        diagonal = row[k + 1];
-        row[k + 1] = std::min({substituted, row[k] + 1, row[k + 1] + 1});
-      }
-    }
-    if (row.back() < least) {
-      least = row.back();
-      best = candidate;
-    }
-  }
-  return best;
-}
-
 int wrong_usage(std::string_view command, std::string_view message) {
   std::string_view space = command.empty() ? "" : " ";
   print_error("treaty{}{}: {}\nTry: treaty{}{} --help\n", space, command, harmless(message), space,
@@ -177,9 +155,9 @@ int run_command_line(std::span<const Command> commands, int argc, const char* co
   }
   const auto command = std::ranges::find(commands, words[0], &Command::name);
   if (command == commands.end()) {
-    std::vector<std::string> names;
-    for (const Command& one : commands) names.push_back(one.name);
-    const std::string meant = closest(names, words[0]);
+    std::vector<std::string_view> names;
+    for (const Command& one : commands) names.emplace_back(one.name);
+    const std::string_view meant = closest(names, words[0]);
     return wrong_usage("",
                        fmt::format("there is no command \"{}\"{}", harmless(words[0]),
                                    meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));

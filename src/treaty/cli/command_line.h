@@ -63,9 +63,6 @@ struct Command {
 // Runs the command that the arguments name and answers its exit code.
 int run_command_line(std::span<const Command> commands, int argc, const char* const* argv);
 
-// The word that was most likely meant by `word`; empty when none is like it.
-std::string closest(std::span<const std::string> words, std::string_view word);
-
 // "treaty COMMAND: MESSAGE" and the next step to take, on stderr; answers kWrongUsage.
 int wrong_usage(std::string_view command, std::string_view message);
 

@@ -15,6 +15,7 @@ Command classify_command();
 Command normalize_command();
 Command call_command();
 Command mock_command();
+Command config_command();
 Command version_command();
 
 }  // namespace treaty::cli

@@ -1,6 +1,5 @@
 // `treaty call`: one call of a provider, its text as it comes, one AgentResult.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -15,6 +14,7 @@
 #include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/cli/text_output.h"
 #include "treaty/http/client.h"
 
 namespace treaty::cli {
@@ -23,38 +23,19 @@ namespace {
 namespace asio = boost::asio;
 using contracts::AgentResult;
 
-// The text of the answer on stdout. What a model writes must not command a terminal; for a file or
-// a pipe it stays as it is.
-class TextOutput : public backends::Sink {
+// The text of the answer, as it comes when somebody watches.
+class AnswerText : public backends::Sink {
  public:
-  explicit TextOutput(bool as_it_comes) : as_it_comes_(as_it_comes) {}
+  explicit AnswerText(bool as_it_comes) : as_it_comes_(as_it_comes) {}
 
   void on_text(std::string_view delta) override {
-    if (as_it_comes_) write(delta);
+    if (as_it_comes_) output.write(delta);
   }
 
-  void write(std::string_view text) {
-    if (text.empty()) return;
-    const std::string tame = terminal_ ? harmless_lines(text) : std::string(text);
-    print("{}", tame);
-    std::fflush(stdout);
-    written_ = true;
-    line_open_ = !tame.ends_with('\n');
-  }
-
-  void end_line() {
-    if (line_open_) print("\n");
-    std::fflush(stdout);
-    line_open_ = false;
-  }
-
-  bool has_written() const { return written_; }
+  TextOutput output{};
 
  private:
   bool as_it_comes_;
-  bool terminal_ = isatty(STDOUT_FILENO) == 1;
-  bool written_ = false;
-  bool line_open_ = false;
 };
 
 struct Ended {
@@ -142,9 +123,9 @@ int run(const Arguments& arguments) {
       return kBadConfiguration;
     }
   }
-  TextOutput output(!options->json && options->call.stream);
-  const Ended ended = run_call(*options, *prices, output);
-  report(ended.result, *options, output);
+  AnswerText text(!options->json && options->call.stream);
+  const Ended ended = run_call(*options, *prices, text);
+  report(ended.result, *options, text.output);
   return ended.signal != 0 ? 128 + ended.signal : exit_code_of(ended.result);
 }
 

@@ -24,21 +24,21 @@ std::unexpected<Refusal> refused(std::string message, int code = kWrongUsage) {
   return std::unexpected(Refusal{code, std::move(message)});
 }
 
-std::vector<std::string> provider_names() {
-  std::vector<std::string> names;
+std::vector<std::string_view> provider_names() {
+  std::vector<std::string_view> names;
   for (const Provider& provider : backends::all_providers()) names.emplace_back(provider.name);
   return names;
 }
 
 Outcome read_provider(const Arguments& arguments, CallOptions& options) {
   const std::string name = arguments.get("--provider");
-  const std::vector<std::string> names = provider_names();
+  const std::vector<std::string_view> names = provider_names();
   if (name.empty()) {
     return refused(fmt::format("say who to call: --provider {}", fmt::join(names, "|")));
   }
   options.provider = backends::find_provider(name);
   if (options.provider != nullptr) return {};
-  const std::string meant = closest(names, name);
+  const std::string_view meant = closest(names, name);
   return refused(fmt::format("there is no provider \"{}\"{}; known are {}", harmless(name),
                              meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant),
                              fmt::join(names, ", ")));
@@ -107,7 +107,7 @@ Outcome read_message(const Arguments& arguments, backends::Call& call) {
   if (message.parts.size() == 1 && is_blank(std::get<backends::TextPart>(message.parts[0]).text)) {
     return refused("the text is blank");
   }
-  call.messages.emplace_back(std::move(message));
+  call.messages.push_back(std::move(message));
   return {};
 }
 

@@ -1,7 +1,7 @@
 // treaty classify: which of the eight errors a failed answer is.
 #include <fmt/format.h>
 
-#include "treaty/cli/answer_batch.h"
+#include "treaty/cli/answers/answer_batch.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/results/errors.h"

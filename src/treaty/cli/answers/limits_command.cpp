@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "treaty/backends/providers/provider.h"
-#include "treaty/cli/answer_batch.h"
+#include "treaty/cli/answers/answer_batch.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/results/limits.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "treaty/cli/answer_input.h"
+#include "treaty/cli/answers/answer_input.h"
 #include "treaty/cli/command_line.h"
 
 namespace treaty::cli {

@@ -1,4 +1,4 @@
-#include "treaty/cli/answer_batch.h"
+#include "treaty/cli/answers/answer_batch.h"
 
 #include "treaty/base/text.h"
 #include "treaty/cli/input.h"

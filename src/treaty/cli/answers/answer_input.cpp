@@ -1,4 +1,4 @@
-#include "treaty/cli/answer_input.h"
+#include "treaty/cli/answers/answer_input.h"
 
 #include <fmt/format.h>
 

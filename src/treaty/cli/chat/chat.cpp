@@ -1,0 +1,190 @@
+#include "treaty/cli/chat/chat.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "treaty/base/ids.h"
+#include "treaty/base/text.h"
+#include "treaty/cli/run/run_request.h"
+#include "treaty/cli/running/invoke_report.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+using contracts::AgentExecuteResponse;
+using contracts::ErrorMessage;
+using contracts::UserTurn;
+using Kind = LineInput::Read::Kind;
+
+constexpr std::string_view kHelp =
+    "A line is sent to the agent. Ctrl-C cancels the turn that runs, Ctrl-D leaves.\n"
+    "  /session        which session this is, and how to come back to it\n"
+    "  /new            begin a new session with the next line\n"
+    "  /branch [TURN]  go on in a new session from that turn; without one, from the newest\n"
+    "  /retry          send the last line again: same ids, so that nothing runs twice\n"
+    "  /quit           leave\n"
+    "  //TEXT          a line that begins with /\n";
+
+TalkOptions talk_options(const ChatOptions& options) {
+  return {.command = "chat",
+          .tools = options.tools,
+          .colors = stdout_has_colors() && isatty(STDERR_FILENO) == 1};
+}
+
+}  // namespace
+
+Chat::Chat(RemoteDoor& door, LineInput& input, Signals& signals, ChatOptions options)
+    : door_(door), input_(input), options_(std::move(options)), talk_(door, signals, [this] {
+        TalkOptions talk = talk_options(options_);
+        if (input_.is_terminal()) {
+          talk.ask_user = [this](const contracts::ToolCall& call) { return ask_user(call); };
+        }
+        return talk;
+      }()) {}
+
+int Chat::run() {
+  if (input_.is_terminal()) print_error("/help tells what can be typed; Ctrl-D leaves.\n");
+  for (;;) {
+    const auto read = input_.next("› ");
+    Verdict verdict;
+    if (read.kind == Kind::end) {
+      if (input_.is_terminal()) print_error("\n");
+      verdict = worst_;
+    } else if (read.kind == Kind::too_long) {
+      print_error("treaty chat: a line is longer than {} MiB\n", LineInput::kLongest >> 20U);
+      verdict = kViolated;
+    } else {
+      verdict = read.kind == Kind::signal ? on_signal(read.signal) : take(read.line);
+    }
+    if (!verdict) continue;
+    if (!options_.session.empty()) print_error("Go on with: {}\n", resume_command());
+    return *verdict;
+  }
+}
+
+// Twice in a row means it.
+Chat::Verdict Chat::on_signal(int number) {
+  if (number != SIGINT || !input_.is_terminal() || was_interrupted_) return 128 + number;
+  was_interrupted_ = true;
+  print_error("\nCtrl-D or /quit leaves.\n");
+  return std::nullopt;
+}
+
+Chat::Verdict Chat::take(const std::string& line) {
+  was_interrupted_ = false;
+  const std::string_view text = trimmed(line);
+  if (text.empty()) return std::nullopt;
+  if (text.starts_with("//")) return say(std::string(text.substr(1)));
+  if (!text.starts_with('/')) return say(line);
+  const std::size_t space = text.find(' ');
+  const std::string_view rest = space == std::string_view::npos ? "" : text.substr(space);
+  return obey(text.substr(0, space), trimmed(rest));
+}
+
+Chat::Verdict Chat::obey(std::string_view word, std::string_view rest) {
+  if (word == "/quit" || word == "/exit") return worst_;
+  if (word == "/help") {
+    print_error("{}", kHelp);
+  } else if (word == "/session") {
+    tell_session();
+  } else if (word == "/new") {
+    options_.session.clear();
+    last_turn_.clear();
+    last_request_.reset();
+    print_error("The next line begins a new session.\n");
+  } else if (word == "/branch") {
+    branch(rest);
+  } else if (word == "/retry") {
+    if (last_request_) return send();
+    print_error("There is nothing to send again.\n");
+  } else {
+    print_error("There is no {}; /help lists what there is, //… sends a line that begins with /\n",
+                harmless(word));
+  }
+  return std::nullopt;
+}
+
+std::string Chat::resume_command() const {
+  return fmt::format("treaty chat{}{} --session {}", options_.url.empty() ? "" : " --url ",
+                     harmless(options_.url), harmless(options_.session));
+}
+
+void Chat::tell_session() const {
+  if (options_.session.empty()) {
+    print_error("There is no session yet; the first line opens one.\n");
+    return;
+  }
+  print_error("session {}{}{}\n  {}\n", harmless(options_.session),
+              last_turn_.empty() ? "" : " · last turn ", harmless(last_turn_), resume_command());
+}
+
+void Chat::branch(std::string_view turn_id) {
+  if (options_.session.empty()) {
+    print_error("There is no session yet to branch from.\n");
+    return;
+  }
+  const auto opened = door_.branch(options_.session, std::string(turn_id));
+  if (!opened) {
+    print_error("treaty chat: {}\n", opened.error().text);
+    worst_ = opened.error().exit_code;
+    return;
+  }
+  print_error("From here on in session {} (before: {})\n", harmless(opened->session_id),
+              harmless(options_.session));
+  options_.session = opened->session_id;
+  last_turn_ = opened->turn_id;
+  last_request_.reset();
+}
+
+Chat::Verdict Chat::say(const std::string& text) {
+  if (options_.session.empty()) {
+    const auto opened = door_.open_session(options_.agent);
+    if (!opened) {
+      print_error("treaty chat: {}\n", opened.error().text);
+      worst_ = opened.error().exit_code;
+      return input_.is_terminal() ? std::nullopt : Verdict(worst_);
+    }
+    options_.session = opened->session_id;
+  }
+  UserTurn turn{.instruction = text, .streaming = true};
+  if (!options_.agent.empty()) turn.agent_context_id = options_.agent;
+  last_request_ = {options_.session, new_uuid(), std::move(turn)};
+  return send();
+}
+
+// In a pipe nobody types the next line in the light of a failure: what cannot be reached ends it,
+// anything else is told by the exit code at the end.
+Chat::Verdict Chat::send() {
+  if (const std::string broken = violations_of(*last_request_); !broken.empty()) {
+    print_error("treaty chat: this cannot be sent: {}\n", broken);
+    worst_ = kViolated;
+    return std::nullopt;
+  }
+  const TurnEnd end = talk_.turn(*last_request_);
+  if (end.result) {
+    if (const auto* response = std::get_if<AgentExecuteResponse>(&end.result->outcome)) {
+      last_turn_ = response->turn_id;
+    }
+  }
+  if (end.exit_code != kOk) worst_ = end.exit_code;
+  if (end.signal != 0) {
+    const bool stays = end.signal == SIGINT && input_.is_terminal() && !end.invoke_result.empty();
+    return stays ? std::nullopt : Verdict(128 + end.signal);
+  }
+  if (end.exit_code == kUnavailable && !input_.is_terminal()) return end.exit_code;
+  return std::nullopt;
+}
+
+std::optional<ToolOutcome> Chat::ask_user(const contracts::ToolCall& call) {
+  const auto read = input_.next(
+      fmt::format("result of {} (JSON or text; nothing: it failed) › ", harmless(call.name)));
+  if (read.kind == Kind::signal || read.kind == Kind::too_long) return std::nullopt;
+  if (is_blank(read.line)) return ErrorMessage{"The user gave no result."};
+  if (!is_utf8(read.line)) return ErrorMessage{"What the user typed is not UTF-8."};
+  return result_of_text(read.line);
+}
+
+}  // namespace treaty::cli

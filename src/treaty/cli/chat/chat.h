@@ -1,0 +1,52 @@
+// A conversation in a terminal, or through pipes: lines in, answers out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "treaty/cli/chat/line_input.h"
+#include "treaty/cli/chat/remote_door.h"
+#include "treaty/cli/running/talk.h"
+
+namespace treaty::cli {
+
+struct ChatOptions {
+  std::string url{};      // As the user wrote it; empty: the gateway of this process.
+  std::string session{};  // Empty: opened with the first line.
+  std::string agent{};
+  ClientTools tools{};
+};
+
+class Chat {
+ public:
+  Chat(RemoteDoor& door, LineInput& input, Signals& signals, ChatOptions options);
+
+  // Until the input ends, the user leaves, or nobody is reachable. Answers the exit code.
+  int run();
+
+ private:
+  // Nothing: go on. Else leave with that code.
+  using Verdict = std::optional<int>;
+
+  Verdict take(const std::string& line);
+  Verdict obey(std::string_view word, std::string_view rest);
+  Verdict say(const std::string& text);
+  Verdict send();
+  Verdict on_signal(int number);
+  void branch(std::string_view turn_id);
+  void tell_session() const;
+  std::string resume_command() const;
+  std::optional<ToolOutcome> ask_user(const contracts::ToolCall& call);
+
+  RemoteDoor& door_;
+  LineInput& input_;
+  ChatOptions options_;
+  Talk talk_;
+  std::optional<contracts::AgentExecuteRequest> last_request_{};
+  std::string last_turn_{};
+  int worst_ = 0;                 // What the last failed turn ended with.
+  bool was_interrupted_ = false;  // While nothing ran.
+};
+
+}  // namespace treaty::cli

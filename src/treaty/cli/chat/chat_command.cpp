@@ -1,0 +1,150 @@
+// `treaty chat`: talks to a gateway over HTTP; to one in this process when no address is given.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "treaty/base/hash.h"
+#include "treaty/base/ids.h"
+#include "treaty/base/text.h"
+#include "treaty/cli/chat/chat.h"
+#include "treaty/cli/running/configured.h"
+#include "treaty/cli/running/running_commands.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+// What the words say that needs no network yet.
+struct Wanted {
+  ChatOptions chat{};
+  RemoteAddress address{};
+};
+
+struct Refused {
+  int exit_code = kWrongUsage;
+  std::string message{};
+};
+
+std::expected<std::string, Refused> read_key(const Arguments& arguments) {
+  if (!arguments.has("--key-env")) return std::string();
+  const std::string name = arguments.get("--key-env");
+  const char* value = std::getenv(name.c_str());
+  const std::string_view key = value == nullptr ? std::string_view() : trimmed(value);
+  if (!key.empty() && !has_control_character(key)) return std::string(key);
+  return std::unexpected(Refused{kBadConfiguration, fmt::format("{} holds no key: export {}=…",
+                                                                harmless(name), harmless(name))});
+}
+
+std::expected<Wanted, Refused> read_wanted(const Arguments& arguments) {
+  Wanted wanted{.chat = {.url = arguments.get("--url"),
+                         .session = arguments.get("--session"),
+                         .agent = arguments.get("--agent")}};
+  auto tools = read_client_tools(arguments);
+  if (!tools) return std::unexpected(Refused{kWrongUsage, tools.error()});
+  wanted.chat.tools = *std::move(tools);
+  if (wanted.chat.url.empty()) {
+    if (!arguments.has("--key-env")) return wanted;
+    return std::unexpected(Refused{kWrongUsage, "--key-env goes with --url"});
+  }
+  for (const std::string name : {"--config", "--state-dir"}) {
+    if (!arguments.has(name)) continue;
+    return std::unexpected(
+        Refused{kWrongUsage, name + " is for the gateway of this process: leave --url away"});
+  }
+  const auto url = http::parse_url(wanted.chat.url);
+  if (!url) {
+    return std::unexpected(Refused{kWrongUsage, fmt::format("--url: {}", url.error().message)});
+  }
+  auto key = read_key(arguments);
+  if (!key) return std::unexpected(key.error());
+  wanted.address = {.url = *url, .text = wanted.chat.url, .key = *std::move(key)};
+  return wanted;
+}
+
+int talk(Wanted wanted, Signals& signals) {
+  RemoteDoor door(std::move(wanted.address), signals);
+  LineInput input(STDIN_FILENO, signals);
+  return Chat(door, input, signals, std::move(wanted.chat)).run();
+}
+
+// A key of this moment keeps everybody else on this machine out.
+int talk_to_own(Wanted wanted, const Arguments& arguments, const OpenGateway& open,
+                Signals& signals) {
+  auto configuration = load_private_configuration("chat", arguments);
+  if (!configuration) return kBadConfiguration;
+  const std::string key = new_uuid();
+  Sha256 digest;
+  digest.add(key);
+  configuration->keys = {{.tenant = "local", .sha256 = digest.hex()}};
+  configuration->workers = 1;
+  auto gateway = open_gateway("chat", open, *configuration);
+  if (!gateway) return gateway.error();
+  const auto port = (*gateway)->listen();
+  if (!port) return tell_error("chat", port.error());
+  for (const std::string& note : configuration->notes) print_error("{}\n", harmless(note));
+  wanted.address = {.url = {.host = "127.0.0.1", .port = *port, .target = "/"},
+                    .text = "the gateway of this process",
+                    .key = key,
+                    .through_proxy = false};
+  const int code = talk(std::move(wanted), signals);
+  signals.let_go();
+  (*gateway)->stop();
+  return code;
+}
+
+int run(const Arguments& arguments, const OpenGateway& open) {
+  auto wanted = read_wanted(arguments);
+  if (!wanted && wanted.error().exit_code == kWrongUsage) {
+    return wrong_usage("chat", wanted.error().message);
+  }
+  if (!wanted) {
+    print_error("treaty chat: {}\n", wanted.error().message);
+    return wanted.error().exit_code;
+  }
+  Signals signals{SIGINT, SIGTERM};
+  if (!wanted->chat.url.empty()) return talk(*std::move(wanted), signals);
+  return talk_to_own(*std::move(wanted), arguments, open, signals);
+}
+
+std::vector<Option> options() {
+  std::vector<Option> all = {
+      {"--url", "URL", "The gateway (http://127.0.0.1:8088); else one in this process"},
+      {"--key-env", "NAME", "The variable that holds the gateway's key"},
+      {"--session", "ID", "Go on with this session; else a new one"},
+      {"--agent", "NAME", "Which agent (default)"}};
+  for (Option& option : client_tool_options()) all.push_back(std::move(option));
+  for (Option& option : configuration_options()) all.push_back(std::move(option));
+  return all;
+}
+
+}  // namespace
+
+Command chat_command(OpenGateway open) {
+  return {
+      .name = "chat",
+      .positionals = "",
+      .summary = "Talk to an agent in the terminal, or through pipes",
+      .description =
+          "Every line is a turn; the answer is printed as it comes. Client tools are run by the\n"
+          "commands given with --tool: arguments as JSON on stdin and in TREATY_TOOL_ARGUMENTS, "
+          "the\n"
+          "result on stdout, a failure by the exit code and stderr. Without a command you are "
+          "asked\n"
+          "to type the result. Ctrl-C cancels the turn that runs, Ctrl-D leaves; /help lists the\n"
+          "rest. A connection that breaks is taken up again where it was cut.\n"
+          "Exit: 0 left, 1 the last failed turn failed for good, 2 wrong usage, 69 nobody there, "
+          "75\n"
+          "try again later, 78 bad configuration, 130 interrupted.",
+      .options = options(),
+      .examples = {{"chat", "With a gateway in this process"},
+                   {"chat --url http://127.0.0.1:8088 --tool get_time='date +%s'",
+                    "With one that runs already, and a tool of yours"},
+                   {"chat --session ID", "Where you left"},
+                   {"chat < questions.txt > answers.txt", "A line is a turn"}},
+      .run = [open = std::move(open)](const Arguments& arguments) { return run(arguments, open); },
+  };
+}
+
+}  // namespace treaty::cli

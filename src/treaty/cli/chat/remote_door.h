@@ -1,0 +1,67 @@
+// A gateway behind an address: requests over HTTP, answers as event streams. A connection that
+// breaks is taken up again: before the turn has a name by the same request, which is safe to
+// repeat, and after that where the stream was cut.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <expected>
+#include <optional>
+#include <string>
+
+#include "treaty/cli/chat/round.h"
+#include "treaty/cli/running/signals.h"
+#include "treaty/cli/running/talk.h"
+#include "treaty/http/client.h"
+
+namespace treaty::cli {
+
+struct RemoteAddress {
+  http::Url url{};            // Its target is what stands before /v1.
+  std::string text{};         // As the user wrote it.
+  std::string key{};          // For `Authorization: Bearer`; empty: none.
+  bool through_proxy = true;  // When the environment names one.
+};
+
+class RemoteDoor : public Door {
+ public:
+  RemoteDoor(RemoteAddress address, Signals& signals);
+
+  Answer ask(const contracts::AgentExecuteRequest& request, const OnText& on_text) override;
+  bool cancel(const std::string& session_id, const std::string& turn_id) override;
+
+  struct Opened {
+    std::string session_id{};
+    std::string turn_id{};
+  };
+  struct NotOpened {
+    int exit_code = 0;
+    std::string text{};  // For people.
+  };
+  // A new session.
+  std::expected<Opened, NotOpened> open_session(const std::string& agent);
+  // One that goes on from a turn of another; empty turn_id: from its newest.
+  std::expected<Opened, NotOpened> branch(const std::string& session_id,
+                                          const std::string& turn_id);
+
+ private:
+  template <class T>
+  using Task = boost::asio::awaitable<T>;
+  using Fetched = std::expected<http::Response, http::Failure>;
+
+  Task<void> converse(Round& round);
+  Task<void> cancel_until_heard(const Round& round);
+  Task<Fetched> post(std::string path, std::string body);
+  Fetched run_until_signal(Task<Fetched> task);
+  std::expected<Opened, NotOpened> open(const std::string& path, const std::string& body);
+  http::Url url_of(std::string_view path) const;
+  void sign(http::Request& request) const;
+
+  RemoteAddress address_;
+  Signals& signals_;
+  boost::asio::io_context context_{1};
+  http::Client client_;
+  bool was_reached_ = false;  // Somebody has answered there before.
+};
+
+}  // namespace treaty::cli

@@ -1,0 +1,46 @@
+// The gateway as commands see it: the engine, its store and its doors, wired up by the program.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "treaty/base/error.h"
+#include "treaty/config/configuration.h"
+#include "treaty/contracts/agent_execute_request.h"
+#include "treaty/store/store.h"
+
+namespace treaty::cli {
+
+class Gateway {
+ public:
+  virtual ~Gateway() = default;
+
+  // Starts the workers and listens; answers the port. Turns that a crash left behind go on.
+  virtual std::expected<std::uint16_t, Error> listen() = 0;
+
+  // Replaces agents, providers, keys and limits while it runs. An error changes nothing.
+  virtual std::expected<void, Error> reload(const config::Configuration& configuration) = 0;
+
+  // Accepts no more, lets running turns end (or stay journalled), then leaves.
+  virtual void stop() = 0;
+
+  // One turn without a server: deltas as they come (when the request streams), then the
+  // InvokeResult.
+  virtual std::string execute(contracts::AgentExecuteRequest request,
+                              const std::function<void(std::string_view)>& on_text) = 0;
+
+  // Ends a running or waiting turn of this process's own tenant; execute() then answers so.
+  virtual void cancel(const std::string& session_id, const std::string& turn_id) = 0;
+};
+
+using OpenGateway =
+    std::function<std::expected<std::unique_ptr<Gateway>, Error>(const config::Configuration&)>;
+
+using OpenStore = std::function<std::expected<std::unique_ptr<store::Store>, Error>(
+    const std::string& address)>;  // "sqlite:///…".
+
+}  // namespace treaty::cli

@@ -1,0 +1,85 @@
+#include "treaty/cli/running/configured.h"
+
+#include <fmt/format.h>
+
+#include "treaty/cli/terminal.h"
+#include "treaty/config/load.h"
+
+namespace treaty::cli {
+namespace {
+
+std::optional<std::string> given(const Arguments& arguments, const std::string& name) {
+  return arguments.has(name) ? std::optional(arguments.get(name)) : std::nullopt;
+}
+
+std::optional<config::Configuration> load(std::string_view command, config::Flags flags) {
+  auto configuration = config::load(config::process_sources(std::move(flags)));
+  if (configuration) return *std::move(configuration);
+  for (const config::Problem& problem : configuration.error()) {
+    print_error("treaty {}: {}\n", command, harmless(config::text_of(problem)));
+  }
+  return std::nullopt;
+}
+
+std::string_view next_step_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::too_new:
+      return "use the version of treaty that wrote it, or another journal: --state-dir DIR";
+    case ErrorCode::corrupt:
+      return "keep a copy of it, then bring back a backup or take another journal: --state-dir DIR";
+    case ErrorCode::unavailable:
+    case ErrorCode::unreadable:
+    case ErrorCode::unwritable:
+    case ErrorCode::is_directory:
+      return "check who may write there and that there is space, or take another: --state-dir DIR";
+    case ErrorCode::conflict:
+      return "end the process that has it, or take another journal: --state-dir DIR";
+    case ErrorCode::wrong_usage:
+    case ErrorCode::not_a_document: return "look at it with treaty config check";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<Option> configuration_options() {
+  return {{"--config", "FILE", "The configuration (TREATY_CONFIG, else ./treaty.yaml)"},
+          {"--state-dir", "DIR", "Where the journal is ($XDG_STATE_HOME/treaty)"}};
+}
+
+std::optional<config::Configuration> load_configuration(std::string_view command,
+                                                        const Arguments& arguments) {
+  return load(command, {.config = given(arguments, "--config"),
+                        .listen = given(arguments, "--listen"),
+                        .state_dir = given(arguments, "--state-dir")});
+}
+
+std::optional<config::Configuration> load_private_configuration(std::string_view command,
+                                                                const Arguments& arguments) {
+  return load(command, {.config = given(arguments, "--config"),
+                        .listen = "127.0.0.1:0",
+                        .state_dir = given(arguments, "--state-dir")});
+}
+
+std::expected<std::unique_ptr<Gateway>, int> open_gateway(
+    std::string_view command, const OpenGateway& open, const config::Configuration& configuration) {
+  auto gateway = open(configuration);
+  if (gateway) return *std::move(gateway);
+  return std::unexpected(tell_error(command, gateway.error()));
+}
+
+int tell_error(std::string_view command, const Error& error) {
+  const std::string place = error.where.empty() ? "" : harmless(error.where) + ": ";
+  print_error("treaty {}: {}{}\nNext: {}\n", command, place, harmless(error.message),
+              next_step_of(error.code));
+  const bool is_configuration =
+      error.code == ErrorCode::wrong_usage || error.code == ErrorCode::not_a_document;
+  return is_configuration ? kBadConfiguration : kUnavailable;
+}
+
+std::string_view path_of_store(std::string_view address) {
+  constexpr std::string_view kScheme = "sqlite://";
+  return address.starts_with(kScheme) ? address.substr(kScheme.size()) : address;
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,46 @@
+// Signals as things to wait for: blocked in every thread and read in one place, so that none comes
+// at a bad moment.
+#pragma once
+
+#include <signal.h>
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+namespace treaty::cli {
+
+// Belongs to the main thread, and is made before any other thread is: they inherit what is blocked.
+class Signals {
+ public:
+  explicit Signals(std::initializer_list<int> numbers);
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  // The next one, waiting for it.
+  int wait();
+
+  // One that has come, if there is one.
+  std::optional<int> take();
+
+  // Readable while one is there; -1 when the system gives none.
+  int descriptor() const { return descriptor_; }
+
+  // From here on each of them ends the process at once.
+  void let_go();
+
+ private:
+  std::vector<int> numbers_;
+  sigset_t set_{};
+  sigset_t before_{};
+  int descriptor_ = -1;
+};
+
+// Does `work` on a thread of its own and waits for its end. Each signal that comes meanwhile goes
+// to `on_signal`, on this thread.
+void do_watched(Signals& signals, const std::function<void()>& work,
+                const std::function<void(int)>& on_signal);
+
+}  // namespace treaty::cli

@@ -1,0 +1,141 @@
+#include "treaty/cli/running/talk.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "treaty/base/text.h"
+#include "treaty/cli/running/invoke_report.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+using contracts::AgentExecuteResponse;
+using contracts::ClientToolContinuation;
+using contracts::ErrorMessage;
+using contracts::Failure;
+using contracts::FinalResponse;
+using contracts::ToolCall;
+using contracts::ToolContinuation;
+using contracts::ToolResult;
+
+// A server has its own bound; this one is against a server that has none.
+constexpr int kMostRounds = 64;
+
+}  // namespace
+
+void Talk::tell(const std::string& lines) const {
+  if (options_.tell) {
+    options_.tell(lines);
+  } else {
+    print_error("{}", lines);
+  }
+}
+
+void Talk::show_text(std::string_view delta) {
+  if (options_.quiet_text) return;
+  shown_ += delta;
+  output_.write(delta);
+}
+
+// The text that counts is the one of the result; mostly all of it has been shown by then.
+void Talk::show_final(const FinalResponse& last) {
+  if (options_.quiet_text) return;
+  const std::string_view text = last.primary_output_text;
+  if (text.starts_with(shown_)) {
+    output_.write(text.substr(shown_.size()));
+  } else if (trimmed(text) != trimmed(shown_)) {
+    output_.end_line();
+    tell("note: the text was changed before it was kept; it reads:\n");
+    output_.write(text);
+  }
+  output_.end_line();
+}
+
+TurnEnd Talk::end_of(Answer answer) const {
+  TurnEnd end{.exit_code = kUnavailable, .signal = answer.signal};
+  if (answer.invoke_result.empty()) {
+    if (answer.signal == 0) tell(fmt::format("treaty {}: {}\n", options_.command, answer.failure));
+    return end;
+  }
+  end.invoke_result = std::move(answer.invoke_result);
+  auto decoded =
+      contracts::decode_invoke_result(end.invoke_result, {.profile = contracts::Profile::lenient});
+  if (!decoded) {
+    const contracts::Finding& first = decoded.error().front();
+    tell(fmt::format("treaty {}: the answer is no InvokeResult: {} {}: {}\n", options_.command,
+                     first.rule.text(), harmless(first.where), harmless(first.message)));
+    end.exit_code = kViolated;
+    return end;
+  }
+  end.result = std::move(*decoded);
+  const auto* failure = std::get_if<Failure>(&end.result->outcome);
+  end.exit_code = failure == nullptr ? kOk : exit_code_of(*failure);
+  return end;
+}
+
+std::optional<ToolOutcome> Talk::answer_call(const ToolCall& call) {
+  if (const auto run = run_tool(options_.tools, call, signals_.descriptor())) {
+    if (run->end == ProcessEnd::interrupted) return std::nullopt;
+    return outcome_of(call.name, *run, options_.tools.time_limit);
+  }
+  if (options_.ask_user) return options_.ask_user(call);
+  return ErrorMessage{fmt::format("This client cannot run the tool {}.", call.name)};
+}
+
+std::optional<std::vector<ToolResult>> Talk::answer_calls(const ClientToolContinuation& waiting) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<ToolResult> results;
+  for (const ToolCall& call : waiting.tool_calls) {
+    tell(painted("→ " + call_text(call), Color::blue, options_.colors) + "\n");
+    const auto began = Clock::now();
+    auto outcome = answer_call(call);
+    if (!outcome) return std::nullopt;
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
+    results.push_back({call.tool_call_id, took.count(), *std::move(outcome)});
+    const std::string came = fmt::format("← {} ms {}", took.count(), result_text(results.back()));
+    tell(painted(came, Color::blue, options_.colors) + "\n");
+  }
+  return results;
+}
+
+TurnEnd Talk::interrupted(const AgentExecuteResponse& waiting, int signal) {
+  const bool heard = door_.cancel(waiting.session_id, waiting.turn_id);
+  tell(heard ? "The turn is cancelled.\n" : "The turn still waits for its tools.\n");
+  return {.exit_code = kViolated, .signal = signal};
+}
+
+TurnEnd Talk::turn(contracts::AgentExecuteRequest request) {
+  for (int round = 0;; ++round) {
+    shown_.clear();
+    Answer answer = door_.ask(request, [this](std::string_view delta) { show_text(delta); });
+    TurnEnd end = end_of(std::move(answer));
+    if (!end.result) {
+      output_.end_line();
+      return end;
+    }
+    if (const auto* failure = std::get_if<Failure>(&end.result->outcome)) {
+      output_.end_line();
+      tell(failure_lines(options_.command, *failure));
+      return end;
+    }
+    const auto& response = std::get<AgentExecuteResponse>(end.result->outcome);
+    if (const auto* last = std::get_if<FinalResponse>(&response.kind)) {
+      show_final(*last);
+      tell(remark_lines(*end.result));
+      return end;
+    }
+    output_.end_line();
+    const auto& waiting = std::get<ClientToolContinuation>(response.kind);
+    if (shown_.empty() && waiting.tool_continuation_message) {
+      tell(harmless(*waiting.tool_continuation_message) + "\n");
+    }
+    auto results = round < kMostRounds ? answer_calls(waiting) : std::nullopt;
+    if (!results) return interrupted(response, signals_.take().value_or(0));
+    request = {response.session_id, response.turn_id, ToolContinuation{*std::move(results)},
+               request.dialect};
+  }
+}
+
+}  // namespace treaty::cli

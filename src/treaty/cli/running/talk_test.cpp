@@ -1,0 +1,146 @@
+#include "treaty/cli/running/talk.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+namespace treaty::cli {
+namespace {
+
+using namespace contracts;
+
+// Answers from a list, and keeps what it was asked.
+class PlayedDoor : public Door {
+ public:
+  explicit PlayedDoor(std::vector<Answer> answers) : answers_(std::move(answers)) {}
+
+  Answer ask(const AgentExecuteRequest& request, const OnText& on_text) override {
+    requests.push_back(request);
+    on_text("…");
+    Answer next = answers_.front();
+    if (answers_.size() > 1) answers_.erase(answers_.begin());
+    return next;
+  }
+  bool cancel(const std::string& session_id, const std::string& turn_id) override {
+    cancelled.push_back(session_id + "/" + turn_id);
+    return true;
+  }
+
+  std::vector<AgentExecuteRequest> requests;
+  std::vector<std::string> cancelled;
+
+ private:
+  std::vector<Answer> answers_;
+};
+
+Answer answer_with(std::variant<FinalResponse, ClientToolContinuation> kind) {
+  return {encode(InvokeResult{AgentExecuteResponse{"s", "t9", "General", std::move(kind)}})};
+}
+
+Answer tool_calls(std::vector<ToolCall> calls) {
+  return answer_with(ClientToolContinuation{std::move(calls)});
+}
+
+Answer done() { return answer_with(FinalResponse{"Done."}); }
+
+AgentExecuteRequest question() { return {"s", "t1", UserTurn{.instruction = "Do it."}}; }
+
+// Says nothing on the terminal of the tests.
+TalkOptions quiet(std::string* told = nullptr) {
+  return {.command = "run", .quiet_text = true, .tell = [told](const std::string& lines) {
+            if (told != nullptr) *told += lines;
+          }};
+}
+
+TalkOptions with_tool(std::string name, std::string command) {
+  TalkOptions options = quiet();
+  options.tools.commands = {{std::move(name), std::move(command)}};
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("a turn without tools is one question") {
+  Signals signals{SIGUSR1};
+  PlayedDoor door({done()});
+
+  const TurnEnd end = Talk(door, signals, quiet()).turn(question());
+
+  CHECK(end.exit_code == kOk);
+  CHECK(end.invoke_result == done().invoke_result);
+  REQUIRE(door.requests.size() == 1);
+  CHECK(door.requests[0] == question());
+}
+
+TEST_CASE("the results of tools go back in the order of the calls, to the turn that asked") {
+  Signals signals{SIGUSR1};
+  PlayedDoor door({tool_calls({{"c1", "look", R"({"n":1})"}, {"c2", "other", "{}"}}), done()});
+
+  const TurnEnd end = Talk(door, signals, with_tool("look", "cat")).turn(question());
+
+  CHECK(end.exit_code == kOk);
+  REQUIRE(door.requests.size() == 2);
+  CHECK(door.requests[1].turn_id == "t9");
+  const auto& results = std::get<ToolContinuation>(door.requests[1].scenario).tool_results;
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].tool_call_id == "c1");
+  CHECK(results[0].outcome == ToolOutcome(ResultJson{R"({"n":1})"}));
+  CHECK(results[1].outcome == ToolOutcome(ErrorMessage{"This client cannot run the tool other."}));
+}
+
+TEST_CASE("a tool without a command may be asked of the user, who may also give up") {
+  Signals signals{SIGUSR1};
+  PlayedDoor door({tool_calls({{"c1", "look", "{}"}}), done()});
+  TalkOptions options = quiet();
+  options.ask_user = [](const ToolCall& call) {
+    return std::optional<ToolOutcome>(ResultJson{"\"" + call.name + "\""});
+  };
+  CHECK(Talk(door, signals, options).turn(question()).exit_code == kOk);
+  const auto& results = std::get<ToolContinuation>(door.requests.at(1).scenario).tool_results;
+  CHECK(results.at(0).outcome == ToolOutcome(ResultJson{"\"look\""}));
+
+  PlayedDoor other({tool_calls({{"c1", "look", "{}"}})});
+  options.ask_user = [](const ToolCall&) { return std::nullopt; };
+  CHECK(Talk(other, signals, options).turn(question()).exit_code != kOk);
+  CHECK(other.cancelled == std::vector<std::string>{"s/t9"});
+}
+
+TEST_CASE("a signal while a tool runs ends the tool and cancels the turn") {
+  Signals signals{SIGUSR1};
+  PlayedDoor door({tool_calls({{"c1", "look", "{}"}})});
+
+  const TurnEnd end =
+      Talk(door, signals, with_tool("look", "kill -USR1 $PPID; exec sleep 1000")).turn(question());
+
+  CHECK(end.signal == SIGUSR1);
+  CHECK(door.cancelled == std::vector<std::string>{"s/t9"});
+  CHECK(!signals.take());
+}
+
+TEST_CASE("tools without end are cancelled") {
+  Signals signals{SIGUSR1};
+  PlayedDoor door({tool_calls({{"c1", "look", "{}"}})});
+
+  CHECK(Talk(door, signals, quiet()).turn(question()).exit_code != kOk);
+  CHECK(door.cancelled.size() == 1);
+}
+
+TEST_CASE("a failure keeps its exit code, and what is no InvokeResult is refused") {
+  Signals signals{SIGUSR1};
+  const Failure failure{{{.error_code = "rate_limit", .message = "Too fast."}}};
+  PlayedDoor failing({{encode(InvokeResult{failure})}});
+  PlayedDoor foreign({{"<html>"}});
+  PlayedDoor gone({{.failure = "nobody is there"}});
+
+  std::string told;
+
+  CHECK(Talk(failing, signals, quiet(&told)).turn(question()).exit_code == kTryLater);
+  CHECK(told.starts_with("treaty run: rate_limit: Too fast.\n"));
+  told.clear();
+  CHECK(Talk(foreign, signals, quiet(&told)).turn(question()).exit_code == kViolated);
+  CHECK(told.contains("JSON-01"));
+  told.clear();
+  CHECK(Talk(gone, signals, quiet(&told)).turn(question()).exit_code == kUnavailable);
+  CHECK(told == "treaty run: nobody is there\n");
+}
+
+}  // namespace treaty::cli

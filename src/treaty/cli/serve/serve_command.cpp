@@ -1,0 +1,144 @@
+// `treaty serve`: the gateway over HTTP, until it is told to leave.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+
+#include "treaty/base/ids.h"
+#include "treaty/cli/running/configured.h"
+#include "treaty/cli/running/running_commands.h"
+#include "treaty/cli/running/signals.h"
+#include "treaty/cli/serve/changes.h"
+#include "treaty/cli/serve/welcome.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+using config::Configuration;
+
+constexpr int kMostWorkers = 256;
+
+std::expected<int, std::string> read_workers(const Arguments& arguments) {
+  if (!arguments.has("--workers")) return 0;
+  const std::string text = arguments.get("--workers");
+  int count = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, count);
+  if (failure != std::errc() || stop != end || count < 1 || count > kMostWorkers) {
+    return std::unexpected(fmt::format("--workers takes a number from 1 to {}", kMostWorkers));
+  }
+  return count;
+}
+
+// Nothing when it is wrong, which was told then.
+std::optional<Configuration> configuration_of(const Arguments& arguments, int workers) {
+  auto configuration = load_configuration("serve", arguments);
+  if (configuration && workers != 0) configuration->workers = workers;
+  return configuration;
+}
+
+// The address, or the journal with the turns that a crash left behind.
+int cannot_listen(const Error& error) {
+  if (error.code != ErrorCode::wrong_usage) return tell_error("serve", error);
+  print_error("treaty serve: {}\nNext: name another address with --listen ADDRESS:PORT\n",
+              harmless(error.message));
+  return kUnavailable;
+}
+
+// What is wrong with the new one has been told by then; the old one stays.
+void reload(Gateway& gateway, Configuration& current, const Arguments& arguments, int workers) {
+  auto fresh = configuration_of(arguments, workers);
+  if (!fresh) {
+    print_error("treaty serve: the configuration is not reloaded; the old one stays\n");
+    return;
+  }
+  if (const auto done = gateway.reload(*fresh); !done) {
+    print_error("treaty serve: the configuration is not reloaded; the old one stays: {}\n",
+                harmless(done.error().message));
+    return;
+  }
+  const auto changes = changes_between(current, *fresh);
+  print_error("treaty serve: the configuration is reloaded: {}\n",
+              changes.empty() ? "nothing has changed"
+                              : harmless(fmt::format("{}", fmt::join(changes, "; "))));
+  // What needs a restart is as it was, and is told again by the next reload.
+  fresh->listen = current.listen;
+  fresh->store = current.store;
+  fresh->workers = current.workers;
+  current = *std::move(fresh);
+}
+
+// The second signal to leave does not wait for anything: the system itself ends the process then.
+void leave(Gateway& gateway, Signals& signals, int number) {
+  print_error("treaty serve: {}, leaving; running turns may end (once more: at once)\n",
+              number == SIGINT ? "interrupted" : "told to leave");
+  signals.let_go();
+  gateway.stop();
+}
+
+int run(const Arguments& arguments, const OpenGateway& open) {
+  const auto workers = read_workers(arguments);
+  if (!workers) return wrong_usage("serve", workers.error());
+  // Before the first thread, so that signals come to this one alone.
+  Signals signals{SIGINT, SIGTERM, SIGHUP};
+  // Whoever read the address may have left since.
+  std::signal(SIGPIPE, SIG_IGN);
+  auto configuration = configuration_of(arguments, *workers);
+  if (!configuration) return kBadConfiguration;
+  auto gateway = open_gateway("serve", open, *configuration);
+  if (!gateway) return gateway.error();
+  const auto port = (*gateway)->listen();
+  if (!port) return cannot_listen(port.error());
+
+  print("{}", arguments.get("--format") == "json"
+                  ? ready_line(*configuration, *port, getpid())
+                  : welcome(*configuration, *port, "try-" + new_uuid().substr(0, 8)));
+  std::fflush(stdout);
+  for (;;) {
+    const int number = signals.wait();
+    if (number == SIGHUP) {
+      reload(**gateway, *configuration, arguments, *workers);
+      continue;
+    }
+    leave(**gateway, signals, number);
+    return kOk;
+  }
+}
+
+std::vector<Option> options() {
+  std::vector<Option> all = {
+      {"--listen", "ADDRESS:PORT", "Where to listen (TREATY_LISTEN, else 127.0.0.1:8088)"}};
+  for (Option& option : configuration_options()) all.push_back(std::move(option));
+  all.push_back({"--workers", "N", "Threads that serve (one a core)"});
+  all.push_back({"--format", "", "How the address is told", {"human", "json"}});
+  return all;
+}
+
+}  // namespace
+
+Command serve_command(OpenGateway open) {
+  return {
+      .name = "serve",
+      .positionals = "",
+      .summary = "Run agents behind HTTP: requests in, journalled answers out",
+      .description =
+          "Takes AgentExecuteRequests at POST /v1/agent/execute and answers InvokeResults, plain "
+          "or\n"
+          "as a stream. What it has told a client is on disk first. Without any configuration it\n"
+          "serves the agent `default` on the first provider whose key is in the environment, else\n"
+          "on a built-in demo. SIGTERM and Ctrl-C: running turns end, then it leaves. SIGHUP: the\n"
+          "configuration is read again.\n"
+          "Exit: 0 told to leave, 2 wrong usage, 69 cannot listen or cannot use its journal, 78 "
+          "bad\n"
+          "configuration.",
+      .options = options(),
+      .examples = {{"serve", "On 127.0.0.1:8088, with what the environment offers"},
+                   {"serve --config treaty.yaml --listen 0.0.0.0:8088", "For others; needs keys"},
+                   {"serve --listen 127.0.0.1:0 --format json", "A free port, for programs"}},
+      .run = [open = std::move(open)](const Arguments& arguments) { return run(arguments, open); },
+  };
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,122 @@
+#include "treaty/cli/serve/welcome.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "treaty/base/json_write.h"
+#include "treaty/cli/running/configured.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+std::string authority(std::string_view address, std::uint16_t port) {
+  return address.contains(':') ? fmt::format("[{}]:{}", address, port)
+                               : fmt::format("{}:{}", address, port);
+}
+
+// The model of an agent's first choice, and whose it is.
+std::string backend_text(const turns::Agent& agent) {
+  if (agent.chain.empty()) return "";
+  const dispatch::Choice& first = agent.chain.front();
+  if (first.model.empty()) return first.backend;
+  return fmt::format("{} of {}", first.model, first.backend);
+}
+
+std::vector<std::string> agent_lines(const config::Configuration& configuration) {
+  std::vector<std::string> lines;
+  lines.reserve(configuration.notes.size());
+  for (const std::string& note : configuration.notes) lines.push_back(harmless(note));
+  if (!lines.empty()) return lines;
+  for (const auto& [name, agent] : configuration.turns.agents) {
+    lines.push_back(harmless(
+        fmt::format("agent {}: {}, as {} says", name, backend_text(agent), configuration.source)));
+  }
+  return lines;
+}
+
+// A body between single quotes: nothing in it is the shell's.
+std::string curl_line(const config::Configuration& configuration, std::string_view url,
+                      std::string_view session, std::string_view turn, std::string_view instruction,
+                      bool streaming) {
+  json::Writer body;
+  body.begin_object().member("SessionId", session).member("TurnId", turn);
+  body.member("Instruction", instruction);
+  if (streaming) body.member("Streaming", true);
+  const std::string_view key =
+      configuration.keys.empty() ? "" : " -H \"Authorization: Bearer $TREATY_KEY\"";
+  return fmt::format(
+      "  curl -s{} {}/v1/agent/execute{} -H 'Content-Type: application/json' -d '{}'\n",
+      streaming ? "N" : "", url, key, body.end_object().take());
+}
+
+std::string lines_to_try(const config::Configuration& configuration, std::string_view url,
+                         std::string_view session) {
+  std::string out;
+  if (!configuration.keys.empty()) {
+    out +=
+        "\nEvery request needs a key: export TREATY_KEY=… (one that `keys` has the SHA-256 of).\n";
+  }
+  if (configuration.turns.explicit_sessions) {
+    out += fmt::format(
+        "\nSessions are opened first (sessions.open: explicit): POST {}/v1/sessions\n", url);
+    return out;
+  }
+  out += "\nTry it:\n" + curl_line(configuration, url, session, "t1", "Hello!", false);
+  out += "As a stream:\n" + curl_line(configuration, url, session, "t2", "And again?", true);
+  return out;
+}
+
+// The demo's agent declares a tool that any machine can run.
+std::string chat_line(const config::Configuration& configuration, std::string_view url) {
+  std::string line = fmt::format("  treaty chat --url {}", url);
+  if (!configuration.keys.empty()) line += " --key-env TREATY_KEY";
+  const auto agent = configuration.turns.agents.find("default");
+  const bool tells_time =
+      agent != configuration.turns.agents.end() &&
+      std::ranges::any_of(agent->second.role.tools, [](const turns::ClientTool& tool) {
+        return tool.declaration.name == "get_time";
+      });
+  return line + (tells_time ? " --tool get_time=date\n" : "\n");
+}
+
+}  // namespace
+
+std::string url_of(const config::Listen& listen, std::uint16_t port) {
+  std::string_view address = listen.address;
+  if (address == "0.0.0.0") address = "127.0.0.1";
+  if (address == "::") address = "::1";
+  return "http://" + authority(address, port);
+}
+
+std::string welcome(const config::Configuration& configuration, std::uint16_t port,
+                    std::string_view session) {
+  const std::string url = url_of(configuration.listen, port);
+  std::string out = fmt::format("treaty {} listens on http://{}\n", TREATY_VERSION,
+                                authority(configuration.listen.address, port));
+  for (const std::string& line : agent_lines(configuration)) out += fmt::format("  {}\n", line);
+  out += fmt::format("  journal: {}\n", harmless(path_of_store(configuration.store)));
+  out += lines_to_try(configuration, url, session);
+  out += "In a terminal, with tools:\n" + chat_line(configuration, url);
+  if (configuration.providers.empty()) {
+    out +=
+        "\nA real model: export OPENAI_API_KEY=… (or ANTHROPIC_API_KEY, GEMINI_API_KEY…) and "
+        "start\n"
+        "again, or write treaty.yaml; `treaty config check` tells what it makes of it.\n";
+  }
+  out += "Ctrl-C stops it; SIGHUP reads the configuration again.\n";
+  return out;
+}
+
+std::string ready_line(const config::Configuration& configuration, std::uint16_t port, int pid) {
+  json::Writer writer;
+  writer.begin_object();
+  writer.member("url", url_of(configuration.listen, port));
+  writer.member("address", configuration.listen.address).member("port", port).member("pid", pid);
+  writer.member("store", configuration.store);
+  return writer.end_object().take() + "\n";
+}
+
+}  // namespace treaty::cli

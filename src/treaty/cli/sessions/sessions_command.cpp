@@ -1,0 +1,269 @@
+#include "treaty/cli/sessions/sessions_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <charconv>
+#include <chrono>
+#include <iterator>
+#include <optional>
+#include <vector>
+
+#include "treaty/base/text.h"
+#include "treaty/cli/sessions/session_report.h"
+#include "treaty/cli/terminal.h"
+#include "treaty/config/load.h"
+
+namespace treaty::cli {
+namespace {
+
+constexpr const char* kCommand = "sessions";
+constexpr const char* kLocal = "local";  // The tenant of a server without keys.
+constexpr std::size_t kPage = 500;
+
+// The store's answer, on a loop of this call.
+template <class T>
+std::expected<T, Error> wait_for(store::Task<T> task) {
+  boost::asio::io_context loop(1);
+  std::expected<T, Error> answer{};
+  boost::asio::co_spawn(
+      loop, std::move(task),
+      [&](const std::exception_ptr&, std::expected<T, Error> done) { answer = std::move(done); });
+  loop.run();
+  return answer;
+}
+
+int tell(const Error& error) {
+  const std::string place = error.where.empty() ? "" : harmless(error.where) + ": ";
+  print_error("treaty {}: {}{}\n", kCommand, place, harmless(error.message));
+  const bool is_configuration =
+      error.code == ErrorCode::wrong_usage || error.code == ErrorCode::not_a_document;
+  return is_configuration ? kBadConfiguration : kUnavailable;
+}
+
+struct Job {
+  const Arguments& arguments;
+  store::Store& store;
+
+  bool is_json() const { return arguments.get("--format") == "json"; }
+  std::optional<std::string> tenant() const {
+    return arguments.has("--tenant") ? std::optional(arguments.get("--tenant")) : std::nullopt;
+  }
+};
+
+std::expected<std::vector<store::Session>, Error> all_sessions(const Job& job, std::size_t most) {
+  std::vector<store::Session> sessions;
+  while (sessions.size() < most) {
+    const std::size_t limit = std::min(kPage, most - sessions.size());
+    auto page =
+        wait_for(job.store.list_sessions({.tenant = job.tenant(),
+                                          .before = sessions.empty() ? 0 : sessions.back().id,
+                                          .limit = limit}));
+    if (!page) return std::unexpected(page.error());
+    const bool is_last = page->size() < limit;
+    std::move(page->begin(), page->end(), std::back_inserter(sessions));
+    if (is_last) break;
+  }
+  return sessions;
+}
+
+std::expected<std::vector<store::Turn>, Error> all_turns(const Job& job, std::int64_t session) {
+  std::vector<store::Turn> turns;
+  while (true) {
+    auto page =
+        wait_for(job.store.list_turns(session, turns.empty() ? 0 : turns.back().number, kPage));
+    if (!page) return std::unexpected(page.error());
+    const bool is_last = page->size() < kPage;
+    std::move(page->begin(), page->end(), std::back_inserter(turns));
+    if (is_last) return turns;
+  }
+}
+
+// The session that the command line names; told when there is none.
+std::expected<store::Session, int> named_session(const Job& job) {
+  const store::Room room{job.tenant().value_or(kLocal), job.arguments.positionals[1]};
+  auto found = wait_for(job.store.find_session(room));
+  if (!found) return std::unexpected(tell(found.error()));
+  if (*found) return **std::move(found);
+  print_error("treaty {}: tenant {} has no session {}; see `treaty sessions list`\n", kCommand,
+              harmless(room.tenant), harmless(room.session_id));
+  return std::unexpected(kViolated);
+}
+
+int list(const Job& job) {
+  std::size_t most = 100;
+  if (job.arguments.has("--limit")) {
+    const std::string limit = job.arguments.get("--limit");
+    const auto [end, failed] = std::from_chars(limit.data(), limit.data() + limit.size(), most);
+    if (failed != std::errc() || end != limit.data() + limit.size() || most == 0) {
+      return wrong_usage(kCommand, "--limit is a number from 1 on");
+    }
+  }
+  const auto sessions = all_sessions(job, most);
+  if (!sessions) return tell(sessions.error());
+  if (job.is_json()) {
+    print("{}\n", json_of(*sessions));
+  } else if (sessions->empty()) {
+    print("no sessions\n");
+  } else {
+    print("{}", table_of(*sessions));
+  }
+  return kOk;
+}
+
+int show(const Job& job) {
+  const auto session = named_session(job);
+  if (!session) return session.error();
+  const auto turns = all_turns(job, session->id);
+  if (!turns) return tell(turns.error());
+  if (job.is_json()) {
+    print("{}\n", json_of(*session, *turns));
+  } else {
+    print("{}\n{}", table_of(std::span(&*session, 1)), table_of(*turns));
+  }
+  return kOk;
+}
+
+int export_all(const Job& job) {
+  const auto session = named_session(job);
+  if (!session) return session.error();
+  const auto turns = all_turns(job, session->id);
+  if (!turns) return tell(turns.error());
+  print("{}\n", line_of(*session));
+  for (const store::Turn& turn : *turns) {
+    const auto record = wait_for(job.store.find_turn(session->room, turn.turn_id));
+    if (!record) return tell(record.error());
+    if (!*record) continue;  // Deleted meanwhile.
+    for (const store::Round& round : (*record)->rounds) {
+      print("{}\n", line_of((*record)->turn, round.request));
+      if (round.answer) print("{}\n", line_of((*record)->turn, *round.answer));
+    }
+  }
+  return kOk;
+}
+
+int prune(const Job& job) {
+  const auto age = read_age(job.arguments.get("--older-than"));
+  if (!age) {
+    return wrong_usage(kCommand, "prune needs --older-than and a time like 12h, 30d or 8w");
+  }
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  const bool is_dry = job.arguments.has("--dry-run");
+  const auto pruned = wait_for(is_dry ? job.store.prunable(now - *age, job.tenant())
+                                      : job.store.prune(now - *age, job.tenant()));
+  if (!pruned) return tell(pruned.error());
+  if (job.is_json()) {
+    print(R"({{"Sessions":{},"Turns":{},"DryRun":{}}})"
+          "\n",
+          pruned->sessions, pruned->turns, is_dry);
+  } else {
+    print("{} {} with {}\n", is_dry ? "would delete" : "deleted",
+          pruned->sessions == 1 ? "1 session" : fmt::format("{} sessions", pruned->sessions),
+          pruned->turns == 1 ? "1 turn" : fmt::format("{} turns", pruned->turns));
+  }
+  return kOk;
+}
+
+struct Verb {
+  std::string_view name;
+  bool names_session;
+  int (*run)(const Job&);
+};
+
+constexpr std::array<Verb, 4> kVerbs = {{{"list", false, list},
+                                         {"show", true, show},
+                                         {"export", true, export_all},
+                                         {"prune", false, prune}}};
+
+int run(const Stores& stores, const Arguments& arguments) {
+  const auto& words = arguments.positionals;
+  std::vector<std::string_view> names;
+  const Verb* verb = nullptr;
+  for (const Verb& one : kVerbs) {
+    names.emplace_back(one.name);
+    if (!words.empty() && words[0] == one.name) verb = &one;
+  }
+  if (words.empty()) {
+    return wrong_usage(kCommand, "say what to do: list, show, export or prune");
+  }
+  if (verb == nullptr) {
+    const std::string meant(closest(names, words[0]));
+    return wrong_usage(kCommand, fmt::format("there is no \"{}\" here, but list, show, export and "
+                                             "prune{}",
+                                             harmless(words[0]),
+                                             meant.empty() ? "" : "; did you mean " + meant + "?"));
+  }
+  if (words.size() != (verb->names_session ? 2U : 1U)) {
+    return wrong_usage(kCommand, fmt::format("{} {}", verb->name,
+                                             verb->names_session ? "needs one SESSION"
+                                                                 : "takes no further argument"));
+  }
+  const bool prunes = verb->name == "prune";
+  if (prunes && !read_age(arguments.get("--older-than"))) {
+    return wrong_usage(kCommand, "prune needs --older-than and a time like 12h, 30d or 8w");
+  }
+  if (!prunes && (arguments.has("--older-than") || arguments.has("--dry-run"))) {
+    return wrong_usage(kCommand, "--older-than and --dry-run belong to prune");
+  }
+  const auto address = stores.address(arguments);
+  if (!address) return tell(address.error());
+  const bool writes = prunes && !arguments.has("--dry-run");
+  const auto store =
+      stores.open(*address, writes ? store::Purpose::maintain : store::Purpose::read);
+  if (!store) return tell(store.error());
+  return verb->run({.arguments = arguments, .store = **store});
+}
+
+}  // namespace
+
+std::expected<std::string, Error> configured_address(const Arguments& arguments) {
+  const auto given = [&](const std::string& name) -> std::optional<std::string> {
+    return arguments.has(name) ? std::optional(arguments.get(name)) : std::nullopt;
+  };
+  // Nothing is served here: whatever the configuration says of addresses is not to be judged.
+  auto loaded = config::load(config::process_sources(
+      {.config = given("--config"), .listen = "127.0.0.1:0", .state_dir = given("--state-dir")}));
+  if (loaded) return std::move(loaded->store);
+  std::string problems;
+  for (const config::Problem& problem : loaded.error()) {
+    problems += (problems.empty() ? "" : "; ") + config::text_of(problem);
+  }
+  return std::unexpected(Error{.code = ErrorCode::wrong_usage, .message = problems});
+}
+
+Command sessions_command(Stores stores) {
+  return {
+      .name = kCommand,
+      .positionals = "list|show SESSION|export SESSION|prune",
+      .summary = "Look into the journal: list, show, export or prune sessions",
+      .description =
+          "Reads the store that the configuration names, also while a server runs. `export` "
+          "prints\n"
+          "every request and answer of a session, one JSON object a line. `prune` deletes "
+          "sessions\n"
+          "that nothing was written to for a time, except those with a running turn. Exit: 0 "
+          "done,\n"
+          "1 no such session, 2 wrong usage, 69 no store or none that can be used, 78 a\n"
+          "configuration that is not in order.",
+      .options = {{"--config", "FILE", "The configuration (TREATY_CONFIG, else ./treaty.yaml)"},
+                  {"--state-dir", "DIR", "Where the store is kept ($XDG_STATE_HOME/treaty)"},
+                  {"--tenant", "NAME", "Whose sessions: all for list and prune, else local"},
+                  {"--limit", "N", "At most so many in a list (100), the newest first"},
+                  {"--older-than", "AGE", "prune: nothing was written for 12h, 30d, 8w"},
+                  {"--dry-run", "", "prune: only say how many"},
+                  {"--format", "", "For people, or for programs", {"human", "json"}}},
+      .examples = {{"sessions list", "The newest sessions"},
+                   {"sessions show s1", "A session and its turns"},
+                   {"sessions export s1 > s1.ndjson", "Everything that was said in it"},
+                   {"sessions prune --older-than 30d --dry-run", "What would go?"}},
+      .run = [stores =
+                  std::move(stores)](const Arguments& arguments) { return run(stores, arguments); },
+  };
+}
+
+}  // namespace treaty::cli
