@@ -11,10 +11,15 @@ add_executable(treaty_tests ${test_sources})
 target_compile_definitions(treaty_tests PRIVATE TREATY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_link_libraries(treaty_tests PRIVATE treaty_core doctest::doctest rapidcheck)
 
+# A disk that fails on command, for tests of the whole binary. Never instrumented: it is preloaded.
+add_library(disk_faults MODULE tests/disk_faults/disk_faults.c)
+target_compile_options(disk_faults PRIVATE -Wall -Wextra -O2)
+target_link_libraries(disk_faults PRIVATE Threads::Threads)
+
 function(treaty_add_test name)
   add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT
-    "TREATY_BINARY=$<TARGET_FILE:treaty>;PYTHONDONTWRITEBYTECODE=1")
+    "TREATY_BINARY=$<TARGET_FILE:treaty>;TREATY_DISK_FAULTS=$<TARGET_FILE:disk_faults>;PYTHONDONTWRITEBYTECODE=1")
 endfunction()
 
 treaty_add_test(treaty_tests treaty_tests)

@@ -2,13 +2,31 @@
 
 #include <vector>
 
+#include "treaty/app/gateway.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/commands.h"
+#include "treaty/cli/running/running_commands.h"
+#include "treaty/cli/sessions/sessions_command.h"
+#include "treaty/store/sqlite/sqlite_store.h"
 
 namespace treaty::app {
+namespace {
+
+cli::Stores stores() {
+  return {.address = cli::configured_address,
+          .open = [](const std::string& address, store::Purpose purpose) {
+            return store::open_sqlite_address(address, {.purpose = purpose});
+          }};
+}
+
+}  // namespace
 
 int run(int argc, const char* const* argv) {
   const std::vector<cli::Command> commands = {
+      cli::serve_command(open_gateway),
+      cli::run_command(open_gateway),
+      cli::chat_command(open_gateway),
+      cli::sessions_command(stores()),
       cli::check_command(),      //
       cli::rules_command(),      //
       cli::schema_command(),     //
@@ -19,6 +37,7 @@ int run(int argc, const char* const* argv) {
       cli::normalize_command(),  //
       cli::call_command(),       //
       cli::mock_command(),       //
+      cli::config_command(),     //
       cli::version_command(),
   };
   return cli::run_command_line(commands, argc, argv);

@@ -1,0 +1,80 @@
+#include "treaty/app/backends.h"
+
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "treaty/backends/http_backend.h"
+#include "treaty/http/client.h"
+
+namespace treaty::app {
+namespace {
+
+// Everything that lives as long as one worker's backends.
+struct Catalog {
+  std::shared_ptr<const SharedBackends> shared;
+  std::map<std::string, std::unique_ptr<http::Client>> clients{};  // By their ca_file.
+  std::unique_ptr<dispatch::Dispatcher> dispatcher{};
+};
+
+std::shared_ptr<backends::Backend> http_backend(boost::asio::io_context& context, Catalog& catalog,
+                                                const config::HttpProvider& settings) {
+  auto& client = catalog.clients[settings.ca_file];
+  if (!client) {
+    client =
+        std::make_unique<http::Client>(context, http::ClientOptions{.ca_file = settings.ca_file});
+  }
+  const backends::Provider* provider = backends::find_provider(settings.kind);
+  const backends::Protocol* protocol =
+      settings.protocol.empty() ? provider->protocol : provider->find_protocol(settings.protocol);
+  return std::make_shared<backends::HttpBackend>(
+      *client,
+      backends::HttpTarget{.provider = provider,
+                           .protocol = protocol,
+                           .base_url = settings.base_url,
+                           .key = settings.key,
+                           .fetch = {.timeouts = backends::timeouts_within(settings.timeout),
+                                     .max_body_bytes = backends::kLargestAnswer}},
+      catalog.shared->prices);
+}
+
+}  // namespace
+
+std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
+    const config::Configuration& configuration) {
+  auto shared = std::make_shared<SharedBackends>();
+  auto prices = results::read_prices(configuration.prices_file.empty()
+                                         ? results::built_in_prices()
+                                         : std::string_view(configuration.prices_text));
+  if (!prices) return std::unexpected(prices.error());
+  shared->prices = *std::move(prices);
+  for (const auto& [name, file] : configuration.scripts) {
+    auto script = backends::read_script(file.text);
+    if (!script) {
+      const auto& problem = script.error().front();
+      return std::unexpected(Error{ErrorCode::not_a_document, problem.message,
+                                   fmt::format("{}:{}", file.path, problem.line)});
+    }
+    shared->players[name] = std::make_shared<backends::SharedScriptPlayer>(*std::move(script));
+  }
+  return shared;
+}
+
+std::shared_ptr<dispatch::Dispatcher> make_dispatcher(
+    boost::asio::io_context& context, const config::Configuration& configuration,
+    std::shared_ptr<const SharedBackends> shared) {
+  auto catalog = std::make_shared<Catalog>(std::move(shared));
+  dispatch::Backends backends;
+  for (const auto& [name, settings] : configuration.providers) {
+    backends[name] = http_backend(context, *catalog, settings);
+  }
+  for (const auto& [name, player] : catalog->shared->players) {
+    backends[name] =
+        std::make_shared<backends::ScriptedBackend>(player, backends::system_clock_seconds);
+  }
+  catalog->dispatcher = std::make_unique<dispatch::Dispatcher>(std::move(backends));
+  dispatch::Dispatcher* dispatcher = catalog->dispatcher.get();
+  return {std::move(catalog), dispatcher};
+}
+
+}  // namespace treaty::app

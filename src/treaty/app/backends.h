@@ -1,0 +1,33 @@
+// The backends of one worker, made from the configuration: clients, providers, scripts.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <expected>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "treaty/backends/scripted/scripted_backend.h"
+#include "treaty/base/error.h"
+#include "treaty/config/configuration.h"
+#include "treaty/dispatch/dispatcher.h"
+#include "treaty/results/prices.h"
+
+namespace treaty::app {
+
+// What the workers share: the price table, and one player a script, so that a script is played once
+// and not once a worker.
+struct SharedBackends {
+  results::PriceTable prices{};
+  std::map<std::string, std::shared_ptr<backends::SharedScriptPlayer>, std::less<>> players{};
+};
+
+std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
+    const config::Configuration& configuration);
+
+// For the event loop of `context`, on whose thread it must be dropped.
+std::shared_ptr<dispatch::Dispatcher> make_dispatcher(boost::asio::io_context& context,
+                                                      const config::Configuration& configuration,
+                                                      std::shared_ptr<const SharedBackends> shared);
+
+}  // namespace treaty::app

@@ -1,0 +1,254 @@
+#include "treaty/app/gateway.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <chrono>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "treaty/api/api.h"
+#include "treaty/app/backends.h"
+#include "treaty/http/server.h"
+#include "treaty/store/sqlite/sqlite_store.h"
+#include "treaty/turns/engine.h"
+
+namespace treaty::app {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+// How often turns whose tools are overdue are looked for.
+constexpr auto kSweep = 1s;
+
+// How long connections have to send what they were given, once all turns have ended.
+constexpr auto kLastWrites = 500ms;
+
+// Of turns without a key.
+constexpr const char* kOwnTenant = "local";
+
+store::Milliseconds system_now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::shared_ptr<const api::ApiSettings> api_settings(const config::Configuration& configuration) {
+  auto settings = std::make_shared<api::ApiSettings>();
+  for (const auto& [tenant, sha256] : configuration.keys)
+    settings->keys.push_back({tenant, sha256});
+  settings->always_200 = configuration.http.always_200;
+  settings->max_body_bytes = configuration.http.max_body_bytes;
+  return settings;
+}
+
+// The first to listen takes the port for this process alone; the others share it.
+http::ServerOptions server_options(const config::Http& http, std::size_t workers, bool is_first,
+                                   const api::Api& api) {
+  return {.reuse_port = !is_first,
+          .max_header_bytes = http.max_header_bytes,
+          .max_body_bytes = http.max_body_bytes,
+          .max_connections = std::max<std::size_t>(http.max_connections / workers, 1),
+          .header_timeout = http.header_timeout,
+          .body_timeout = http.body_timeout,
+          .idle_timeout = http.idle_timeout,
+          .admit = [&api](const http::Request& head) { return api.admit(head); },
+          .refusal = api::Api::refusal};
+}
+
+// One event loop and what belongs to it.
+class Lane {
+ public:
+  Lane(turns::Engine& engine, const config::Configuration& configuration,
+       std::shared_ptr<const turns::Settings> settings,
+       std::shared_ptr<const SharedBackends> shared, std::size_t workers, bool is_first)
+      : worker_{context_.get_executor(), std::move(settings),
+                make_dispatcher(context_, configuration, std::move(shared))},
+        api_(engine, worker_, api_settings(configuration)),
+        server_(
+            context_, [this](http::Exchange& exchange) { return api_.handle(exchange); },
+            server_options(configuration.http, workers, is_first, api_)) {}
+
+  ~Lane() { join(); }
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  void start() {
+    thread_ = std::jthread([this] { context_.run(); });
+  }
+
+  // Runs `work` on the loop's thread and waits for it.
+  template <class Work>
+  auto call(Work work) {
+    std::packaged_task<std::invoke_result_t<Work>()> task(std::move(work));
+    auto done = task.get_future();
+    asio::post(context_, [&task] { task(); });
+    return done.get();
+  }
+
+  void join() {
+    context_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  asio::io_context& context() { return context_; }
+  turns::Worker& worker() { return worker_; }
+  api::Api& api() { return api_; }
+  http::Server& server() { return server_; }
+
+ private:
+  asio::io_context context_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> guard_ =
+      asio::make_work_guard(context_);
+  turns::Worker worker_;
+  api::Api api_;
+  http::Server server_;
+  std::jthread thread_{};
+};
+
+class RunningGateway final : public cli::Gateway {
+ public:
+  RunningGateway(std::unique_ptr<store::Store> store, config::Configuration configuration,
+                 std::shared_ptr<const SharedBackends> shared)
+      : store_(std::move(store)),
+        engine_(*store_, system_now),
+        configuration_(std::move(configuration)) {
+    const auto settings = std::make_shared<const turns::Settings>(configuration_.turns);
+    const auto workers = static_cast<std::size_t>(
+        configuration_.workers > 0
+            ? configuration_.workers
+            : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+    for (std::size_t i = 0; i < workers; ++i) {
+      lanes_.push_back(
+          std::make_unique<Lane>(engine_, configuration_, settings, shared, workers, i == 0));
+    }
+    for (auto& lane : lanes_) lane->start();
+  }
+
+  ~RunningGateway() override {
+    for (auto& lane : lanes_) lane->join();
+    store_.reset();  // What it still does, it tells the loops, which are there until then.
+  }
+
+  std::expected<std::uint16_t, Error> listen() override {
+    auto& first = *lanes_.front();
+    const auto recovered =
+        asio::co_spawn(first.context(), engine_.recover(first.worker()), asio::use_future).get();
+    if (!recovered) return std::unexpected(recovered.error());
+    asio::co_spawn(first.context(), sweep(), asio::detached);
+    std::uint16_t port = configuration_.listen.port;
+    for (auto& lane : lanes_) {
+      const auto bound =
+          lane->call([&] { return lane->server().listen(configuration_.listen.address, port); });
+      if (!bound) return std::unexpected(bound.error());
+      port = *bound;
+    }
+    return port;
+  }
+
+  std::expected<void, Error> reload(const config::Configuration& configuration) override {
+    auto shared = share_backends(configuration);
+    if (!shared) return std::unexpected(shared.error());
+    const auto settings = std::make_shared<const turns::Settings>(configuration.turns);
+    const auto doors = api_settings(configuration);
+    for (auto& lane : lanes_) {
+      lane->call([&] {
+        lane->worker().settings = settings;
+        lane->worker().dispatcher = make_dispatcher(lane->context(), configuration, *shared);
+        lane->api().configure(doors);
+      });
+    }
+    return {};
+  }
+
+  void stop() override {
+    for (auto& lane : lanes_) lane->call([&] { lane->server().stop(); });
+    wait_until(configuration_.http.shutdown_timeout, [&] { return engine_.running() == 0; });
+    wait_until(kLastWrites, [&] {
+      return std::ranges::all_of(lanes_, [](auto& lane) {
+        return lane->call([&] { return lane->server().connections() == 0; });
+      });
+    });
+  }
+
+  std::string execute(contracts::AgentExecuteRequest request,
+                      const std::function<void(std::string_view)>& on_text) override {
+    auto& lane = *lanes_.front();
+    return asio::co_spawn(lane.context(), follow(lane.worker(), std::move(request), on_text),
+                          asio::use_future)
+        .get();
+  }
+
+  void cancel(const std::string& session_id, const std::string& turn_id) override {
+    auto& lane = *lanes_.front();
+    asio::co_spawn(lane.context(), engine_.cancel(lane.worker(), {kOwnTenant, session_id}, turn_id),
+                   asio::use_future)
+        .get();
+  }
+
+ private:
+  asio::awaitable<std::string> follow(turns::Worker& worker, contracts::AgentExecuteRequest request,
+                                      const std::function<void(std::string_view)>& on_text) {
+    const auto dialect = request.dialect;
+    const auto log =
+        co_await engine_.execute(worker, {.tenant = kOwnTenant, .request = std::move(request)});
+    std::int64_t last_id = log->first_event() - 1;
+    while (true) {
+      for (const auto& event : log->after(last_id)) {
+        last_id = event.id;
+        if (const auto* delta = std::get_if<turns::Delta>(&event.what)) on_text(delta->text);
+        if (const auto* end = std::get_if<std::shared_ptr<const turns::Outcome>>(&event.what)) {
+          co_return (*end)->body_in(dialect);
+        }
+      }
+      co_await log->wait(last_id, 1h);
+    }
+  }
+
+  asio::awaitable<void> sweep() {
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    while (true) {
+      co_await engine_.expire_overdue(lanes_.front()->worker());
+      timer.expires_after(kSweep);
+      co_await timer.async_wait(asio::use_awaitable);
+    }
+  }
+
+  static void wait_until(std::chrono::milliseconds patience, const auto& done) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!done() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(5ms);
+  }
+
+  std::unique_ptr<store::Store> store_;
+  turns::Engine engine_;
+  config::Configuration configuration_;
+  std::vector<std::unique_ptr<Lane>> lanes_{};
+};
+
+}  // namespace
+
+std::expected<std::unique_ptr<cli::Gateway>, Error> open_gateway(
+    const config::Configuration& configuration) {
+  auto shared = share_backends(configuration);
+  if (!shared) return std::unexpected(shared.error());
+  auto store = store::open_sqlite_address(
+      configuration.store, {.on_damage = [](const Error& error) {
+        std::fprintf(stderr, "treaty: the store is damaged: %s; nothing more is written to it\n",
+                     error.message.c_str());
+      }});
+  if (!store) return std::unexpected(store.error());
+  return std::make_unique<RunningGateway>(*std::move(store), configuration, *std::move(shared));
+}
+
+}  // namespace treaty::app
