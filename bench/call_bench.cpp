@@ -1,9 +1,7 @@
 // What a call of a provider costs this side: CPU time of HttpBackend against `treaty mock`, plain
 // and streamed, on kept connections; next to wrk on the same mock, where wrk is installed.
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,7 +9,6 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -19,12 +16,14 @@
 #include <string>
 #include <string_view>
 
+#include "bench/load/program.h"
 #include "treaty/backends/http_backend.h"
 #include "treaty/backends/providers/endpoint.h"
 
 namespace {
 
 namespace backends = treaty::backends;
+using bench::Program;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kCalls = 4'000;
@@ -39,63 +38,6 @@ double cpu_seconds(int who) {
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
-
-// User and system time of another process, from /proc.
-double cpu_seconds_of(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  const std::size_t after_name = text.rfind(')');
-  if (after_name == std::string::npos) return 0;
-  unsigned long user = 0;
-  unsigned long system = 0;
-  std::sscanf(text.c_str() + after_name + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
-              &user, &system);
-  return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-// `treaty mock` on a free port, ended with this object.
-class Mock {
- public:
-  explicit Mock(const std::string& binary) {
-    std::array<int, 2> pipe_ends{};
-    if (pipe(pipe_ends.data()) != 0) return;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, pipe_ends[0]);
-    std::array<const char*, 8> arguments = {binary.c_str(), "mock", "--port",  "0",
-                                            "--format",     "json", "--quiet", nullptr};
-    if (posix_spawn(&process_, binary.c_str(), &actions, nullptr,
-                    const_cast<char* const*>(arguments.data()), environ) != 0) {
-      process_ = 0;
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    close(pipe_ends[1]);
-    read_port(pipe_ends[0]);
-    close(pipe_ends[0]);
-  }
-  ~Mock() {
-    if (process_ == 0) return;
-    kill(process_, SIGTERM);
-    waitpid(process_, nullptr, 0);
-  }
-  Mock(const Mock&) = delete;
-  Mock& operator=(const Mock&) = delete;
-
-  int port() const { return port_; }
-  pid_t process() const { return process_; }
-
- private:
-  void read_port(int pipe_end) {
-    std::string line;
-    for (char c = 0; read(pipe_end, &c, 1) == 1 && c != '\n';) line += c;
-    const std::size_t at = line.find("\"port\":");
-    if (at != std::string::npos) port_ = std::atoi(line.c_str() + at + 7);
-  }
-
-  pid_t process_ = 0;
-  int port_ = 0;
-};
 
 struct NoSink : backends::Sink {
   void on_text(std::string_view) override {}
@@ -117,7 +59,7 @@ boost::asio::awaitable<void> call_again(backends::HttpBackend& backend, const ba
   }
 }
 
-Run run(const Mock& mock, bool stream, int at_once) {
+Run run(const Program& mock, bool stream, int at_once) {
   boost::asio::io_context context;
   treaty::http::Client client(context, {.proxy_from_environment = false});
   const treaty::results::PriceTable prices;
@@ -133,7 +75,7 @@ Run run(const Mock& mock, bool stream, int at_once) {
       .stream = stream};
   Run measured;
   const double cpu = cpu_seconds(RUSAGE_SELF);
-  const double mock_cpu = cpu_seconds_of(mock.process());
+  const double mock_cpu = mock.cpu_seconds();
   const auto start = Clock::now();
   for (int i = 0; i < at_once; ++i) {
     boost::asio::co_spawn(context, call_again(backend, call, kCalls / at_once, measured.failures),
@@ -142,7 +84,7 @@ Run run(const Mock& mock, bool stream, int at_once) {
   context.run();
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   measured.cpu_microseconds = (cpu_seconds(RUSAGE_SELF) - cpu) * kMicro / kCalls;
-  measured.mock_microseconds = (cpu_seconds_of(mock.process()) - mock_cpu) * kMicro / kCalls;
+  measured.mock_microseconds = (mock.cpu_seconds() - mock_cpu) * kMicro / kCalls;
   measured.calls_per_second = kCalls / seconds;
   return measured;
 }
@@ -154,7 +96,7 @@ void report(std::string_view name, const Run& run) {
 }
 
 // The same request from wrk, for one second.
-void run_wrk(const Mock& mock) {
+void run_wrk(const Program& mock) {
   if (std::system("command -v wrk >/dev/null") != 0) {
     fmt::print("wrk: not installed (tools/setup --bench)\n");
     return;
@@ -165,7 +107,7 @@ void run_wrk(const Mock& mock) {
                            "wrk.body = '{\"model\":\"gpt-4o\",\"messages\":[{\"role\":\"user\","
                            "\"content\":\"Say something short.\"}]}'\n";
   const double cpu = cpu_seconds(RUSAGE_CHILDREN);
-  const double mock_cpu = cpu_seconds_of(mock.process());
+  const double mock_cpu = mock.cpu_seconds();
   std::FILE* output = popen(fmt::format("wrk -t1 -c{} -d2s -s {} http://127.0.0.1:{}/v1/chat/"
                                         "completions",
                                         kAtOnce, script.string(), mock.port())
@@ -183,17 +125,17 @@ void run_wrk(const Mock& mock) {
   if (requests == 0) return;
   report("wrk, 8 connections",
          {.cpu_microseconds = (cpu_seconds(RUSAGE_CHILDREN) - cpu) * kMicro / requests,
-          .mock_microseconds = (cpu_seconds_of(mock.process()) - mock_cpu) * kMicro / requests,
+          .mock_microseconds = (mock.cpu_seconds() - mock_cpu) * kMicro / requests,
           .calls_per_second = per_second});
 }
 
 }  // namespace
 
-int main(int, char** argv) {
-  const auto binary = std::filesystem::absolute(argv[0]).parent_path().parent_path() / "treaty";
-  const Mock mock(binary.string());
+int main() {
+  const bench::Folder folder;
+  const Program mock(bench::mock(), (folder.path() / "errors").string());
   if (mock.port() == 0) {
-    fmt::print(stderr, "call_bench: {} mock does not start\n", binary.string());
+    fmt::print(stderr, "call_bench: {} mock does not start\n", bench::treaty_binary());
     return 1;
   }
   run(mock, false, 1);  // Connections, caches.

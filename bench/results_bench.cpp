@@ -1,6 +1,7 @@
 // P2 and P3 of the performance goals: twelve rate-limit headers to a RateLimitState, a plain chat
 // completion and a stream of 32 chunks to an AgentResult.
 #include "bench/medians.h"
+#include "bench/rows.h"
 #include "treaty/backends/answer_reader.h"
 #include "treaty/results/limits.h"
 
@@ -131,13 +132,13 @@ bool answers_are_right() {
 }
 
 void conclude(bench::MedianReporter& medians) {
-  const auto tell = [](std::string_view what, double microseconds, double goal) {
-    fmt::print("{}: {:.2f} µs; goal: at most {} µs: {}\n", what, microseconds, goal,
-               microseconds <= goal ? "met" : "missed");
+  const auto tell = [&](std::string id, std::string what, std::size_t entry, double goal) {
+    bench::tell({std::move(id), std::move(what), medians[kEntries[entry].name].nanoseconds / 1e3,
+                 "µs", goal});
   };
-  tell("P2: 12 rate-limit headers to a state", medians[kEntries[0].name].nanoseconds / 1e3, 1);
-  tell("P3: a plain chat completion of 600 bytes", medians[kEntries[1].name].nanoseconds / 1e3, 4);
-  tell("P3: a stream of 32 chunks", medians[kEntries[2].name].nanoseconds / 1e3, 25);
+  tell("P2", "12 rate-limit headers to a state", 0, 1);
+  tell("P3", "a plain chat completion of 600 bytes", 1, 4);
+  tell("P3", "a stream of 32 chunks", 2, 25);
 }
 
 }  // namespace
