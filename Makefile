@@ -1,11 +1,12 @@
 # The front door: every everyday job of the project. `make` alone prints help.
 
 FUZZ_SECONDS ?= 60
+ROUNDS ?= 200
 PREFIX ?= /usr/local
 export NINJA_STATUS := [%f/%t] 
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check bench fuzz interop sanitize coverage install
+.PHONY: help setup build run test check bench fuzz torture interop sanitize coverage install
 
 # $(call configure,PRESET): configures once; ninja itself notices later changes of the CMake files.
 configure = test -f build/$(1)/build.ninja -a build/$(1)/build.ninja -nt CMakePresets.json || \
@@ -25,9 +26,9 @@ setup: ## Install the Debian packages that are missing
 build: setup ## Build the release binary, build/release/treaty
 	@$(call build,release)
 
-run: build ## Check every document under examples/
-	@echo "== treaty check auto --recursive examples"
-	@build/release/treaty check auto --recursive examples
+run: build ## Start the server on 127.0.0.1:8088 (ARGS="--listen …" for another)
+	@echo "== treaty serve $(ARGS)"
+	@exec build/release/treaty serve $(ARGS)
 
 test: build ## Run all tests on the release build
 	@echo "== test release"
@@ -40,13 +41,17 @@ check: setup ## Format, tidy, layers, sizes, links
 bench: setup ## Build and run the benchmarks
 	@tools/setup --bench
 	@$(call build,release) --target bench treaty
+	@rm -f build/release/bench/rows.tsv
 	@for program in build/release/bench/*_bench; do \
-	  test -x "$$program" || { echo "no benchmarks yet"; break; }; \
-	  echo "== $$program"; "$$program" || exit 1; done
+	  echo "== $$program"; TREATY_BENCH_ROWS=build/release/bench/rows.tsv "$$program" || exit 1; done
+	@echo "== the goals" && tools/bench_table build/release/bench/rows.tsv bench/results/goals.svg
 
 fuzz: setup ## Run every fuzz target for FUZZ_SECONDS (60)
 	@$(call build,fuzz)
 	@tools/fuzz $(FUZZ_SECONDS)
+
+torture: build ## Kill the server ROUNDS (200) times under load and compare
+	@TREATY_DISK_FAULTS="$(CURDIR)/build/release/libdisk_faults.so" tests/torture.py --rounds $(ROUNDS)
 
 interop: build ## Try the contracts against foreign implementations (node, npm)
 	@if test -x tests/interop/run; then tools/setup --interop && tests/interop/run; \
