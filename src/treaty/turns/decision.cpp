@@ -8,6 +8,7 @@
 #include "treaty/base/json_write.h"
 #include "treaty/contracts/tool_matching.h"
 #include "treaty/turns/run/diary.h"
+#include "treaty/turns/turn_log.h"
 
 namespace treaty::turns {
 namespace {
@@ -199,6 +200,33 @@ std::optional<Decision> refuse_unless_waiting(const store::View& view) {
                          std::string(kRule));
 }
 
+// on_mismatch: fail_turn. The refusal is the answer of a round of its own, so that the same
+// submission again gets the same bytes.
+Decision fail_turn(const Asked& asked, const store::View& view, Refusal refusal,
+                   const contracts::Matching& matching) {
+  refusal.message = fmt::format(
+      "the results do not match the calls that waited: {}. This agent ends a turn for "
+      "that: send the request again as a new turn",
+      matching.first_difference);
+  const Outcome outcome = outcome_of(refusal, asked.request.dialect);
+  const Turn& turn = *view.named;
+  const store::Round round{.request = request_of(asked, turn.round + 1),
+                           .answer = store::Answer{.round = turn.round + 1,
+                                                   .body = outcome.body,
+                                                   .dialect = outcome.dialect,
+                                                   .error_code = outcome.error_code,
+                                                   .first_event = turn.events + 1,
+                                                   .created_at = asked.now}};
+  store::Change change{.turn = turn.id};
+  change.update = store::TurnUpdate{.state = TurnState::failed,
+                                    .round = turn.round + 1,
+                                    .error_code = outcome.error_code,
+                                    .events = turn.events + 2};
+  change.request = round.request;
+  change.answer = round.answer;
+  return {Replay{*view.session, turn, round}, std::move(change)};
+}
+
 Decision decide_continuation(const Settings& settings, const Asked& asked,
                              const ToolContinuation& continuation, const store::View& view) {
   if (auto refusal = refuse_unless_waiting(view)) return std::move(*refusal);
@@ -215,11 +243,7 @@ Decision decide_continuation(const Settings& settings, const Asked& asked,
   if (!matching.broken.empty()) {
     Decision decision = mismatch_of(matching);
     if (choice.agent->on_mismatch == OnMismatch::fail_turn) {
-      std::get<Refusal>(decision.verdict).message = fmt::format(
-          "the results do not match the calls that waited: {}. This agent ends a turn "
-          "for that: send the request again as a new turn",
-          matching.first_difference);
-      decision.change = end_waiting(turn, TurnState::failed, Reason::tool_results_mismatch);
+      return fail_turn(asked, view, std::get<Refusal>(std::move(decision.verdict)), matching);
     }
     return decision;
   }

@@ -235,8 +235,10 @@ TEST_CASE("With on_mismatch: fail_turn a mismatch ends the turn") {
 
   const auto decision = decide(strict, asked(results_for({"b"})), view(pending, pending));
 
-  CHECK(reason_of(decision) == Reason::tool_results_mismatch);
+  REQUIRE(std::holds_alternative<Replay>(decision.verdict));
+  CHECK(std::get<Replay>(decision.verdict).round.answer->error_code == "tool_results_mismatch");
   CHECK(decision.change.update->state == TurnState::failed);
+  CHECK(decision.change.answer == std::get<Replay>(decision.verdict).round.answer);
 }
 
 TEST_CASE("TOOL-13: results for a turn that does not wait, or that nobody knows, are refused") {

@@ -194,13 +194,16 @@ Answered<OpenedSession> Engine::open_session(Worker& worker, std::string tenant,
   co_return opened;
 }
 
-Answered<OpenedSession> Engine::branch(Worker& /*worker*/, store::Room room, std::string turn_id) {
+Answered<OpenedSession> Engine::branch(Worker& worker, store::Room room, std::string turn_id) {
   std::optional<Refusal> refusal;
+  std::optional<store::Session> empty;  // From before its first turn.
   const auto looked = co_await shared_->store.decide(
       {room, turn_id, ""}, [&](const store::View& view) -> store::Change {
         const auto& from = turn_id.empty() ? view.newest : view.named;
         refusal.reset();
-        if (!view.session) {
+        if (view.session && !turn_id.empty() && view.session->opening_turn == turn_id) {
+          empty = *view.session;
+        } else if (!view.session) {
           refusal = session_unknown();
         } else if (!from) {
           refusal = turn_unknown();
@@ -216,6 +219,9 @@ Answered<OpenedSession> Engine::branch(Worker& /*worker*/, store::Room room, std
       });
   if (!looked) co_return std::unexpected(store_refusal(looked.error()));
   if (refusal) co_return std::unexpected(*refusal);
+  if (empty) {
+    co_return co_await open_session(worker, room.tenant, empty->agent, empty->conversation);
+  }
   const auto made = co_await shared_->store.branch(std::move(room), turn_id, new_uuid());
   if (!made) co_return std::unexpected(store_refusal(made.error()));
   const auto turns = co_await shared_->store.list_turns(made->id, made->turns - 1, 1);
@@ -268,7 +274,7 @@ Answered<std::shared_ptr<TurnLog>> Engine::follow(Worker& worker, store::Room ro
       if (!wanted) continue;
       auto log = std::make_shared<TurnLog>();
       restore(*log, room.session_id, turn, *answer);
-      co_return log;
+      co_return shared_->live.share_replay(turn.id, answer->first_event, std::move(log));
     }
     if (!runs) co_return nullptr;
     if (const auto run = shared_->live.find_turn(turn.id)) co_return run->log();

@@ -78,6 +78,38 @@ TEST_CASE("A tool round asks the client, keeps the turn's id and ends with a fin
   CHECK(house.execute(results("t1", "c1")).body == done.body);
 }
 
+TEST_CASE("With on_mismatch: fail_turn the refusal is journalled and told again") {
+  TurnHouse house;
+  house.agent().on_mismatch = OnMismatch::fail_turn;
+  house.answers = {calls_tool("c1"), says("two")};
+  house.execute(user_turn("t1", "Read a.txt."));
+
+  const Outcome refused = house.execute(results("t1", "c2"));
+
+  CHECK(refused.error_code == "tool_results_mismatch");
+  CHECK(house.execute(results("t1", "c2")).body == refused.body);
+  CHECK(house.execute(results("t1", "c1")).error_code == "tool_results_mismatch");
+  CHECK(house.execute(user_turn("t1", "Go on.")).body.contains("two"));
+}
+
+TEST_CASE("The opening TurnId can be branched from: into an empty session of the same agent") {
+  TurnHouse house;
+  house.answers = {says("one"), says("two")};
+  const auto opened = house.run(house.engine().open_session(house.worker(), "local", "", ""));
+  auto request = user_turn(opened->turn_id, "First.");
+  request.session_id = opened->session_id;
+  house.execute(request);
+
+  const auto branch = house.run(
+      house.engine().branch(house.worker(), {"local", opened->session_id}, opened->turn_id));
+
+  REQUIRE(branch);
+  request = user_turn(branch->turn_id, "Otherwise.");
+  request.session_id = branch->session_id;
+  house.execute(request);
+  CHECK(testing::texts_of(house.calls[1]) == "Otherwise.");
+}
+
 TEST_CASE("The next turn is told what was said before; dead turns are left out") {
   TurnHouse house;
   house.answers = {says("one"), testing::fails("invalid_request", false), says("three")};
@@ -241,6 +273,23 @@ TEST_CASE("A stream can be followed from after every event, live rounds and jour
   }
   CHECK(*follow(whole.back().id) == nullptr);
   CHECK(std::get<std::shared_ptr<const Outcome>>(whole.back().what)->body == outcome.body);
+}
+
+TEST_CASE(
+    "Those who replay one answer at a time share it; an answer of another attempt is another") {
+  TurnHouse house;
+  house.answers = {testing::fails("server_error", true), says("now")};
+  const auto follow = [&] {
+    return *house.run(house.engine().follow(house.worker(), {"local", "s1"}, "t1", {}));
+  };
+  house.execute(user_turn("t1", "Hello."));
+  const auto failed = follow();
+  CHECK(follow() == failed);
+
+  house.execute(user_turn("t1", "Hello."));
+
+  CHECK(follow() != failed);
+  CHECK(follow()->outcome_now()->body.contains("now"));
 }
 
 TEST_CASE("The diary of a session counts up and can be read from any entry") {

@@ -53,6 +53,19 @@ std::size_t Live::count() const {
   return turns_.size();
 }
 
+std::shared_ptr<TurnLog> Live::share_replay(std::int64_t turn, std::int64_t first_event,
+                                            std::shared_ptr<TurnLog> made) {
+  const std::scoped_lock lock(mutex_);
+  if (replays_.size() >= sweep_replays_at_) {
+    std::erase_if(replays_, [](const auto& entry) { return entry.second.expired(); });
+    sweep_replays_at_ = 2 * replays_.size() + 16;
+  }
+  std::weak_ptr<TurnLog>& kept = replays_[{turn, first_event}];
+  if (auto shared = kept.lock()) return shared;
+  kept = made;
+  return made;
+}
+
 std::shared_ptr<Bell> Live::bell_of(std::int64_t session) {
   const std::scoped_lock lock(mutex_);
   auto bell = bells_[session].lock();

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "treaty/store/records.h"
 #include "treaty/turns/bell.h"
@@ -37,6 +39,11 @@ class Live {
   std::shared_ptr<TurnRun> find_session(std::int64_t session) const;
   std::size_t count() const;
 
+  // The log of a round that has been answered, if somebody reads it now; else `made` becomes it.
+  // Many who replay one long answer hold it once.
+  std::shared_ptr<TurnLog> share_replay(std::int64_t turn, std::int64_t first_event,
+                                        std::shared_ptr<TurnLog> made);
+
   // Rings whenever the diary of that session grows, as long as somebody holds it.
   std::shared_ptr<Bell> bell_of(std::int64_t session);
   void ring(std::int64_t session);
@@ -47,6 +54,8 @@ class Live {
   std::unordered_map<std::int64_t, std::shared_ptr<TurnRun>> turns_{};
   std::unordered_map<std::int64_t, std::shared_ptr<TurnRun>> sessions_{};
   std::unordered_map<std::int64_t, std::weak_ptr<Bell>> bells_{};
+  std::map<std::pair<std::int64_t, std::int64_t>, std::weak_ptr<TurnLog>> replays_{};
+  std::size_t sweep_replays_at_ = 16;
   std::size_t sweep_at_ = 16;  // So many bells: time to drop those that nobody holds.
 };
 
