@@ -11,7 +11,6 @@
 #include "treaty/base/error.h"
 #include "treaty/config/configuration.h"
 #include "treaty/contracts/agent_execute_request.h"
-#include "treaty/store/store.h"
 
 namespace treaty::cli {
 
@@ -39,8 +38,5 @@ class Gateway {
 
 using OpenGateway =
     std::function<std::expected<std::unique_ptr<Gateway>, Error>(const config::Configuration&)>;
-
-using OpenStore = std::function<std::expected<std::unique_ptr<store::Store>, Error>(
-    const std::string& address)>;  // "sqlite:///…".
 
 }  // namespace treaty::cli

@@ -224,18 +224,4 @@ std::size_t estimated_tokens(const std::vector<Message>& messages) {
   return tokens;
 }
 
-FittedHistory fit_history(std::vector<TurnMessages> newest_first, std::size_t tokens) {
-  std::size_t kept = 0;
-  std::size_t taken = 0;
-  for (; kept < newest_first.size(); ++kept) {
-    taken += estimated_tokens(newest_first[kept].messages);
-    if (kept > 0 && taken > tokens) break;
-  }
-  FittedHistory fitted{.dropped = newest_first.size() - kept};
-  while (kept > 0) {
-    std::ranges::move(newest_first[--kept].messages, std::back_inserter(fitted.messages));
-  }
-  return fitted;
-}
-
 }  // namespace treaty::turns

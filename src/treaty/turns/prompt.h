@@ -29,18 +29,4 @@ std::vector<backends::Tool> declarations_of(const Role& role);
 // About how many tokens: bytes / 4, images at a flat rate.
 std::size_t estimated_tokens(const std::vector<backends::Message>& messages);
 
-// The messages of one turn that has ended, or of the rounds so far of one that goes on.
-struct TurnMessages {
-  std::vector<backends::Message> messages{};
-};
-
-struct FittedHistory {
-  std::vector<backends::Message> messages{};
-  std::size_t dropped = 0;  // Whole turns, the oldest.
-};
-
-// `newest_first` in its order of time, without the oldest whole turns that do not fit into
-// `tokens`. The newest is the turn at hand: it stays, fit or not.
-FittedHistory fit_history(std::vector<TurnMessages> newest_first, std::size_t tokens);
-
 }  // namespace treaty::turns

@@ -203,22 +203,8 @@ TEST_CASE("a role declares its tools in their order") {
   CHECK(declarations_of(role) == std::vector<backends::Tool>{{.name = "b"}, {.name = "a"}});
 }
 
-// --- History
+// --- Tokens
 // --------------------------------------------------------------------------------------
-
-namespace {
-
-// Of some 100 tokens.
-TurnMessages turn_of(char letter) {
-  return {{backends::UserMessage{{TextPart{std::string(200, letter)}}},
-           backends::AssistantMessage{.text = std::string(200, letter)}}};
-}
-
-char letter_of(const backends::Message& message) {
-  return std::get<TextPart>(std::get<backends::UserMessage>(message).parts[0]).text[0];
-}
-
-}  // namespace
 
 TEST_CASE("tokens are estimated from texts, arguments and images") {
   const auto words = [](std::size_t size) {
@@ -230,30 +216,4 @@ TEST_CASE("tokens are estimated from texts, arguments and images") {
   CHECK(estimated_tokens({backends::UserMessage{{ImagePart{"image/png", "AAAA"}}}}) > 1'000);
   CHECK(estimated_tokens({backends::AssistantMessage{
             .tool_calls = {{"id", "name", std::string(4'000, ' ')}}}}) > 1'000);
-}
-
-TEST_CASE("history drops the oldest whole turns, and what is left is in its order") {
-  const auto fitted = fit_history({turn_of('c'), turn_of('b'), turn_of('a')}, 250);
-
-  CHECK(fitted.dropped == 1);
-  REQUIRE(fitted.messages.size() == 4);
-  CHECK(letter_of(fitted.messages[0]) == 'b');
-  CHECK(letter_of(fitted.messages[2]) == 'c');
-}
-
-TEST_CASE("the turn at hand stays whether or not it fits, and a gap is never jumped") {
-  CHECK(fit_history({turn_of('a')}, 0).messages.size() == 2);
-
-  auto big = turn_of('b');
-  big.messages.emplace_back(backends::AssistantMessage{.text = std::string(4'000, 'b')});
-  const auto fitted = fit_history({turn_of('c'), big, turn_of('a')}, 250);
-
-  CHECK(fitted.dropped == 2);
-  REQUIRE(fitted.messages.size() == 2);
-  CHECK(letter_of(fitted.messages[0]) == 'c');
-}
-
-TEST_CASE("everything stays when there is room, and nothing is nothing") {
-  CHECK(fit_history({turn_of('b'), turn_of('a')}, 10'000).dropped == 0);
-  CHECK(fit_history({}, 0).messages.empty());
 }
