@@ -120,7 +120,7 @@ class Lane {
 class RunningGateway final : public cli::Gateway {
  public:
   RunningGateway(std::unique_ptr<store::Store> store, config::Configuration configuration,
-                 std::shared_ptr<const SharedBackends> shared)
+                 const std::shared_ptr<const SharedBackends>& shared)
       : store_(std::move(store)),
         engine_(*store_, system_now),
         configuration_(std::move(configuration)) {
@@ -192,9 +192,10 @@ class RunningGateway final : public cli::Gateway {
 
   void cancel(const std::string& session_id, const std::string& turn_id) override {
     auto& lane = *lanes_.front();
-    asio::co_spawn(lane.context(), engine_.cancel(lane.worker(), {kOwnTenant, session_id}, turn_id),
-                   asio::use_future)
-        .get();
+    auto ended = asio::co_spawn(lane.context(),
+                                engine_.cancel(lane.worker(), {kOwnTenant, session_id}, turn_id),
+                                asio::use_future);
+    ended.wait();  // What became of the turn is told by whoever runs it.
   }
 
  private:
