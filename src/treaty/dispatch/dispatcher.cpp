@@ -38,9 +38,9 @@ AgentResult unknown_backend(const Choice& choice) {
 
 Dispatcher::Dispatcher(Backends backends) : backends_(std::move(backends)) {}
 
-asio::awaitable<AgentResult> Dispatcher::run(
-    std::span<const Choice> chain, backends::Call call, backends::Sink& sink,
-    const std::function<void(const Attempt&)>& on_attempt) {
+asio::awaitable<AgentResult> Dispatcher::run(std::span<const Choice> chain, backends::Call call,
+                                             backends::Sink& sink,
+                                             std::function<void(const Attempt&)> on_attempt) {
   co_await asio::this_coro::throw_if_cancelled(false);  // A cancelled call has its result, too.
   AgentResult result;
   for (const Choice& choice : chain) {

@@ -30,7 +30,7 @@ class Dispatcher {
   // the call's own fault. Cancelling the coroutine ends the call in hand.
   boost::asio::awaitable<contracts::AgentResult> run(
       std::span<const Choice> chain, backends::Call call, backends::Sink& sink,
-      const std::function<void(const Attempt&)>& on_attempt);
+      std::function<void(const Attempt&)> on_attempt);
 
  private:
   Backends backends_;
