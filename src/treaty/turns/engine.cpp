@@ -116,7 +116,7 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submis
 void Engine::start(Worker& worker, std::shared_ptr<TurnLog> log, RunOrder order) {
   auto run = std::make_shared<TurnRun>(shared_, worker, std::move(log), std::move(order));
   shared_->live.add(run);
-  asio::co_spawn(worker.executor, run->run(), asio::detached);
+  asio::co_spawn(worker.executor, TurnRun::run(run), asio::detached);
 }
 
 asio::awaitable<Verdict> Engine::decide_turn(const Settings& settings, const Asked& asked) {

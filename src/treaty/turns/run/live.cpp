@@ -21,17 +21,17 @@ void Live::leave(const std::string& key) {
   requests_.erase(key);
 }
 
-void Live::add(std::shared_ptr<TurnRun> run) {
+void Live::add(const std::shared_ptr<TurnRun>& run) {
   const std::scoped_lock lock(mutex_);
   sessions_[run->session()] = run;
-  turns_[run->turn()] = std::move(run);
+  turns_[run->turn()] = run;
 }
 
 void Live::remove(const TurnRun& run) {
   const std::scoped_lock lock(mutex_);
   turns_.erase(run.turn());
   const auto of_session = sessions_.find(run.session());
-  if (of_session != sessions_.end() && of_session->second.get() == &run) {
+  if (of_session != sessions_.end() && of_session->second.lock().get() == &run) {
     sessions_.erase(of_session);
   }
 }
@@ -39,13 +39,13 @@ void Live::remove(const TurnRun& run) {
 std::shared_ptr<TurnRun> Live::find_turn(std::int64_t turn) const {
   const std::scoped_lock lock(mutex_);
   const auto found = turns_.find(turn);
-  return found == turns_.end() ? nullptr : found->second;
+  return found == turns_.end() ? nullptr : found->second.lock();
 }
 
 std::shared_ptr<TurnRun> Live::find_session(std::int64_t session) const {
   const std::scoped_lock lock(mutex_);
   const auto found = sessions_.find(session);
-  return found == sessions_.end() ? nullptr : found->second;
+  return found == sessions_.end() ? nullptr : found->second.lock();
 }
 
 std::size_t Live::count() const {

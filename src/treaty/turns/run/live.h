@@ -33,7 +33,7 @@ class Live {
   void replace(const std::string& key, std::shared_ptr<TurnLog> log);
   void leave(const std::string& key);  // or ask the journal.
 
-  void add(std::shared_ptr<TurnRun> run);
+  void add(const std::shared_ptr<TurnRun>& run);
   void remove(const TurnRun& run);
   std::shared_ptr<TurnRun> find_turn(std::int64_t turn) const;
   std::shared_ptr<TurnRun> find_session(std::int64_t session) const;
@@ -51,8 +51,9 @@ class Live {
  private:
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Request> requests_{};
-  std::unordered_map<std::int64_t, std::shared_ptr<TurnRun>> turns_{};
-  std::unordered_map<std::int64_t, std::shared_ptr<TurnRun>> sessions_{};
+  // A run is held by its own coroutine: what is left when the loops end goes with them.
+  std::unordered_map<std::int64_t, std::weak_ptr<TurnRun>> turns_{};
+  std::unordered_map<std::int64_t, std::weak_ptr<TurnRun>> sessions_{};
   std::unordered_map<std::int64_t, std::weak_ptr<Bell>> bells_{};
   std::map<std::pair<std::int64_t, std::int64_t>, std::weak_ptr<TurnLog>> replays_{};
   std::size_t sweep_replays_at_ = 16;

@@ -78,26 +78,26 @@ std::shared_ptr<TurnLog> TurnRun::log() const {
   return log_;
 }
 
-asio::awaitable<void> TurnRun::run() {
-  const auto self = shared_from_this();
-  const auto& begin = order_.begin;
-  log_->open({begin.session.room.session_id, begin.turn.turn_id, begin.turn.mode},
-             begin.turn.events + 1 + (begin.turn.has_streamed ? kUnknownDeltas : 0));
-  services_->live.ring(session());
+asio::awaitable<void> TurnRun::run(std::shared_ptr<TurnRun> self) {
+  const auto& begin = self->order_.begin;
+  Live& live = self->services_->live;
+  self->log_->open({begin.session.room.session_id, begin.turn.turn_id, begin.turn.mode},
+                   begin.turn.events + 1 + (begin.turn.has_streamed ? kUnknownDeltas : 0));
+  live.ring(self->session());
   Conclusion conclusion;
   try {
-    conclusion = co_await conclude();
+    conclusion = co_await self->conclude();
   } catch (const std::exception&) {  // A bug, or no memory: this turn fails, the server lives.
     conclusion = conclude_refusal({Reason::internal,
                                    "the server failed to run this turn; send the "
                                    "same request again, and report it"},
                                   TurnState::failed, true);
   }
-  co_await settle(std::move(conclusion));
-  services_->live.remove(*this);
-  services_->live.leave(order_.key);
-  services_->live.ring(session());
-  order_.dispatcher.reset();  // Here: it belongs to this thread, and others may hold the run.
+  co_await self->settle(std::move(conclusion));
+  live.remove(*self);
+  live.leave(self->order_.key);
+  live.ring(self->session());
+  self->order_.dispatcher.reset();  // Here: it belongs to this thread, and others may hold the run.
 }
 
 void TurnRun::cancel() {
@@ -269,14 +269,13 @@ void TurnRun::on_text(std::string_view delta) {
   const bool is_first = log_->result_event() == log_->first_event() + 1;
   log_->add(delta);
   if (is_first) {
-    asio::co_spawn(worker_.executor, mark_streamed(), asio::detached);
+    asio::co_spawn(worker_.executor, mark_streamed(shared_from_this()), asio::detached);
   }
 }
 
 // After a crash it is known that deltas may have left: they leave only when that is on the disk.
-asio::awaitable<void> TurnRun::mark_streamed() {
-  const auto self = shared_from_this();
-  if (co_await services_->store.mark_streamed(turn())) log_->show_deltas();
+asio::awaitable<void> TurnRun::mark_streamed(std::shared_ptr<TurnRun> self) {
+  if (co_await self->services_->store.mark_streamed(self->turn())) self->log_->show_deltas();
 }
 
 void TurnRun::note(std::string_view kind, std::string_view data) {

@@ -49,8 +49,8 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>, private back
   TurnRun(std::shared_ptr<RunServices> services, Worker& worker, std::shared_ptr<TurnLog> log,
           RunOrder order);
 
-  // Until the answer is journalled and told. Keeps itself alive.
-  boost::asio::awaitable<void> run();
+  // Until the answer is journalled and told. Nobody else holds a run for longer than a moment.
+  static boost::asio::awaitable<void> run(std::shared_ptr<TurnRun> self);
 
   // The turn ends as soon as its backend lets go.
   void cancel();
@@ -68,7 +68,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>, private back
   boost::asio::awaitable<std::expected<void, Error>> recall();
   boost::asio::awaitable<contracts::AgentResult> ask_backend();
   boost::asio::awaitable<void> settle(Conclusion conclusion);
-  boost::asio::awaitable<void> mark_streamed();
+  static boost::asio::awaitable<void> mark_streamed(std::shared_ptr<TurnRun> self);
   store::Settlement settlement_of(const Conclusion& conclusion, const Written& written) const;
   Conclusion stopped(Stop stop) const;
   void tell_store_unavailable(const Error& error);
