@@ -1,6 +1,7 @@
 // What waits for a thread of the store, and how its answer finds the way back to its event loop.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
@@ -8,8 +9,8 @@
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <memory>
-#include <optional>
 #include <utility>
+#include <vector>
 
 #include "treaty/store/store.h"
 
@@ -22,7 +23,8 @@ class Operation {
   virtual ~Operation() = default;
   virtual void run(Context& context) = 0;  // May run more than once; the last time counts.
   virtual void fail(const Error& error) = 0;
-  virtual void complete() = 0;  // Once, at the end: the caller goes on, on its own loop.
+  virtual const boost::asio::any_io_executor& executor() const = 0;  // The caller's loop,
+  virtual void complete() = 0;  // where this is called, once, at the end: the caller goes on.
 };
 
 template <class Context, class T, class Work, class Handler>
@@ -36,23 +38,33 @@ class Awaited final : public Operation<Context> {
 
   void run(Context& context) override { result_ = work_(context); }
   void fail(const Error& error) override { result_ = std::unexpected(error); }
-  void complete() override {
-    boost::asio::post(executor_,
-                      [handler = std::move(handler_), result = std::move(result_)]() mutable {
-                        std::move(handler)(std::move(result));
-                      });
-  }
+  const boost::asio::any_io_executor& executor() const override { return executor_; }
+  void complete() override { std::move(handler_)(std::move(result_)); }
 
  private:
-  using Executor = decltype(boost::asio::prefer(
-      boost::asio::get_associated_executor(std::declval<const Handler&>()),
-      boost::asio::execution::outstanding_work.tracked));
-
   Work work_;
-  Executor executor_;  // The loop does not run dry while this waits.
+  boost::asio::any_io_executor executor_;  // The loop does not run dry while this waits.
   Handler handler_;
   std::expected<T, Error> result_{};
 };
+
+// Sends operations that are done back to their loops: one message for each loop, so that it wakes
+// once for all of them.
+template <class Context>
+void complete(std::vector<std::unique_ptr<Operation<Context>>> done) {
+  while (!done.empty()) {
+    const boost::asio::any_io_executor executor = done.front()->executor();
+    std::vector<std::unique_ptr<Operation<Context>>> theirs;
+    std::vector<std::unique_ptr<Operation<Context>>> others;
+    for (auto& item : done) {
+      (item->executor() == executor ? theirs : others).push_back(std::move(item));
+    }
+    boost::asio::post(executor, [items = std::move(theirs)] {
+      for (const auto& item : items) item->complete();
+    });
+    done = std::move(others);
+  }
+}
 
 // Has `work(context)` run on a thread of `queue` and answers what it answers.
 template <class T, class Queue, class Work>

@@ -1,11 +1,13 @@
 // A bounded queue of operations between event loops and a thread of the store.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "treaty/store/sqlite/operation.h"
@@ -27,8 +29,8 @@ class Queue {
     {
       const std::lock_guard lock(mutex_);
       is_taken = !is_closed_ && waiting_.size() < most_;
-      is_awaited = sleepers_ > 0;
       if (is_taken) waiting_.push_back(std::move(item));
+      is_awaited = sleepers_ > 0 && waiting_.size() >= wanted_;
     }
     if (is_taken) {
       if (is_awaited) ready_.notify_one();
@@ -36,23 +38,27 @@ class Queue {
     }
     item->fail({.code = ErrorCode::unavailable,  // NOLINT(bugprone-use-after-move): not taken.
                 .message = "the store has more to do than it can take; try again later"});
-    item->complete();
+    std::vector<Item> refused;
+    refused.push_back(std::move(item));
+    complete(std::move(refused));
   }
 
   // Waits for something to do, then takes all that waits, up to `most`. Empty: closed and drained.
   std::vector<Item> take(std::size_t most) {
     std::unique_lock lock(mutex_);
-    while (waiting_.empty() && !is_closed_) {
-      ++sleepers_;
-      ready_.wait(lock);
-      --sleepers_;
-    }
+    sleep(lock, 1, std::nullopt);
     std::vector<Item> taken;
     while (!waiting_.empty() && taken.size() < most) {
       taken.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
     }
     return taken;
+  }
+
+  // Waits until `wanted` of them wait, but not longer than that. For a queue with one taker.
+  void gather(std::size_t wanted, std::chrono::nanoseconds patience) {
+    std::unique_lock lock(mutex_);
+    sleep(lock, wanted, std::chrono::steady_clock::now() + patience);
   }
 
   void close() {
@@ -64,11 +70,27 @@ class Queue {
   }
 
  private:
+  void sleep(std::unique_lock<std::mutex>& lock, std::size_t wanted,
+             std::optional<std::chrono::steady_clock::time_point> until) {
+    const auto is_ready = [&] { return waiting_.size() >= wanted || is_closed_; };
+    if (is_ready()) return;
+    wanted_ = wanted;
+    ++sleepers_;
+    if (until) {
+      ready_.wait_until(lock, *until, is_ready);
+    } else {
+      ready_.wait(lock, is_ready);
+    }
+    --sleepers_;
+    wanted_ = 1;
+  }
+
   const std::size_t most_;
   std::mutex mutex_;
   std::condition_variable ready_;
   std::deque<Item> waiting_;
   std::size_t sleepers_ = 0;
+  std::size_t wanted_ = 1;  // Fewer need not wake anybody.
   bool is_closed_ = false;
 };
 

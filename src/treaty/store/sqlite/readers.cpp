@@ -25,7 +25,7 @@ void Readers::work() {
     auto taken = queue_.take(1);
     if (taken.empty()) return;
     read(database, *taken.front());
-    taken.front()->complete();
+    complete(std::move(taken));
   }
 }
 

@@ -1,10 +1,14 @@
 #include "treaty/store/sqlite/writer.h"
 
+#include <algorithm>
+#include <chrono>
+
 namespace treaty::store::sqlite {
 namespace {
 
 constexpr std::size_t kMostWaiting = 10'000;
 constexpr std::size_t kBatch = 64;
+constexpr std::chrono::microseconds kMostPatience{500};
 constexpr std::int64_t kCheckpointPages = 4'000;  // 16 MiB.
 constexpr int kPatience = 100;  // Milliseconds that a checkpoint waits for readers.
 constexpr int kBusyPatience = 5'000;
@@ -39,12 +43,22 @@ void Writer::refuse_all(const Error& error) {
   refusal_ = error;
 }
 
+// While many write at once, most of a batch comes back soon after it was answered: a commit that
+// waits for them a little, much less than a commit takes, is shared by more of them. Whoever writes
+// alone never waits.
 void Writer::work() {
+  std::size_t wanted = 1;
+  std::chrono::nanoseconds patience{};
   while (true) {
+    if (wanted > 1) queue_.gather(wanted, patience);
     std::vector<Item> batch = queue_.take(kBatch);
     if (batch.empty()) return;
+    wanted = batch.size();
+    const auto begun = std::chrono::steady_clock::now();
     commit(batch);
-    for (const Item& item : batch) item->complete();
+    patience = std::min<std::chrono::nanoseconds>((std::chrono::steady_clock::now() - begun) / 2,
+                                                  kMostPatience);
+    complete(std::move(batch));
     if (log_pages_ >= checkpoint_at_) checkpoint();
   }
 }
