@@ -1,10 +1,11 @@
 #include "treaty/base/ids.h"
 
-#include <openssl/rand.h>
+#include <sys/random.h>
 
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 namespace treaty {
@@ -12,7 +13,7 @@ namespace treaty {
 std::string new_uuid() {
   std::array<std::uint8_t, 16> bytes{};
   // Without randomness no identifier is safe to hand out, and nothing sensible can go on.
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) std::abort();
+  if (getrandom(bytes.data(), bytes.size(), 0) != std::ssize(bytes)) std::abort();
   bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0FU) | 0x40U);
   bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3FU) | 0x80U);
   constexpr std::string_view kDigits = "0123456789abcdef";

@@ -67,17 +67,20 @@ Writer& Writer::raw(std::string_view json) {
 Writer& Writer::open(char bracket) {
   separate();
   out_.push_back(bracket);
-  filled_.push_back(false);
+  ++depth_;
   return *this;
 }
 
 Writer& Writer::close(char bracket) {
-  const bool filled = filled_.back();
-  filled_.pop_back();
-  if (filled) break_line();
+  const bool is_empty = is_just_opened();
+  --depth_;
+  if (!is_empty) break_line();
   out_.push_back(bracket);
   return *this;
 }
+
+// No value ends with an opening bracket: the last character tells.
+bool Writer::is_just_opened() const { return out_.back() == '{' || out_.back() == '['; }
 
 // Before every name and every value that is not a member's.
 void Writer::separate() {
@@ -85,16 +88,15 @@ void Writer::separate() {
     after_name_ = false;
     return;
   }
-  if (filled_.empty()) return;
-  if (filled_.back()) out_.push_back(',');
-  filled_.back() = true;
+  if (depth_ == 0) return;
+  if (!is_just_opened()) out_.push_back(',');
   break_line();
 }
 
 void Writer::break_line() {
   if (layout_ == Layout::compact) return;
   out_.push_back('\n');
-  out_.append(filled_.size() * 2, ' ');
+  out_.append(depth_ * 2, ' ');
 }
 
 }  // namespace treaty::json

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "treaty/base/number.h"
 
@@ -26,7 +25,7 @@ enum class Layout {
 // Writes one value, piece by piece. The caller keeps the pieces in a sensible order.
 class Writer {
  public:
-  explicit Writer(Layout layout = Layout::compact) : layout_(layout) {}
+  explicit Writer(Layout layout = Layout::compact) : layout_(layout) { out_.reserve(kUsual); }
 
   Writer& begin_object() { return open('{'); }
   Writer& end_object() { return close('}'); }
@@ -50,13 +49,16 @@ class Writer {
   std::string take() { return std::move(out_); }
 
  private:
+  static constexpr std::size_t kUsual = 256;  // Bytes that most of what is written fits into.
+
   Writer& open(char bracket);
   Writer& close(char bracket);
+  bool is_just_opened() const;
   void separate();
   void break_line();
 
   std::string out_;
-  std::vector<bool> filled_;  // One entry per open container: whether something stands in it.
+  std::size_t depth_ = 0;
   bool after_name_ = false;
   Layout layout_;
 };
