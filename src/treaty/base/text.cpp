@@ -24,14 +24,14 @@ bool is_token_character(char c) {
   return is_alphanumeric(c) || std::string_view("!#$%&'*+-.^_`|~").contains(c);
 }
 
-// How many letters have to be changed, added or taken away.
+// How many letters have to be changed, added or taken away; their case does not count.
 std::size_t edit_distance(std::string_view left, std::string_view right) {
   std::vector<std::size_t> row(right.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < left.size(); ++i) {
     std::size_t diagonal = std::exchange(row[0], i + 1);
     for (std::size_t k = 0; k < right.size(); ++k) {
-      const std::size_t changed = diagonal + (left[i] == right[k] ? 0 : 1);
+      const std::size_t changed = diagonal + (to_lower(left[i]) == to_lower(right[k]) ? 0 : 1);
       diagonal = row[k + 1];
       row[k + 1] = std::min({changed, row[k] + 1, row[k + 1] + 1});
     }
@@ -193,10 +193,11 @@ std::string_view closest(std::span<const std::string_view> words, std::string_vi
   constexpr std::size_t kLongest = 64;  // Nobody means a word by more than that.
   if (word.size() > kLongest) return {};
   std::string_view best;
-  std::size_t least = word.size() / 2 + 1;
+  std::size_t least = 2 + word.size() / 4;  // More changes than that make another word.
   for (const std::string_view candidate : words) {
+    if (candidate.size() > kLongest) continue;
     const std::size_t changes = edit_distance(candidate, word);
-    if (changes >= least) continue;
+    if (changes >= least || changes >= candidate.size()) continue;
     least = changes;
     best = candidate;
   }

@@ -88,7 +88,9 @@ TEST_CASE("the closest word is the one with the fewest changes, when most of it 
   CHECK(closest(kWords, "lisen") == "listen");
   CHECK(closest(kWords, "worker") == "workers");
   CHECK(closest(kWords, "stroe") == "store");
+  CHECK(closest(kWords, "LISTEN") == "listen");
   CHECK(closest(kWords, "x").empty());
+  CHECK(closest(kWords, "sore loser").empty());
   CHECK(closest(kWords, "something").empty());
   CHECK(closest(kWords, std::string(1'000, 'l')).empty());
   CHECK(closest({}, "listen").empty());

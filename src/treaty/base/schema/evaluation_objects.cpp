@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "treaty/base/schema/evaluation.h"
-#include "treaty/base/schema/keywords.h"
 #include "treaty/base/schema/messages.h"
+#include "treaty/base/text.h"
 
 namespace treaty::schema {
 namespace {
@@ -86,7 +86,7 @@ bool Evaluation::refuse_unknown(const ObjectRules& rules, std::string_view name)
     words.push_back(quoted(one.name));
   }
   std::string message = fmt::format("there is no member {} here", quoted(name));
-  const std::string_view meant = known.size() <= 1000 ? nearest(known, name) : "";
+  const std::string_view meant = known.size() <= 1000 ? closest(known, name) : "";
   if (!meant.empty()) {
     message += fmt::format("; did you mean {}?", quoted(meant));
   } else if (rules.patterns.empty()) {

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
 #include <vector>
 
 #include "treaty/base/schema/messages.h"
@@ -42,20 +40,6 @@ constexpr Instead kInstead[] = {
     {"unevaluatedProperties", "use \"additionalProperties\""},
 };
 
-std::size_t distance(std::string_view left, std::string_view right) {
-  std::vector<std::size_t> row(right.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < right.size(); ++j) {
-      const std::size_t changed = diagonal + (to_lower(left[i]) == to_lower(right[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 bool is_annotation(std::string_view keyword) {
@@ -74,22 +58,6 @@ std::optional<Draft> draft_of(std::string_view uri) {
   return std::nullopt;
 }
 
-std::string_view nearest(std::span<const std::string_view> words, std::string_view word) {
-  constexpr std::size_t kLongest = 64;
-  if (word.size() > kLongest) return {};
-  std::string_view best;
-  std::size_t fewest = 2 + word.size() / 4;  // More changes than that make another word.
-  for (const std::string_view candidate : words) {
-    if (candidate.size() > kLongest) continue;
-    const std::size_t changes = distance(candidate, word);
-    if (changes < fewest && changes < candidate.size()) {
-      fewest = changes;
-      best = candidate;
-    }
-  }
-  return best;
-}
-
 std::string why_refused(std::string_view keyword, std::span<const std::string_view> checked) {
   const auto instead = std::ranges::find(kInstead, keyword, &Instead::keyword);
   if (instead != std::end(kInstead)) {
@@ -97,7 +65,7 @@ std::string why_refused(std::string_view keyword, std::span<const std::string_vi
   }
   std::vector<std::string_view> words(checked.begin(), checked.end());
   words.insert(words.end(), std::begin(kAnnotations), std::end(kAnnotations));
-  const std::string_view meant = nearest(words, keyword);
+  const std::string_view meant = closest(words, keyword);
   if (!meant.empty()) {
     return fmt::format("unknown keyword \"{}\"; did you mean \"{}\"?", keyword, meant);
   }

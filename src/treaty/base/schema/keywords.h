@@ -20,7 +20,4 @@ std::optional<Draft> draft_of(std::string_view uri);
 // Why the keyword is refused and what to write instead. `checked` are those that are supported.
 std::string why_refused(std::string_view keyword, std::span<const std::string_view> checked);
 
-// The word that was most likely meant by `word`; empty when none is like it.
-std::string_view nearest(std::span<const std::string_view> words, std::string_view word);
-
 }  // namespace treaty::schema
