@@ -4,8 +4,10 @@ import json
 import os
 import unittest
 
+from serving import ServingTest
 from treaty_binary import ROOT, TreatyTest
 
+DEMO = [{"scripted": "demo"}]
 SECRET = "hunter2-very-secret"
 HASH = hashlib.sha256(SECRET.encode()).hexdigest()
 # What a provider's key or address in the tester's own environment would change.
@@ -136,6 +138,29 @@ class Show(ConfigTest):
         ran = self.config("show")
         self.assertEqual(ran.code, 78, ran)
         self.assertEqual(ran.out, "")
+
+
+class Agents(ServingTest):
+    """Whom requests mean that name nobody."""
+
+    def test_the_only_agent_is_meant_whatever_its_name(self):
+        server = self.server({"agents": {"writer": {"mode": "Writing", "backends": DEMO}}})
+
+        said = server.say("s1", "t1", "Hello.")
+        named = server.say("s1", "t2", "Hello.", AgentContextId="writer")
+
+        self.assertEqual((said.status, said.result["ModeDisplayName"]), (200, "Writing"))
+        self.assertEqual(named.status, 200, named)
+        self.assertEqual(server.get("/v1/sessions/s1").json["AgentContextId"], "writer")
+
+    def test_of_several_agents_one_has_to_be_named(self):
+        server = self.server({"agents": {"writer": {"backends": DEMO}, "reviewer": {"backends": DEMO}}})
+
+        refused = server.say("s1", "t1", "Hello.")
+
+        self.assertEqual((refused.status, refused.code), (404, "agent_not_found"))
+        self.assertIn("reviewer, writer", refused.error["Message"])
+        self.assertEqual(server.say("s1", "t1", "Hello.", AgentContextId="writer").status, 200)
 
 
 class Usage(ConfigTest):

@@ -53,6 +53,8 @@ struct Http {
   std::chrono::milliseconds shutdown_timeout{30'000};
 };
 
+constexpr std::string_view kBuiltInPrices = "built-in";  // In the place of a file's path.
+
 struct Configuration {
   std::string source{};  // The file; empty: no file.
   Listen listen{};
@@ -65,6 +67,7 @@ struct Configuration {
   std::string prices_text{};  // What the file holds.
   Http http{};
   turns::Settings turns{};
+  std::chrono::milliseconds turn_deadline{300'000};  // Of agents that name none of their own.
   std::vector<std::string> notes{};  // For people: which backend was chosen, and why.
 };
 

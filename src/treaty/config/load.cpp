@@ -6,8 +6,8 @@
 
 #include "treaty/base/secrets.h"
 #include "treaty/config/addresses.h"
-#include "treaty/config/default_agent.h"
 #include "treaty/config/sections/sections.h"
+#include "treaty/config/usual_backend.h"
 
 namespace treaty::config {
 namespace {
@@ -75,9 +75,9 @@ void settle_store(Reader& reader, Draft& draft) {
 }
 
 void settle_deadlines(Draft& draft) {
-  if (!draft.deadline) return;
   for (auto& [name, agent] : draft.configuration.turns.agents) {
-    if (!draft.agents_with_deadline.contains(name)) agent.deadline = *draft.deadline;
+    if (draft.agents_with_deadline.contains(name)) continue;
+    agent.deadline = draft.configuration.turn_deadline;
   }
 }
 
@@ -110,9 +110,7 @@ std::expected<Configuration, std::vector<Problem>> load(const Sources& sources) 
   Draft draft;
   draft.configuration.source = file.value_or("");
   reader.members<Draft>(*root, "the configuration", file_members(), draft);
-  if (draft.agents == nullptr && draft.configuration.turns.agents.empty()) {
-    add_default_agent(reader, draft);
-  }
+  settle_backends(reader, draft);
   settle_providers(reader, draft);
   settle_deadlines(draft);
   settle_store(reader, draft);

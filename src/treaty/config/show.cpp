@@ -1,5 +1,6 @@
 #include "treaty/config/show.h"
 
+#include "treaty/backends/providers/provider.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/secrets.h"
 #include "treaty/config/addresses.h"
@@ -56,12 +57,18 @@ Node keys_of(const Configuration& configuration) {
   return list;
 }
 
+std::string_view own_protocol(std::string_view kind) {
+  const backends::Provider* provider = backends::find_provider(kind);
+  return provider == nullptr ? std::string_view() : provider->protocol->name;
+}
+
 Node provider_of(const HttpProvider& provider) {
   Map map;
   map.add("kind", text(provider.kind));
   map.add_text("base_url", mask_secrets(provider.base_url));
   map.add_text("key", provider.key.empty() ? std::string_view() : kMask);
-  map.add_text("protocol", provider.protocol);
+  map.add_text("protocol",
+               provider.protocol.empty() ? own_protocol(provider.kind) : provider.protocol);
   map.add_text("ca_file", provider.ca_file);
   map.add("timeout", duration(provider.timeout));
   return map.node;
@@ -89,7 +96,7 @@ Node tools_of(const turns::Role& role) {
   for (const turns::ClientTool& tool : role.tools) {
     Map map;
     map.add("name", text(tool.declaration.name)).add("run", text("client"));
-    map.add_text("description", tool.declaration.description);
+    map.add("description", text(tool.declaration.description));
     // JSON is YAML.
     if (auto schema = yaml::read(tool.declaration.parameters_json);
         schema && !tool.declaration.parameters_json.empty()) {
@@ -108,7 +115,7 @@ void add_role(Map& map, const turns::Role& role) {
 
 Node agent_of(const turns::Agent& agent, const Configuration& configuration) {
   Map map;
-  map.add_text("description", agent.description);
+  map.add("description", text(agent.description));
   add_role(map, agent.role);
   Node backends{.kind = Kind::list};
   for (const dispatch::Choice& choice : agent.chain) {
@@ -121,7 +128,7 @@ Node agent_of(const turns::Agent& agent, const Configuration& configuration) {
     add_role(conversation, role);
     conversations.add(name, std::move(conversation.node));
   }
-  if (!agent.conversations.empty()) map.add("conversations", std::move(conversations.node));
+  map.add("conversations", std::move(conversations.node));
   const bool fails = agent.on_mismatch == turns::OnMismatch::fail_turn;
   const bool cancels = agent.on_disconnect == turns::OnDisconnect::cancel;
   map.add("max_rounds", number(agent.max_rounds));
@@ -170,9 +177,11 @@ Node shown(const Configuration& configuration) {
   map.add("turns", Map{}
                        .add("tool_deadline", duration(turns.tool_deadline))
                        .add("max_running", count(turns.max_running_turns))
+                       .add("deadline", duration(configuration.turn_deadline))
                        .node);
   map.add("http", http_of(configuration.http));
-  map.add_text("prices", configuration.prices_file);
+  map.add("prices",
+          text(configuration.prices_file.empty() ? kBuiltInPrices : configuration.prices_file));
   return map.node;
 }
 

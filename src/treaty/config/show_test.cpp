@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <set>
+
 #include "treaty/base/text.h"
 #include "treaty/testing/configurations.h"
 
@@ -12,29 +14,52 @@ namespace {
 using testing::Given;
 
 const Given& everything() {
-  static const Given given{
-      .yaml = R"(
+  static const Given given{.yaml = R"(
 listen: "[::1]:9000"
 store: sqlite:turns.db
-keys: [{tenant: acme, sha256: )" +
-              std::string(64, 'c') + R"(}]
+workers: 2
+keys: [{tenant: acme, sha256: )" + std::string(64, 'c') +
+                                   R"(}]
 providers:
   main: {kind: openai, key: hunter2, base_url: 'http://127.0.0.1:1/v1', timeout: 90s}
-  own: {kind: custom, base_url: 'http://127.0.0.1:2/v1', protocol: responses}
+  own: {kind: custom, base_url: 'http://127.0.0.1:2/v1', protocol: responses, ca_file: own.pem}
+  other: {kind: groq, key_env: OTHER_KEY}
 agents:
   default:
+    description: Knows things.
     mode: "General: all"
     system: "You cost 5$$.\n  Be brief.\n\nAlways: \"yes\""
-    backends: [{provider: main, temperature: 0.5}, {script: play.yaml}, {scripted: demo}]
+    backends:
+      - {provider: main, model: small, context_window: 9000, max_output_tokens: 5, temperature: 0.5}
+      - {script: play.yaml}
+      - {scripted: demo}
+    max_rounds: 3
+    deadline: 20s
+    on_disconnect: cancel
     tools:
-      - {name: look, description: "- looks", parameters: {type: object, properties: {a: {pattern: '^a$', minimum: 0.5, default: null, enum: ["1", true]}}}}
-    conversations: {"a/b": {mode: Other}}
+      - {name: look, run: client, description: "- looks", parameters: {type: object, properties: {a: {pattern: '^a$', minimum: 0.5, default: null, enum: ["1", true]}}}}
+    conversations:
+      "a/b": {mode: Other, system: Be other., tools: []}
+      "c": {system_file: play.yaml}
     on_mismatch: fail_turn
-  "yes": {backends: [{scripted: demo}]}
-http: {always_200: true, max_body: 1500}
+  "yes": {system_file: play.yaml, backends: [{scripted: demo}]}
+sessions: {open: explicit, initial: true}
+turns: {tool_deadline: 1h, max_running: 7, deadline: 70s}
+http:
+  always_200: true
+  max_body: 1500
+  max_header: 2KiB
+  max_connections: 9
+  header_timeout: 1s
+  body_timeout: 2s
+  idle_timeout: 3s
+  shutdown_timeout: 4s
 prices: prices.yaml
 )",
-      .files = {{"/work/play.yaml", "- Hello."}, {"/work/prices.yaml", "prices: []"}}};
+                           .environment = {{"OTHER_KEY", "hunter2"}},
+                           .files = {{"/work/play.yaml", "- Hello."},
+                                     {"/work/own.pem", "PEM"},
+                                     {"/work/prices.yaml", "prices: []"}}};
   return given;
 }
 
@@ -43,6 +68,55 @@ Configuration loaded(const Given& given) {
   CAPTURE(testing::problems_of(given));
   REQUIRE(configuration);
   return *std::move(configuration);
+}
+
+// Every way through the maps and lists of a tree, as known_keys() writes them: what users name is
+// NAME, and the schema of a tool is a value.
+void add_ways(const yaml::Node& node, const std::string& way, std::set<std::string>& ways) {
+  if (!way.empty()) ways.insert(way);
+  if (way.ends_with(".parameters")) return;
+  const bool names = way == "providers" || way == "agents" || way.ends_with(".conversations");
+  for (const auto& [key, value] : node.members) {
+    add_ways(value, (way.empty() ? "" : way + ".") + (names ? "NAME" : key.text), ways);
+  }
+  for (const yaml::Node& item : node.items) add_ways(item, way + "[]", ways);
+}
+
+std::set<std::string> ways_of(const yaml::Node& tree) {
+  std::set<std::string> ways;
+  add_ways(tree, "", ways);
+  return ways;
+}
+
+TEST_CASE("Every key that is read is shown") {
+  // What is written in another way than it was read: the key is masked, the text is the file's.
+  const std::set<std::string> others = {"providers.NAME.key_env", "agents.NAME.system_file",
+                                        "agents.NAME.conversations.NAME.system_file"};
+  const auto written = yaml::read(everything().yaml);
+  REQUIRE(written);
+  const std::set<std::string> given = ways_of(*written);
+  const std::set<std::string> told = ways_of(shown(loaded(everything())));
+
+  for (const std::string& key : known_keys()) {
+    CAPTURE(key);
+    CHECK_MESSAGE(given.contains(key), "the configuration of this test lacks the key");
+    CHECK(told.contains(key) != others.contains(key));
+  }
+}
+
+TEST_CASE("What has a default is shown when nothing is written") {
+  const std::set<std::string> told = ways_of(shown(loaded({})));
+
+  for (const std::string& key : known_keys()) {
+    const bool is_in_list = key.contains('[') || key.contains("NAME");
+    CAPTURE(key);
+    CHECK((is_in_list || told.contains(key)));
+  }
+  for (const char* key : {"agents.NAME.description", "agents.NAME.conversations",
+                          "agents.NAME.system", "agents.NAME.deadline"}) {
+    CAPTURE(key);
+    CHECK(told.contains(key));
+  }
 }
 
 TEST_CASE("What is shown reads back as the same configuration") {

@@ -70,11 +70,23 @@ store::Request request_of(const Asked& asked, int round) {
                                data.take())};
 }
 
+// A few of the agents, for whoever has named none of them.
+std::string names_of(const Settings& settings) {
+  constexpr std::size_t kMost = 10;
+  std::string out;
+  std::size_t count = 0;
+  for (const auto& [name, agent] : settings.agents) {
+    if (++count > kMost) return out + "… (GET /v1/agents)";
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", name);
+  }
+  return out;
+}
+
 // The agent that a session is fixed to, or that this request fixes it to.
 std::variant<Chosen, Refusal> choose_agent(const Settings& settings, const UserTurn& user,
                                            const std::optional<store::Session>& session) {
   if (!session || session->agent.empty()) {
-    return find_agent(settings, user.agent_context_id.value_or("default"),
+    return find_agent(settings, user.agent_context_id.value_or(kDefaultAgent),
                       user.conversation_context_id.value_or(""));
   }
   const auto differs = [](const std::optional<std::string>& named, const std::string& fixed) {
@@ -325,19 +337,20 @@ Asked ask(std::string tenant, contracts::AgentExecuteRequest request,
 
 std::variant<Chosen, Refusal> find_agent(const Settings& settings, std::string_view name,
                                          std::string_view conversation) {
-  const auto agent = settings.agents.find(name);
-  if (agent == settings.agents.end()) {
+  const Agent* agent = settings.find_agent(name);
+  if (agent == nullptr) {
     return Refusal{Reason::agent_not_found,
-                   fmt::format("there is no agent {}: GET /v1/agents lists them", name),
+                   fmt::format("there is no agent {}: name one of {} in AgentContextId", name,
+                               names_of(settings)),
                    std::string(name)};
   }
-  const Role* role = agent->second.find_role(conversation);
+  const Role* role = agent->find_role(conversation);
   if (role == nullptr) {
     return Refusal{Reason::agent_not_found,
-                   fmt::format("agent {} has no conversation {}", name, conversation),
+                   fmt::format("agent {} has no conversation {}", agent->name, conversation),
                    std::string(conversation)};
   }
-  return Chosen{&agent->second, role};
+  return Chosen{agent, role};
 }
 
 Decision decide(const Settings& settings, const Asked& asked, const store::View& view) {

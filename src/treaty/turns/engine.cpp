@@ -175,9 +175,9 @@ Answered<OpenedSession> Engine::open_session(Worker& worker, std::string tenant,
                                              std::string conversation) {
   if (!agent.empty() || !conversation.empty()) {
     const auto found =
-        find_agent(*worker.settings, agent.empty() ? "default" : agent, conversation);
+        find_agent(*worker.settings, agent.empty() ? kDefaultAgent : agent, conversation);
     if (const auto* refusal = std::get_if<Refusal>(&found)) co_return std::unexpected(*refusal);
-    if (agent.empty()) agent = "default";
+    agent = std::get<Chosen>(found).agent->name;
   }
   const OpenedSession opened{new_uuid(), new_uuid()};
   const store::Room room{std::move(tenant), opened.session_id};

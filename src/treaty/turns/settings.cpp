@@ -8,4 +8,10 @@ const Role* Agent::find_role(std::string_view conversation) const {
   return found == conversations.end() ? nullptr : &found->second;
 }
 
+const Agent* Settings::find_agent(std::string_view name) const {
+  const auto found = agents.find(name);
+  if (found != agents.end()) return &found->second;
+  return name == kDefaultAgent && agents.size() == 1 ? &agents.begin()->second : nullptr;
+}
+
 }  // namespace treaty::turns

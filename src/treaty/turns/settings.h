@@ -46,12 +46,18 @@ struct Agent {
   const Role* find_role(std::string_view conversation) const;
 };
 
+constexpr const char* kDefaultAgent = "default";
+
 struct Settings {
-  std::map<std::string, Agent, std::less<>> agents{};  // `default` is one of them.
-  bool explicit_sessions = false;                      // sessions.open: explicit.
-  bool initial_requests = false;  // sessions.initial: a first request may come without ids.
+  std::map<std::string, Agent, std::less<>> agents{};
+  bool explicit_sessions = false;  // sessions.open: explicit.
+  bool initial_requests = false;   // sessions.initial: a first request may come without ids.
   std::chrono::milliseconds tool_deadline{std::chrono::hours(24)};
   std::size_t max_running_turns = 1'000;  // More of them: overloaded.
+
+  // Null when there is none of that name. `default`, whom a request means that names nobody, is
+  // also the only agent there is, whatever its name.
+  const Agent* find_agent(std::string_view name) const;
 };
 
 }  // namespace treaty::turns

@@ -232,13 +232,11 @@ void take_agent(Reader& reader, const Node& name, const Node& node, Draft& draft
   agent.name = name.text;
   AgentDraft target{.agent = agent, .role = {.role = agent.role}, .draft = draft};
   reader.members<AgentDraft>(node, "an agent", kAgentMembers, target);
-  const bool is_empty = target.backends == nullptr || target.backends->kind == yaml::Kind::null ||
-                        (target.backends->kind == yaml::Kind::list && agent.chain.empty() &&
-                         target.backends->items.empty());
-  if (is_empty) {
-    reader.note(target.backends != nullptr ? *target.backends : name,
-                fmt::format("the agent {} has no backends", name.text),
-                "such as backends: [{scripted: demo}]");
+  if (target.backends == nullptr || target.backends->kind == yaml::Kind::null) {
+    draft.agents_without_backends.push_back(agent.name);
+  } else if (target.backends->kind == yaml::Kind::list && target.backends->items.empty()) {
+    reader.note(*target.backends, fmt::format("the agent {} asks nobody", name.text),
+                "leave `backends` out for the usual one");
   }
   if (target.conversations != nullptr) take_conversations(reader, *target.conversations, agent);
 }
@@ -247,13 +245,7 @@ void take_agent(Reader& reader, const Node& name, const Node& node, Draft& draft
 
 void take_agents(Reader& reader, const Node& node, Draft& draft) {
   if (!reader.is_map(node, "agents")) return;
-  if (node.members.empty()) return;  // As if it were not there.
-  draft.agents = &node;
   for (const auto& [name, value] : node.members) take_agent(reader, name, value, draft);
-  if (node.find("default") == nullptr) {
-    reader.note(node.members.front().first, "there is no agent named `default`",
-                "requests that name no agent go to it");
-  }
 }
 
 std::vector<std::string> agent_keys() {

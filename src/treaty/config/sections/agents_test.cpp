@@ -95,19 +95,45 @@ TEST_CASE("turns.deadline is for the agents that have none of their own") {
   CHECK(configuration.turns.agents.at("slow").deadline == std::chrono::seconds(8));
 }
 
-TEST_CASE("An agent without backends is refused") {
-  for (const char* agent :
-       {"default: {}", "default:", "default: {backends: []}", "default: {backends: }"}) {
+TEST_CASE("An agent without backends asks whom an agent would that nobody has written") {
+  for (const char* agent : {"a: {}", "a:", "a: {backends: }"}) {
     CAPTURE(agent);
-    CHECK(problems_of({.yaml = "agents: {" + std::string(agent) + "}"})
-              .contains("the agent default has no backends"));
+    const std::string agents =
+        "agents: {" + std::string(agent) + ", b: {backends: [{scripted: demo}]}}";
+
+    const Configuration plain = loaded({.yaml = agents});
+    const Configuration keyed = loaded({.yaml = agents, .environment = {{"GROQ_API_KEY", "g"}}});
+    const Configuration named =
+        loaded({.yaml = agents + "\nproviders: {own: {kind: openai, key: k}}",
+                .environment = {{"GROQ_API_KEY", "g"}}});
+
+    CHECK(plain.turns.agents.at("a").chain[0].backend == "scripted:demo");
+    CHECK(plain.turns.agents.at("a").role.tools.empty());
+    CHECK(plain.scripts.contains("scripted:demo"));
+    CHECK(plain.notes.at(0).starts_with("agent a: the built-in demo, since"));
+    CHECK(keyed.turns.agents.at("a").chain[0].backend == "groq");
+    CHECK(keyed.turns.agents.at("b").chain[0].backend == "scripted:demo");
+    CHECK(keyed.notes.at(0).ends_with("of groq, since GROQ_API_KEY is set"));
+    CHECK(named.turns.agents.at("a").chain[0] ==
+          dispatch::Choice{.backend = "own", .model = "gpt-5-mini"});
+    CHECK(named.notes.size() == 1);
   }
 }
 
-TEST_CASE("Requests that name no agent need one named default") {
-  CHECK(problems_of({.yaml = "agents:\n  other: {backends: [{scripted: demo}]}"}) ==
-        "treaty.yaml:2:3: there is no agent named `default` (requests that name no agent go to "
-        "it)\n");
+TEST_CASE("An agent that asks nobody is refused") {
+  CHECK(problems_of({.yaml = "agents: {a: {backends: []}}"}) ==
+        "treaty.yaml:1:24: the agent a asks nobody (leave `backends` out for the usual one)\n");
+  CHECK(problems_of({.yaml = "agents: {a: }\nproviders: {own: {kind: ollama}}"}) ==
+        "treaty.yaml:2:13: say which model of own (agents: {a: {backends: [{provider: own, model: "
+        "NAME}]}})\n");
+}
+
+TEST_CASE("No agent has to be named default") {
+  const Configuration configuration =
+      loaded({.yaml = "agents:\n  other: {backends: [{scripted: demo}]}"});
+
+  CHECK(configuration.turns.agents.size() == 1);
+  CHECK(configuration.turns.agents.contains("other"));
 }
 
 TEST_CASE("A backend names exactly one thing that is there") {

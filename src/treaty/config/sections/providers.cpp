@@ -237,9 +237,9 @@ void settle_providers(Reader& reader, Draft& draft) {
       const bool is_in_agent = reference.entry != reference.provider;
       reader.note(*reference.entry, fmt::format("say which model of {}", choice.backend),
                   is_in_agent ? "add model: NAME"
-                              : fmt::format("agents: {{default: {{backends: [{{provider: {}, "
+                              : fmt::format("agents: {{{}: {{backends: [{{provider: {}, "
                                             "model: NAME}}]}}}}",
-                                            choice.backend));
+                                            reference.agent, choice.backend));
     }
   }
   for (const std::string& name : used) settle_key(reader, draft, name);

@@ -28,14 +28,13 @@ struct Draft {
   Configuration configuration{};
   const yaml::Node* listen{};  // Where it is written; null: nowhere.
   const yaml::Node* keys{};
-  const yaml::Node* agents{};
   const yaml::Node* store{};
   std::vector<std::string> provider_order{};  // As in the file,
   std::map<std::string, const yaml::Node*, std::less<>> provider_nodes{};
   std::set<std::string> keyless_providers{};  // Whose key is not asked for again: it was noted.
   std::vector<ProviderReference> references{};
-  std::optional<std::chrono::milliseconds> deadline{};  // turns.deadline,
-  std::set<std::string> agents_with_deadline{};         // which these have of their own.
+  std::vector<std::string> agents_without_backends{};
+  std::set<std::string> agents_with_deadline{};  // Of their own, that is.
 };
 
 // The whole file.

@@ -87,6 +87,7 @@ void take_keys(Reader& reader, const Node& node, Draft& draft) {
 }
 
 void take_prices(Reader& reader, const Node& node, Draft& draft) {
+  if (node.text == kBuiltInPrices) return;
   auto file = reader.file(node);
   if (!file) return;
   if (const auto prices = results::read_prices(file->text); !prices) {
@@ -150,8 +151,11 @@ constexpr std::array<Member<Draft>, 3> kTurnMembers = {{
        draft.configuration.turns.max_running_turns =
            static_cast<std::size_t>(reader.integer(node, 1, 1'000'000).value_or(1'000));
      }},
-    {"deadline", [](Reader& reader, const Node& node,
-                    Draft& draft) { draft.deadline = reader.duration(node, kDay); }},
+    {"deadline",
+     [](Reader& reader, const Node& node, Draft& draft) {
+       auto& deadline = draft.configuration.turn_deadline;
+       deadline = reader.duration(node, kDay).value_or(deadline);
+     }},
 }};
 
 constexpr std::array<Member<Draft>, 10> kFileMembers = {{
