@@ -3,6 +3,7 @@ import json
 import sqlite3
 import unittest
 
+from terminal import Terminal
 from treaty_binary import TreatyTest
 
 TENANT = "local"
@@ -91,6 +92,16 @@ class SessionsTest(TreatyTest):
         self.assertIn("What is exported?", json.dumps(request["Request"]))
         self.assertEqual(answer["Kind"], "answer")
         self.assertIn("Successful", answer["Answer"])
+
+    def test_an_export_cannot_command_a_terminal_and_a_pipe_gets_every_byte(self):
+        self.say("one\u009b2Jtwo\u202ethree")
+        name, = self.names()
+        terminal = Terminal(self, "sessions", "export", name, "--state-dir", "state")
+        self.assertEqual(terminal.ended(), 0)
+
+        self.assertIn("one?2Jtwo?three", terminal.seen)
+        self.assertNotRegex(terminal.seen, "[\u0080-\u009f\u202e\x1b]")
+        self.assertIn("one\u009b2Jtwo\u202ethree", self.sessions("export", name).out)
 
     def test_a_session_that_is_not_there_is_told(self):
         self.say()

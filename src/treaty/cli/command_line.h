@@ -57,6 +57,8 @@ struct Command {
   std::string description;
   std::vector<Option> options{};
   std::vector<Example> examples{};
+  std::vector<std::string>
+      words{};  // What its first argument may be, among others: for completion.
   std::function<int(const Arguments&)> run;
 };
 

@@ -23,7 +23,7 @@ int compose_one(const Job& job, std::string_view text, const std::string& name) 
   // Any depth: what is nested too deep for a document is still an input.
   const json::Document document(text, {.max_size = kLargest, .max_depth = kLargest});
   const auto composition = assistant::compose(document.root(), job.profile, new_uuid);
-  print("{}\n", contracts::encode(composition.response));
+  print_document(contracts::encode(composition.response) + "\n");
   if (job.explain) {
     print_error("{}: state {}: {}\n", name, assistant::name_of(composition.state),
                 composition.why_state);

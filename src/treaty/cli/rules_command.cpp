@@ -5,6 +5,7 @@
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/cli/commands.h"
+#include "treaty/cli/contract_words.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/rule_examples.h"
 #include "treaty/contracts/rules.h"
@@ -131,6 +132,7 @@ Command rules_command() {
                     "One rule, with a document that keeps it and one that does not"},
                    {"rules bridge-response", "The rules of one contract"},
                    {"rules --format jsonl", "All rules, one JSON object each, for an index"}},
+      .words = contract_words(),
       .run = run,
   };
 }

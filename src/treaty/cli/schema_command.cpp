@@ -9,6 +9,7 @@
 #include "treaty/base/schema/schema.h"
 #include "treaty/base/text.h"
 #include "treaty/cli/commands.h"
+#include "treaty/cli/contract_words.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/schemas.h"
@@ -67,16 +68,16 @@ int judge_pair(std::string_view line) {
     const std::string message = document.faults().empty()
                                     ? "expected {\"schema\": …, \"data\": …}"
                                     : fmt::format("is not JSON: {}", document.faults()[0].message);
-    print("{}\n", refusal({ErrorCode::not_a_document, message}));
+    print_document(refusal({ErrorCode::not_a_document, message}) + "\n");
     return kViolated;
   }
   const auto compiled = Schema::compile(rules->source());
   if (!compiled) {
-    print("{}\n", refusal(compiled.error()));
+    print_document(refusal(compiled.error()) + "\n");
     return kViolated;
   }
   const auto mismatch = compiled->mismatch_of_text(data->source());
-  print("{}\n", verdict(mismatch));
+  print_document(verdict(mismatch) + "\n");
   return mismatch ? kViolated : kOk;
 }
 
@@ -121,7 +122,7 @@ int validate(const Arguments& arguments, const std::vector<std::string>& paths) 
     }
     code = std::max(code, for_each_line(one, [&](const std::string& line) {
                       const auto mismatch = compiled->mismatch_of_text(line);
-                      print("{}\n", verdict(mismatch));
+                      print_document(verdict(mismatch) + "\n");
                       return mismatch ? kViolated : kOk;
                     }));
   }
@@ -187,6 +188,7 @@ Command schema_command() {
                    {"schema request --dialect camel", "For clients that write camelCase"},
                    {"schema --validate parameters.json arguments.json",
                     "Whether a model's arguments fit a tool"}},
+      .words = contract_words(),
       .run = run,
   };
 }

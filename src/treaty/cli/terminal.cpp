@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "treaty/base/text.h"
@@ -54,6 +55,12 @@ std::string tamed(std::string_view text, bool keep_lines) {
 
 }  // namespace
 
+void print_document(std::string_view text) {
+  std::string tame;
+  if (isatty(STDOUT_FILENO) == 1) text = tame = harmless_lines(text);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
 bool stdout_has_colors() {
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
@@ -64,6 +71,16 @@ bool stdout_has_colors() {
 std::string painted(std::string_view text, Color color, bool colors) {
   if (!colors) return std::string(text);
   return fmt::format("\x1b[{}m{}\x1b[0m", code_of(color), text);
+}
+
+std::string shell_word(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return is_word_character(c) || std::string_view("/.-:@%+,").contains(c);
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return std::string(text);
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 std::string harmless(std::string_view text) { return tamed(text, false); }

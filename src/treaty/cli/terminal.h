@@ -21,6 +21,10 @@ void print_error(fmt::format_string<Arguments...> format, Arguments&&... argumen
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+// A document on stdout: byte for byte into a file or a pipe; on a terminal, nothing in it that the
+// terminal would obey. No piece of it ends inside a character.
+void print_document(std::string_view text);
+
 // Colours only on a terminal, and not with NO_COLOR.
 bool stdout_has_colors();
 
@@ -28,6 +32,9 @@ enum class Color { plain, bold, red, yellow, green, blue };
 
 // The text in the colour, or as it is when `colors` is false.
 std::string painted(std::string_view text, Color color, bool colors);
+
+// A word for the shell: in single quotes, unless nothing in it has a meaning there.
+std::string shell_word(std::string_view text);
 
 // Foreign text on one line: control characters, tabs, marks that turn the direction of text and
 // bytes that are not UTF-8 become `?` or a space.

@@ -1,22 +1,15 @@
 #include "treaty/cli/text_output.h"
 
-#include <unistd.h>
-
-#include <string>
-
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
 
-TextOutput::TextOutput() : terminal_(isatty(STDOUT_FILENO) == 1) {}
-
 void TextOutput::write(std::string_view text) {
   if (text.empty()) return;
-  const std::string tame = terminal_ ? harmless_lines(text) : std::string(text);
-  print("{}", tame);
+  print_document(text);
   std::fflush(stdout);
   written_ = true;
-  line_open_ = !tame.ends_with('\n');
+  line_open_ = !text.ends_with('\n');
 }
 
 void TextOutput::end_line() {

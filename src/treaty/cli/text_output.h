@@ -8,8 +8,6 @@ namespace treaty::cli {
 
 class TextOutput {
  public:
-  TextOutput();
-
   // No piece ends inside a character.
   void write(std::string_view text);
 
@@ -19,7 +17,6 @@ class TextOutput {
   bool has_written() const { return written_; }
 
  private:
-  bool terminal_;
   bool written_ = false;
   bool line_open_ = false;
 };

@@ -24,7 +24,7 @@ int run(const Arguments& arguments) {
     const contracts::AgentError error = results::classify_error(
         {.status = answer.status, .headers = answer.headers, .body = answer.body});
     if (as_json) {
-      print("{}\n", contracts::encode(error));
+      print_document(contracts::encode(error) + "\n");
     } else {
       print_error_for_people(error);
     }

@@ -64,7 +64,7 @@ int run(const Arguments& arguments) {
          .plain = plain_limits_of(named.empty() ? answer.provider : named)},
         profile);
     if (as_json) {
-      print("{}\n", contracts::encode(state));
+      print_document(contracts::encode(state) + "\n");
     } else {
       print_state(state);
     }

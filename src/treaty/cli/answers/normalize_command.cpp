@@ -25,7 +25,7 @@ int tell_failure(const Job& job, const std::string& path, std::string_view messa
   if (job.as_json) {
     json::Writer writer;
     writer.begin_object().member("document", path).name("result").null();
-    print("{}\n", writer.member("problem", message).end_object().take());
+    print_document(writer.member("problem", message).end_object().take() + "\n");
   }
   print_error("{}: {}\n", harmless(path), harmless(message));
   return kViolated;
@@ -64,7 +64,7 @@ int normalize_one(const Job& job, const std::string& path) {
   if (job.as_json) {
     json::Writer writer;
     writer.begin_object().member("document", path).name("result").raw(contracts::encode(result));
-    print("{}\n", writer.end_object().take());
+    print_document(writer.end_object().take() + "\n");
   } else {
     print_for_people(path, result);
   }

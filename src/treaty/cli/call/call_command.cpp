@@ -75,7 +75,7 @@ Ended run_call(const CallOptions& options, const results::PriceTable& prices,
 
 void report(const AgentResult& result, const CallOptions& options, TextOutput& output) {
   if (options.json) {
-    print("{}\n", contracts::encode(result));
+    print_document(contracts::encode(result) + "\n");
     return;
   }
   if (!output.has_written() && result.content) output.write(*result.content);

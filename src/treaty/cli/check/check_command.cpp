@@ -11,6 +11,7 @@
 #include "treaty/cli/check/check_report.h"
 #include "treaty/cli/check/fix.h"
 #include "treaty/cli/commands.h"
+#include "treaty/cli/contract_words.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/contract.h"
@@ -44,7 +45,7 @@ class Reporter {
     if (format_ == "human") {
       print("{}", human_report(checked, colors_));
     } else if (format_ == "json") {
-      print("{}", json_report(checked));
+      print_document(json_report(checked));
     } else {
       checked.text.clear();
       all_.push_back(std::move(checked));
@@ -53,7 +54,7 @@ class Reporter {
 
   int finish() {
     if (format_ == "human") print("{}", human_summary(tally_, colors_));
-    if (format_ == "sarif") print("{}", sarif_report(all_));
+    if (format_ == "sarif") print_document(sarif_report(all_));
     return tally_.refused == 0 ? kOk : kViolated;
   }
 
@@ -146,7 +147,7 @@ int print_fixed(const Job& job, const std::string& path) {
   Repaired repaired = repair(job, *text);
   tell_repairs(path, repaired);
   // Of a document over the limit there is only a part: nothing to print.
-  if (text->size() <= job.options.max_size) print("{}", repaired.text);
+  if (text->size() <= job.options.max_size) print_document(repaired.text);
   const Checked checked = check_text(job, path, std::move(repaired.text));
   if (checked.valid()) return kOk;
   print_error("{}", human_report(checked, false));
@@ -192,9 +193,9 @@ int check_the_continuation(const Job& job, const std::vector<std::string>& files
   checked[0].verdict = verdict.pending;
   checked[1].verdict = verdict.submitted;
   if (job.format == "json") {
-    print("{}", json_report(verdict));
+    print_document(json_report(verdict));
   } else if (job.format == "sarif") {
-    print("{}", sarif_report({checked.begin(), checked.end()}));
+    print_document(sarif_report({checked.begin(), checked.end()}));
   } else {
     print("{}", human_report(verdict, checked[0], checked[1], stdout_has_colors()));
   }
@@ -342,6 +343,7 @@ Command check_command() {
                     "Repair a response file that was written by hand"},
                    {"check continuation pending.json submitted.json --format json",
                     "Do these results answer those calls?"}},
+      .words = contract_words({"auto", "continuation"}),
       .run = run,
   };
 }

@@ -5,9 +5,9 @@
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/cli/commands.h"
+#include "treaty/cli/running/configured.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/config/addresses.h"
-#include "treaty/config/load.h"
 #include "treaty/config/show.h"
 
 namespace treaty::cli {
@@ -37,7 +37,7 @@ void print_json(const Loaded& loaded, const std::string& file) {
   if (!loaded) {
     for (const Problem& problem : loaded.error()) write(writer, problem);
   }
-  print("{}\n", writer.end_array().end_object().take());
+  print_document(writer.end_array().end_object().take() + "\n");
 }
 
 void tell_problems(const Loaded& loaded) {
@@ -76,11 +76,11 @@ int show(const config::Sources& sources, bool json) {
   }
   const yaml::Node tree = config::shown(*loaded);
   if (json) {
-    print("{}\n", yaml::to_json(tree));
+    print_document(yaml::to_json(tree) + "\n");
     return kOk;
   }
   for (const std::string& note : loaded->notes) print("# {}\n", harmless(note));
-  print("{}", harmless_lines(config::yaml_of(tree)));
+  print_document(config::yaml_of(tree));
   return kOk;
 }
 
@@ -99,15 +99,18 @@ int run(const Arguments& arguments) {
   if (words.size() == 2 && arguments.has("--config")) {
     return wrong_usage("config", "give FILE or --config, not both");
   }
-  const auto given = [&](const std::string& name) -> std::optional<std::string> {
-    return arguments.has(name) ? std::optional(arguments.get(name)) : std::nullopt;
-  };
-  const config::Sources sources =
-      config::process_sources({.config = words.size() == 2 ? words[1] : given("--config"),
-                               .listen = given("--listen"),
-                               .state_dir = given("--state-dir")});
+  config::Flags flags = configuration_flags(arguments);
+  if (words.size() == 2) flags.config = words[1];
+  const config::Sources sources = config::process_sources(std::move(flags));
   const bool json = arguments.get("--format") == "json";
   return verb == "check" ? check(sources, json) : show(sources, json);
+}
+
+std::vector<Option> options() {
+  std::vector<Option> all = configuration_options();
+  all.push_back({"--listen", "ADDRESS:PORT", "Where to listen (TREATY_LISTEN)"});
+  all.push_back({"--format", "", "For people (YAML), or for programs", {"human", "json"}});
+  return all;
 }
 
 }  // namespace
@@ -122,13 +125,11 @@ Command config_command() {
           "configuration as it holds, flags, environment and defaults included; keys are masked.\n"
           "docs/reference/config.md describes every key. Exit: 0 in order, 2 wrong usage, 78 not\n"
           "in order.",
-      .options = {{"--config", "FILE", "The configuration (TREATY_CONFIG, else ./treaty.yaml)"},
-                  {"--listen", "ADDRESS:PORT", "Where to listen (TREATY_LISTEN)"},
-                  {"--state-dir", "DIR", "Where the store is kept ($XDG_STATE_HOME/treaty)"},
-                  {"--format", "", "For people (YAML), or for programs", {"human", "json"}}},
+      .options = options(),
       .examples = {{"config check", "Is ./treaty.yaml in order?"},
                    {"config check deploy/treaty.yaml --format json", "In a pipeline"},
                    {"config show", "What would `treaty serve` do here?"}},
+      .words = {"check", "show"},
       .run = run,
   };
 }

@@ -3,14 +3,9 @@
 #include <fmt/format.h>
 
 #include "treaty/cli/terminal.h"
-#include "treaty/config/load.h"
 
 namespace treaty::cli {
 namespace {
-
-std::optional<std::string> given(const Arguments& arguments, const std::string& name) {
-  return arguments.has(name) ? std::optional(arguments.get(name)) : std::nullopt;
-}
 
 std::optional<config::Configuration> load(std::string_view command, config::Flags flags) {
   auto configuration = config::load(config::process_sources(std::move(flags)));
@@ -47,18 +42,24 @@ std::vector<Option> configuration_options() {
           {"--state-dir", "DIR", "Where the journal is ($XDG_STATE_HOME/treaty)"}};
 }
 
+config::Flags configuration_flags(const Arguments& arguments) {
+  const auto given = [&](const std::string& name) {
+    return arguments.has(name) ? std::optional(arguments.get(name)) : std::nullopt;
+  };
+  return {
+      .config = given("--config"), .listen = given("--listen"), .state_dir = given("--state-dir")};
+}
+
 std::optional<config::Configuration> load_configuration(std::string_view command,
                                                         const Arguments& arguments) {
-  return load(command, {.config = given(arguments, "--config"),
-                        .listen = given(arguments, "--listen"),
-                        .state_dir = given(arguments, "--state-dir")});
+  return load(command, configuration_flags(arguments));
 }
 
 std::optional<config::Configuration> load_private_configuration(std::string_view command,
                                                                 const Arguments& arguments) {
-  return load(command, {.config = given(arguments, "--config"),
-                        .listen = "127.0.0.1:0",
-                        .state_dir = given(arguments, "--state-dir")});
+  config::Flags flags = configuration_flags(arguments);
+  flags.listen = "127.0.0.1:0";
+  return load(command, std::move(flags));
 }
 
 std::expected<std::unique_ptr<Gateway>, int> open_gateway(

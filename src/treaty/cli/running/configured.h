@@ -12,11 +12,13 @@
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/gateway.h"
 #include "treaty/config/configuration.h"
+#include "treaty/config/load.h"
 
 namespace treaty::cli {
 
-// --config and --state-dir, for every command that runs turns.
+// --config and --state-dir, for every command that reads the configuration, and what was given.
 std::vector<Option> configuration_options();
+config::Flags configuration_flags(const Arguments& arguments);
 
 // Every problem is told on stderr; nothing then, and the command ends with kBadConfiguration.
 std::optional<config::Configuration> load_configuration(std::string_view command,

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "treaty/base/text.h"
+#include "treaty/cli/running/configured.h"
 #include "treaty/cli/sessions/session_report.h"
 #include "treaty/cli/terminal.h"
-#include "treaty/config/load.h"
 
 namespace treaty::cli {
 namespace {
@@ -105,7 +105,7 @@ int list(const Job& job) {
   const auto sessions = all_sessions(job, most);
   if (!sessions) return tell(sessions.error());
   if (job.is_json()) {
-    print("{}\n", json_of(*sessions));
+    print_document(json_of(*sessions) + "\n");
   } else if (sessions->empty()) {
     print("no sessions\n");
   } else {
@@ -120,7 +120,7 @@ int show(const Job& job) {
   const auto turns = all_turns(job, session->id);
   if (!turns) return tell(turns.error());
   if (job.is_json()) {
-    print("{}\n", json_of(*session, *turns));
+    print_document(json_of(*session, *turns) + "\n");
   } else {
     print("{}\n{}", table_of(std::span(&*session, 1)), table_of(*turns));
   }
@@ -132,14 +132,14 @@ int export_all(const Job& job) {
   if (!session) return session.error();
   const auto turns = all_turns(job, session->id);
   if (!turns) return tell(turns.error());
-  print("{}\n", line_of(*session));
+  print_document(line_of(*session) + "\n");
   for (const store::Turn& turn : *turns) {
     const auto record = wait_for(job.store.find_turn(session->room, turn.turn_id));
     if (!record) return tell(record.error());
     if (!*record) continue;  // Deleted meanwhile.
     for (const store::Round& round : (*record)->rounds) {
-      print("{}\n", line_of((*record)->turn, round.request));
-      if (round.answer) print("{}\n", line_of((*record)->turn, *round.answer));
+      print_document(line_of((*record)->turn, round.request) + "\n");
+      if (round.answer) print_document(line_of((*record)->turn, *round.answer) + "\n");
     }
   }
   return kOk;
@@ -219,15 +219,23 @@ int run(const Stores& stores, const Arguments& arguments) {
   return verb->run({.arguments = arguments, .store = **store});
 }
 
+std::vector<Option> options() {
+  std::vector<Option> all = configuration_options();
+  all.push_back({"--tenant", "NAME", "Whose sessions: all for list and prune, else local"});
+  all.push_back({"--limit", "N", "At most so many in a list (100), the newest first"});
+  all.push_back({"--older-than", "AGE", "prune: nothing was written for 12h, 30d, 8w"});
+  all.push_back({"--dry-run", "", "prune: only say how many"});
+  all.push_back({"--format", "", "For people, or for programs", {"human", "json"}});
+  return all;
+}
+
 }  // namespace
 
 std::expected<std::string, Error> configured_address(const Arguments& arguments) {
-  const auto given = [&](const std::string& name) -> std::optional<std::string> {
-    return arguments.has(name) ? std::optional(arguments.get(name)) : std::nullopt;
-  };
   // Nothing is served here: whatever the configuration says of addresses is not to be judged.
-  auto loaded = config::load(config::process_sources(
-      {.config = given("--config"), .listen = "127.0.0.1:0", .state_dir = given("--state-dir")}));
+  config::Flags flags = configuration_flags(arguments);
+  flags.listen = "127.0.0.1:0";
+  auto loaded = config::load(config::process_sources(std::move(flags)));
   if (loaded) return std::move(loaded->store);
   std::string problems;
   for (const config::Problem& problem : loaded.error()) {
@@ -250,17 +258,12 @@ Command sessions_command(Stores stores) {
           "done,\n"
           "1 no such session, 2 wrong usage, 69 no store or none that can be used, 78 a\n"
           "configuration that is not in order.",
-      .options = {{"--config", "FILE", "The configuration (TREATY_CONFIG, else ./treaty.yaml)"},
-                  {"--state-dir", "DIR", "Where the store is kept ($XDG_STATE_HOME/treaty)"},
-                  {"--tenant", "NAME", "Whose sessions: all for list and prune, else local"},
-                  {"--limit", "N", "At most so many in a list (100), the newest first"},
-                  {"--older-than", "AGE", "prune: nothing was written for 12h, 30d, 8w"},
-                  {"--dry-run", "", "prune: only say how many"},
-                  {"--format", "", "For people, or for programs", {"human", "json"}}},
+      .options = options(),
       .examples = {{"sessions list", "The newest sessions"},
                    {"sessions show s1", "A session and its turns"},
                    {"sessions export s1 > s1.ndjson", "Everything that was said in it"},
                    {"sessions prune --older-than 30d --dry-run", "What would go?"}},
+      .words = {"list", "show", "export", "prune"},
       .run = [stores =
                   std::move(stores)](const Arguments& arguments) { return run(stores, arguments); },
   };
