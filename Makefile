@@ -75,5 +75,5 @@ coverage: setup ## Run the tests with coverage; report in build/coverage
 	  | tail -n 1
 	@echo "report: build/coverage/html/index.html"
 
-install: build ## Install the binary under PREFIX (/usr/local); DESTDIR is honoured
+install: build ## Install it with completions and manual under PREFIX (/usr/local); DESTDIR is honoured
 	@cmake --install build/release --prefix "$(PREFIX)"

@@ -11,7 +11,7 @@ import unittest
 from treaty_binary import (BINARY, EXAMPLES, SAMPLES, SECONDS, VALID, TreatyTest, rules_of)
 
 COMMANDS = ("serve", "run", "chat", "sessions", "check", "rules", "schema", "hash", "compose", "limits",
-            "classify", "normalize", "call", "mock", "config", "version")
+            "classify", "normalize", "call", "mock", "config", "version", "completion", "man")
 CALLING_OUT = ("call", "mock", "serve")  # Their examples are tried where there is somebody on the other side.
 CONTRACTS = tuple(VALID)
 UUID4 = r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
@@ -360,7 +360,7 @@ class Help(TreatyTest):
         ran = self.treaty("xyzzy")
 
         self.assert_usage(ran, '"xyzzy"')
-        self.assertFalse(any(command in ran.err for command in COMMANDS), ran)
+        self.assertNotIn("did you mean", ran.err)
 
     def test_an_unknown_option_is_wrong_usage(self):
         for command in COMMANDS:

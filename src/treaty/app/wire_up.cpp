@@ -5,6 +5,7 @@
 #include "treaty/app/gateway.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/commands.h"
+#include "treaty/cli/manual/manual_commands.h"
 #include "treaty/cli/running/running_commands.h"
 #include "treaty/cli/sessions/sessions_command.h"
 #include "treaty/store/sqlite/sqlite_store.h"
@@ -22,7 +23,7 @@ cli::Stores stores() {
 }  // namespace
 
 int run(int argc, const char* const* argv) {
-  const std::vector<cli::Command> commands = {
+  std::vector<cli::Command> commands = {
       cli::serve_command(open_gateway),
       cli::run_command(open_gateway),
       cli::chat_command(open_gateway),
@@ -40,6 +41,7 @@ int run(int argc, const char* const* argv) {
       cli::config_command(),     //
       cli::version_command(),
   };
+  cli::add_manual_commands(commands);
   return cli::run_command_line(commands, argc, argv);
 }
 

@@ -1,0 +1,16 @@
+#include "treaty/cli/manual/completion.h"
+
+namespace treaty::cli {
+
+bool takes_value(const Option& option) { return !option.choices.empty() || !option.value.empty(); }
+
+Completes completes(const Option& option) {
+  if (!option.choices.empty()) return Completes::words;
+  if (option.value == "FILE" || option.value == "SCHEMA") return Completes::files;
+  if (option.value == "DIR") return Completes::directories;
+  return Completes::nothing;
+}
+
+bool takes_files(const Command& command) { return command.positionals.contains("FILE"); }
+
+}  // namespace treaty::cli

@@ -1,0 +1,26 @@
+// Completions of the command line, written from the table of commands: they cannot name an option
+// that is not there, nor forget one that is.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "treaty/cli/command_line.h"
+
+namespace treaty::cli {
+
+std::string bash_completion(std::span<const Command> commands);
+std::string zsh_completion(std::span<const Command> commands);
+std::string fish_completion(std::span<const Command> commands);
+
+// What stands after an option, or in the place of an argument.
+enum class Completes { nothing, words, files, directories };
+Completes completes(const Option& option);
+
+// Options that stand alone complete nothing after them.
+bool takes_value(const Option& option);
+
+// Whether files are among the arguments.
+bool takes_files(const Command& command);
+
+}  // namespace treaty::cli

@@ -1,0 +1,72 @@
+#include "treaty/cli/manual/manual_commands.h"
+
+#include <memory>
+
+#include "treaty/cli/manual/completion.h"
+#include "treaty/cli/manual/man_page.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+using Table = std::shared_ptr<const std::vector<Command>>;
+
+int complete(const Table& table, const Arguments& arguments) {
+  const std::string shell = arguments.positionals.size() == 1 ? arguments.positionals[0] : "";
+  if (shell == "bash") {
+    print("{}", bash_completion(*table));
+  } else if (shell == "zsh") {
+    print("{}", zsh_completion(*table));
+  } else if (shell == "fish") {
+    print("{}", fish_completion(*table));
+  } else {
+    return wrong_usage("completion", "say for which shell: bash, zsh or fish");
+  }
+  return kOk;
+}
+
+Command completion_command() {
+  return {
+      .name = "completion",
+      .positionals = "bash|zsh|fish",
+      .summary = "Print the completion of this command line for a shell",
+      .description =
+          "`make install` puts them where the shells look. Else: for bash below\n"
+          "~/.local/share/bash-completion/completions, for zsh as _treaty in a directory of "
+          "$fpath,\n"
+          "for fish in ~/.config/fish/completions. Exit: 0 printed, 2 wrong usage.",
+      .examples = {{"completion bash > treaty.bash", "For `source treaty.bash`"},
+                   {"completion zsh > _treaty", "For a directory of $fpath"},
+                   {"completion fish > treaty.fish", "For ~/.config/fish/completions"}},
+      .words = {"bash", "zsh", "fish"},
+      .run = {},
+  };
+}
+
+Command man_command() {
+  return {
+      .name = "man",
+      .positionals = "",
+      .summary = "Print the manual page",
+      .description = "`make install` puts it where `man treaty` finds it. Exit: 0 printed.",
+      .examples = {{"man > treaty.1", "For `man ./treaty.1`"}},
+      .run = {},
+  };
+}
+
+}  // namespace
+
+void add_manual_commands(std::vector<Command>& commands) {
+  commands.push_back(completion_command());
+  commands.push_back(man_command());
+  const auto table = std::make_shared<const std::vector<Command>>(commands);
+  commands.rbegin()[1].run = [table](const Arguments& arguments) {
+    return complete(table, arguments);
+  };
+  commands.rbegin()[0].run = [table](const Arguments&) {
+    print("{}", man_page(*table));
+    return kOk;
+  };
+}
+
+}  // namespace treaty::cli
