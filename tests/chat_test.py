@@ -2,18 +2,16 @@
 import hashlib
 import json
 import os
-import pty
 import re
-import select
 import signal
 import socket
 import subprocess
-import time
 import unittest
 
 from fake_provider import CLEAN, FakeProvider
 from gate import HOLD, KEY, Reply, calling
 from serving import EXECUTE, ServingTest, configuration
+from terminal import Terminal
 from treaty_binary import BINARY, SECONDS, Ran
 
 GO_ON = re.compile(r"--session (\S+)")
@@ -93,6 +91,56 @@ class ThroughPipes(ChatTest):
         self.assertNotEqual(first, second)
         self.assertEqual(gate.calls[1].roles, ["system", "user", "assistant", "user"])
         self.assertEqual(len(server.get(f"/v1/sessions/{first}/turns").json["Turns"]), 1)
+
+    def left_waiting(self, *replies):
+        """A server in whose session s1 the turn t1 waits for the calls a and b."""
+        gate, server = self.gated(calling("a", "b"), *replies)
+        server.say("s1", "t1", "Look.")
+        return gate, server
+
+    def test_a_turn_that_was_left_waiting_goes_on_before_the_first_line(self):
+        gate, server = self.left_waiting(Reply("Done."), Reply("Next."))
+
+        ran = self.chat("--url", server.ready["url"], "--session", "s1", "--tool", "look=cat", lines=["More."])
+
+        self.assertEqual((ran.code, ran.out), (0, "Done.\nNext.\n"), ran)
+        self.assertEqual([identifier for identifier, _ in gate.calls[1].tool_results], ["a", "b"])
+
+    def test_a_turn_that_was_left_waiting_is_told_and_can_be_cancelled(self):
+        gate, server = self.left_waiting(Reply("Fine."))
+
+        ran = self.chat("--url", server.ready["url"], "--session", "s1", lines=["/cancel", "More.", "/cancel"])
+
+        self.assertEqual((ran.code, ran.out), (0, "Fine.\n"), ran)
+        self.assertIn('turn t1 of session s1 waits for the results of\n  look({"what": "a"})\n', ran.err)
+        self.assertIn("The turn is cancelled.", ran.err)
+        self.assertIn("There is nothing to cancel.", ran.err)
+        self.assertEqual(server.get("/v1/sessions/s1/turns/t1").json["State"], "cancelled")
+        self.assertEqual(gate.count, 2)
+
+    def test_a_line_for_a_turn_that_waits_is_refused_and_the_turn_goes_on_waiting(self):
+        gate, server = self.left_waiting()
+
+        ran = self.chat("--url", server.ready["url"], "--session", "s1", lines=["More."])
+
+        self.assertEqual((ran.code, ran.out), (75, ""), ran)
+        self.assertIn("turn_in_progress", ran.err)
+        self.assertIn("/cancel", ran.err)
+        self.assertEqual(server.get("/v1/sessions/s1/turns/t1").json["State"], "awaiting_tools")
+        self.assertEqual(gate.count, 1)
+
+    def test_a_turn_that_still_runs_is_told_and_can_be_cancelled(self):
+        gate, server = self.gated(held=True)
+        first = self.later(self.chat, "--url", server.ready["url"], "--session", "s1", lines=["One"])
+        gate.wait_for_calls(1)
+
+        ran = self.chat("--url", server.ready["url"], "--session", "s1", lines=["/cancel"])
+
+        self.assertEqual(ran.code, 0, ran)
+        self.assertIn("still runs", ran.err)
+        self.assertIn("The turn is cancelled.", ran.err)
+        self.assertIn("turn_cancelled", first.result().err)
+        gate.open()
 
     def test_a_new_session_knows_nothing_of_the_old_one(self):
         gate, server = self.gated()
@@ -201,13 +249,16 @@ class WhenItBreaks(ChatTest):
         """What a fake gateway with these answers, one after the other, was asked, and how the chat went."""
         left = list(answers)
 
-        def answer(connection, _):
+        def answer(connection, request):
+            if request.target == "/prefix/v1/sessions/s%2F1":  # Is a turn open there?
+                connection.sendall(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+                return
             bytes_of_it = left.pop(0) if len(left) > 1 else left[0]
             connection.sendall(bytes_of_it)
 
         provider = self.fake(answer)
         ran = self.chat("--url", provider.url + "/prefix/", "--session", "s/1", lines=["Hi."])
-        return provider.requests, ran
+        return provider.requests[1:], ran
 
     def test_a_stream_that_was_cut_is_followed_from_its_last_event(self):
         for cut in (stream(STARTED, HELLO), stream(STARTED, HELLO, b"id: 3\nevent: outp"),
@@ -282,56 +333,13 @@ class WhenItBreaks(ChatTest):
         self.assertEqual((ran.code, ran.out), (0, "You said: Hi.\n"), ran)
 
 
-class Terminal:
-    """A chat on a terminal of its own."""
-
-    def __init__(self, test, *arguments, **environment):
-        self.pid, self.master = pty.fork()
-        if self.pid == 0:
-            os.chdir(test.folder)
-            os.execve(BINARY, ["treaty", "chat", *arguments], test.environment(TERM="xterm", **environment))
-        self.seen = ""
-        test.addCleanup(self.close)
-
-    def close(self):
-        try:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        except (ProcessLookupError, ChildProcessError):
-            pass
-        os.close(self.master)
-
-    def type(self, text):
-        os.write(self.master, text.encode())
-
-    def until(self, pattern):
-        """Reads until the pattern is on the screen; answers everything before and with it."""
-        deadline = time.monotonic() + SECONDS
-        while not (found := re.search(pattern, self.seen)):
-            if not select.select([self.master], [], [], deadline - time.monotonic())[0]:
-                raise AssertionError(f"{pattern!r} did not come: {self.seen!r}")
-            try:
-                self.seen += os.read(self.master, 65536).decode("utf-8", "replace")
-            except OSError as closed:
-                raise AssertionError(f"{pattern!r} did not come before the end: {self.seen!r}") from closed
-        before, self.seen = self.seen[:found.end()], self.seen[found.end():]
-        return before
-
-    def ended(self):
-        """The exit code."""
-        while True:
-            try:
-                if not os.read(self.master, 65536):
-                    break
-            except OSError:
-                break
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-
 class InATerminal(ChatTest):
+    def terminal(self, *arguments):
+        return Terminal(self, "chat", *arguments, **self.environment())
+
     def test_a_conversation_until_ctrl_d(self):
         _, server = self.gated()
-        terminal = Terminal(self, "--url", server.ready["url"])
+        terminal = self.terminal("--url", server.ready["url"])
         terminal.until("› ")
         terminal.type("One\n")
         terminal.until("You said: One")
@@ -339,12 +347,12 @@ class InATerminal(ChatTest):
 
         terminal.type("\x04")
 
-        terminal.until("Go on with: treaty chat --url")
+        terminal.until("Go on with: .*treaty chat --url")
         self.assertEqual(terminal.ended(), 0)
 
     def test_ctrl_c_cancels_the_turn_and_the_conversation_goes_on(self):
         _, server = self.gated(Reply("Well, ", HOLD, "never."), Reply("Better."))
-        terminal = Terminal(self, "--url", server.ready["url"], "--session", "s1")
+        terminal = self.terminal("--url", server.ready["url"], "--session", "s1")
         terminal.until("› ")
         terminal.type("Go.\n")
         terminal.until("Well, ")
@@ -360,7 +368,7 @@ class InATerminal(ChatTest):
 
     def test_ctrl_c_at_the_prompt_tells_how_to_leave_and_twice_leaves(self):
         _, server = self.gated()
-        terminal = Terminal(self, "--url", server.ready["url"])
+        terminal = self.terminal("--url", server.ready["url"])
         terminal.until("› ")
         terminal.type("\x03")
         terminal.until("Ctrl-D or /quit leaves")
@@ -369,7 +377,7 @@ class InATerminal(ChatTest):
 
     def test_the_result_of_a_tool_is_typed(self):
         gate, server = self.gated(calling("a"), Reply("Done."), calling("b"), Reply("A pity."))
-        terminal = Terminal(self, "--url", server.ready["url"])
+        terminal = self.terminal("--url", server.ready["url"])
         terminal.until("› ")
         terminal.type("Look.\n")
         terminal.until("result of look .*› ")
@@ -384,16 +392,46 @@ class InATerminal(ChatTest):
         self.assertIn('"blue"', gate.calls[1].tool_results[0][1])
         self.assertIn("gave no result", gate.calls[3].tool_results[0][1])
 
+    def test_a_turn_that_was_left_waiting_asks_for_its_results_when_it_is_resumed(self):
+        gate, server = self.gated(calling("a", "b"), Reply("Done."))
+        server.say("s1", "t1", "Look.")
+        terminal = self.terminal("--url", server.ready["url"], "--session", "s1")
+        terminal.until("result of look .*› ")
+        terminal.type("blue\n")
+        terminal.until("result of look .*› ")
+
+        terminal.type("\x04")
+
+        terminal.until("The turn still waits for its tools.")
+        terminal.until("Go on with: .*treaty chat --url")
+        self.assertEqual(terminal.ended(), 0)
+        again = self.terminal("--url", server.ready["url"], "--session", "s1", "--tool", "look=echo green")
+        again.until("Done.")
+        self.assertIn('"green"', gate.calls[1].tool_results[0][1])
+
+    def test_a_turn_that_was_left_waiting_is_given_up_where_its_result_is_asked_for(self):
+        gate, server = self.gated(calling("a", "b"), Reply("Fine."))
+        server.say("s1", "t1", "Look.")
+        terminal = self.terminal("--url", server.ready["url"], "--session", "s1")
+        terminal.until("result of look .*› ")
+        terminal.type("/cancel\n")
+        terminal.until("The turn is cancelled.")
+        terminal.until("› ")
+        terminal.type("More.\n")
+        terminal.until("Fine.")
+
+        self.assertEqual(gate.calls[1].roles, ["system", "user"])
+
     def test_what_a_model_writes_cannot_command_the_terminal(self):
         _, server = self.gated(Reply("a\x1b[2Jb\x07c\u202ed\n"), )
-        terminal = Terminal(self, "--url", server.ready["url"])
+        terminal = self.terminal("--url", server.ready["url"])
         terminal.until("› ")
         terminal.type("Go.\n")
         self.assertRegex(terminal.until("d\r\n"), r"a\?\[2Jb\?c\?d\r\n$")
 
     def test_a_retry_of_a_turn_that_failed_for_now_is_the_same_request(self):
         gate, server = self.gated(Reply(error=(500, {"error": {"message": "Broken."}})), Reply("Fine."))
-        terminal = Terminal(self, "--url", server.ready["url"], "--session", "s1")
+        terminal = self.terminal("--url", server.ready["url"], "--session", "s1")
         terminal.until("› ")
         terminal.type("Go.\n")
         terminal.until("Next: ")

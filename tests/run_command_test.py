@@ -10,6 +10,7 @@ import unittest
 from fake_provider import CLEAN
 from gate import KEY, Reply, calling
 from serving import ServingTest, configuration
+from terminal import Terminal
 from treaty_binary import BINARY, SECONDS, Ran
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -217,6 +218,75 @@ class Tools(RunTest):
         self.assert_usage(self.go("--session", " ", "Hello"), "REQ-01")
 
 
+class Resuming(RunTest):
+    """A turn that somebody else has left waiting for its tools."""
+
+    def left_waiting(self, *replies):
+        """Session s1, whose turn t1 waits for the calls a and b; the server that it came from has gone."""
+        gate = self.on(calling("a", "b"), *replies)
+        server = self.server(configuration(gate), state=self.folder / "xdg" / "treaty")
+        server.say("s1", "t1", "Look.")
+        server.kill9()
+        return gate
+
+    def test_without_a_text_the_turn_goes_on_with_the_tools_that_are_given(self):
+        gate = self.left_waiting(Reply("Done."))
+
+        ran = self.go("--session", "s1", "--tool", "look=cat")
+
+        self.assertEqual((ran.code, ran.out), (0, "Done.\n"), ran)
+        self.assertEqual(IDS.search(ran.err).groups(), ("s1", "t1"))
+        self.assertEqual([identifier for identifier, _ in gate.calls[1].tool_results], ["a", "b"])
+
+    def test_programs_get_the_result_of_the_turn_that_went_on(self):
+        self.left_waiting(Reply("Done."))
+
+        self.assertEqual(self.result("--session", "s1", "--tool", "look=cat")["Result"]["TurnId"], "t1")
+
+    def test_without_its_tools_the_turn_is_told_and_left_alone(self):
+        gate = self.left_waiting(Reply("Done."))
+
+        for words in (["--session", "s1"], ["--session", "s1", "--tool", "other=cat"], ["--session", "s1", "Hello"]):
+            with self.subTest(words=words):
+                ran = self.go(*words)
+                self.assertEqual((ran.code, ran.out), (1, ""), ran)
+                self.assertIn('turn t1 of session s1 waits for the results of\n  look({"what": "a"})\n', ran.err)
+                self.assertIn("Next: treaty run --session s1 --tool NAME=COMMAND", ran.err)
+                self.assertIn("/cancel", ran.err)
+
+        self.assertEqual(gate.count, 1)
+        self.assertEqual(self.go("--session", "s1", "--tool", "look=cat").out, "Done.\n")
+
+    def test_programs_get_the_refusal_of_a_text_and_the_calls_that_wait(self):
+        self.left_waiting()
+
+        refused = self.result("--session", "s1", "Hello", code=1)
+        waiting = self.result("--session", "s1", code=1)
+
+        self.assertEqual(refused["Errors"][0]["ErrorCode"], "turn_in_progress")
+        self.assertEqual([call["ToolCallId"] for call in waiting["Result"]["ToolCalls"]], ["a", "b"])
+
+    def test_on_a_terminal_the_results_are_typed(self):
+        gate = self.left_waiting(Reply("Done."))
+        terminal = Terminal(self, "run", "--session", "s1", **self.environment())
+        for word in ("blue", "green"):
+            terminal.until("result of look .*› ")
+            terminal.type(word + "\n")
+        terminal.until("Done.")
+
+        self.assertEqual(terminal.ended(), 0)
+        self.assertEqual([json.loads(text) for _, text in gate.calls[1].tool_results], ["blue", "green"])
+
+    def test_a_session_in_which_nothing_waits_wants_a_text(self):
+        self.on(Reply("Fine."))
+        self.go("--session", "s1", "Hello")
+
+        for session in ("s1", "unknown"):
+            ran = self.go("--session", session)
+            self.assertEqual((ran.code, ran.out), (1, ""), ran)
+            self.assertIn(f"Next: say something: treaty run --session {session} TEXT", ran.err)
+
+
 class Failures(RunTest):
     def test_a_failure_that_passes_says_try_later_and_one_for_good_does_not(self):
         self.on(Reply(error=(500, {"error": {"message": "Broken."}})), agent={"max_rounds": 1})
@@ -286,8 +356,6 @@ class Failures(RunTest):
         with self.assertRaises(ProcessLookupError):
             os.kill(int(self.read("pid")), 0)
         self.assertIn("cancelled", process.stderr.read().decode())
-
-
 
 
 if __name__ == "__main__":

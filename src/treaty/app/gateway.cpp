@@ -198,6 +198,13 @@ class RunningGateway final : public cli::Gateway {
     ended.wait();  // What became of the turn is told by whoever runs it.
   }
 
+  std::expected<std::optional<store::TurnRecord>, Error> newest_turn(
+      const std::string& session_id) override {
+    return asio::co_spawn(lanes_.front()->context(), find_newest({kOwnTenant, session_id}),
+                          asio::use_future)
+        .get();
+  }
+
  private:
   asio::awaitable<std::string> follow(turns::Worker& worker, contracts::AgentExecuteRequest request,
                                       const std::function<void(std::string_view)>& on_text) {
@@ -215,6 +222,16 @@ class RunningGateway final : public cli::Gateway {
       }
       co_await log->wait(last_id, 1h);
     }
+  }
+
+  store::Task<std::optional<store::TurnRecord>> find_newest(store::Room room) {
+    const auto session = co_await store_->find_session(room);
+    if (!session) co_return std::unexpected(session.error());
+    if (!*session || (*session)->turns == 0) co_return std::nullopt;
+    const auto turns = co_await store_->list_turns((*session)->id, (*session)->turns - 1, 1);
+    if (!turns) co_return std::unexpected(turns.error());
+    if (turns->empty()) co_return std::nullopt;
+    co_return co_await store_->find_turn(room, turns->back().turn_id);
   }
 
   asio::awaitable<void> sweep() {

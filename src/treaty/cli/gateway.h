@@ -5,12 +5,14 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "treaty/base/error.h"
 #include "treaty/config/configuration.h"
 #include "treaty/contracts/agent_execute_request.h"
+#include "treaty/store/records.h"
 
 namespace treaty::cli {
 
@@ -34,6 +36,10 @@ class Gateway {
 
   // Ends a running or waiting turn of this process's own tenant; execute() then answers so.
   virtual void cancel(const std::string& session_id, const std::string& turn_id) = 0;
+
+  // The newest turn of a session of that tenant; nothing when it has none, or is not there.
+  virtual std::expected<std::optional<store::TurnRecord>, Error> newest_turn(
+      const std::string& session_id) = 0;
 };
 
 using OpenGateway =

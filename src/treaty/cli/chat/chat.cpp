@@ -8,14 +8,15 @@
 #include "treaty/base/ids.h"
 #include "treaty/base/text.h"
 #include "treaty/cli/run/run_request.h"
+#include "treaty/cli/running/ask_result.h"
 #include "treaty/cli/running/invoke_report.h"
+#include "treaty/cli/running/program_name.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
 namespace {
 
 using contracts::AgentExecuteResponse;
-using contracts::ErrorMessage;
 using contracts::UserTurn;
 using Kind = LineInput::Read::Kind;
 
@@ -24,8 +25,11 @@ constexpr std::string_view kHelp =
     "  /session        which session this is, and how to come back to it\n"
     "  /new            begin a new session with the next line\n"
     "  /branch [TURN]  go on in a new session from that turn; without one, from the newest\n"
-    "  /retry          send the last line again: same ids, so that nothing runs twice\n"
-    "  /quit           leave\n"
+    "  /retry          send the last line again: same ids, so that nothing runs twice; in a "
+    "session\n"
+    "                  that was resumed, go on with the tools that its newest turn waits for\n"
+    "  /cancel         give up the newest turn, if it runs or waits for tools\n"
+    "  /quit           leave; a turn that waits for tools goes on waiting\n"
     "  //TEXT          a line that begins with /\n";
 
 TalkOptions talk_options(const ChatOptions& options) {
@@ -40,29 +44,34 @@ Chat::Chat(RemoteDoor& door, LineInput& input, Signals& signals, ChatOptions opt
     : door_(door), input_(input), options_(std::move(options)), talk_(door, signals, [this] {
         TalkOptions talk = talk_options(options_);
         if (input_.is_terminal()) {
-          talk.ask_user = [this](const contracts::ToolCall& call) { return ask_user(call); };
+          talk.ask_user = [this](const contracts::ToolCall& call) {
+            return ask_result(input_, call);
+          };
         }
         return talk;
       }()) {}
 
 int Chat::run() {
   if (input_.is_terminal()) print_error("/help tells what can be typed; Ctrl-D leaves.\n");
-  for (;;) {
-    const auto read = input_.next("› ");
-    Verdict verdict;
-    if (read.kind == Kind::end) {
+  Verdict verdict = options_.session.empty() ? std::nullopt : resume();
+  while (!verdict) verdict = read_and_take();
+  if (!options_.session.empty()) print_error("Go on with: {}\n", resume_command());
+  return *verdict;
+}
+
+Chat::Verdict Chat::read_and_take() {
+  const auto read = input_.next("› ");
+  switch (read.kind) {
+    case Kind::line: return take(read.line);
+    case Kind::signal: return on_signal(read.signal);
+    case Kind::end:
       if (input_.is_terminal()) print_error("\n");
-      verdict = worst_;
-    } else if (read.kind == Kind::too_long) {
+      return worst_;
+    case Kind::too_long:
       print_error("treaty chat: a line is longer than {} MiB\n", LineInput::kLongest >> 20U);
-      verdict = kViolated;
-    } else {
-      verdict = read.kind == Kind::signal ? on_signal(read.signal) : take(read.line);
-    }
-    if (!verdict) continue;
-    if (!options_.session.empty()) print_error("Go on with: {}\n", resume_command());
-    return *verdict;
+      return kViolated;
   }
+  return worst_;
 }
 
 // Twice in a row means it.
@@ -99,7 +108,10 @@ Chat::Verdict Chat::obey(std::string_view word, std::string_view rest) {
     branch(rest);
   } else if (word == "/retry") {
     if (last_request_) return send();
+    if (!options_.session.empty()) return resume();
     print_error("There is nothing to send again.\n");
+  } else if (word == "/cancel") {
+    cancel();
   } else {
     print_error("There is no {}; /help lists what there is, //… sends a line that begins with /\n",
                 harmless(word));
@@ -108,8 +120,9 @@ Chat::Verdict Chat::obey(std::string_view word, std::string_view rest) {
 }
 
 std::string Chat::resume_command() const {
-  return fmt::format("treaty chat{}{} --session {}", options_.url.empty() ? "" : " --url ",
-                     harmless(options_.url), harmless(options_.session));
+  std::string out = program_name() + " chat";
+  if (!options_.url.empty()) out += " --url " + shell_word(harmless(options_.url));
+  return out + " --session " + shell_word(harmless(options_.session));
 }
 
 void Chat::tell_session() const {
@@ -128,8 +141,7 @@ void Chat::branch(std::string_view turn_id) {
   }
   const auto opened = door_.branch(options_.session, std::string(turn_id));
   if (!opened) {
-    print_error("treaty chat: {}\n", opened.error().text);
-    worst_ = opened.error().exit_code;
+    failed(opened.error());
     return;
   }
   print_error("From here on in session {} (before: {})\n", harmless(opened->session_id),
@@ -142,11 +154,7 @@ void Chat::branch(std::string_view turn_id) {
 Chat::Verdict Chat::say(const std::string& text) {
   if (options_.session.empty()) {
     const auto opened = door_.open_session(options_.agent);
-    if (!opened) {
-      print_error("treaty chat: {}\n", opened.error().text);
-      worst_ = opened.error().exit_code;
-      return input_.is_terminal() ? std::nullopt : Verdict(worst_);
-    }
+    if (!opened) return failed(opened.error());
     options_.session = opened->session_id;
   }
   UserTurn turn{.instruction = text, .streaming = true};
@@ -155,36 +163,71 @@ Chat::Verdict Chat::say(const std::string& text) {
   return send();
 }
 
-// In a pipe nobody types the next line in the light of a failure: what cannot be reached ends it,
-// anything else is told by the exit code at the end.
 Chat::Verdict Chat::send() {
   if (const std::string broken = violations_of(*last_request_); !broken.empty()) {
     print_error("treaty chat: this cannot be sent: {}\n", broken);
     worst_ = kViolated;
     return std::nullopt;
   }
-  const TurnEnd end = talk_.turn(*last_request_);
+  return after(talk_.turn(*last_request_));
+}
+
+// The turn that the session was left with: its tools are run, or asked for, before anything else.
+Chat::Verdict Chat::resume() {
+  const auto open = door_.open_turn(options_.session);
+  if (!open) return failed(open.error());
+  if (!*open) return std::nullopt;
+  if ((*open)->invoke_result.empty()) {
+    print_error("Turn {} still runs: wait for its end, or /cancel it.\n",
+                harmless((*open)->turn_id));
+    return std::nullopt;
+  }
+  const TurnEnd end = talk_.resume((*open)->invoke_result);
+  if (end.waits && end.result) {
+    print_error("{}Next: give --tool NAME=COMMAND for each of them, or /cancel\n",
+                waiting_lines("chat", (*open)->invoke_result));
+  }
+  return after(end);
+}
+
+void Chat::cancel() {
+  if (options_.session.empty()) {
+    print_error("There is no session yet.\n");
+    return;
+  }
+  const auto open = door_.open_turn(options_.session);
+  if (!open) {
+    failed(open.error());
+  } else if (!*open) {
+    print_error("There is nothing to cancel.\n");
+  } else {
+    const bool heard = door_.cancel(options_.session, (*open)->turn_id);
+    print_error("{}\n", heard ? "The turn is cancelled." : "Nobody heard it; try it again.");
+  }
+}
+
+// In a pipe nobody types the next line in the light of a failure.
+Chat::Verdict Chat::failed(const DoorFailure& failure) {
+  print_error("treaty chat: {}\n", failure.text);
+  worst_ = failure.exit_code;
+  return input_.is_terminal() ? std::nullopt : Verdict(worst_);
+}
+
+// In a pipe what cannot be reached ends it; anything else is told by the exit code at the end.
+Chat::Verdict Chat::after(const TurnEnd& end) {
   if (end.result) {
     if (const auto* response = std::get_if<AgentExecuteResponse>(&end.result->outcome)) {
       last_turn_ = response->turn_id;
     }
   }
-  if (end.exit_code != kOk) worst_ = end.exit_code;
+  if (is_in_progress(end.result)) print_error("Next: wait for it to end, or /cancel it\n");
+  if (end.exit_code != kOk && !end.waits) worst_ = end.exit_code;
   if (end.signal != 0) {
     const bool stays = end.signal == SIGINT && input_.is_terminal() && !end.invoke_result.empty();
     return stays ? std::nullopt : Verdict(128 + end.signal);
   }
   if (end.exit_code == kUnavailable && !input_.is_terminal()) return end.exit_code;
   return std::nullopt;
-}
-
-std::optional<ToolOutcome> Chat::ask_user(const contracts::ToolCall& call) {
-  const auto read = input_.next(
-      fmt::format("result of {} (JSON or text; nothing: it failed) › ", harmless(call.name)));
-  if (read.kind == Kind::signal || read.kind == Kind::too_long) return std::nullopt;
-  if (is_blank(read.line)) return ErrorMessage{"The user gave no result."};
-  if (!is_utf8(read.line)) return ErrorMessage{"What the user typed is not UTF-8."};
-  return result_of_text(read.line);
 }
 
 }  // namespace treaty::cli

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "treaty/cli/chat/line_input.h"
 #include "treaty/cli/chat/remote_door.h"
+#include "treaty/cli/running/line_input.h"
 #include "treaty/cli/running/talk.h"
 
 namespace treaty::cli {
@@ -29,15 +29,19 @@ class Chat {
   // Nothing: go on. Else leave with that code.
   using Verdict = std::optional<int>;
 
+  Verdict read_and_take();
   Verdict take(const std::string& line);
   Verdict obey(std::string_view word, std::string_view rest);
   Verdict say(const std::string& text);
   Verdict send();
+  Verdict resume();
+  Verdict after(const TurnEnd& end);
+  Verdict failed(const DoorFailure& failure);
   Verdict on_signal(int number);
   void branch(std::string_view turn_id);
+  void cancel();
   void tell_session() const;
   std::string resume_command() const;
-  std::optional<ToolOutcome> ask_user(const contracts::ToolCall& call);
 
   RemoteDoor& door_;
   LineInput& input_;

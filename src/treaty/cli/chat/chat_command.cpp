@@ -133,7 +133,9 @@ Command chat_command(OpenGateway open) {
           "result on stdout, a failure by the exit code and stderr. Without a command you are "
           "asked\n"
           "to type the result. Ctrl-C cancels the turn that runs, Ctrl-D leaves; /help lists the\n"
-          "rest. A connection that breaks is taken up again where it was cut.\n"
+          "rest. A connection that breaks is taken up again where it was cut. With --session, a "
+          "turn\n"
+          "that was left waiting for its tools goes on first, or is given up by /cancel.\n"
           "Exit: 0 left, 1 the last failed turn failed for good, 2 wrong usage, 69 nobody there, "
           "75\n"
           "try again later, 78 bad configuration, 130 interrupted.",

@@ -35,15 +35,18 @@ constexpr http::FetchOptions kShortOptions{.timeouts = {.first_byte = std::chron
 constexpr int kMostCancels = 7;  // In some ten seconds.
 
 // The first error of an InvokeResult, for people; the status when it is none.
-std::string refusal_text(const http::Response& response) {
+DoorFailure refusal_of(const http::Response& response) {
+  DoorFailure failure{
+      .exit_code = response.status == 429 || response.status == 503 ? kTryLater : kViolated,
+      .text = fmt::format("it answered with HTTP status {}", response.status)};
   const json::Document document(response.body);
   const auto errors = json::find_member(document.root(), "Errors");
   if (errors && errors->is_array() && !errors->elements().empty()) {
     const json::Value first = *errors->elements().begin();
-    return fmt::format("{}: {}", harmless(json::find_text(first, "ErrorCode")),
-                       harmless(json::find_text(first, "Message")));
+    failure.text = fmt::format("{}: {}", harmless(json::find_text(first, "ErrorCode")),
+                               harmless(json::find_text(first, "Message")));
   }
-  return fmt::format("it answered with HTTP status {}", response.status);
+  return failure;
 }
 
 }  // namespace
@@ -163,39 +166,77 @@ RemoteDoor::Fetched RemoteDoor::run_until_signal(Task<Fetched> task) {
 }
 
 RemoteDoor::Task<RemoteDoor::Fetched> RemoteDoor::post(std::string path, std::string body) {
-  http::Request request{.method = "POST", .body = std::move(body)};
+  return send(std::move(path), {.method = "POST", .body = std::move(body)});
+}
+
+RemoteDoor::Task<RemoteDoor::Fetched> RemoteDoor::send(std::string path, http::Request request) {
   sign(request);
   const http::Url url = url_of(path);
   co_return co_await client_.fetch_all(url, std::move(request), kShortOptions);
 }
 
-std::expected<RemoteDoor::Opened, RemoteDoor::NotOpened> RemoteDoor::open(const std::string& path,
-                                                                          const std::string& body) {
-  const Fetched fetched = run_until_signal(post(path, body));
-  if (!fetched)
+std::expected<http::Response, DoorFailure> RemoteDoor::answer_to(Task<Fetched> task) {
+  Fetched fetched = run_until_signal(std::move(task));
+  if (!fetched) {
     return std::unexpected(
-        NotOpened{kUnavailable, failure_text(address_.text, fetched.error(), was_reached_)});
+        DoorFailure{kUnavailable, failure_text(address_.text, fetched.error(), was_reached_)});
+  }
   was_reached_ = true;
-  const json::Document document(fetched->body);
+  return *std::move(fetched);
+}
+
+std::expected<RemoteDoor::Opened, DoorFailure> RemoteDoor::open(const std::string& path,
+                                                                const std::string& body) {
+  const auto answer = answer_to(post(path, body));
+  if (!answer) return std::unexpected(answer.error());
+  const json::Document document(answer->body);
   Opened opened{std::string(json::find_text(document.root(), "SessionId")),
                 std::string(json::find_text(document.root(), "TurnId"))};
-  if (fetched->status / 100 != 2 || opened.session_id.empty()) {
-    const bool later = fetched->status == 429 || fetched->status == 503;
-    return std::unexpected(NotOpened{later ? kTryLater : kViolated, refusal_text(*fetched)});
+  if (answer->status / 100 != 2 || opened.session_id.empty()) {
+    return std::unexpected(refusal_of(*answer));
   }
   return opened;
 }
 
-std::expected<RemoteDoor::Opened, RemoteDoor::NotOpened> RemoteDoor::open_session(
-    const std::string& agent) {
+std::expected<std::optional<std::string>, DoorFailure> RemoteDoor::look_up(
+    const std::string& path) {
+  auto answer = answer_to(send(path, {}));
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->status == 404) return std::nullopt;
+  if (answer->status / 100 != 2) return std::unexpected(refusal_of(*answer));
+  return std::move(answer->body);
+}
+
+std::expected<std::optional<OpenTurn>, DoorFailure> RemoteDoor::open_turn(
+    const std::string& session_id) {
+  const std::string room = "/v1/sessions/" + path_segment(session_id);
+  const auto session = look_up(room);
+  if (!session) return std::unexpected(session.error());
+  if (!*session) return std::nullopt;
+  const json::Document found(**session);
+  const std::string newest(json::find_text(found.root(), "NewestTurnId"));
+  if (newest.empty()) return std::nullopt;
+  const auto turn = look_up(fmt::format("{}/turns/{}", room, path_segment(newest)));
+  if (!turn) return std::unexpected(turn.error());
+  if (!*turn) return std::nullopt;
+  const json::Document told(**turn);
+  const std::string_view state = json::find_text(told.root(), "State");
+  const auto answer = json::find_member(told.root(), "Result");
+  OpenTurn open{.turn_id = newest};
+  if (state == "awaiting_tools" && answer) open.invoke_result = answer->source();
+  if (state != "running" && open.invoke_result.empty()) return std::nullopt;
+  return open;
+}
+
+std::expected<RemoteDoor::Opened, DoorFailure> RemoteDoor::open_session(const std::string& agent) {
   json::Writer writer;
   writer.begin_object();
   if (!agent.empty()) writer.member("AgentContextId", agent);
   return open("/v1/sessions", writer.end_object().take());
 }
 
-std::expected<RemoteDoor::Opened, RemoteDoor::NotOpened> RemoteDoor::branch(
-    const std::string& session_id, const std::string& turn_id) {
+std::expected<RemoteDoor::Opened, DoorFailure> RemoteDoor::branch(const std::string& session_id,
+                                                                  const std::string& turn_id) {
   json::Writer writer;
   writer.begin_object();
   if (!turn_id.empty()) writer.member("TurnId", turn_id);

@@ -29,20 +29,18 @@ class RemoteDoor : public Door {
 
   Answer ask(const contracts::AgentExecuteRequest& request, const OnText& on_text) override;
   bool cancel(const std::string& session_id, const std::string& turn_id) override;
+  std::expected<std::optional<OpenTurn>, DoorFailure> open_turn(
+      const std::string& session_id) override;
 
   struct Opened {
     std::string session_id{};
     std::string turn_id{};
   };
-  struct NotOpened {
-    int exit_code = 0;
-    std::string text{};  // For people.
-  };
   // A new session.
-  std::expected<Opened, NotOpened> open_session(const std::string& agent);
+  std::expected<Opened, DoorFailure> open_session(const std::string& agent);
   // One that goes on from a turn of another; empty turn_id: from its newest.
-  std::expected<Opened, NotOpened> branch(const std::string& session_id,
-                                          const std::string& turn_id);
+  std::expected<Opened, DoorFailure> branch(const std::string& session_id,
+                                            const std::string& turn_id);
 
  private:
   template <class T>
@@ -52,8 +50,12 @@ class RemoteDoor : public Door {
   Task<void> converse(Round& round);
   Task<void> cancel_until_heard(const Round& round);
   Task<Fetched> post(std::string path, std::string body);
+  Task<Fetched> send(std::string path, http::Request request);
   Fetched run_until_signal(Task<Fetched> task);
-  std::expected<Opened, NotOpened> open(const std::string& path, const std::string& body);
+  std::expected<http::Response, DoorFailure> answer_to(Task<Fetched> task);
+  // The body; nothing when there is no such thing.
+  std::expected<std::optional<std::string>, DoorFailure> look_up(const std::string& path);
+  std::expected<Opened, DoorFailure> open(const std::string& path, const std::string& body);
   http::Url url_of(std::string_view path) const;
   void sign(http::Request& request) const;
 

@@ -1,9 +1,13 @@
 // `treaty run`: one turn in this process, without a server.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
+#include "treaty/cli/run/local_door.h"
 #include "treaty/cli/run/run_request.h"
+#include "treaty/cli/running/ask_result.h"
 #include "treaty/cli/running/configured.h"
 #include "treaty/cli/running/invoke_report.h"
 #include "treaty/cli/running/running_commands.h"
@@ -15,60 +19,29 @@ namespace {
 
 using contracts::AgentExecuteResponse;
 
-// The gateway of this very process.
-class LocalDoor : public Door {
- public:
-  LocalDoor(Gateway& gateway, Signals& signals) : gateway_(gateway), signals_(signals) {}
-
-  // The first signal cancels the turn; the second one ends the process.
-  Answer ask(const contracts::AgentExecuteRequest& request, const OnText& on_text) override {
-    Answer answer;
-    if (const auto early = signals_.take()) return {.signal = *early};
-    do_watched(
-        signals_, [&] { answer.invoke_result = gateway_.execute(request, on_text); },
-        [&](int number) {
-          signal_ = number;
-          signals_.let_go();
-          gateway_.cancel(request.session_id, request.turn_id);
-        });
-    answer.signal = signal_;
-    return answer;
-  }
-
-  bool cancel(const std::string& session_id, const std::string& turn_id) override {
-    gateway_.cancel(session_id, turn_id);
-    return true;
-  }
-
- private:
-  Gateway& gateway_;
-  Signals& signals_;
-  int signal_ = 0;
-};
-
 // Tools that the agent does not declare are never called: better told than wondered about.
 void warn_of_unknown_tools(const ClientTools& tools, const config::Configuration& configuration,
                            const std::string& agent_name) {
-  const auto agent = configuration.turns.agents.find(agent_name);
-  if (agent == configuration.turns.agents.end()) return;
+  const turns::Agent* agent = configuration.turns.find_agent(agent_name);
+  if (agent == nullptr) return;
   const auto declares = [&](const turns::Role& role, const std::string& name) {
     return std::ranges::any_of(
         role.tools, [&](const turns::ClientTool& tool) { return tool.declaration.name == name; });
   };
   for (const auto& [name, command] : tools.commands) {
-    const auto& roles = agent->second.conversations;
+    const auto& roles = agent->conversations;
     const bool known =
-        declares(agent->second.role, name) ||
+        declares(agent->role, name) ||
         std::ranges::any_of(roles, [&](const auto& entry) { return declares(entry.second, name); });
     if (known) continue;
     print_error("warning: the agent {} declares no client tool {}, so it will not be called\n",
-                harmless(agent_name), name);
+                harmless(agent->name), name);
   }
 }
 
-void tell_ids(const TurnEnd& end, const contracts::AgentExecuteRequest& request) {
-  std::string session = request.session_id;
-  std::string turn = request.turn_id;
+void tell_ids(const TurnEnd& end, const std::optional<contracts::AgentExecuteRequest>& request) {
+  std::string session = request ? request->session_id : "";
+  std::string turn = request ? request->turn_id : "";
   std::string tokens;
   if (end.result) {
     if (const auto* response = std::get_if<AgentExecuteResponse>(&end.result->outcome)) {
@@ -77,8 +50,55 @@ void tell_ids(const TurnEnd& end, const contracts::AgentExecuteRequest& request)
       tokens = tokens_text(*response);
     }
   }
+  if (session.empty()) return;
   print_error("session {} · turn {}{}{}\n", harmless(session), harmless(turn),
               tokens.empty() ? "" : " · ", tokens);
+}
+
+// On a terminal the results of tools without a command are typed, unless the text is read from
+// there.
+std::function<ToolReply(const contracts::ToolCall&)> asking(LineInput& input,
+                                                            const Arguments& arguments) {
+  const bool reads_text = !arguments.positionals.empty() && arguments.positionals[0] == "-";
+  if (!input.is_terminal() || reads_text) return {};
+  return [&input](const contracts::ToolCall& call) { return ask_result(input, call); };
+}
+
+TurnEnd tell_nothing_waits(const std::string& session) {
+  print_error(
+      "treaty run: no turn of session {} waits for tools\n"
+      "Next: say something: treaty run --session {} TEXT\n",
+      harmless(session), shell_word(harmless(session)));
+  return {.exit_code = kViolated};
+}
+
+void tell_waiting(const OpenTurn& open, const std::string& session) {
+  const std::string word = shell_word(harmless(session));
+  print_error(
+      "{}Next: treaty run --session {} --tool NAME=COMMAND, without a text, goes on with it;\n"
+      "      treaty chat --session {} asks you for the results, and /cancel there gives it up\n",
+      waiting_lines("run", open.invoke_result), word, word);
+}
+
+// The turn that waits in the session, when the words ask for nothing new; else a new one.
+TurnEnd take_turn(Talk& talk, Door& door, const std::string& session,
+                  const std::optional<contracts::AgentExecuteRequest>& request) {
+  TurnEnd end = request ? talk.turn(*request) : TurnEnd{};
+  if (request && !is_in_progress(end.result)) return end;
+  const auto open = door.open_turn(session);
+  if (!open) {
+    print_error("treaty run: {}\n", open.error().text);
+    end.exit_code = open.error().exit_code;
+    return end;
+  }
+  const bool waits = *open && !(*open)->invoke_result.empty();
+  if (!request && !waits) return tell_nothing_waits(session);
+  if (!request) end = talk.resume((*open)->invoke_result);
+  if (waits && (request || end.waits)) {
+    tell_waiting(**open, session);
+    end.exit_code = kViolated;  // It does not pass by itself.
+  }
+  return end;
 }
 
 int run(const Arguments& arguments, const OpenGateway& open) {
@@ -89,19 +109,25 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   auto configuration = load_private_configuration("run", arguments);
   if (!configuration) return kBadConfiguration;
   // A session without a name given is this turn's own; nobody else opens it.
-  if (!arguments.has("--session")) configuration->turns.explicit_sessions = false;
+  const bool is_own = !arguments.has("--session");
+  if (is_own) configuration->turns.explicit_sessions = false;
   configuration->workers = 1;
-  warn_of_unknown_tools(*tools, *configuration, arguments.get("--agent", "default"));
+  if (is_own)
+    warn_of_unknown_tools(*tools, *configuration, arguments.get("--agent", turns::kDefaultAgent));
 
   Signals signals{SIGINT, SIGTERM};
   auto gateway = open_gateway("run", open, *configuration);
   if (!gateway) return gateway.error();
   const bool json = arguments.get("--format") == "json";
   LocalDoor door(**gateway, signals);
-  const TurnEnd end =
-      Talk(door, signals, {.command = "run", .tools = *std::move(tools), .quiet_text = json})
-          .turn(*request);
-  if (json && !end.invoke_result.empty()) print("{}\n", end.invoke_result);
+  LineInput input(STDIN_FILENO, signals);
+  Talk talk(door, signals,
+            {.command = "run",
+             .tools = *std::move(tools),
+             .quiet_text = json,
+             .ask_user = asking(input, arguments)});
+  const TurnEnd end = take_turn(talk, door, arguments.get("--session"), *request);
+  if (json && !end.invoke_result.empty()) print_document(end.invoke_result + "\n");
   std::fflush(stdout);
   tell_ids(end, *request);
   return end.signal != 0 ? 128 + end.signal : end.exit_code;
@@ -124,7 +150,7 @@ std::vector<Option> options() {
 Command run_command(OpenGateway open) {
   return {
       .name = "run",
-      .positionals = "TEXT|-",
+      .positionals = "[TEXT|-]",
       .summary = "Run one turn of an agent in this process, without a server",
       .description =
           "The text goes to stdout as it comes; tools, session and turn go to stderr. The turn is\n"
@@ -133,7 +159,9 @@ Command run_command(OpenGateway open) {
           "come\n"
           "as JSON on stdin and in TREATY_TOOL_ARGUMENTS, what the command prints goes back to "
           "the\n"
-          "model; when it fails, what it wrote to stderr.\n"
+          "model; when it fails, what it wrote to stderr. Without a command you are asked to type\n"
+          "the result; where nobody can be asked, the tool fails. With --session and no text, the\n"
+          "turn that was left waiting for its tools goes on.\n"
           "Exit: 0 answered, 1 failed, 2 wrong usage, 69 the journal is not usable, 75 try again\n"
           "later, 78 bad configuration, 130 interrupted.",
       .options = options(),

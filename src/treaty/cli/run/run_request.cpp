@@ -92,8 +92,11 @@ std::string violations_of(const contracts::AgentExecuteRequest& request) {
   return out;
 }
 
-std::expected<contracts::AgentExecuteRequest, std::string> read_run_request(
+std::expected<std::optional<contracts::AgentExecuteRequest>, std::string> read_run_request(
     const Arguments& arguments) {
+  const bool asks_nothing = arguments.positionals.empty() && arguments.all("--file").empty() &&
+                            arguments.all("--image").empty();
+  if (asks_nothing && arguments.has("--session") && !arguments.has("--agent")) return std::nullopt;
   UserTurn turn;
   auto text = read_text(arguments);
   if (!text) return std::unexpected(text.error());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string>
 
 #include "treaty/cli/command_line.h"
@@ -9,8 +10,9 @@
 
 namespace treaty::cli {
 
-// The request with ids of its own where none were given; the error is wrong usage.
-std::expected<contracts::AgentExecuteRequest, std::string> read_run_request(
+// The request with ids of its own where none were given; nothing when only a session is named, in
+// which a turn waits. The error is wrong usage.
+std::expected<std::optional<contracts::AgentExecuteRequest>, std::string> read_run_request(
     const Arguments& arguments);
 
 // A path as an artifact names it: relative and inside (REQ-31), however the user wrote it.

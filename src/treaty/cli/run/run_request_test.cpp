@@ -20,17 +20,27 @@ TEST_CASE("a text makes a streamed user turn with ids of its own") {
       {.positionals = {"Say hi."},
        .options = {{"--session", "s1"}, {"--agent", "reviewer"}, {"--no-stream", "true"}}});
 
-  REQUIRE(first);
-  REQUIRE(second);
-  CHECK(first->session_id.size() == 36);
-  CHECK(first->turn_id != second->turn_id);
-  const auto& turn = std::get<contracts::UserTurn>(first->scenario);
+  REQUIRE(first.value());
+  REQUIRE(second.value());
+  CHECK((*first)->session_id.size() == 36);
+  CHECK((*first)->turn_id != (*second)->turn_id);
+  const auto& turn = std::get<contracts::UserTurn>((*first)->scenario);
   CHECK(turn.instruction == "Say hi.");
   CHECK(turn.streaming);
-  CHECK(second->session_id == "s1");
-  const auto& other = std::get<contracts::UserTurn>(second->scenario);
+  CHECK((*second)->session_id == "s1");
+  const auto& other = std::get<contracts::UserTurn>((*second)->scenario);
   CHECK(other.agent_context_id == "reviewer");
   CHECK(!other.streaming);
+}
+
+TEST_CASE("a session and nothing to say is no request: what waits there is meant") {
+  const auto nothing = read_run_request({.positionals = {}, .options = {{"--session", "s1"}}});
+
+  REQUIRE(nothing);
+  CHECK(!*nothing);
+  CHECK(!read_run_request({.positionals = {}, .options = {}}));
+  CHECK(!read_run_request(
+      {.positionals = {}, .options = {{"--session", "s1"}, {"--agent", "reviewer"}}}));
 }
 
 TEST_CASE("what no gateway would take is refused before one is opened") {

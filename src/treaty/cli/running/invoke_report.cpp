@@ -24,7 +24,7 @@ std::string_view next_step(std::string_view code, bool fatal) {
   if (code == "agent_not_found") return "see the agents of the configuration: treaty config check";
   if (code == "agent_mismatch") return "leave --agent away: the session has its agent already";
   if (code == "unauthenticated") return "give the key's variable with --key-env NAME";
-  if (code == "turn_in_progress") return "wait for the turn to end, or cancel it";
+  if (code == "turn_in_progress") return "";  // The message says it.
   return fatal ? "" : "try the same again later";
 }
 
@@ -97,6 +97,29 @@ std::string tokens_text(const contracts::AgentExecuteResponse& response) {
 
 std::string call_text(const contracts::ToolCall& call) {
   return shortened(fmt::format("{}({})", call.name, call.arguments_json));
+}
+
+std::string waiting_lines(std::string_view command, std::string_view invoke_result) {
+  const auto result =
+      contracts::decode_invoke_result(invoke_result, {.profile = contracts::Profile::lenient});
+  const auto* response =
+      result ? std::get_if<contracts::AgentExecuteResponse>(&result->outcome) : nullptr;
+  const auto* waiting = response == nullptr
+                            ? nullptr
+                            : std::get_if<contracts::ClientToolContinuation>(&response->kind);
+  if (waiting == nullptr) return "";
+  std::string out =
+      fmt::format("treaty {}: turn {} of session {} waits for the results of\n", command,
+                  harmless(response->turn_id), harmless(response->session_id));
+  for (const contracts::ToolCall& call : waiting->tool_calls) {
+    out += fmt::format("  {}\n", call_text(call));
+  }
+  return out;
+}
+
+bool is_in_progress(const std::optional<contracts::InvokeResult>& result) {
+  const auto* failure = result ? std::get_if<contracts::Failure>(&result->outcome) : nullptr;
+  return failure != nullptr && failure->errors.front().error_code == "turn_in_progress";
 }
 
 std::string result_text(const contracts::ToolResult& result) {

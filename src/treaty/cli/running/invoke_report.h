@@ -2,6 +2,7 @@
 // exit code of it all.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,5 +24,11 @@ std::string tokens_text(const contracts::AgentExecuteResponse& response);
 // `name({"argument": …})`, on one line and not longer than a screen's.
 std::string call_text(const contracts::ToolCall& call);
 std::string result_text(const contracts::ToolResult& result);
+
+// Which turn waits, and a line for each call that it waits for; `invoke_result` is its last answer.
+std::string waiting_lines(std::string_view command, std::string_view invoke_result);
+
+// Whether it was refused since the newest turn has not ended.
+bool is_in_progress(const std::optional<contracts::InvokeResult>& result);
 
 }  // namespace treaty::cli

@@ -61,4 +61,17 @@ TEST_CASE("a call and its result are one line of a screen") {
   CHECK(cut == std::string(199, 'x') + "…");
 }
 
+TEST_CASE("a turn that waits is told with its calls, each on a line") {
+  const InvokeResult waiting{AgentExecuteResponse{
+      "s", "t1", "General",
+      ClientToolContinuation{{{"c1", "look", "{\"a\":\n1}"}, {"c2", "go", "{}"}}}}};
+
+  CHECK(waiting_lines("run", encode(waiting)) ==
+        "treaty run: turn t1 of session s waits for the results of\n"
+        "  look({\"a\":?1})\n  go({})\n");
+  CHECK(waiting_lines("run", "<html>").empty());
+  CHECK(!is_in_progress(waiting));
+  CHECK(is_in_progress(InvokeResult{failed("turn_in_progress", true)}));
+}
+
 }  // namespace treaty::cli

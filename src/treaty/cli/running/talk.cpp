@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "treaty/base/text.h"
@@ -75,23 +76,24 @@ TurnEnd Talk::end_of(Answer answer) const {
   return end;
 }
 
-std::optional<ToolOutcome> Talk::answer_call(const ToolCall& call) {
+ToolReply Talk::answer_call(const ToolCall& call) {
   if (const auto run = run_tool(options_.tools, call, signals_.descriptor())) {
-    if (run->end == ProcessEnd::interrupted) return std::nullopt;
+    if (run->end == ProcessEnd::interrupted) return std::unexpected(Unanswered::cancelled);
     return outcome_of(call.name, *run, options_.tools.time_limit);
   }
   if (options_.ask_user) return options_.ask_user(call);
   return ErrorMessage{fmt::format("This client cannot run the tool {}.", call.name)};
 }
 
-std::optional<std::vector<ToolResult>> Talk::answer_calls(const ClientToolContinuation& waiting) {
+std::expected<std::vector<ToolResult>, Unanswered> Talk::answer_calls(
+    const ClientToolContinuation& waiting) {
   using Clock = std::chrono::steady_clock;
   std::vector<ToolResult> results;
   for (const ToolCall& call : waiting.tool_calls) {
     tell(painted("→ " + call_text(call), Color::blue, options_.colors) + "\n");
     const auto began = Clock::now();
     auto outcome = answer_call(call);
-    if (!outcome) return std::nullopt;
+    if (!outcome) return std::unexpected(outcome.error());
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
     results.push_back({call.tool_call_id, took.count(), *std::move(outcome)});
     const std::string came = fmt::format("← {} ms {}", took.count(), result_text(results.back()));
@@ -100,16 +102,41 @@ std::optional<std::vector<ToolResult>> Talk::answer_calls(const ClientToolContin
   return results;
 }
 
-TurnEnd Talk::interrupted(const AgentExecuteResponse& waiting, int signal) {
-  const bool heard = door_.cancel(waiting.session_id, waiting.turn_id);
-  tell(heard ? "The turn is cancelled.\n" : "The turn still waits for its tools.\n");
-  return {.exit_code = kViolated, .signal = signal};
+TurnEnd Talk::unanswered(const AgentExecuteResponse& waiting, Unanswered why) {
+  const bool gone =
+      why == Unanswered::cancelled && door_.cancel(waiting.session_id, waiting.turn_id);
+  tell(gone ? "The turn is cancelled.\n" : "The turn still waits for its tools.\n");
+  return {.exit_code = kViolated, .signal = signals_.take().value_or(0), .waits = !gone};
 }
 
-TurnEnd Talk::turn(contracts::AgentExecuteRequest request) {
+Answer Talk::ask(const contracts::AgentExecuteRequest& request) {
+  shown_.clear();
+  return door_.ask(request, [this](std::string_view delta) { show_text(delta); });
+}
+
+TurnEnd Talk::turn(const contracts::AgentExecuteRequest& request) { return follow(ask(request)); }
+
+TurnEnd Talk::resume(std::string invoke_result) {
+  TurnEnd end = end_of({.invoke_result = invoke_result});
+  const auto* response =
+      end.result ? std::get_if<AgentExecuteResponse>(&end.result->outcome) : nullptr;
+  const auto* waiting =
+      response == nullptr ? nullptr : std::get_if<ClientToolContinuation>(&response->kind);
+  const auto has_command = [this](const ToolCall& call) {
+    return options_.tools.commands.contains(call.name);
+  };
+  if (waiting != nullptr && !options_.ask_user &&
+      !std::ranges::all_of(waiting->tool_calls, has_command)) {
+    end.exit_code = kViolated;
+    end.waits = true;
+    return end;
+  }
+  shown_.clear();
+  return follow({.invoke_result = std::move(invoke_result)});
+}
+
+TurnEnd Talk::follow(Answer answer) {
   for (int round = 0;; ++round) {
-    shown_.clear();
-    Answer answer = door_.ask(request, [this](std::string_view delta) { show_text(delta); });
     TurnEnd end = end_of(std::move(answer));
     if (!end.result) {
       output_.end_line();
@@ -131,10 +158,10 @@ TurnEnd Talk::turn(contracts::AgentExecuteRequest request) {
     if (shown_.empty() && waiting.tool_continuation_message) {
       tell(harmless(*waiting.tool_continuation_message) + "\n");
     }
-    auto results = round < kMostRounds ? answer_calls(waiting) : std::nullopt;
-    if (!results) return interrupted(response, signals_.take().value_or(0));
-    request = {response.session_id, response.turn_id, ToolContinuation{*std::move(results)},
-               request.dialect};
+    if (round >= kMostRounds) return unanswered(response, Unanswered::cancelled);
+    auto results = answer_calls(waiting);
+    if (!results) return unanswered(response, results.error());
+    answer = ask({response.session_id, response.turn_id, ToolContinuation{*std::move(results)}});
   }
 }
 

@@ -2,6 +2,7 @@
 // tools and goes on with their results.
 #pragma once
 
+#include <expected>
 #include <functional>
 #include <optional>
 #include <string>
@@ -25,6 +26,18 @@ struct Answer {
 
 using OnText = std::function<void(std::string_view)>;
 
+// The newest turn of a session, when it has not ended.
+struct OpenTurn {
+  std::string turn_id{};
+  std::string invoke_result{};  // Its last answer, with the tools it waits for; empty: it runs.
+};
+
+// Why nothing came of it.
+struct DoorFailure {
+  int exit_code = 0;
+  std::string text{};  // For people.
+};
+
 // Whom a turn is sent to: a gateway in this process, or one behind an address.
 class Door {
  public:
@@ -36,9 +49,17 @@ class Door {
 
   // Ends a turn that runs or waits for tools; false when nobody heard it.
   virtual bool cancel(const std::string& session_id, const std::string& turn_id) = 0;
+
+  // Nothing when the session waits for a request, and when nobody knows it.
+  virtual std::expected<std::optional<OpenTurn>, DoorFailure> open_turn(
+      const std::string& session_id) = 0;
 };
 
 using ToolOutcome = std::variant<contracts::ResultJson, contracts::ErrorMessage>;
+
+// Why a call has no result: nobody wants the turn any more, or not now.
+enum class Unanswered { cancelled, left };
+using ToolReply = std::expected<ToolOutcome, Unanswered>;
 
 struct TalkOptions {
   std::string command{};  // "run", for messages.
@@ -46,13 +67,13 @@ struct TalkOptions {
   bool quiet_text = false;  // The text stays inside the result.
   bool colors = false;
   std::function<void(const std::string&)> tell{};  // What is not the answer; absent: to stderr.
-  // For a tool without a command; nothing: the user does not want to go on.
-  std::function<std::optional<ToolOutcome>(const contracts::ToolCall&)> ask_user{};
+  std::function<ToolReply(const contracts::ToolCall&)> ask_user{};  // For a tool without a command.
 };
 
 struct TurnEnd {
   int exit_code = 0;
   int signal = 0;                                   // What ended it, if a signal did.
+  bool waits = false;                               // It is not over: its tools are waited for.
   std::string invoke_result{};                      // The last one; empty when none came.
   std::optional<contracts::InvokeResult> result{};  // The same, when it keeps its contract.
 };
@@ -62,19 +83,24 @@ class Talk {
   Talk(Door& door, Signals& signals, TalkOptions options)
       : door_(door), signals_(signals), options_(std::move(options)) {}
 
-  TurnEnd turn(contracts::AgentExecuteRequest request);
+  TurnEnd turn(const contracts::AgentExecuteRequest& request);
+
+  // Goes on with a turn that was left waiting, from the answer that names its tools. When one of
+  // them has no command and nobody can be asked, nothing is done and the turn `waits`.
+  TurnEnd resume(std::string invoke_result);
 
  private:
   void tell(const std::string& lines) const;
   void show_text(std::string_view delta);
   void show_final(const contracts::FinalResponse& last);
+  Answer ask(const contracts::AgentExecuteRequest& request);
+  TurnEnd follow(Answer answer);
   TurnEnd end_of(Answer answer) const;
-  TurnEnd interrupted(const contracts::AgentExecuteResponse& waiting, int signal);
+  TurnEnd unanswered(const contracts::AgentExecuteResponse& waiting, Unanswered why);
 
-  // Nothing: a signal came, or the user does not want to go on.
-  std::optional<std::vector<contracts::ToolResult>> answer_calls(
+  std::expected<std::vector<contracts::ToolResult>, Unanswered> answer_calls(
       const contracts::ClientToolContinuation& waiting);
-  std::optional<ToolOutcome> answer_call(const contracts::ToolCall& call);
+  ToolReply answer_call(const contracts::ToolCall& call);
 
   Door& door_;
   Signals& signals_;

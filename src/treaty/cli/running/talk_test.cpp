@@ -24,6 +24,9 @@ class PlayedDoor : public Door {
     cancelled.push_back(session_id + "/" + turn_id);
     return true;
   }
+  std::expected<std::optional<OpenTurn>, DoorFailure> open_turn(const std::string&) override {
+    return std::nullopt;
+  }
 
   std::vector<AgentExecuteRequest> requests;
   std::vector<std::string> cancelled;
@@ -91,17 +94,58 @@ TEST_CASE("a tool without a command may be asked of the user, who may also give 
   Signals signals{SIGUSR1};
   PlayedDoor door({tool_calls({{"c1", "look", "{}"}}), done()});
   TalkOptions options = quiet();
-  options.ask_user = [](const ToolCall& call) {
-    return std::optional<ToolOutcome>(ResultJson{"\"" + call.name + "\""});
-  };
+  options.ask_user = [](const ToolCall& call) { return ResultJson{"\"" + call.name + "\""}; };
   CHECK(Talk(door, signals, options).turn(question()).exit_code == kOk);
   const auto& results = std::get<ToolContinuation>(door.requests.at(1).scenario).tool_results;
   CHECK(results.at(0).outcome == ToolOutcome(ResultJson{"\"look\""}));
 
   PlayedDoor other({tool_calls({{"c1", "look", "{}"}})});
-  options.ask_user = [](const ToolCall&) { return std::nullopt; };
+  options.ask_user = [](const ToolCall&) { return std::unexpected(Unanswered::cancelled); };
   CHECK(Talk(other, signals, options).turn(question()).exit_code != kOk);
   CHECK(other.cancelled == std::vector<std::string>{"s/t9"});
+}
+
+TEST_CASE("a user who leaves lets the turn wait") {
+  Signals signals{SIGUSR1};
+  PlayedDoor door({tool_calls({{"c1", "look", "{}"}})});
+  TalkOptions options = quiet();
+  options.ask_user = [](const ToolCall&) { return std::unexpected(Unanswered::left); };
+
+  CHECK(Talk(door, signals, options).turn(question()).waits);
+
+  CHECK(door.cancelled.empty());
+}
+
+TEST_CASE("a turn that was left waiting goes on with the results of its tools") {
+  Signals signals{SIGUSR1};
+  PlayedDoor door({done()});
+
+  const TurnEnd end = Talk(door, signals, with_tool("look", "cat"))
+                          .resume(tool_calls({{"c1", "look", R"({"n":1})"}}).invoke_result);
+
+  CHECK(end.exit_code == kOk);
+  CHECK(!end.waits);
+  REQUIRE(door.requests.size() == 1);
+  CHECK(door.requests[0].turn_id == "t9");
+  const auto& results = std::get<ToolContinuation>(door.requests[0].scenario).tool_results;
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].tool_call_id == "c1");
+  CHECK(results[0].outcome == ToolOutcome(ResultJson{R"({"n":1})"}));
+}
+
+TEST_CASE("a turn that was left waiting is left alone when a tool of it has no command") {
+  Signals signals{SIGUSR1};
+  PlayedDoor door({done()});
+  const Answer waiting = tool_calls({{"c1", "look", "{}"}, {"c2", "other", "{}"}});
+
+  const TurnEnd end =
+      Talk(door, signals, with_tool("look", "touch run")).resume(waiting.invoke_result);
+
+  CHECK(end.waits);
+  CHECK(end.exit_code == kViolated);
+  CHECK(end.invoke_result == waiting.invoke_result);
+  CHECK(door.requests.empty());
+  CHECK(door.cancelled.empty());
 }
 
 TEST_CASE("a signal while a tool runs ends the tool and cancels the turn") {

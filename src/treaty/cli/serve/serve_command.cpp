@@ -7,6 +7,7 @@
 
 #include "treaty/base/ids.h"
 #include "treaty/cli/running/configured.h"
+#include "treaty/cli/running/program_name.h"
 #include "treaty/cli/running/running_commands.h"
 #include "treaty/cli/running/signals.h"
 #include "treaty/cli/serve/changes.h"
@@ -92,9 +93,10 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   const auto port = (*gateway)->listen();
   if (!port) return cannot_listen(port.error());
 
-  print("{}", arguments.get("--format") == "json"
-                  ? ready_line(*configuration, *port, getpid())
-                  : welcome(*configuration, *port, "try-" + new_uuid().substr(0, 8)));
+  print("{}",
+        arguments.get("--format") == "json"
+            ? ready_line(*configuration, *port, getpid())
+            : welcome(*configuration, *port, "try-" + new_uuid().substr(0, 8), program_name()));
   std::fflush(stdout);
   for (;;) {
     const int number = signals.wait();

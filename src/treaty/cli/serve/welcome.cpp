@@ -29,12 +29,27 @@ std::vector<std::string> agent_lines(const config::Configuration& configuration)
   std::vector<std::string> lines;
   lines.reserve(configuration.notes.size());
   for (const std::string& note : configuration.notes) lines.push_back(harmless(note));
-  if (!lines.empty()) return lines;
   for (const auto& [name, agent] : configuration.turns.agents) {
+    const auto tells_of_it = [&](const std::string& note) {
+      return note.starts_with(fmt::format("agent {}: ", name));
+    };
+    if (std::ranges::any_of(configuration.notes, tells_of_it)) continue;
     lines.push_back(harmless(
         fmt::format("agent {}: {}, as {} says", name, backend_text(agent), configuration.source)));
   }
   return lines;
+}
+
+// The agent that the lines to try go to, and whether they have to name it.
+struct AgentToTry {
+  const turns::Agent* agent{};
+  bool needs_name = false;
+};
+
+AgentToTry agent_to_try(const turns::Settings& settings) {
+  const turns::Agent* usual = settings.find_agent(turns::kDefaultAgent);
+  if (usual != nullptr || settings.agents.empty()) return {usual, false};
+  return {&settings.agents.begin()->second, true};
 }
 
 // A body between single quotes: nothing in it is the shell's.
@@ -43,13 +58,15 @@ std::string curl_line(const config::Configuration& configuration, std::string_vi
                       bool streaming) {
   json::Writer body;
   body.begin_object().member("SessionId", session).member("TurnId", turn);
+  const auto [agent, needs_name] = agent_to_try(configuration.turns);
+  if (needs_name) body.member("AgentContextId", agent->name);
   body.member("Instruction", instruction);
   if (streaming) body.member("Streaming", true);
   const std::string_view key =
       configuration.keys.empty() ? "" : " -H \"Authorization: Bearer $TREATY_KEY\"";
   return fmt::format(
-      "  curl -s{} {}/v1/agent/execute{} -H 'Content-Type: application/json' -d '{}'\n",
-      streaming ? "N" : "", url, key, body.end_object().take());
+      "  curl -s{} {}/v1/agent/execute{} -H 'Content-Type: application/json' -d {}\n",
+      streaming ? "N" : "", url, key, shell_word(body.end_object().take()));
 }
 
 std::string lines_to_try(const config::Configuration& configuration, std::string_view url,
@@ -70,13 +87,14 @@ std::string lines_to_try(const config::Configuration& configuration, std::string
 }
 
 // The demo's agent declares a tool that any machine can run.
-std::string chat_line(const config::Configuration& configuration, std::string_view url) {
-  std::string line = fmt::format("  treaty chat --url {}", url);
+std::string chat_line(const config::Configuration& configuration, std::string_view url,
+                      std::string_view program) {
+  std::string line = fmt::format("  {} chat --url {}", program, url);
   if (!configuration.keys.empty()) line += " --key-env TREATY_KEY";
-  const auto agent = configuration.turns.agents.find("default");
+  const auto [agent, needs_name] = agent_to_try(configuration.turns);
+  if (needs_name) line += " --agent " + shell_word(agent->name);
   const bool tells_time =
-      agent != configuration.turns.agents.end() &&
-      std::ranges::any_of(agent->second.role.tools, [](const turns::ClientTool& tool) {
+      agent != nullptr && std::ranges::any_of(agent->role.tools, [](const turns::ClientTool& tool) {
         return tool.declaration.name == "get_time";
       });
   return line + (tells_time ? " --tool get_time=date\n" : "\n");
@@ -92,14 +110,14 @@ std::string url_of(const config::Listen& listen, std::uint16_t port) {
 }
 
 std::string welcome(const config::Configuration& configuration, std::uint16_t port,
-                    std::string_view session) {
+                    std::string_view session, std::string_view program) {
   const std::string url = url_of(configuration.listen, port);
   std::string out = fmt::format("treaty {} listens on http://{}\n", TREATY_VERSION,
                                 authority(configuration.listen.address, port));
   for (const std::string& line : agent_lines(configuration)) out += fmt::format("  {}\n", line);
   out += fmt::format("  journal: {}\n", harmless(path_of_store(configuration.store)));
   out += lines_to_try(configuration, url, session);
-  out += "In a terminal, with tools:\n" + chat_line(configuration, url);
+  out += "In a terminal, with tools:\n" + chat_line(configuration, url, program);
   if (configuration.providers.empty()) {
     out +=
         "\nA real model: export OPENAI_API_KEY=… (or ANTHROPIC_API_KEY, GEMINI_API_KEY…) and "

@@ -13,9 +13,10 @@ namespace treaty::cli {
 // on all of them.
 std::string url_of(const config::Listen& listen, std::uint16_t port);
 
-// For people. `session` is a SessionId that nobody has used, for the lines to try.
+// For people. `session` is a SessionId that nobody has used, for the lines to try; `program` is how
+// this one is called.
 std::string welcome(const config::Configuration& configuration, std::uint16_t port,
-                    std::string_view session);
+                    std::string_view session, std::string_view program = "treaty");
 
 // One line of JSON for programs.
 std::string ready_line(const config::Configuration& configuration, std::uint16_t port, int pid);

@@ -100,4 +100,16 @@ TEST_CASE("a program reads one line of JSON") {
   CHECK(line.find('\n') == line.size() - 1);
 }
 
+TEST_CASE("where no agent is meant by default, the lines to try name one") {
+  config::Configuration configuration = demo();
+  configuration.turns.agents["Bob's"] = {.name = "Bob's"};
+  CHECK(!welcome(configuration, 4711, "s").contains("AgentContextId"));
+  configuration.turns.agents["other"] = {.name = "other"};
+
+  const std::string page = welcome(configuration, 4711, "s");
+
+  CHECK(page.contains(R"("AgentContextId":"Bob'\''s")"));
+  CHECK(page.contains(R"(--agent 'Bob'\''s')"));
+}
+
 }  // namespace treaty::cli

@@ -1,4 +1,4 @@
-#include "treaty/cli/chat/line_input.h"
+#include "treaty/cli/running/line_input.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

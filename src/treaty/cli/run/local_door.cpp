@@ -1,0 +1,40 @@
+#include "treaty/cli/run/local_door.h"
+
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+
+Answer LocalDoor::ask(const contracts::AgentExecuteRequest& request, const OnText& on_text) {
+  Answer answer;
+  if (const auto early = signals_.take()) return {.signal = *early};
+  do_watched(
+      signals_, [&] { answer.invoke_result = gateway_.execute(request, on_text); },
+      [&](int number) {
+        signal_ = number;
+        signals_.let_go();
+        gateway_.cancel(request.session_id, request.turn_id);
+      });
+  answer.signal = signal_;
+  return answer;
+}
+
+bool LocalDoor::cancel(const std::string& session_id, const std::string& turn_id) {
+  gateway_.cancel(session_id, turn_id);
+  return true;
+}
+
+std::expected<std::optional<OpenTurn>, DoorFailure> LocalDoor::open_turn(
+    const std::string& session_id) {
+  const auto newest = gateway_.newest_turn(session_id);
+  if (!newest) return std::unexpected(DoorFailure{kUnavailable, harmless(newest.error().message)});
+  if (!*newest || !store::is_open((*newest)->turn.state)) return std::nullopt;
+  OpenTurn open{.turn_id = (*newest)->turn.turn_id};
+  if ((*newest)->turn.state == store::TurnState::awaiting_tools) {
+    for (const store::Round& round : (*newest)->rounds) {
+      if (round.answer) open.invoke_result = round.answer->body;
+    }
+  }
+  return open;
+}
+
+}  // namespace treaty::cli

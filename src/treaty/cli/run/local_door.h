@@ -1,0 +1,26 @@
+// The gateway of this very process as a door: one turn at a time, no network.
+#pragma once
+
+#include "treaty/cli/gateway.h"
+#include "treaty/cli/running/signals.h"
+#include "treaty/cli/running/talk.h"
+
+namespace treaty::cli {
+
+class LocalDoor : public Door {
+ public:
+  LocalDoor(Gateway& gateway, Signals& signals) : gateway_(gateway), signals_(signals) {}
+
+  // The first signal cancels the turn; the second one ends the process.
+  Answer ask(const contracts::AgentExecuteRequest& request, const OnText& on_text) override;
+  bool cancel(const std::string& session_id, const std::string& turn_id) override;
+  std::expected<std::optional<OpenTurn>, DoorFailure> open_turn(
+      const std::string& session_id) override;
+
+ private:
+  Gateway& gateway_;
+  Signals& signals_;
+  int signal_ = 0;
+};
+
+}  // namespace treaty::cli
