@@ -104,8 +104,19 @@ class WebPages(ServingTest):
                     self.assert_refused(answer, 403, "forbidden", "keys")
         self.assertEqual(self.one.get("/v1/sessions").json["Sessions"], [])
 
+    def test_the_name_in_a_whole_address_counts_before_the_header(self):
+        for target, status in (("http://evil.example/v1/sessions", 403), ("http://127.0.0.1/v1/sessions", 200),
+                               ("http://localhost:evil.example/v1/sessions", 400)):
+            self.assertEqual(self.one.ask("GET", target, headers={"Host": "localhost"}).status, status, target)
+        self.assertEqual(self.one.ask("GET", "http://localhost/v1/sessions", headers={"Host": "evil.example"}).status, 200)
+
+    def test_a_host_with_a_port_that_is_none_is_no_host(self):
+        for host in ("localhost:evil.example", "localhost:80:90", "127.0.0.1:x", "localhost/evil"):
+            self.assert_refused(self.one.get("/v1/sessions", {"Host": host}), 400, "contract_violation", "Host")
+
     def test_a_page_of_another_site_is_forbidden(self):
-        for origin in ("https://evil.example", "null", "http://localhost.evil.example", "file://"):
+        for origin in ("https://evil.example", "null", "http://localhost.evil.example", "file://",
+                       "http://localhost:evil.example"):
             answer = self.one.execute(user_turn(), headers={"Origin": origin})
             self.assert_refused(answer, 403, "forbidden", "Origin")
 

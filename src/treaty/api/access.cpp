@@ -6,6 +6,7 @@
 
 #include "treaty/base/hash.h"
 #include "treaty/base/text.h"
+#include "treaty/http/url.h"
 
 namespace treaty::api {
 namespace {
@@ -44,12 +45,6 @@ bool is_loopback_ipv4(std::string_view host) {
   return dots == 3 && digits > 0;
 }
 
-std::string_view without_port(std::string_view host) {
-  const std::size_t bracket = host.starts_with('[') ? host.find(']') : 0;
-  const std::size_t colon = host.find(':', bracket == std::string_view::npos ? 0 : bracket);
-  return host.substr(0, colon);
-}
-
 }  // namespace
 
 std::expected<std::string, Refusal> tenant_of(const Headers& headers,
@@ -77,9 +72,10 @@ std::expected<std::string, Refusal> tenant_of(const Headers& headers,
 }
 
 bool is_loopback_host(std::string_view host) {
-  host = without_port(host);
-  if (host.ends_with('.')) host.remove_suffix(1);
-  const std::string name = folded(host);
+  const auto authority = http::parse_authority(host);
+  if (!authority) return false;
+  std::string name = folded(authority->host);
+  if (name.ends_with('.')) name.pop_back();
   return name == "localhost" || name.ends_with(".localhost") || name == "[::1]" ||
          is_loopback_ipv4(name);
 }
@@ -88,16 +84,19 @@ namespace {
 
 // A name with dots: somebody else may own it and let it point to this machine, so that the browser
 // of whoever visits them calls us. Plain names and addresses cannot be had that way.
-bool is_public_name(std::string_view host) {
-  host = without_port(host);
-  return host.contains('.') && !is_loopback_host(host) &&
-         host.find_first_not_of("0123456789.") != std::string_view::npos;
+bool could_be_public(std::string_view host) {
+  if (host.empty() || is_loopback_host(host)) return false;
+  const auto authority = http::parse_authority(host);
+  if (!authority) return true;
+  const std::string_view name = authority->host;
+  return !name.starts_with('[') && name.contains('.') &&
+         name.find_first_not_of("0123456789.") != std::string_view::npos;
 }
 
 }  // namespace
 
 std::expected<void, Refusal> refuse_web_pages(const Headers& headers) {
-  if (const std::string* host = headers.find("host"); host != nullptr && is_public_name(*host)) {
+  if (const std::string* host = headers.find("host"); host != nullptr && could_be_public(*host)) {
     return std::unexpected(
         Refusal{Reason::forbidden,
                 "without keys this server does not answer to names that a web site could have; "

@@ -54,7 +54,8 @@ TEST_CASE("hosts of this machine are loopback, whatever their port") {
 TEST_CASE("other hosts are not, however much they look like it") {
   for (const std::string_view host :
        {"", "example.com", "localhost.example.com", "127.0.0.1.example.com", "127.1", "128.0.0.1",
-        "127.0.0.1x", "[::2]", "[::1]x", "notlocalhost", "0.0.0.0", "127...", "[", "[::1"}) {
+        "127.0.0.1x", "[::2]", "[::1]x", "notlocalhost", "0.0.0.0", "127...", "[", "[::1",
+        "localhost:evil.example", "localhost:80:90", "127.0.0.1:x", "[::1]:80.example"}) {
     CAPTURE(host);
     CHECK(!is_loopback_host(host));
   }
@@ -70,7 +71,9 @@ TEST_CASE("names that no web site can have are let in") {
 TEST_CASE("a web page of another site is refused, by its origin and by its name for us") {
   CHECK(refuse_web_pages({{"host", "127.0.0.1:8088"}}));
   CHECK(refuse_web_pages({{"host", "localhost"}, {"origin", "http://localhost:3000"}}));
-  const std::array<Headers, 4> refused = {
+  const std::array<Headers, 6> refused = {
+      Headers{{"host", "localhost:evil.example"}},
+      Headers{{"host", "localhost"}, {"origin", "http://localhost:evil.example"}},
       Headers{{"host", "evil.example"}},
       Headers{{"host", "localhost"}, {"origin", "https://evil.example"}},
       Headers{{"host", "localhost"}, {"origin", "null"}},

@@ -45,16 +45,6 @@ std::expected<std::string, Error> decoded(std::string_view text, Part part) {
   return out;
 }
 
-// RFC 9112 §3.2.2: what a client writes that takes this server for a proxy.
-std::string_view without_authority(std::string_view text) {
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (!starts_with_folded(text, scheme)) continue;
-    const std::size_t path = text.find_first_of("/?", scheme.size());
-    return path == std::string_view::npos ? "/" : text.substr(path);
-  }
-  return text;
-}
-
 // The pieces between separators, one at a time.
 class Pieces {
  public:
@@ -82,8 +72,6 @@ bool is_unreserved(char c) {
 }  // namespace
 
 std::expected<Target, Error> Target::parse(std::string_view text) {
-  text = without_authority(text);
-  text = text.substr(0, text.find('#'));
   const std::size_t question = text.find('?');
   std::string_view path = text.substr(0, question);
   if (path.starts_with('/')) path.remove_prefix(1);

@@ -16,7 +16,7 @@ namespace treaty::api {
 class Target {
  public:
   // Splits first and decodes then: `turn%2F7` is one segment. Refuses escapes that are none, and
-  // what is not UTF-8 once decoded. `http://host/path` is the path.
+  // what is not UTF-8 once decoded.
   static std::expected<Target, Error> parse(std::string_view text);
 
   // What stands between the slashes; a slash at the end makes an empty last one.

@@ -53,12 +53,6 @@ TEST_CASE("what is not UTF-8 once decoded is refused") {
   CHECK(Target::parse("/%C3%A9")->segments() == Segments{"é"});
 }
 
-TEST_CASE("the absolute form of a target is its path") {
-  CHECK(Target::parse("http://127.0.0.1:8088/healthz?x=1")->segments() == Segments{"healthz"});
-  CHECK(Target::parse("HTTP://host")->segments() == Segments{""});
-  CHECK(Target::parse("http://host?x=1")->parameter("x") == "1");
-}
-
 TEST_CASE("any text survives as a segment of a path") {
   rc::check([] {
     const std::string id = *testing::any_text();

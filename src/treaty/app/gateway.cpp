@@ -54,12 +54,15 @@ std::shared_ptr<const api::ApiSettings> api_settings(const config::Configuration
 }
 
 // The first to listen takes the port for this process alone; the others share it.
-http::ServerOptions server_options(const config::Http& http, std::size_t workers, bool is_first,
+http::ServerOptions server_options(const config::Http& http,
+                                   std::shared_ptr<http::Occupancy> occupancy, bool is_first,
                                    const api::Api& api) {
   return {.reuse_port = !is_first,
+          .occupancy = std::move(occupancy),
           .max_header_bytes = http.max_header_bytes,
           .max_body_bytes = http.max_body_bytes,
-          .max_connections = std::max<std::size_t>(http.max_connections / workers, 1),
+          .max_body_memory = http.body_memory,
+          .max_connections = http.max_connections,
           .header_timeout = http.header_timeout,
           .body_timeout = http.body_timeout,
           .idle_timeout = http.idle_timeout,
@@ -72,13 +75,14 @@ class Lane {
  public:
   Lane(turns::Engine& engine, const config::Configuration& configuration,
        std::shared_ptr<const turns::Settings> settings,
-       std::shared_ptr<const SharedBackends> shared, std::size_t workers, bool is_first)
+       std::shared_ptr<const SharedBackends> shared, std::shared_ptr<http::Occupancy> occupancy,
+       bool is_first)
       : worker_{context_.get_executor(), std::move(settings),
                 make_dispatcher(context_, configuration, std::move(shared))},
         api_(engine, worker_, api_settings(configuration)),
         server_(
             context_, [this](http::Exchange& exchange) { return api_.handle(exchange); },
-            server_options(configuration.http, workers, is_first, api_)) {}
+            server_options(configuration.http, std::move(occupancy), is_first, api_)) {}
 
   ~Lane() { join(); }
   Lane(const Lane&) = delete;
@@ -129,9 +133,10 @@ class RunningGateway final : public cli::Gateway {
         configuration_.workers > 0
             ? configuration_.workers
             : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+    const auto occupancy = std::make_shared<http::Occupancy>();
     for (std::size_t i = 0; i < workers; ++i) {
       lanes_.push_back(
-          std::make_unique<Lane>(engine_, configuration_, settings, shared, workers, i == 0));
+          std::make_unique<Lane>(engine_, configuration_, settings, shared, occupancy, i == 0));
     }
     for (auto& lane : lanes_) lane->start();
   }
@@ -167,8 +172,10 @@ class RunningGateway final : public cli::Gateway {
         lane->worker().settings = settings;
         lane->worker().dispatcher = make_dispatcher(lane->context(), configuration, *shared);
         lane->api().configure(doors);
+        lane->server().configure(server_options(configuration.http, nullptr, false, lane->api()));
       });
     }
+    configuration_.http = configuration.http;
     return {};
   }
 
@@ -180,6 +187,7 @@ class RunningGateway final : public cli::Gateway {
         return lane->call([&] { return lane->server().connections() == 0; });
       });
     });
+    for (auto& lane : lanes_) lane->call([&] { lane->server().abandon(); });
   }
 
   std::string execute(contracts::AgentExecuteRequest request,

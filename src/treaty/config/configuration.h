@@ -45,6 +45,7 @@ struct ScriptFile {
 struct Http {
   bool always_200 = false;
   std::size_t max_body_bytes = std::size_t{16} << 20U;
+  std::size_t body_memory = std::size_t{256} << 20U;
   std::size_t max_header_bytes = std::size_t{64} << 10U;
   std::size_t max_connections = 10'000;
   std::chrono::milliseconds header_timeout{10'000};

@@ -142,6 +142,7 @@ Node http_of(const Http& http) {
   return Map{}
       .add("always_200", flag(http.always_200))
       .add("max_body", size(http.max_body_bytes))
+      .add("body_memory", size(http.body_memory))
       .add("max_header", size(http.max_header_bytes))
       .add("max_connections", count(http.max_connections))
       .add("header_timeout", duration(http.header_timeout))

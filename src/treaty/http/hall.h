@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,10 +17,13 @@ class Session;
 class Hall {
  public:
   Hall(Handler the_handler, ServerOptions the_options)
-      : handler(std::move(the_handler)), options(std::move(the_options)) {}
+      : handler(std::move(the_handler)),
+        options(std::move(the_options)),
+        occupancy(options.occupancy ? options.occupancy : std::make_shared<Occupancy>()) {}
 
   Handler handler;
   ServerOptions options;
+  const std::shared_ptr<Occupancy> occupancy;
   std::vector<Session*> sessions{};  // Each knows its place.
   bool stopping = false;
 

@@ -9,7 +9,7 @@ namespace treaty::http {
 
 struct Request {
   std::string method = "GET";
-  std::string target = "/";  // Path and query, as on the request line.
+  std::string target = "/";  // Path and query, as on the request line, or `*`.
   Headers headers{};
   std::string body{};
 };

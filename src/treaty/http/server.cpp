@@ -89,6 +89,12 @@ class Server::State : public std::enable_shared_from_this<State> {
     for (const auto& session : sessions()) session->on_stop();
   }
 
+  void abandon() {
+    for (const auto& session : sessions()) session->abandon();
+  }
+
+  void configure(ServerOptions options) { hall_->options = std::move(options); }
+
   void close_all() {
     stop();
     for (const auto& session : sessions()) session->close();
@@ -127,7 +133,7 @@ class Server::State : public std::enable_shared_from_this<State> {
   }
 
   void welcome(const std::shared_ptr<Session>& session) {
-    const std::size_t count = hall_->sessions.size();
+    const std::size_t count = hall_->occupancy->connections;
     const std::size_t limit = hall_->options.max_connections;
     if (count <= limit) {
       Session::start(session);
@@ -154,6 +160,10 @@ std::expected<std::uint16_t, Error> Server::listen(const std::string& address, s
 }
 
 void Server::stop() { state_->stop(); }
+
+void Server::abandon() { state_->abandon(); }
+
+void Server::configure(ServerOptions options) { state_->configure(std::move(options)); }
 
 std::size_t Server::connections() const { return state_->connections(); }
 

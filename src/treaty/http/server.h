@@ -4,6 +4,7 @@
 // A Server belongs to the thread that runs its io_context.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
@@ -18,6 +19,7 @@
 
 #include "treaty/base/error.h"
 #include "treaty/http/message.h"
+#include "treaty/http/wire/body_memory.h"
 
 namespace treaty::http {
 
@@ -66,13 +68,23 @@ class Exchange {
 
 using Handler = std::function<boost::asio::awaitable<void>(Exchange&)>;
 
+// What servers count together, each against its own limits. For any thread.
+struct Occupancy {
+  std::atomic<std::size_t> connections = 0;
+  BodyMemory bodies{};
+};
+
 struct ServerOptions {
   // Shares the port of another Server, which listens already: each event loop of a program can have
   // its own, and the kernel spreads the connections.
   bool reuse_port = false;
 
+  // Shared with those other servers, so that limits hold for all of them together. None: its own.
+  std::shared_ptr<Occupancy> occupancy{};
+
   std::size_t max_header_bytes = std::size_t{64} << 10U;
   std::size_t max_body_bytes = std::size_t{16} << 20U;
+  std::size_t max_body_memory = std::size_t{256} << 20U;  // All bodies, but for 64 KiB of each.
   std::size_t max_connections = 10'000;
   std::chrono::milliseconds header_timeout{10'000};
   std::chrono::milliseconds body_timeout{30'000};
@@ -89,7 +101,8 @@ struct ServerOptions {
 
 // Refuses what has two readings with 400, too large a header with 431, too large a body with 413,
 // an unknown expectation with 417, a request that does not arrive in time with 408, a connection
-// too many with 503; then closes. A handler that fails has 500 answered.
+// too many and a body that finds no memory with 503; then closes. A handler that fails has 500
+// answered.
 class Server {
  public:
   Server(boost::asio::io_context& context, Handler handler, ServerOptions options = {});
@@ -105,6 +118,13 @@ class Server {
   // Accepts no more and closes idle connections; running exchanges go on to their end, but for
   // those that asked to be interrupted.
   void stop();
+
+  // The end of what stop() began: who still waits for the head of an answer is told 503, and every
+  // connection closes.
+  void abandon();
+
+  // Other limits, for what comes from now on; reuse_port and occupancy stay.
+  void configure(ServerOptions options);
 
   // Connections that are open now. After stop() it falls to 0.
   std::size_t connections() const;

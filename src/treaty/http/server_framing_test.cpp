@@ -8,18 +8,11 @@
 
 using namespace treaty;
 using namespace treaty::http;
+using namespace treaty::testing;
 using boost::asio::awaitable;
-using testing::answer_to;
-using testing::body_of;
-using testing::count;
-using testing::echo;
-using testing::Peer;
-using testing::ServerThread;
-using testing::status_of;
 
 namespace {
 
-const std::string kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
 const std::string kPost = "POST / HTTP/1.1\r\nHost: h\r\n";
 const std::string kChunked = kPost + "Transfer-Encoding: chunked\r\n\r\n";
 
@@ -88,6 +81,39 @@ TEST_CASE("S10: space before a colon, or no name before it, gets 400, and the co
 TEST_CASE("S10: two hosts or none get 400, and the connection closes") {
   check_refused({kPost + "Host: h\r\n\r\n", kPost + "hOsT: other\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
                  "GET / HTTP/1.1\r\nHost: a, b\r\n\r\n", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n"});
+}
+
+TEST_CASE("a host or a target that has two readings gets 400, and the connection closes") {
+  const std::string host = " HTTP/1.1\r\nHost: h\r\n\r\n";
+  check_refused({"GET / HTTP/1.1\r\nHost: localhost:evil.example\r\n\r\n",
+                 "GET / HTTP/1.1\r\nHost: localhost:80:90\r\n\r\n", "GET /a#b" + host,
+                 "GET http://h/#b" + host, "GET a" + host, "GET http://" + host,
+                 "GET http:///a" + host, "GET http://u@h/a" + host, "GET http://h:x/" + host,
+                 "CONNECT h:443" + host});
+}
+
+TEST_CASE("a header field with one value that comes twice gets 400, and the connection closes") {
+  for (const std::string name : {"Idempotency-Key", "Last-Event-ID", "Content-Type",
+                                 "Authorization", "X-Api-Key", "Origin", "traceparent"}) {
+    CAPTURE(name);
+    check_refused({kPost + name + ": a\r\n" + name + ": a\r\n\r\n"});
+  }
+}
+
+TEST_CASE("the host of a whole address is the host, whatever the header says") {
+  const ServerThread server([](Exchange& exchange) -> awaitable<void> {
+    const Request& request = exchange.request();
+    co_await exchange.respond(
+        {.body = std::string(request.headers.get("host")) + " " + request.target});
+  });
+  const auto told = [&](const std::string& target) {
+    return body_of(answer_to(server, "GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n"));
+  };
+  CHECK(told("/a?b") == "h /a?b");
+  CHECK(told("*") == "h *");
+  CHECK(told("http://evil.example/a?b") == "evil.example /a?b");
+  CHECK(told("HTTPS://[::1]:80") == "[::1]:80 /");
+  CHECK(told("http://127.0.0.1:8088?b=http://x/") == "127.0.0.1:8088 /?b=http://x/");
 }
 
 TEST_CASE("S10: an unknown transfer coding gets 400, and the connection closes") {

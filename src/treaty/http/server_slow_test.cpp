@@ -9,14 +9,13 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <future>
 
-#include "treaty/testing/loopback.h"
+#include "treaty/testing/answers.h"
 
 using namespace treaty;
 using namespace treaty::http;
+using namespace treaty::testing;
 using namespace std::chrono_literals;
 using boost::asio::awaitable;
-using testing::Peer;
-using testing::ServerThread;
 
 namespace {
 
@@ -60,8 +59,6 @@ bool comes_to(ServerThread& server, std::size_t connections) {
   }
   return false;
 }
-
-const std::string kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
 
 }  // namespace
 

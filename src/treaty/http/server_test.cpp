@@ -13,19 +13,12 @@
 
 using namespace treaty;
 using namespace treaty::http;
+using namespace treaty::testing;
 using namespace std::chrono_literals;
 using boost::asio::awaitable;
-using testing::answer_to;
-using testing::body_of;
-using testing::count;
-using testing::echo;
-using testing::Peer;
-using testing::ServerThread;
-using testing::status_of;
 
 namespace {
 
-const std::string kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
 const std::string kClose = "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
 
 }  // namespace

@@ -13,7 +13,8 @@ using boost::system::error_code;
 
 namespace {
 
-// How much a client that was refused may still send before the connection closes on it.
+// How much a client that was refused may still send before the connection closes on it, beside a
+// whole body.
 constexpr std::size_t kLastBytes = std::size_t{1} << 20U;
 constexpr std::chrono::milliseconds kLastWait{1'000};
 
@@ -25,6 +26,7 @@ constexpr std::size_t kMaxAhead = std::size_t{64} << 10U;
 Session::Session(asio::ip::tcp::socket socket, std::shared_ptr<Hall> hall)
     : Channel(std::move(socket)), hall_(std::move(hall)), place_(hall_->sessions.size()) {
   hall_->sessions.push_back(this);
+  ++hall_->occupancy->connections;
 }
 
 Session::~Session() {
@@ -32,6 +34,7 @@ Session::~Session() {
   hall_->sessions[place_] = last;
   last->place_ = place_;
   hall_->sessions.pop_back();
+  --hall_->occupancy->connections;
 }
 
 // The completion handler keeps the session until its coroutine has ended: the signal that cuts
@@ -102,16 +105,18 @@ asio::awaitable<bool> Session::wait_idle() {
 // The next request, or false when there is none to handle and the connection may close.
 asio::awaitable<bool> Session::read_request() {
   const auto& options = hall_->options;
-  RequestDecoder decoder({options.max_header_bytes, options.max_body_bytes});
+  answer_ = Answer::none;
+  RequestDecoder decoder({options.max_header_bytes, options.max_body_bytes,
+                          &hall_->occupancy->bodies, options.max_body_memory});
   if (!co_await read_until_done(decoder)) {
     if (decoder.refusal().status != 0) co_await refuse(decoder.refusal());
     co_return false;
   }
   request_ = std::move(decoder.request());
+  body_share_ = decoder.take_share();
   is_head_ = request_.method == "HEAD";
   is_1_1_ = decoder.is_1_1();
   keeps_alive_ = decoder.keeps_alive();
-  answer_ = Answer::none;
   co_return true;
 }
 
@@ -165,6 +170,7 @@ asio::awaitable<bool> Session::welcome(RequestDecoder& decoder) {
 asio::awaitable<bool> Session::finish_answer(bool failed) {
   is_watched_ = false;
   request_ = {};
+  body_share_ = {};
   set_deadline(SteadyTime::max());
   if (!socket().is_open() || (is_gone_ && answer_ == Answer::none)) co_return false;
   if (answer_ == Answer::none) {
@@ -186,7 +192,8 @@ asio::awaitable<void> Session::close_gently() {
   error_code error;
   socket().shutdown(asio::ip::tcp::socket::shutdown_send, error);
   set_deadline(after(kLastWait));
-  for (std::size_t size = 0; !error && size < kLastBytes;) {
+  const std::size_t most = hall_->options.max_body_bytes + kLastBytes;
+  for (std::size_t size = 0; !error && size < most;) {
     error = co_await wait_readable();
     if (error) break;
     size += read_now(hall_->scratch, error);

@@ -27,6 +27,9 @@ class Session final : public Channel, public Exchange {
 
   std::shared_ptr<Session> self() { return std::static_pointer_cast<Session>(shared_from_this()); }
 
+  // The server is gone in a moment: a client that has seen nothing of an answer is told so.
+  void abandon();
+
   // The server stops: closes what is idle, interrupts who asked for it.
   void on_stop();
 
@@ -61,11 +64,13 @@ class Session final : public Channel, public Exchange {
   void watch();
   void on_watched(boost::system::error_code error);
   void append_head(std::string& out, int status, const Headers& headers);
+  bool compose(const Response& response);
   bool has_body() const;
 
   std::shared_ptr<Hall> hall_;
   std::string pending_{};  // Bytes that came and are not part of a request yet.
   Request request_{};
+  BodyShare body_share_{};  // Until the request is answered, whoever has its body by then.
   boost::asio::cancellation_signal interrupt_{};
   std::size_t place_;  // Among the sessions of the hall.
   int status_ = 0;

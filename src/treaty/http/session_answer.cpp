@@ -93,8 +93,8 @@ bool Session::has_body() const {
   return !is_head_ && status_ >= 200 && status_ != 204 && status_ != 304;
 }
 
-asio::awaitable<bool> Session::respond(Response response) {
-  if (answer_ != Answer::none || !socket().is_open()) co_return false;
+// Fills the shared buffer with a whole answer. True when its body is long and has to follow.
+bool Session::compose(const Response& response) {
   answer_ = Answer::whole;
   status_ = response.status;
   std::string& out = hall_->out;
@@ -106,6 +106,12 @@ asio::awaitable<bool> Session::respond(Response response) {
   out += "\r\n";
   const bool has_long_body = has_body() && response.body.size() > kCopied;
   if (has_body() && !has_long_body) out += response.body;
+  return has_long_body;
+}
+
+asio::awaitable<bool> Session::respond(Response response) {
+  if (answer_ != Answer::none || !socket().is_open()) co_return false;
+  const bool has_long_body = compose(response);
   const std::string rest = send_out();
   if (!co_await send(rest)) co_return false;
   co_return !has_long_body || co_await send(response.body);
@@ -152,6 +158,15 @@ asio::awaitable<bool> Session::write_raw(std::string_view bytes) {
   keeps_alive_ = false;
   answer_ = Answer::whole;
   co_return co_await send(bytes);
+}
+
+void Session::abandon() {
+  if (answer_ == Answer::none && !is_idle_ && socket().is_open()) {
+    keeps_alive_ = false;
+    compose(hall_->refusal(503, "the server is stopping; send the same request again in a moment"));
+    send_out();  // What does not go at once does not go.
+  }
+  close();
 }
 
 void Session::abort(bool with_reset) {

@@ -34,22 +34,33 @@ std::uint16_t port_of(std::string_view text) {
   return is_whole && text.size() <= 5 && port <= 65535 ? static_cast<std::uint16_t>(port) : 0;
 }
 
-// Takes "host", "host:port", "[::1]" or "[::1]:port" apart.
 std::expected<void, Error> read_authority(std::string_view text, Url& url) {
-  const bool in_brackets = text.starts_with('[');
-  const std::size_t end = in_brackets ? text.find(']') : std::min(text.find(':'), text.size());
-  if (end == std::string_view::npos) return refuse("the address lacks the ] after its host");
-  const std::string_view host = text.substr(in_brackets ? 1 : 0, end - (in_brackets ? 1 : 0));
-  const std::string_view rest = text.substr(end + (in_brackets ? 1 : 0));
-  if (!is_host(host, in_brackets)) return refuse("the address has no host that could be asked");
-  url.host = folded(host);
-  if (rest.empty()) return {};
-  url.port = rest[0] == ':' ? port_of(rest.substr(1)) : std::uint16_t{0};
+  const auto authority = parse_authority(text);
+  if (!authority) return refuse("the address has no host that could be asked");
+  auto [host, port] = *authority;
+  if (host.size() < text.size()) url.port = port_of(port);
   if (url.port == 0) return refuse("the port of the address is not a number from 1 to 65535");
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  url.host = folded(host);
   return {};
 }
 
 }  // namespace
+
+std::optional<Authority> parse_authority(std::string_view text) {
+  const bool in_brackets = text.starts_with('[');
+  const std::size_t bracket = in_brackets ? text.find(']') : 0;
+  if (bracket == std::string_view::npos) return std::nullopt;
+  const std::size_t end = in_brackets ? bracket + 1 : std::min(text.find(':'), text.size());
+  const std::string_view host = text.substr(0, end);
+  std::string_view port = text.substr(end);
+  if (!is_host(in_brackets ? host.substr(1, bracket - 1) : host, in_brackets)) return std::nullopt;
+  if (port.empty()) return Authority{host, port};
+  const bool has_colon = port.starts_with(':');
+  port.remove_prefix(1);
+  if (!has_colon || port.size() > 5 || !std::ranges::all_of(port, is_digit)) return std::nullopt;
+  return Authority{host, port};
+}
 
 std::expected<Url, Error> parse_url(std::string_view text) {
   Url url;

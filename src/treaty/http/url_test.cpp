@@ -15,6 +15,24 @@ TEST_CASE("an address has a scheme, a host, perhaps a port, and a target") {
         Url{.secure = false, .host = "127.0.0.1", .port = 80, .target = "/?q"});
 }
 
+TEST_CASE("host and port are taken apart, and nothing that is neither passes") {
+  const auto told = [](std::string_view text) {
+    const auto authority = parse_authority(text);
+    return authority ? std::string(authority->host) + "|" + std::string(authority->port) : "none";
+  };
+  CHECK(told("localhost") == "localhost|");
+  CHECK(told("localhost:") == "localhost|");
+  CHECK(told("Host.example:8088") == "Host.example|8088");
+  CHECK(told("[::1]") == "[::1]|");
+  CHECK(told("[::1]:80") == "[::1]|80");
+  for (const std::string_view text :
+       {"", ":80", "localhost:evil.example", "localhost:80:90", "localhost:+1", "localhost:123456",
+        "a b", "a/b", "u@a", "::1", "[::1", "[::1]x", "[]", "[a.b]", "a,b", "a#"}) {
+    CAPTURE(text);
+    CHECK(told(text) == "none");
+  }
+}
+
 TEST_CASE("what is no address of an HTTP server is refused, and the secret in it is not repeated") {
   for (const char* text : {"",
                            "example.com",

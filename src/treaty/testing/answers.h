@@ -9,6 +9,8 @@
 
 namespace treaty::testing {
 
+inline const std::string kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
+
 // A handler that answers with method, target and body.
 inline boost::asio::awaitable<void> echo(http::Exchange& exchange) {
   const http::Request& request = exchange.request();

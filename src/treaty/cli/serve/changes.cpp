@@ -46,7 +46,7 @@ bool same(const config::AccessKey& left, const config::AccessKey& right) {
 
 bool same(const config::Http& left, const config::Http& right) {
   const auto fields = [](const config::Http& http) {
-    return std::tie(http.always_200, http.max_body_bytes, http.max_header_bytes,
+    return std::tie(http.always_200, http.max_body_bytes, http.body_memory, http.max_header_bytes,
                     http.max_connections, http.header_timeout, http.body_timeout, http.idle_timeout,
                     http.shutdown_timeout);
   };
@@ -92,8 +92,7 @@ std::vector<std::string> changes_between(const Configuration& before, const Conf
   if (!same_rules(before.turns, after.turns)) {
     changes.emplace_back("the rules of sessions and turns have changed");
   }
-  if (!same(before.http, after.http))
-    changes.emplace_back("the limits of HTTP have changed: some need a restart");
+  if (!same(before.http, after.http)) changes.emplace_back("the limits of HTTP have changed");
   if (before.prices_file != after.prices_file) changes.emplace_back("the prices have changed");
   if (before.listen != after.listen) changes.emplace_back("listen has changed: needs a restart");
   if (before.store != after.store) changes.emplace_back("store has changed: needs a restart");

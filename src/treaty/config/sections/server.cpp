@@ -103,13 +103,18 @@ void take_timeout(Reader& reader, const Node& node, Http& http) {
   http.*Part = reader.duration(node, kDay).value_or(http.*Part);
 }
 
-constexpr std::array<Member<Http>, 8> kHttpMembers = {{
+constexpr std::array<Member<Http>, 9> kHttpMembers = {{
     {"always_200", [](Reader& reader, const Node& node,
                       Http& http) { http.always_200 = reader.boolean(node).value_or(false); }},
     {"max_body",
      [](Reader& reader, const Node& node, Http& http) {
        http.max_body_bytes =
            reader.size(node, kKibibyte, 16 * kMebibyte).value_or(http.max_body_bytes);
+     }},
+    {"body_memory",
+     [](Reader& reader, const Node& node, Http& http) {
+       http.body_memory =
+           reader.size(node, 16 * kMebibyte, 1024 * 1024 * kMebibyte).value_or(http.body_memory);
      }},
     {"max_header",
      [](Reader& reader, const Node& node, Http& http) {

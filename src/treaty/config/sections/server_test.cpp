@@ -26,6 +26,7 @@ TEST_CASE("Every key of sessions, turns and http has its place") {
                                                       "http:\n"
                                                       "  always_200: true\n"
                                                       "  max_body: 2MiB\n"
+                                                      "  body_memory: 1GiB\n"
                                                       "  max_header: 8KiB\n"
                                                       "  max_connections: 5\n"
                                                       "  header_timeout: 1s\n"
@@ -42,6 +43,7 @@ TEST_CASE("Every key of sessions, turns and http has its place") {
   CHECK(configuration.turns.agents.at("default").deadline == milliseconds(90'000));
   CHECK(configuration.http.always_200);
   CHECK(configuration.http.max_body_bytes == std::size_t{2} << 20U);
+  CHECK(configuration.http.body_memory == std::size_t{1} << 30U);
   CHECK(configuration.http.max_header_bytes == 8'192);
   CHECK(configuration.http.max_connections == 5);
   CHECK(configuration.http.header_timeout == milliseconds(1'000));

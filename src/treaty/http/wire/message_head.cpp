@@ -1,8 +1,10 @@
 #include "treaty/http/wire/message_head.h"
 
 #include <algorithm>
+#include <array>
 
 #include "treaty/base/text.h"
+#include "treaty/http/url.h"
 
 namespace treaty::http {
 namespace {
@@ -17,6 +19,13 @@ bool is_value_character(char c) {
   return c == '\t' || (static_cast<unsigned char>(c) >= ' ' && c != '\x7F');
 }
 
+// RFC 9112 §3.2: a path, a whole address, or `*`. The authority alone is for proxies.
+bool is_target(std::string_view target) {
+  if (target.starts_with('/') || target == "*") return true;
+  const auto authority = authority_of_target(target);
+  return !authority.empty() && parse_authority(authority).has_value();
+}
+
 bool is_version(std::string_view text) { return text == "HTTP/1.1" || text == "HTTP/1.0"; }
 
 // What the lines of a head add up to.
@@ -26,6 +35,7 @@ struct Tally {
   int hosts = 0;
   int lengths = 0;
   int codings = 0;
+  unsigned singles = 0;  // A bit for each of kSingleFields that came.
 };
 
 std::string_view request_line_fault(std::string_view line, Tally& tally) {
@@ -37,6 +47,8 @@ std::string_view request_line_fault(std::string_view line, Tally& tally) {
   if (target.empty() || !std::ranges::all_of(target, is_target_character)) {
     return "the request target holds a space or a control character";
   }
+  if (target.contains('#')) return "the request target has a fragment (#…): leave it out";
+  if (!is_target(target)) return "the request target is neither a path nor an http:// address";
   if (!is_version(line.substr(last + 1))) return "the version is neither HTTP/1.1 nor HTTP/1.0";
   tally.is_1_1 = line.ends_with('1');
   return {};
@@ -59,6 +71,31 @@ std::string_view length_fault(std::string_view value) {
   return is_number && value.size() <= 18 ? "" : "Content-Length is not one number";
 }
 
+// Fields with one value: two of them have two readings, and joined they are neither.
+struct SingleField {
+  std::string_view name;
+  std::string_view fault;
+};
+constexpr std::array kSingleFields = std::to_array<SingleField>({
+    {"authorization", "Authorization comes twice: send it once"},
+    {"content-type", "Content-Type comes twice: send it once"},
+    {"idempotency-key", "Idempotency-Key comes twice: send one key"},
+    {"last-event-id", "Last-Event-ID comes twice: send the newest"},
+    {"origin", "Origin comes twice: send it once"},
+    {"traceparent", "traceparent comes twice: send it once"},
+    {"x-api-key", "X-Api-Key comes twice: send one key"},
+});
+
+std::string_view repeated_fault(std::string_view name, Tally& tally) {
+  const auto* const field = std::ranges::find_if(
+      kSingleFields, [&](const SingleField& single) { return equal_folded(name, single.name); });
+  if (field == kSingleFields.end()) return {};
+  const auto bit = 1U << static_cast<unsigned>(field - kSingleFields.begin());
+  const bool is_second = (tally.singles & bit) != 0;
+  tally.singles |= bit;
+  return is_second ? field->fault : "";
+}
+
 std::string_view known_field_fault(std::string_view name, std::string_view value, Tally& tally) {
   if (equal_folded(name, "content-length")) {
     if (++tally.lengths > 1) return "Content-Length comes twice";
@@ -68,11 +105,12 @@ std::string_view known_field_fault(std::string_view name, std::string_view value
     if (++tally.codings > 1) return "Transfer-Encoding comes twice";
     return equal_folded(value, "chunked") ? "" : "the transfer coding is not known";
   }
-  if (tally.kind == HeadKind::request && equal_folded(name, "host")) {
+  if (tally.kind == HeadKind::response) return {};
+  if (equal_folded(name, "host")) {
     if (++tally.hosts > 1) return "Host comes twice";
-    return value.find_first_of(" \t,/@?#") == std::string_view::npos ? "" : "Host is not a host";
+    return value.empty() || parse_authority(value) ? "" : "Host is not a host, or has a bad port";
   }
-  return {};
+  return repeated_fault(name, tally);
 }
 
 std::string_view field_fault(std::string_view line, Tally& tally) {
@@ -115,6 +153,15 @@ std::string_view take_line(std::string_view& head, std::string_view& fault) {
 
 bool is_token(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_token_character);
+}
+
+std::string_view authority_of_target(std::string_view target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!starts_with_folded(target, scheme)) continue;
+    target.remove_prefix(scheme.size());
+    return target.substr(0, target.find_first_of("/?"));
+  }
+  return {};
 }
 
 bool is_field_value(std::string_view text) { return std::ranges::all_of(text, is_value_character); }

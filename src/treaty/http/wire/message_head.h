@@ -25,6 +25,9 @@ std::string_view find_head_fault(std::string_view head, HeadKind kind);
 // The same for the fields after the last chunk, blank line included.
 std::string_view find_trailer_fault(std::string_view lines);
 
+// The authority of a target in absolute form (`http://host:8088/path`); empty of any other.
+std::string_view authority_of_target(std::string_view target);
+
 // A token of RFC 9110 §5.6.2: a method or the name of a field.
 bool is_token(std::string_view text);
 

@@ -18,6 +18,9 @@ namespace beast_http = boost::beast::http;
 using boost::beast::error_code;
 using boost::beast::string_view;
 
+constexpr std::string_view kNoMemory =
+    "the server holds as many large requests as it can; try again later";
+
 std::string_view text_of(string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
@@ -25,13 +28,15 @@ std::string_view text_of(string_view text) { return {text.data(), text.size()}; 
 // Fills in the request as Beast's parser walks over it.
 class RequestDecoder::Parser final : public beast_http::basic_parser<true> {
  public:
-  Parser(Request& request, RequestLimits limits) : request_(request), limits_(limits) {
+  Parser(Request& request, BodyShare& share, RequestLimits limits)
+      : request_(request), share_(share), limits_(limits), longest_(limits.max_body_bytes) {
     header_limit(static_cast<std::uint32_t>(
         std::min<std::size_t>(limits.max_header_bytes + 4, std::size_t{1} << 30U)));
     body_limit(boost::none);
   }
 
   bool too_large() const { return too_large_; }
+  bool lacks_memory() const { return lacks_memory_; }
   bool is_1_1() const { return is_1_1_; }
   bool is_between_chunks() const { return chunked() && chunk_left_ == 0; }
   bool is_after_chunk() const { return after_chunk_; }
@@ -52,11 +57,18 @@ class RequestDecoder::Parser final : public beast_http::basic_parser<true> {
   void on_header_impl(error_code& /*error*/) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>& size, error_code& error) override {
     if (size && *size > limits_.max_body_bytes) return refuse_size(error);
-    if (size) request_.body.reserve(std::min<std::size_t>(*size, std::size_t{64} << 10U));
+    if (!size) return;
+    longest_ = *size;
+    request_.body.reserve(std::min(longest_, kUncountedBody));
   }
   std::size_t on_body_impl(string_view body, error_code& error) override {
     if (body.size() > limits_.max_body_bytes - request_.body.size()) {
       refuse_size(error);
+      return 0;
+    }
+    if (!has_room(request_.body.size() + body.size())) {
+      lacks_memory_ = true;
+      error = beast_http::error::body_limit;
       return 0;
     }
     request_.body.append(text_of(body));
@@ -75,20 +87,32 @@ class RequestDecoder::Parser final : public beast_http::basic_parser<true> {
   }
   void on_finish_impl(error_code& /*error*/) override {}
 
+  // Counts ahead of what comes, in steps that double, as the body's own memory does.
+  bool has_room(std::size_t size) {
+    if (size <= counted_) return true;
+    counted_ = std::max(size, std::min(2 * counted_, longest_));
+    return share_.grow_to(counted_);
+  }
+
   void refuse_size(error_code& error) {
     too_large_ = true;
     error = beast_http::error::body_limit;
   }
 
   Request& request_;
+  BodyShare& share_;
   RequestLimits limits_;
+  std::size_t longest_;  // As far as is known.
+  std::size_t counted_ = kUncountedBody;
   bool too_large_ = false;
+  bool lacks_memory_ = false;
   std::uint64_t chunk_left_ = 0;
   bool after_chunk_ = false;
   bool is_1_1_ = false;
 };
 
-RequestDecoder::RequestDecoder(RequestLimits limits) : limits_(limits) {}
+RequestDecoder::RequestDecoder(RequestLimits limits)
+    : limits_(limits), share_(limits.body_memory, limits.max_body_memory) {}
 RequestDecoder::~RequestDecoder() = default;
 
 void RequestDecoder::refuse(int status, std::string_view message) {
@@ -118,7 +142,7 @@ std::size_t RequestDecoder::feed_head(std::string_view bytes) {
   } else if (const auto fault = find_head_fault(seen, HeadKind::request); !fault.empty()) {
     refuse(400, fault);
   } else {
-    parser_ = std::make_unique<Parser>(request_, limits_);
+    parser_ = std::make_unique<Parser>(request_, share_, limits_);
     error_code error;
     parser_->put(boost::asio::buffer(seen.data(), seen.size()), error);
     if (error && error != beast_http::error::need_more) refuse(400, error.message());
@@ -135,12 +159,25 @@ void RequestDecoder::on_head() {
   keeps_alive_ = parser_->keep_alive();
   is_1_1_ = parser_->is_1_1();
   const std::string_view expectation = request_.headers.get("expect");
-  if (parser_->content_length().value_or(0) > limits_.max_body_bytes) {
+  take_authority();
+  const std::size_t length = parser_->content_length().value_or(0);
+  if (length > limits_.max_body_bytes) {
     return refuse(413, fmt::format("the body is larger than {} bytes", limits_.max_body_bytes));
   }
+  if (!share_.has_room(length)) return refuse(503, kNoMemory);
   if (expectation.empty() || !is_1_1_) return;
   expects_continue_ = equal_folded(expectation, "100-continue");
   if (!expects_continue_) refuse(417, "the only expectation that is met is 100-continue");
+}
+
+// RFC 9112 §3.2.2: who writes the whole address means its host, whatever Host says.
+void RequestDecoder::take_authority() {
+  std::string& target = request_.target;
+  const std::string authority(authority_of_target(target));
+  if (authority.empty()) return;
+  target.erase(0, target.find("//") + 2 + authority.size());
+  if (!target.starts_with('/')) target.insert(0, 1, '/');
+  request_.headers.set("host", authority);
 }
 
 std::size_t RequestDecoder::feed_body(std::string_view bytes) {
@@ -164,7 +201,9 @@ std::size_t RequestDecoder::feed_body(std::string_view bytes) {
     rest.remove_prefix(parser_->put(boost::asio::buffer(piece.data(), piece.size()), error));
   }
   if (refusal_.status != 0) return bytes.size() - rest.size();
-  if (parser_->too_large()) {
+  if (parser_->lacks_memory()) {
+    refuse(503, kNoMemory);
+  } else if (parser_->too_large()) {
     refuse(413, fmt::format("the body is larger than {} bytes", limits_.max_body_bytes));
   } else if (error) {
     refuse(400, fmt::format("the body cannot be read: {}", error.message()));

@@ -7,12 +7,16 @@
 #include <string_view>
 
 #include "treaty/http/message.h"
+#include "treaty/http/wire/body_memory.h"
 
 namespace treaty::http {
 
 struct RequestLimits {
   std::size_t max_header_bytes;
   std::size_t max_body_bytes;
+  BodyMemory* body_memory =
+      nullptr;  // Shared with other requests; none: only this one's size counts.
+  std::size_t max_body_memory = 0;
 };
 
 // Why a request is not taken: what to answer before the connection closes.
@@ -45,16 +49,21 @@ class RequestDecoder {
   // After has_head() without its body; whole after done().
   Request& request() { return request_; }
 
+  // What the body has of the memory that all bodies share; to be kept as long as the body.
+  BodyShare take_share() { return std::move(share_); }
+
  private:
   class Parser;
   std::size_t feed_head(std::string_view bytes);
   std::size_t feed_body(std::string_view bytes);
   void on_head();
+  void take_authority();
   void refuse(int status, std::string_view message);
 
   RequestLimits limits_;
   std::unique_ptr<Parser> parser_;
   Request request_{};
+  BodyShare share_;
   Refusal refusal_{};
   std::size_t searched_ = 0;  // How much of the head was looked at for its end.
   bool has_head_ = false;
