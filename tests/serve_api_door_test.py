@@ -3,7 +3,7 @@ import json
 import unittest
 
 from scripted_agent import scripted
-from serving import EXECUTE, ServingTest, user_turn
+from serving import EXECUTE, Answer, ServingTest, turn_path, user_turn
 from treaty_binary import MIB, as_bytes
 
 GET, POST = "GET, HEAD, OPTIONS", "POST, OPTIONS"
@@ -47,6 +47,12 @@ class Addresses(ServingTest):
             method = "POST" if path.startswith("/v1/check") else "GET"
             with self.subTest(path):
                 self.assert_refused(self.one.ask(method, path), 404, "not_found")
+        self.assertIn("/v1/agent/execute: POST", self.one.get("/nowhere").error["Details"].splitlines()[0])
+
+    def test_a_fragment_or_an_address_without_its_slash_is_refused(self):
+        for path in ("/healthz#x", "/healthz?a#", "healthz", "127.0.0.1:80"):
+            with self.subTest(path):
+                self.assert_refused(self.one.get(path), 400, "contract_violation", "target")
 
     def test_an_escape_that_is_none_is_refused(self):
         for path in ("/v1/sessions/%", "/v1/sessions/%zz", "/v1/sessions/a%2", "/v1/sessions/%FF", "/v1/sessions?limit=%"):
@@ -126,6 +132,18 @@ class Bodies(ServingTest):
         self.assertEqual(self.one.get("/v1/sessions").json["Sessions"], [])
         self.assertEqual(self.send(user_turn(Instruction="x" * (MIB - 200))).status, 200)
 
+    def test_cancel_takes_no_body_or_an_empty_object(self):
+        self.send(user_turn())
+        path = turn_path("s1", "t1", "/cancel")
+        for body in (None, b"", b" ", b"{}"):
+            self.assertEqual(self.one.ask("POST", path, body).status, 200, body)
+        for body in (b"[]", b"null", b"5", b"{", b'{"TurnId": "t1"}', b"\xff"):
+            self.assert_refused(self.one.ask("POST", path, body), 400, "contract_violation", "body")
+
+    def test_a_small_object_is_not_large(self):
+        answer = self.one.post("/v1/sessions", {"AgentContextId": "x" * 100_000})
+        self.assert_refused(answer, 400, "contract_violation", "65536")
+
     def test_an_empty_body_is_no_request(self):
         self.assert_refused(self.send(b""), 400, "contract_violation", "JSON-01")
 
@@ -200,6 +218,21 @@ class Contracts(ServingTest):
             answer = self.one.ask("POST", EXECUTE, user_turn(), {"Idempotency-Key": key.encode("utf-8")})
             self.assert_refused(answer, 400, "contract_violation", "Idempotency-Key")
         self.assertEqual(self.one.execute(user_turn(), key="k" * 255).status, 200)
+
+    def test_a_header_that_has_one_value_comes_once(self):
+        body = as_bytes(user_turn())
+        for name in ("Idempotency-Key", "Last-Event-ID", "Content-Type", "Authorization"):
+            connection = self.one.connection()
+            connection.putrequest("POST", EXECUTE)
+            for value in ("one", "two"):
+                connection.putheader(name, value)
+            connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            response = connection.getresponse()
+            answer = Answer(response.status, response.getheaders(), response.read())
+            connection.close()
+            self.assert_refused(answer, 400, "contract_violation", f"{name} comes twice")
+        self.assertEqual(self.one.get("/v1/sessions").json["Sessions"], [])
 
     def test_a_refused_request_opens_nothing(self):
         for body in ({}, "{", user_turn(Mode="x")):

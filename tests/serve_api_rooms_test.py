@@ -4,7 +4,7 @@ import unittest
 
 from gate import HOLD, Reply, calling
 from scripted_agent import DEMO, scripted
-from serving import EXECUTE, ServingTest, quoted, tool_results, turn_path
+from serving import EXECUTE, ServingTest, quoted, tool_results, turn_path, user_turn
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\Z")
@@ -203,6 +203,24 @@ class Assistant(ServingTest):
         self.assertEqual(self.view(one, {"traceparent": f"00-{trace}-00f067aa0ba902b7-01"})["trace_id"], trace)
         self.assertEqual(self.view(one, {"traceparent": "nonsense"})["trace_id"], "t1")
 
+    def test_the_trace_of_the_request_stays_with_its_turn(self):
+        one = self.server(scripted())
+        mine, other = "4bf92f3577b34da6a3ce929d0e0e4736", "0af7651916cd43dd8448eb211c80319c"
+        one.execute(user_turn(), headers={"traceparent": f"00-{mine}-00f067aa0ba902b7-01"})
+        one.restart()
+        for headers in ({}, {"traceparent": f"00-{other}-00f067aa0ba902b7-01"}):
+            self.assertEqual(self.view(one, headers)["trace_id"], mine)
+        accepted = one.get("/v1/sessions/s1/events?follow=false").body
+        self.assertIn(mine.encode(), accepted)
+
+    def test_a_turn_id_that_shows_internals_is_no_trace_id(self):
+        one = self.server(scripted())
+        for turn in ("/etc/passwd", "sk-ant-api03-0123456789abcdef0123456789"):
+            self.assertEqual(one.say("s1", turn).status, 200)
+            answer = one.get(turn_path("s1", turn, "/assistant"))
+            self.assert_keeps("assistant", answer.body)
+            self.assertNotIn(turn, answer.json["trace_id"])
+
 
 class Streams(ServingTest):
     def test_the_last_event_id_may_be_a_parameter(self):
@@ -245,6 +263,19 @@ class Streams(ServingTest):
             one.terminate()
             self.assertIsNone(events.next())
         self.assertEqual(one.wait(), 0)
+
+    def test_a_diary_ends_with_its_session(self):
+        one = self.server(scripted())
+        one.say()
+        followers = [one.events("s1") for _ in range(4)]
+        for stream in followers:
+            self.assertEqual(stream.next().event, "turn.accepted")
+        self.assertEqual(one.ask("DELETE", "/v1/sessions/s1").status, 204)
+        for stream in followers:
+            with stream:
+                while stream.next() is not None:
+                    pass
+                self.assertEqual(stream.comments, 0)  # One comes after 15 seconds of silence.
 
     def test_a_diary_goes_on_for_each_of_those_who_follow_it(self):
         _, one = self.gated("One.", "Two.")

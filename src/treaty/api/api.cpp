@@ -54,8 +54,10 @@ http::Response options_response(std::string_view methods) {
 }
 
 http::Response unknown_path() {
-  return refusal_response(
-      {Reason::not_found, "there is nothing at this address; docs/reference/api.md lists them"});
+  return refusal_response({.reason = Reason::not_found,
+                           .message = "there is nothing at this address; Details has those that "
+                                      "there are, with their methods",
+                           .details = addresses()});
 }
 
 http::Response wrong_method(const Route& route, std::string_view method) {
@@ -137,6 +139,7 @@ Conversation Api::handle(http::Exchange& exchange) {
   std::vector<std::string> names = names_in(route, target.segments());
   return call(route.endpoint, Visit{.engine = engine_,
                                     .worker = worker_,
+                                    .desk = desk_,
                                     .exchange = exchange,
                                     .settings = settings_,
                                     .target = std::move(target),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "treaty/api/access.h"
+#include "treaty/api/desk.h"
 #include "treaty/api/target.h"
 #include "treaty/http/server.h"
 #include "treaty/turns/engine.h"
@@ -52,6 +53,7 @@ class Api {
   turns::Engine& engine_;
   turns::Worker& worker_;
   std::shared_ptr<const ApiSettings> settings_;
+  Desk desk_{};
 };
 
 }  // namespace treaty::api

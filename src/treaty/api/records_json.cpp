@@ -13,7 +13,8 @@
 namespace treaty::api {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000;  // In milliseconds.
+constexpr std::int64_t kSecond = 1'000;                     // In milliseconds.
+constexpr std::size_t kMostBytes = std::size_t{64} << 10U;  // Of a small object.
 
 void write_members(json::Writer& writer, std::string_view session_id, const store::Turn& turn) {
   writer.member("SessionId", session_id);
@@ -99,7 +100,7 @@ std::expected<std::map<std::string, std::string, std::less<>>, turns::Refusal> r
     std::string_view body, std::initializer_list<std::string_view> names) {
   std::map<std::string, std::string, std::less<>> texts;
   if (is_utf8(body) && is_blank(body)) return texts;
-  const json::Document document(body, {.names = json::NameCase::folded});
+  const json::Document document(body, {.max_size = kMostBytes, .names = json::NameCase::folded});
   if (!document.faults().empty()) {
     const json::Fault& fault = document.faults().front();
     return std::unexpected(wrong_value("the body is no JSON: " + fault.message, fault.pointer));
@@ -113,6 +114,9 @@ std::expected<std::map<std::string, std::string, std::less<>>, turns::Refusal> r
         names, [&](std::string_view known) { return equal_folded(known, member.name.text()); });
     std::string where;
     json::append_pointer_token(where, member.name.text());
+    if (names.size() == 0) {
+      return std::unexpected(wrong_value("this takes no body; leave it out, or send {}", where));
+    }
     if (name == names.end()) {
       return std::unexpected(
           wrong_value(fmt::format("there is no such member; there are {}", fmt::join(names, ", ")),

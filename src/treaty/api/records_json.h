@@ -29,7 +29,7 @@ std::string_view shown_state(store::TurnState state);
 std::string timestamp_of(store::Milliseconds time);
 
 // The texts of a small JSON object whose members are all texts, may all be left out, and are named
-// in `names`, in either case. An empty body has none.
+// in `names`, in either case. An empty body has none. Without names it is empty, or {}.
 std::expected<std::map<std::string, std::string, std::less<>>, turns::Refusal> read_texts(
     std::string_view body, std::initializer_list<std::string_view> names);
 

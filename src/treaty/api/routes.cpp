@@ -1,5 +1,7 @@
 #include "treaty/api/routes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -61,6 +63,18 @@ bool Route::allows(std::string_view method) const {
 }
 
 std::span<const Route> routes() { return kRoutes; }
+
+std::string addresses() {
+  std::string lines;
+  for (const Route& route : kRoutes) {
+    std::string path(route.path);
+    for (std::size_t at = path.find(kName); at != std::string::npos; at = path.find(kName, at)) {
+      path.replace(at, kName.size(), "ID");
+    }
+    lines += fmt::format("{}/{}: {}", lines.empty() ? "" : "\n", path, route.methods);
+  }
+  return lines;
+}
 
 const Route* find_route(std::span<const std::string> segments) {
   const auto found = std::ranges::find_if(

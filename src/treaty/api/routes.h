@@ -41,6 +41,9 @@ struct Route {
 // All of them.
 std::span<const Route> routes();
 
+// All of them for people, one a line, with the methods each takes.
+std::string addresses();
+
 // Null: there is nothing at that path. HEAD and OPTIONS are the caller's business.
 const Route* find_route(std::span<const std::string> segments);
 

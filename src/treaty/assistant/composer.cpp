@@ -222,7 +222,8 @@ Trace verified_trace(const Sources& input) {
 Trace find_trace(const Sources& input, ComposeProfile profile,
                  const std::function<std::string()>& new_id) {
   const auto is_nothing = [&](std::string_view text) {
-    return profile == ComposeProfile::strict ? is_blank(text) : text.empty();
+    if (profile == ComposeProfile::compat) return text.empty();
+    return is_blank(text) || !contracts::find_leak(text).empty();  // ARL-09, as for all it shows.
   };
   Trace verified = verified_trace(input);
   if (!is_nothing(verified.id)) return verified;

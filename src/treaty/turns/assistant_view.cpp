@@ -47,6 +47,14 @@ bool is_hex(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
 }
 
+// As the first entry of the turn's diary has it; empty when the request named none.
+std::string journalled_trace_id(const store::TurnRecord& record) {
+  if (record.rounds.empty()) return {};
+  const std::string_view events = record.rounds.front().request.events;
+  const json::Document line(events.substr(0, events.find('\n')));
+  return std::string(json::find_text(json::find_member(line.root(), "data"), "TraceId"));
+}
+
 // The composer's input.
 std::string status_of(const store::Turn& turn, std::string_view trace_id) {
   json::Writer writer;
@@ -88,9 +96,12 @@ std::string_view trace_id_of(std::string_view traceparent) {
   return good ? trace : std::string_view();
 }
 
-contracts::AssistantResponse assistant_view(const store::Turn& turn, std::string_view traceparent) {
-  const std::string_view trace = trace_id_of(traceparent);
-  const std::string input = status_of(turn, trace.empty() ? std::string_view(turn.turn_id) : trace);
+contracts::AssistantResponse assistant_view(const store::TurnRecord& record,
+                                            std::string_view traceparent) {
+  std::string trace = journalled_trace_id(record);
+  if (trace.empty()) trace = trace_id_of(traceparent);
+  if (trace.empty()) trace = record.turn.turn_id;
+  const std::string input = status_of(record.turn, trace);
   const json::Document document(input);
   return assistant::compose(document.root(), assistant::ComposeProfile::strict, new_uuid).response;
 }

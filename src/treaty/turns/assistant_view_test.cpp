@@ -14,7 +14,8 @@ using store::TurnState;
 namespace {
 
 AssistantResponse view(TurnState state, std::string error_code = {}) {
-  return assistant_view({.turn_id = "t1", .state = state, .error_code = std::move(error_code)}, "");
+  return assistant_view(
+      {.turn = {.turn_id = "t1", .state = state, .error_code = std::move(error_code)}}, "");
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ TEST_CASE("a code that nobody knows shows nothing of itself") {
 }
 
 TEST_CASE("the trace_id is that of the traceparent, else the TurnId") {
-  const store::Turn turn{.turn_id = "turn/7"};
+  const store::TurnRecord turn{.turn = {.turn_id = "turn/7"}};
   const std::string parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
   CHECK(assistant_view(turn, parent).trace_id == "4bf92f3577b34da6a3ce929d0e0e4736");
@@ -67,6 +68,26 @@ TEST_CASE("the trace_id is that of the traceparent, else the TurnId") {
   CHECK(assistant_view(turn, parent + "-00").trace_id == "turn/7");
   CHECK(assistant_view(turn, "01" + parent.substr(2) + "-what").trace_id ==
         "4bf92f3577b34da6a3ce929d0e0e4736");
+}
+
+TEST_CASE("the trace of the request that began a turn comes before that of whoever asks") {
+  const std::string line = R"({"index":0,"kind":"turn.accepted","at":1,"data":{"Round":0,)";
+  store::TurnRecord record{.turn = {.turn_id = "t1"}};
+  record.rounds = {{.request = {.events = line + "\"TraceId\":\"abc\"}}\n"}},
+                   {.request = {.events = line + "\"TraceId\":\"def\"}}\n"}}};
+
+  CHECK(assistant_view(record, "").trace_id == "abc");
+  CHECK(
+      assistant_view(record, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").trace_id ==
+      "abc");
+}
+
+TEST_CASE("a TurnId that looks like a path or a key is no trace_id") {
+  for (const std::string id : {"/etc/passwd", "sk-ant-api03-0123456789abcdef0123456789"}) {
+    const std::string trace = assistant_view({.turn = {.turn_id = id}}, "").trace_id;
+    CHECK(!trace.contains(id));
+    CHECK(!trace.empty());
+  }
 }
 
 TEST_CASE("a traceparent that breaks its format is none") {
@@ -92,7 +113,7 @@ TEST_CASE("every turn makes a response that keeps the contract") {
             *rc::gen::element(TurnState::accepted, TurnState::awaiting_tools, TurnState::completed,
                               TurnState::failed, TurnState::cancelled, TurnState::expired),
         .error_code = *testing::any_text()};
-    const AssistantResponse response = assistant_view(turn, *testing::any_text());
+    const AssistantResponse response = assistant_view({.turn = turn}, *testing::any_text());
     const auto decoded = contracts::decode_assistant_response(contracts::encode(response));
     RC_ASSERT(static_cast<bool>(decoded));
     RC_ASSERT(*decoded == response);

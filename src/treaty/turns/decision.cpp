@@ -58,7 +58,9 @@ Decision superseded(std::string_view named, std::string_view newest) {
 store::Request request_of(const Asked& asked, int round) {
   const auto* user = std::get_if<UserTurn>(&asked.request.scenario);
   json::Writer data;
-  data.begin_object().member("Round", round).end_object();
+  data.begin_object().member("Round", round);
+  if (!asked.trace_id.empty()) data.member("TraceId", asked.trace_id);
+  data.end_object();
   return {.round = round,
           .key = asked.key,
           .fingerprint = asked.fingerprint,

@@ -25,6 +25,7 @@ struct Asked {
   std::string body;                     // which is this.
   std::function<std::string()> new_id;  // Mints the ids of sessions and turns.
   store::Milliseconds now = 0;
+  std::string trace_id{};  // Of the caller; empty when it named none.
 
   bool is_initial() const { return room.session_id.empty(); }
 };

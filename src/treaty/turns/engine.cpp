@@ -74,8 +74,9 @@ std::size_t Engine::running() const { return shared_->live.count(); }
 asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submission submission) {
   const auto settings = worker.settings;  // A reload meanwhile is for the next request.
   const auto dispatcher = worker.dispatcher;
-  const Asked asked = ask(std::move(submission.tenant), std::move(submission.request),
-                          submission.idempotency_key, shared_->now());
+  Asked asked = ask(std::move(submission.tenant), std::move(submission.request),
+                    submission.idempotency_key, shared_->now());
+  asked.trace_id = std::move(submission.trace_id);
   const Dialect dialect = asked.request.dialect;
   const std::string key = live_key(asked.room, asked.key);
   auto log = std::make_shared<TurnLog>();

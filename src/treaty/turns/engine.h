@@ -31,6 +31,7 @@ struct Submission {
   contracts::AgentExecuteRequest request;  // Both ids empty: a first request (sessions.initial).
   std::vector<contracts::InvokeError> warnings{};  // For the answer.
   std::optional<std::string> idempotency_key{};
+  std::string trace_id{};  // Of the request's traceparent; empty without one.
 };
 
 struct OpenedSession {

@@ -74,6 +74,22 @@ std::string verdict_on(const Visit& visit, std::optional<Contract> contract,
   return contracts::verdict_json(checked);
 }
 
+http::Response composed_response(const Visit& visit, assistant::ComposeProfile profile) {
+  const std::size_t most = visit.settings->max_body_bytes;
+  // Any depth: what is nested too deep for a document is still an input.
+  const json::Document document(visit.request().body, {.max_size = most, .max_depth = most});
+  if (!document.root()) {
+    return refusal_response(
+        {.reason = Reason::contract_violation,
+         .message = "the body is no JSON",
+         .details = document.faults().empty()
+                        ? std::nullopt
+                        : std::optional("JSON-01: " + document.faults()[0].message)});
+  }
+  const auto composition = assistant::compose(document.root(), profile, new_uuid);
+  return json_response(200, contracts::encode(composition.response));
+}
+
 }  // namespace
 
 // The verdict is the answer, also on what is no JSON: hence any type of content.
@@ -86,7 +102,9 @@ Reply check_document(const Visit& visit) {
   }
   const auto options = options_in(visit);
   if (!options) co_return refusal_response(options.error());
-  co_return json_response(200, verdict_on(visit, contract, *options));
+  co_return json_response(200, co_await visit.desk.run(visit.request().body.size(), [&] {
+    return verdict_on(visit, contract, *options);
+  }));
 }
 
 Reply respond_as_assistant(const Visit& visit) {
@@ -95,21 +113,10 @@ Reply respond_as_assistant(const Visit& visit) {
   }
   const auto compat = is_second_word(visit.target, "profile", "strict", "compat");
   if (!compat) co_return refusal_response(compat.error());
-  const std::size_t most = visit.settings->max_body_bytes;
-  // Any depth: what is nested too deep for a document is still an input.
-  const json::Document document(visit.request().body, {.max_size = most, .max_depth = most});
-  if (!document.root()) {
-    co_return refusal_response(
-        {.reason = Reason::contract_violation,
-         .message = "the body is no JSON",
-         .details = document.faults().empty()
-                        ? std::nullopt
-                        : std::optional("JSON-01: " + document.faults()[0].message)});
-  }
   const auto profile =
       *compat ? assistant::ComposeProfile::compat : assistant::ComposeProfile::strict;
-  const auto composition = assistant::compose(document.root(), profile, new_uuid);
-  co_return json_response(200, contracts::encode(composition.response));
+  co_return co_await visit.desk.run(visit.request().body.size(),
+                                    [&] { return composed_response(visit, profile); });
 }
 
 Reply show_schema(const Visit& visit) {

@@ -4,6 +4,7 @@
 #include "treaty/api/endpoints/endpoints.h"
 #include "treaty/api/endpoints/streams.h"
 #include "treaty/api/negotiation.h"
+#include "treaty/turns/assistant_view.h"
 
 namespace treaty::api {
 namespace {
@@ -22,8 +23,10 @@ struct TurnedAway {
   Dialect dialect = Dialect::pascal;
 };
 
+// For any thread.
 std::expected<turns::Submission, TurnedAway> read_submission(const Visit& visit,
-                                                             const http::Request& request) {
+                                                             const http::Request& request,
+                                                             bool ids_optional) {
   const auto away = [&](Refusal refusal) {
     return std::unexpected(TurnedAway{std::move(refusal), dialect_of_text(request.body)});
   };
@@ -35,16 +38,18 @@ std::expected<turns::Submission, TurnedAway> read_submission(const Visit& visit,
   auto decoded = contracts::decode_agent_execute_request(
       request.body, {.profile = *lenient ? contracts::Profile::lenient : contracts::Profile::strict,
                      .max_size = visit.settings->max_body_bytes,
-                     .ids_optional = visit.worker.settings->initial_requests});
+                     .ids_optional = ids_optional});
   if (!decoded) {
     const Dialect dialect =
         decoded.verdict().kind.empty() ? dialect_of_text(request.body) : decoded.verdict().dialect;
     return std::unexpected(TurnedAway{violation_refusal(decoded.error()), dialect});
   }
-  return turns::Submission{.tenant = visit.tenant,
-                           .request = std::move(*decoded),
-                           .warnings = warnings_of(decoded.warnings()),
-                           .idempotency_key = std::move(*key)};
+  return turns::Submission{
+      .tenant = visit.tenant,
+      .request = std::move(*decoded),
+      .warnings = warnings_of(decoded.warnings()),
+      .idempotency_key = std::move(*key),
+      .trace_id = std::string(turns::trace_id_of(request.headers.get("traceparent")))};
 }
 
 // A continuation cannot ask for a stream in its body (REQ-25), only in its Accept header.
@@ -141,7 +146,9 @@ Conversation answer_stream(const Visit& visit, turns::TurnLog& log, TurnText tex
 Conversation execute(Visit visit) {
   // A turn may take minutes; the bytes of its request are of no use once they are read.
   std::optional<http::Request> request = visit.exchange.take_request();
-  auto submission = read_submission(visit, *request);
+  const bool ids_optional = visit.worker.settings->initial_requests;
+  auto submission = co_await visit.desk.run(
+      request->body.size(), [&] { return read_submission(visit, *request, ids_optional); });
   if (!submission) {
     const auto& [refusal, dialect] = submission.error();
     co_await answer(visit, refusal_response(refusal, dialect));

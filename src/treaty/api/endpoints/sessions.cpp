@@ -101,6 +101,7 @@ Reply show_session(const Visit& visit) {
 }
 
 Reply delete_session(const Visit& visit) {
+  const auto session = co_await visit.engine.store().find_session(visit.room());
   const auto deleted = co_await visit.engine.store().delete_session(visit.room());
   if (!deleted && deleted.error().code == ErrorCode::conflict) {
     co_return refusal_response({Reason::turn_in_progress,
@@ -109,6 +110,8 @@ Reply delete_session(const Visit& visit) {
   }
   if (!deleted) co_return refusal_response(refusal_of(deleted.error()));
   if (!*deleted) co_return unknown_session(visit.names.at(0));
+  // Who follows its diary looks again, and finds no session.
+  if (session && *session) visit.engine.diary_bell((*session)->id)->ring();
   co_return http::Response{.status = 204, .headers = {{"cache-control", "no-store"}}};
 }
 

@@ -56,6 +56,9 @@ Reply show_turn(const Visit& visit) {
 }
 
 Reply cancel_turn(const Visit& visit) {
+  if (const auto nothing = read_texts(visit.request().body, {}); !nothing) {
+    co_return refusal_response(nothing.error());
+  }
   const auto state = co_await visit.engine.cancel(visit.worker, visit.room(), visit.turn_id());
   if (!state) co_return refusal_response(state.error());
   json::Writer writer;
@@ -67,7 +70,7 @@ Reply cancel_turn(const Visit& visit) {
 Reply show_assistant(const Visit& visit) {
   const auto record = co_await find_turn(visit);
   if (!record) co_return refusal_response(record.error());
-  const auto view = turns::assistant_view(record->turn, visit.request().headers.get("traceparent"));
+  const auto view = turns::assistant_view(*record, visit.request().headers.get("traceparent"));
   co_return json_response(200, contracts::encode(view));
 }
 

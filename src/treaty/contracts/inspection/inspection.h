@@ -101,6 +101,7 @@ class Inspection {
   const DecodeOptions& options() const { return options_; }
   bool lenient() const { return options_.profile == Profile::lenient; }
   bool clean() const { return verdict_.violations.empty(); }
+  bool has_enough() { return full(verdict_.violations); }  // No more violations are told.
   void set_kind(std::string_view kind) { verdict_.kind = kind; }
 
   void refuse(RuleId rule, const Place& place, std::string message, std::string hint = {});
@@ -156,6 +157,7 @@ auto inspect_entries(Inspection& inspection, const Place& array, Inspect inspect
   std::vector<std::invoke_result_t<Inspect, Inspection&, const Place&>> entries;
   std::size_t index = 0;
   for (const json::Value element : array.value.elements()) {
+    if (inspection.has_enough()) break;
     const Place place{.value = element, .parent = &array, .index = index++};
     auto entry = inspect(inspection, place);
     if (inspection.clean() || entries.size() < kMostOfRefused) entries.push_back(std::move(entry));
