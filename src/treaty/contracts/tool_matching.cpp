@@ -41,7 +41,7 @@ std::string describe_first(std::span<const std::string> expected,
   const auto shown = [](auto at, auto end) {
     return at == end ? std::string("nothing") : fmt::format("\"{}\"", *at);
   };
-  return fmt::format("at place {} \"ToolCallId\" should be {}, got {}", place,
+  return fmt::format("at index {} (counting from 0) \"ToolCallId\" should be {}, got {}", place,
                      shown(left, expected.end()), shown(right, got.end()));
 }
 

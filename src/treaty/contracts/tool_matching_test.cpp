@@ -58,10 +58,11 @@ TEST_CASE("each difference is told by kind and id, and the first one by its plac
   CHECK(kinds_of(matching) ==
         std::set<std::string>{"missing b", "unexpected x", "duplicate a", "out_of_order c"});
   CHECK(broken_by(matching) == std::set<std::string>{"TOOL-10", "TOOL-11", "TOOL-12"});
-  CHECK(matching.first_difference == "at place 0 \"ToolCallId\" should be \"a\", got \"x\"");
+  CHECK(matching.first_difference ==
+        "at index 0 (counting from 0) \"ToolCallId\" should be \"a\", got \"x\"");
 }
 
 TEST_CASE("a list that ends early misses what follows") {
   CHECK(match_tool_results(Ids{"a", "b"}, Ids{"a"}).first_difference ==
-        "at place 1 \"ToolCallId\" should be \"b\", got nothing");
+        "at index 1 (counting from 0) \"ToolCallId\" should be \"b\", got nothing");
 }
