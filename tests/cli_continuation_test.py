@@ -72,7 +72,7 @@ class Matching(ContinuationTest):
         violation, = verdict["violations"]
         self.assertEqual((violation["rule"], violation["where"], violation["document"]),
                          ("TOOL-12", "/ToolResults", "submitted"))
-        for word in ("place 1", '"b"', '"c"'):
+        for word in ("index 1 (counting from 0)", '"b"', '"c"'):
             self.assertIn(word, violation["message"])
 
     def test_a_failed_tool_is_an_answer(self):
