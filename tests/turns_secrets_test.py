@@ -1,12 +1,74 @@
 """Whole-binary tests of S14: a canary key is in no file of the state, no answer, no event, no line on stderr."""
 import hashlib
+import json
 import unittest
 
-from gate import KEY, Reply
-from serving import ServingTest, configuration, user_turn
+from fake_provider import FakeProvider, answer, open_answer
+from gate import HOLD, KEY, Reply
+from serving import LOOK, ServingTest, configuration, ok, tool_results, user_turn
 
 ACCESS = "access-CANARY-41d8e07b2c"
-BASE = [KEY, ACCESS]
+WRITTEN = "cfgCANARY/secret+0001=xyz"  # In treaty.yaml; without the shape of a key.
+SPARE = "PlainCanary99zzQQxx77"  # In the environment, of a provider that no agent uses.
+CANARIES = [KEY, ACCESS, WRITTEN, SPARE]
+SAID = f"Keys: {KEY}, {WRITTEN}; and {SPARE}."
+MASKED = "Keys: ***, ***; and ***."
+
+
+def pieces(text, size=5):
+    return [text[at:at + size] for at in range(0, len(text), size)]
+
+
+class Echo:
+    """A provider that says all keys in every field of its answer. The instruction tells what kind of answer."""
+
+    def __init__(self):
+        self.keys = []
+        self.fake = FakeProvider(self.answer)
+        self.base_url = self.fake.url + "/v1"
+
+    def answer(self, connection, request):
+        self.keys.append(request.headers["authorization"].removeprefix("Bearer "))
+        wanted = request.json["messages"][-1]["content"]
+        stream = request.json.get("stream", False)
+        error = {"error": {"message": SAID, "type": SPARE, "code": WRITTEN, "param": KEY}}
+        if wanted.startswith("fail "):
+            sent = answer(error, int(wanted.split()[1]), X_Echo=KEY, X_Request_Id=SPARE)
+        elif stream:
+            connection.sendall(open_answer())
+            for event in self.events(wanted, error):
+                connection.sendall(b"data: %s\n\n" % json.dumps(event).encode())
+            sent = b"data: [DONE]\n\n"
+        else:
+            message = {"role": "assistant", "content": SAID, "reasoning_content": SAID}
+            if wanted == "call":
+                message["tool_calls"] = self.calls()
+            sent = answer(self.frame({"message": message, "finish_reason": "tool_calls" if wanted == "call" else "stop"}),
+                          X_Echo=KEY, X_Request_Id=SPARE)
+        connection.sendall(sent)
+
+    def frame(self, choice):
+        return {"id": KEY, "model": SPARE, "system_fingerprint": WRITTEN, KEY: SPARE,
+                "choices": [{"index": 0, "finish_reason": None, **choice}],
+                "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}
+
+    def calls(self):
+        return [{"index": place, "id": f"call {key}", "type": "function",
+                 "function": {"name": name, "arguments": json.dumps({"what": key, key: key})}}
+                for place, (key, name) in enumerate([(KEY, "look"), (WRITTEN, "look"), (SPARE, SPARE)])]
+
+    def events(self, wanted, error):
+        for piece in pieces(SAID):
+            yield self.frame({"delta": {"content": piece, "reasoning_content": piece}})
+        if wanted == "break":
+            yield error
+            return
+        for call in self.calls() if wanted == "call" else ():
+            head = {**call, "function": {**call["function"], "arguments": ""}}
+            yield self.frame({"delta": {"tool_calls": [head]}})
+            for piece in pieces(call["function"]["arguments"]):
+                yield self.frame({"delta": {"tool_calls": [{"index": call["index"], "function": {"arguments": piece}}]}})
+        yield self.frame({"delta": {}, "finish_reason": "tool_calls" if wanted == "call" else "stop"})
 
 
 class Secrets(ServingTest):
@@ -28,26 +90,40 @@ class Secrets(ServingTest):
     def say(self, server, turn="t1", **members):
         return self.ask(server, "POST", "/v1/agent/execute", user_turn("s1", turn, **members))
 
-    def assert_silent(self, server):
-        """Looks at everything that can be asked for, then at every file and at stderr."""
-        for path in ("/v1/sessions", "/v1/sessions/s1", "/v1/sessions/s1/turns", "/v1/sessions/s1/turns/t1",
-                     "/v1/sessions/s1/turns/t1/assistant", "/v1/sessions/s1/turns/t1/stream", "/version", "/readyz",
-                     "/healthz"):
-            self.ask(server, "GET", path)
-        with server.stream("GET", "/v1/sessions/s1/events", None, {"Authorization": f"Bearer {ACCESS}"}) as stream:
-            for event in stream:
-                self.seen.append(event.data.encode())
-                if event.event in ("turn.completed", "turn.failed", "turn.awaiting_tools"):
-                    break
-        server.terminate()
-        server.wait()
-        self.seen.append(server.errors().encode())
+    def stream(self, server, body):
+        """The events of a streamed request; a failure before the first delta is no stream."""
+        with server.stream("POST", "/v1/agent/execute", {**body, "Streaming": True},
+                           {"Authorization": f"Bearer {ACCESS}"}) as stream:
+            if stream.headers["content-type"] != "text/event-stream":
+                self.seen.append(stream.rest())
+                return []
+            events = list(stream)
+        self.seen += [event.data.encode() for event in events]
+        return events
+
+    def look_at_files(self, server):
         files = [file for file in server.state.rglob("*") if file.is_file()]
         self.assertTrue(files)
         self.seen += [file.read_bytes() for file in files]
-        for secret in BASE:
-            for place in self.seen:
-                self.assertNotIn(secret.encode(), place)
+
+    def assert_silent(self, server, sessions=("s1",)):
+        """Looks at everything that can be asked for, then at every file, the log of SQLite too, and at stderr."""
+        for path in ("/v1/sessions", "/v1/agents", "/version", "/readyz", "/healthz"):
+            self.ask(server, "GET", path)
+        for session in sessions:
+            room = f"/v1/sessions/{session}"
+            for rest in ("", "/turns", "/turns/t1", "/turns/t1/assistant", "/turns/t1/stream", "/events?follow=false"):
+                self.assertEqual(self.ask(server, "GET", room + rest).status, 200, room + rest)
+            self.assertIn(b"turn.accepted", self.seen[-1])
+        self.look_at_files(server)
+        server.terminate()
+        server.wait()
+        self.look_at_files(server)
+        self.seen.append(server.errors().encode())
+        for secret in CANARIES:
+            for spelling in (secret, json.dumps(secret)[1:-1].replace("/", "\\/")):
+                for place in self.seen:
+                    self.assertNotIn(spelling.encode(), place)
 
     def test_after_a_plain_turn(self):
         gate, server = self.serve()
@@ -66,14 +142,66 @@ class Secrets(ServingTest):
                 self.assertIn(answer.status, (502,), answer)
                 self.assert_silent(server)
 
-    def test_an_answer_in_which_the_model_says_the_key_is_masked(self):
-        _, server = self.serve(Reply("Your key is ", KEY, ", keep it."))
-        answer = self.say(server)
-        self.assertIn("keep it.", answer.text)
-        self.assertNotIn(KEY, answer.body.decode())
-        with server.stream("POST", "/v1/agent/execute", user_turn("s2", "t1", Streaming=True),
+    def echo(self):
+        """A server with an agent for each way to give a key, all on a provider that tells what it was given."""
+        echo = Echo()
+        self.addCleanup(echo.fake.close)
+        written = {"kind": "custom", "base_url": echo.base_url, "key": WRITTEN}
+        server = self.server(configuration(
+            echo, providers={"written": written},
+            keys=[{"tenant": "acme", "sha256": hashlib.sha256(ACCESS.encode()).hexdigest()}],
+            agents={"written": {"backends": [{"provider": "written", "model": "m"}], "tools": [LOOK]}}),
+            environment={"ANTHROPIC_API_KEY": SPARE})
+        return echo, server
+
+    def test_whatever_a_provider_echoes_is_masked_on_its_way_in(self):
+        echo, server = self.echo()
+        sessions = []
+        for agent in ("default", "written"):
+            for kind in ("say", "call", "break", "fail 400", "fail 401", "fail 422", "fail 500"):
+                for streams in (False, True):
+                    if kind == "break" and not streams:
+                        continue
+                    session = f"{agent}-{kind}-{streams}".replace(" ", "-")
+                    sessions.append(session)
+                    body = user_turn(session, "t1", kind, AgentContextId=agent)
+                    if streams:
+                        self.stream(server, body)
+                    else:
+                        self.ask(server, "POST", "/v1/agent/execute", body)
+        self.assertEqual(set(echo.keys), {KEY, WRITTEN})
+        self.assert_silent(server, sessions)
+
+    def test_what_is_masked_is_the_same_streamed_and_not(self):
+        _, server = self.echo()
+        self.assertEqual(self.say(server, Instruction="say").text, MASKED)
+        events = self.stream(server, user_turn("s2", "t1", "say"))
+        deltas = [event.json["DeltaText"] for event in events if event.event == "output.delta"]
+        self.assertEqual("".join(deltas), MASKED)
+        self.assertEqual(events[-1].json["Result"]["PrimaryOutputText"], MASKED)
+
+    def test_only_what_may_be_a_key_is_held_back(self):
+        gate, server = self.serve(Reply("Your key is ", KEY[:9], HOLD, KEY[9:], ", keep it: ", KEY[:9]))
+        with server.stream("POST", "/v1/agent/execute", user_turn("s1", "t1", Streaming=True),
                            {"Authorization": f"Bearer {ACCESS}"}) as stream:
-            self.assertNotIn(KEY, list(stream)[-1].data)
+            self.assertEqual(stream.until("output.delta")[-1].json, {"DeltaText": "Your key is "})
+            gate.release()
+            rest = stream.until("turn.result")
+        told = "".join(event.json["DeltaText"] for event in rest[:-1])
+        self.assertEqual(told, "***, keep it: " + KEY[:9])
+        self.assertEqual(rest[-1].json["Result"]["PrimaryOutputText"], "Your key is " + told)
+        self.assert_silent(server)
+
+    def test_a_tool_round_with_masked_calls_goes_on(self):
+        _, server = self.echo()
+        calls = self.say(server, Instruction="call").result["ToolCalls"]
+        self.assertEqual([(call["Name"], json.loads(call["ArgumentsJson"])["what"]) for call in calls],
+                         [("look", "***"), ("look", "***")])
+        self.assertEqual(len({call["ToolCallId"] for call in calls}), 2)
+        final = self.ask(server, "POST", "/v1/agent/execute",
+                         tool_results("s1", "t1", [ok(call["ToolCallId"]) for call in calls]))
+        self.assertEqual(final.text, MASKED)
+        self.assert_silent(server)
 
     def test_after_requests_that_were_refused(self):
         _, server = self.serve()

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <vector>
 
 #include "treaty/backends/http_backend.h"
+#include "treaty/backends/masked_backend.h"
+#include "treaty/base/text.h"
+#include "treaty/config/load.h"
 #include "treaty/http/client.h"
 
 namespace treaty::app {
@@ -38,11 +42,25 @@ std::shared_ptr<backends::Backend> http_backend(boost::asio::io_context& context
       catalog.shared->prices);
 }
 
+// Keys of all providers, configured or only in the environment.
+std::shared_ptr<const KnownSecrets> known_secrets(const config::Configuration& configuration) {
+  std::vector<std::string> keys;
+  for (const auto& [name, settings] : configuration.providers) keys.push_back(settings.key);
+  const auto environment = config::process_sources({}).environment;
+  for (const backends::Provider& provider : backends::all_providers()) {
+    for (const std::string_view variable : provider.key.environment_variables) {
+      if (const auto key = environment(variable)) keys.emplace_back(trimmed(*key));
+    }
+  }
+  return std::make_shared<const KnownSecrets>(keys);
+}
+
 }  // namespace
 
 std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
     const config::Configuration& configuration) {
   auto shared = std::make_shared<SharedBackends>();
+  shared->secrets = known_secrets(configuration);
   auto prices = results::read_prices(configuration.prices_file.empty()
                                          ? results::built_in_prices()
                                          : std::string_view(configuration.prices_text));
@@ -71,6 +89,9 @@ std::shared_ptr<dispatch::Dispatcher> make_dispatcher(
   for (const auto& [name, player] : catalog->shared->players) {
     backends[name] =
         std::make_shared<backends::ScriptedBackend>(player, backends::system_clock_seconds);
+  }
+  for (auto& [name, backend] : backends) {
+    backend = std::make_shared<backends::MaskedBackend>(backend, catalog->shared->secrets);
   }
   catalog->dispatcher = std::make_unique<dispatch::Dispatcher>(std::move(backends));
   dispatch::Dispatcher* dispatcher = catalog->dispatcher.get();

@@ -9,16 +9,18 @@
 
 #include "treaty/backends/scripted/scripted_backend.h"
 #include "treaty/base/error.h"
+#include "treaty/base/secrets.h"
 #include "treaty/config/configuration.h"
 #include "treaty/dispatch/dispatcher.h"
 #include "treaty/results/prices.h"
 
 namespace treaty::app {
 
-// What the workers share: the price table, and one player a script, so that a script is played once
-// and not once a worker.
+// What the workers share: the price table, what no backend may tell, and one player a script, so
+// that a script is played once and not once a worker.
 struct SharedBackends {
   results::PriceTable prices{};
+  std::shared_ptr<const KnownSecrets> secrets{};
   std::map<std::string, std::shared_ptr<backends::SharedScriptPlayer>, std::less<>> players{};
 };
 

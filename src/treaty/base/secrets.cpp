@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 
 namespace treaty {
@@ -240,8 +241,27 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
 }
 
 constexpr std::string_view kMask = "***";
-constexpr std::size_t kShown = 3;          // Characters of a secret that stay.
-constexpr std::size_t kShortestKnown = 6;  // Shorter keys would mask words.
+constexpr std::size_t kShown = 3;  // Characters of a secret that stay.
+
+std::string in_json(std::string_view secret) {
+  std::string quoted;
+  json::append_quoted(quoted, secret);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+std::string in_address(std::string_view secret) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : secret) {
+    if (is_word_character(c) || c == '-' || c == '.' || c == '~') {
+      out.push_back(c);
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out.append({'%', kDigits[byte >> 4U], kDigits[byte & 15U]});
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -267,6 +287,10 @@ std::optional<SecretSpan> find_secret(std::string_view text, std::size_t from) {
 }
 
 std::string mask_secrets(std::string_view text, std::string_view known) {
+  // First, so that no shape masks a part of it and leaves the rest.
+  std::string without_known(text);
+  if (known.size() >= kShortestKnown) replace_all(without_known, known, kMask);
+  text = without_known;
   std::string out;
   std::size_t copied = 0;
   MaskedSpans spans(text);
@@ -276,8 +300,83 @@ std::string mask_secrets(std::string_view text, std::string_view known) {
     copied = secret->begin + secret->size;
   }
   out.append(text.substr(copied));
-  if (known.size() >= kShortestKnown) replace_all(out, known, kMask);
   return out;
+}
+
+KnownSecrets::KnownSecrets(std::span<const std::string> secrets) {
+  for (const std::string& secret : secrets) {
+    if (secret.size() < kShortestKnown) continue;
+    std::string json = in_json(secret);
+    std::string json_with_slashes = json;  // Some writers escape them, too.
+    replace_all(json_with_slashes, "/", "\\/");
+    for (std::string& spelling :
+         std::array{secret, std::move(json), std::move(json_with_slashes), in_address(secret)}) {
+      if (std::ranges::find(spellings_, spelling) != spellings_.end()) continue;
+      begins_[static_cast<unsigned char>(spelling.front())] = true;
+      spellings_.push_back(std::move(spelling));
+    }
+  }
+}
+
+std::optional<KnownSecrets::Place> KnownSecrets::find(std::string_view text,
+                                                      std::size_t from) const {
+  for (std::size_t at = from; at < text.size(); ++at) {
+    if (!begins_[static_cast<unsigned char>(text[at])]) continue;
+    const std::string_view rest = text.substr(at);
+    Place place{.begin = at, .size = 0, .is_open = false};
+    for (const std::string& spelling : spellings_) {
+      if (rest.starts_with(spelling)) {
+        place.size = std::max(place.size, spelling.size());
+      } else if (rest.size() < spelling.size() && spelling.starts_with(rest)) {
+        place.is_open = true;
+      }
+    }
+    if (place.size > 0 || place.is_open) return place;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> KnownSecrets::masked(std::string_view text) const {
+  MaskedPieces pieces(*this);
+  const std::string_view clean = pieces.feed(text);
+  if (clean.data() == text.data() && clean.size() == text.size()) return std::nullopt;
+  std::string out(clean);
+  out += pieces.finish();
+  return out == text ? std::nullopt : std::optional(std::move(out));
+}
+
+std::string_view MaskedPieces::feed(std::string_view piece) {
+  if (held_.empty() && covered_ == 0 && !secrets_.find(piece, 0)) return piece;
+  held_ += piece;
+  return take(false);
+}
+
+std::string_view MaskedPieces::finish() { return take(true); }
+
+std::string_view MaskedPieces::take(bool is_end) {
+  out_.clear();
+  std::size_t at = 0;
+  while (at < held_.size()) {
+    const auto place = secrets_.find(held_, at);
+    const std::size_t end = place ? place->begin : held_.size();
+    pass(at, end);
+    at = end;
+    if (!place || (place->is_open && !is_end)) break;
+    // Secrets that overlap are one mask.
+    if (place->size > 0 && covered_ == 0) out_ += kMask;
+    covered_ = std::max(covered_, place->size);
+    pass(at, at + 1);
+    ++at;
+  }
+  held_.erase(0, at);
+  return out_;
+}
+
+// Gives out what no secret covers.
+void MaskedPieces::pass(std::size_t begin, std::size_t end) {
+  const std::size_t skipped = std::min(covered_, end - begin);
+  covered_ -= skipped;
+  out_.append(held_, begin + skipped, end - begin - skipped);
 }
 
 }  // namespace treaty

@@ -1,0 +1,101 @@
+#include "treaty/backends/masked_backend.h"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+namespace treaty::backends {
+namespace {
+
+using contracts::AgentResult;
+
+const std::string kKey = "PlainCanary99zzQQ";
+
+std::shared_ptr<const KnownSecrets> secrets() {
+  return std::make_shared<const KnownSecrets>(std::vector{kKey});
+}
+
+// Says the same to everybody.
+class Said : public Backend {
+ public:
+  Said(std::vector<std::string> deltas, AgentResult result)
+      : deltas_(std::move(deltas)), result_(std::move(result)) {}
+
+  boost::asio::awaitable<AgentResult> run(const Call& /*call*/, Sink& sink) override {
+    for (const std::string& delta : deltas_) sink.on_text(delta);
+    co_return result_;
+  }
+
+ private:
+  std::vector<std::string> deltas_;
+  AgentResult result_;
+};
+
+class Heard : public Sink {
+ public:
+  void on_text(std::string_view delta) override { deltas.emplace_back(delta); }
+  std::vector<std::string> deltas{};
+};
+
+struct Ran {
+  std::vector<std::string> deltas;
+  AgentResult result;
+};
+
+Ran run(std::vector<std::string> deltas, AgentResult result) {
+  MaskedBackend backend(std::make_shared<Said>(std::move(deltas), std::move(result)), secrets());
+  boost::asio::io_context context;
+  Heard heard;
+  auto done =
+      boost::asio::co_spawn(context, backend.run({.model = "m"}, heard), boost::asio::use_future);
+  context.run();
+  return {heard.deltas, done.get()};
+}
+
+}  // namespace
+
+TEST_CASE("no text of a result holds a known secret") {
+  const std::string said = "it is " + kKey;
+  AgentResult result{.content = said, .finish_reason = kKey};
+  result.output =
+      boost::json::object{{kKey, "x"}, {"list", {said, boost::json::object{{"a", kKey}}}}};
+  result.metadata = boost::json::object{{"a", kKey}};
+  result.error = contracts::AgentError{.message = said, .code = kKey, .type = kKey};
+  result.rate_limit = contracts::RateLimitState{.windows = {{.name = kKey, .resource = kKey}}};
+  result.provider_data = boost::json::object{{"raw_headers", {{"x-echo", kKey}, {kKey, "1"}}}};
+  result.tool_calls = {{.id = kKey, .name = kKey, .arguments = R"({"a":")" + kKey + R"("})"}};
+  result.rendered_user_prompt = said;
+
+  const AgentResult masked = run({}, result).result;
+
+  CHECK(!contracts::encode(masked).contains(kKey));
+  CHECK(masked.content == "it is ***");
+  CHECK(masked.tool_calls->front().arguments == R"({"a":"***"})");
+  CHECK(masked.provider_data->at("raw_headers").as_object().at("***") == "1");
+  CHECK(masked.output->at("list").as_array().at(0) == "it is ***");
+}
+
+TEST_CASE("a result without a secret stays as it is") {
+  AgentResult result{.content = "PlainCanary", .finish_reason = "stop"};
+  result.provider_data = boost::json::object{{"provider", "openai"}};
+
+  CHECK(run({}, result).result == result);
+}
+
+TEST_CASE("a secret that is split over deltas is masked, and the rest comes when it came") {
+  const Ran ran = run({"The ", "key is Plain", "Canary", "99zzQQ", ", and Plain"},
+                      {.content = "The key is PlainCanary99zzQQ, and Plain"});
+
+  CHECK(ran.deltas == std::vector<std::string>{"The ", "key is ", "***", ", and ", "Plain"});
+  CHECK(ran.result.content == "The key is ***, and Plain");
+}
+
+TEST_CASE("what was held back is told when the answer fails, too") {
+  const Ran ran = run({"a Plain"}, {.error = contracts::AgentError{.message = "cut"}});
+
+  CHECK(ran.deltas == std::vector<std::string>{"a ", "Plain"});
+}
+
+}  // namespace treaty::backends
