@@ -33,14 +33,14 @@ TEST_CASE("a final has its text and nothing that nobody gave") {
 }
 
 TEST_CASE("warnings of the turn, of the length and of the seal are told in this order") {
-  const auto response = final_response({.text = "{}", .was_cut = true},
-                                       seal("sk-proj-abcdefgh12345678"), {}, {"First.", " "});
+  const auto response =
+      final_response({.text = "{}", .was_cut = true}, seal("\xFF"), {}, {"First.", " "});
 
   REQUIRE(response.user_warnings);
   CHECK(*response.user_warnings ==
         std::vector<std::string>{
             "First.", "The answer reached its length limit and is not complete. Ask to go on.",
-            "A key or token in the answer was masked."});
+            "Bytes of the answer that are no text were replaced."});
 }
 
 TEST_CASE("a final tells what the whole turn has used") {
@@ -50,11 +50,11 @@ TEST_CASE("a final tells what the whole turn has used") {
 }
 
 TEST_CASE("a continuation has its calls, and the words beside them when there are any") {
-  const AskClient ask{.calls = {{"c", "f", "{}"}}, .text = "Key sk-proj-abcdefgh12345678."};
+  const AskClient ask{.calls = {{"c", "f", "{}"}}, .text = "Take \xFF."};
 
   CHECK(continuation_response(ask) ==
         contracts::ClientToolContinuation{.tool_calls = ask.calls,
-                                          .tool_continuation_message = "Key sk-***."});
+                                          .tool_continuation_message = "Take \uFFFD."});
   CHECK(!continuation_response({.calls = ask.calls, .text = " \n"}).tool_continuation_message);
   CHECK(continuation_response({.calls = ask.calls, .text = std::string(9'000'000, '.')})
             .tool_continuation_message->size() == 65'536);
@@ -79,6 +79,17 @@ TEST_CASE("a backend's failure keeps its code and says what to do next") {
 TEST_CASE("what may be tried again is not fatal") {
   CHECK(!error_of(AgentError{.message = "?", .retryable = true}).fatal_error);
   CHECK(error_of(AgentError{.message = "?", .retryable = false}).fatal_error);
+}
+
+TEST_CASE("an answer that is too large will be so again: nobody is told to repeat the request") {
+  const InvokeError error = error_of(AgentError{.message = "more than 12 MiB",
+                                                .code = "server_error",
+                                                .type = "AnswerTooLarge",
+                                                .retryable = false});
+
+  CHECK(error.fatal_error);
+  CHECK(error.message.contains("ask for less"));
+  CHECK(!error.message.contains("again"));
 }
 
 TEST_CASE("a code that is none is a server error") {

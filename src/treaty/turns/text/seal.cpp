@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "treaty/base/secrets.h"
 #include "treaty/base/text.h"
 #include "treaty/contracts/text/guarded_text.h"
 
@@ -19,16 +18,11 @@ using contracts::Span;
 constexpr std::string_view kRemoved = "`[embedded file removed]`";
 constexpr std::string_view kNoAnswer = "The model gave no answer.";
 
-// A text that has to be cut is cut well below the limit: it may grow when it is sealed, at most to
-// twice its size.
-constexpr std::size_t kCutTo = kLongestSealed / 2 - 1024;
-
 // What was done to a text; each kind is told once.
 struct Changes {
   bool repaired = false;
   bool cut = false;
   bool was_blank = false;
-  bool masked = false;
   bool guarded = false;
   bool removed = false;
 };
@@ -79,31 +73,6 @@ void remove_files(std::string& text, Changes& changes) {
   guard(text, changes);
 }
 
-// --- Keys, size, blankness
-// --------------------------------------------------------------------------
-
-void mask(std::string& text, Changes& changes) {
-  std::string masked = mask_secrets(text);
-  if (masked == text) return;
-  text = std::move(masked);
-  changes.masked = true;
-}
-
-void cut(std::string& text, Changes& changes) {
-  text.resize(utf8_prefix(text, kCutTo).size());
-  changes.cut = true;
-}
-
-void seal_once(std::string& text, Changes& changes) {
-  mask(text, changes);
-  if (is_blank(text)) {
-    text = kNoAnswer;
-    changes.was_blank = true;
-  }
-  guard(text, changes);
-  remove_files(text, changes);
-}
-
 // --- What is told
 // -----------------------------------------------------------------------------------
 
@@ -115,10 +84,10 @@ void tell(Sealed& sealed, bool happened, std::string_view rule, std::string_view
 
 void tell_all(Sealed& sealed, const Changes& changes) {
   tell(sealed, changes.repaired, "JSON-01", "Bytes of the answer that are no text were replaced.");
-  tell(sealed, changes.cut, "JSON-03", "The answer was too long and was cut.");
+  tell(sealed, changes.cut, "JSON-03",
+       "The answer was longer than 1 MiB and was cut there. Ask for less at once.");
   tell(sealed, changes.was_blank, "RES-10",
        "The model gave an empty answer. Ask again, or ask differently.");
-  tell(sealed, changes.masked, "leak", "A key or token in the answer was masked.");
   tell(sealed, changes.guarded, "RES-30", "");  // Nothing of the answer was changed.
   tell(sealed, changes.removed, "RES-31",
        "The answer held the contents of a file, which were removed.");
@@ -132,14 +101,17 @@ Sealed seal(std::string text) {
     text = repaired_utf8(text);
     changes.repaired = true;
   }
-  if (text.size() > kLongestSealed) cut(text, changes);
-  Sealed sealed{.text = text};
-  seal_once(sealed.text, changes);
-  if (sealed.text.size() > kLongestSealed) {  // It grew.
-    cut(text, changes);
-    sealed.text = std::move(text);
-    seal_once(sealed.text, changes);
+  if (text.size() > kLongestText) {
+    text.resize(utf8_prefix(text, kLongestText).size());
+    changes.cut = true;
   }
+  if (is_blank(text)) {
+    text = kNoAnswer;
+    changes.was_blank = true;
+  }
+  guard(text, changes);
+  remove_files(text, changes);
+  Sealed sealed{.text = std::move(text)};
   tell_all(sealed, changes);
   return sealed;
 }

@@ -1,5 +1,5 @@
 // The seal on a text that leaves as PrimaryOutputText: whatever a model said, it keeps RES-10,
-// RES-30 and RES-31 and shows no keys. Pure.
+// RES-30 and RES-31. Secrets were masked when the text came in (backends/masked_backend). Pure.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,13 @@ struct Sealed {
   std::vector<StepNote> notes{};  // "sealed", with the rule.
 };
 
-// Longer than any model's answer, and such that a response around it stays a document (JSON-03).
-constexpr std::size_t kLongestSealed = std::size_t{2} << 20U;
+// A longer text is cut there, with a warning. Sealing makes a text at most twice as long, and a
+// response around that is still a document (JSON-03), however it is escaped.
+constexpr std::size_t kLongestText = std::size_t{1} << 20U;
 
 // What breaks RES-30 is put into a fence tagged json; what breaks RES-31 is replaced by a note and
-// a warning; keys and tokens are masked. A blank text becomes a fixed sentence, with a warning. A
-// text that is in order stays as it is, and so does one that was sealed before.
+// a warning. A blank text becomes a fixed sentence, with a warning. A text that is in order stays
+// as it is, and so does one that was sealed before.
 Sealed seal(std::string text);
 
 }  // namespace treaty::turns

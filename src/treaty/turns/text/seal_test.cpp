@@ -101,13 +101,8 @@ TEST_CASE("a removal makes no line a fence") {
         "``` `[embedded file removed]`\n{}\n```json\n[]\n```");
 }
 
-TEST_CASE("keys and tokens are masked, with a warning") {
-  CHECK(sealed_text("Use sk-proj-abcdefgh12345678 here.") == "Use sk-*** here.");
-  CHECK(sealed_text(R"({"key":"ghp_0123456789abcdefghij"})") ==
-        "```json\n{\"key\":\"ghp***\"}\n```");
-  CHECK(seal("sk-proj-abcdefgh12345678").user_warnings ==
-        std::vector<std::string>{"A key or token in the answer was masked."});
-  CHECK(rule_of("sk-proj-abcdefgh12345678") == R"({"Rule":"leak"})");
+TEST_CASE("what only looks like a key is the model's own text and stays") {
+  CHECK(sealed_text("Use sk-proj-abcdefgh12345678 here.") == "Use sk-proj-abcdefgh12345678 here.");
 }
 
 TEST_CASE("RES-10: a blank text becomes a sentence, with a warning") {
@@ -123,28 +118,32 @@ TEST_CASE("bytes that are no text are replaced") {
   CHECK(rule_of("\xFF") == R"({"Rule":"JSON-01"})");
 }
 
-TEST_CASE("a text beyond every model is cut between two characters") {
-  std::string long_text;
-  while (long_text.size() <= kLongestSealed) long_text += "é😀\x01";
+TEST_CASE("a text that is too long is cut at the limit, between two characters, with a warning") {
+  std::string long_text = "é";
+  while (long_text.size() <= kLongestText) long_text += "😀";
 
   const Sealed sealed = seal(long_text);
 
-  CHECK(sealed.text.size() <= kLongestSealed);
-  CHECK(sealed.text.size() > kLongestSealed / 3);
+  CHECK(sealed.text.size() == kLongestText - 2);
   CHECK(long_text.starts_with(sealed.text));
   CHECK(sealed_text(long_text) == sealed.text);
+  CHECK(rule_of(long_text) == R"({"Rule":"JSON-03"})");
+  CHECK(sealed.user_warnings.size() == 1);
+  CHECK(seal(std::string(kLongestText, '.')).user_warnings.empty());
 }
 
-TEST_CASE("a text that grows past the limit when it is sealed is cut, and stays sealed") {
+TEST_CASE("a text of the full length that grows when it is sealed still keeps the contract") {
   std::string uris;
-  while (uris.size() + 14 < kLongestSealed) uris += "data:;base64,\n";
+  while (uris.size() + 14 < kLongestText) uris += "data:;base64,\n";
   std::string fences;
-  while (fences.size() + 11 < kLongestSealed) fences += "```\n[]\n```\n";
-  const std::string payload =
-      "[\"" + std::string(kLongestSealed - 4, '`') + "\"]";  // Grows by its fence alone.
+  while (fences.size() + 11 < kLongestText) fences += "```\n[]\n```\n";
+  const std::string payload = "[\"" + std::string(kLongestText - 4, '`') + "\"]";
+  const std::string escaped(kLongestText, '\x01');
 
-  for (const std::string& text : {uris, fences, payload}) {
-    CHECK(sealed_text(text).size() <= kLongestSealed);
+  for (const std::string& text : {uris, fences, payload, escaped}) {
+    const Sealed sealed = seal(text);
+    CHECK(sealed.text.size() <= 2 * kLongestText);
+    CHECK(keeps_contract(sealed.text));
   }
 }
 
