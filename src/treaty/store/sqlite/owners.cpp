@@ -33,7 +33,7 @@ Error failure_of(const std::string& path) {
 }  // namespace
 
 std::expected<Owners, Error> Owners::open(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOnlyOurs);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOnlyOurs);
   if (file < 0) return std::unexpected(failure_of(path));
   return Owners(file, path);
 }
