@@ -373,6 +373,16 @@ class Branching(ServingTest):
         self.assertEqual(server.say("s1", "t4", "On.").status, 200)
         self.assertEqual(len([m for m in gate.calls[4].messages if m["role"] == "user"]), 4)
 
+    def test_what_is_read_in_a_branch_names_the_branch(self):
+        _, server = self.gated()
+        first = server.say("s1", "t1", "One.")
+        session = server.post("/v1/sessions/s1/branch", {"TurnId": "t1"}).json["SessionId"]
+
+        self.assertEqual(server.turn(session, "t1").json["Result"]["Result"], {**first.result, "SessionId": session})
+        with server.follow(session, "t1") as stream:
+            self.assertEqual(stream.until("turn.result")[-1].json["Result"]["SessionId"], session)
+        self.assertEqual(server.say("s1", "t1", "One.").body, first.body, "the origin stays as it is")
+
     def test_a_branch_without_a_turn_goes_on_from_the_newest(self):
         gate, server = self.gated()
         server.say("s1", "t1", "One.")

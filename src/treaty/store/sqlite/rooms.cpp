@@ -1,5 +1,6 @@
 #include "treaty/store/sqlite/rooms.h"
 
+#include "treaty/base/json_write.h"
 #include "treaty/store/sqlite/reads.h"
 #include "treaty/store/sqlite/rows.h"
 
@@ -38,8 +39,19 @@ std::optional<std::string> latched_at(Database& database, std::int64_t session,
   return statement.next() ? std::optional(statement.text()) : std::nullopt;
 }
 
-// The copy of `turn` as the next turn of the session.
-void copy_turn(const Journal& journal, const TurnRow& turn, SessionRow& into) {
+// The member of an answer that names its session, with its value. Nothing inside a string of the
+// answer looks like this: quotes are escaped there.
+std::string session_member(std::string_view name, const Room& room) {
+  std::string member;
+  json::append_quoted(member, name);
+  member.push_back(':');
+  json::append_quoted(member, room.session_id);
+  return member;
+}
+
+// The copy of `turn` as the next turn of the session. Its answers name the session that they are
+// in from now on.
+void copy_turn(const Journal& journal, const Room& from, const TurnRow& turn, SessionRow& into) {
   Database& database = journal.database;
   const std::int64_t source = turn.turn.id;
   Statement(database,
@@ -58,10 +70,16 @@ void copy_turn(const Journal& journal, const TurnRow& turn, SessionRow& into) {
             " body FROM requests WHERE id >= ? AND id < ?",
             shift, first, end)
       .run();
+  const Room& room = into.session.room;
+  const std::string pascal = session_member("SessionId", from);
+  const std::string pascal_now = session_member("SessionId", room);
+  const std::string camel = session_member("sessionId", from);
+  const std::string camel_now = session_member("sessionId", room);
   Statement(database,
             "INSERT INTO answers SELECT id + ?, dialect, first_event, created_at, error_code, "
-            "events, body, transcript, deltas FROM answers WHERE id >= ? AND id < ?",
-            shift, first, end)
+            "events, replace(replace(body, ?, ?), ?, ?), transcript, deltas FROM answers "
+            "WHERE id >= ? AND id < ?",
+            shift, pascal, pascal_now, camel, camel_now, first, end)
       .run();
   into.session.turns += 1;
   into.newest = copy;
@@ -152,7 +170,7 @@ std::expected<Session, Error> branch(const Journal& journal, const Room& from,
   for (std::int64_t number = 1; number <= last; ++number) {
     const auto turn = find_turn_numbered(database, source->session.id, number);
     if (!turn || turn->turn.state != TurnState::completed) continue;
-    copy_turn(journal, *turn, row);
+    copy_turn(journal, from, *turn, row);
     copy_context(database, source->session.id, number, row);
   }
   copy_context(database, source->session.id, last, row);
