@@ -43,6 +43,23 @@ class Killed(ServingTest):
         self.assertEqual((answer.text, answer.result["TurnId"]), ("You said: One.", "t1"))
         self.assertEqual(gate.count, 2)
 
+    def test_ids_of_events_go_on_counting(self):
+        gate, server = self.gated(held=True)
+        running = self.later(answer_or_lost, server.say, "s1", "t1", "One.")
+        gate.wait_for_calls(1)
+        with server.events("s1") as events:
+            seen = [int(event.id) for event in events.until("attempt.started")]
+        server.restart()
+        self.assertIsNone(running.result())
+        gate.open()
+        with server.events("s1", seen[-1]) as events:
+            after = events.until("turn.completed")
+
+        self.assertEqual([event.event for event in after],
+                         ["turn.recovered", "attempt.started", "attempt.completed", "turn.completed"])
+        ids = seen + [int(event.id) for event in after]
+        self.assertEqual(ids, sorted(set(ids)))
+
     def test_a_repeat_joins_the_turn_that_was_dispatched_again(self):
         gate, server = self.gated(held=True)
         running = self.later(answer_or_lost, server.say, "s1", "t1", "One.")

@@ -350,6 +350,21 @@ class Deadline(ServingTest):
         self.assertEqual(gate.calls[1].roles, ["system", "user"], "an expired turn is left out")
         self.assertEqual(gate.count, 2)
 
+    def test_whoever_follows_the_events_is_told_that_a_waiting_turn_has_ended(self):
+        _, server = self.gated(calling("a"), turns={"tool_deadline": "300ms"})
+        server.say("s1", "t1")
+        with server.events("s1") as events:
+            expired = events.until("turn.expired")[-1]
+        self.assertEqual((expired.json["TurnId"], expired.json["ErrorCode"]), ("t1", "turn_expired"))
+
+        _, server = self.gated(calling("a"))
+        server.say("s1", "t1")
+        with server.events("s1") as events:
+            events.until("turn.awaiting_tools")
+            server.post(turn_path("s1", "t1", "/cancel"))
+            cancelled = events.until("turn.cancelled")[-1]
+        self.assertEqual((cancelled.json["TurnId"], cancelled.json["ErrorCode"]), ("t1", "turn_cancelled"))
+
     def test_a_set_expires_at_its_deadline_though_the_server_was_down(self):
         gate = self.gate(calling("a"))
         server = self.server(configuration(gate, turns={"tool_deadline": "300ms"}))

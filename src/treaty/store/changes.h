@@ -57,6 +57,7 @@ struct Change {
   std::optional<TurnUpdate> update{};
   std::optional<Request> request{};
   std::optional<Answer> answer{};  // Replaces the answer of the same round, if there is one.
+  std::string events{};            // More diagnostics of the turn's newest round, with `update`.
 
   bool is_empty() const {
     return !open && !agent && !conversation && !solution_context && !begin && !update && !request &&

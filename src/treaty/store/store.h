@@ -87,8 +87,10 @@ class Store {
   virtual Task<std::vector<EventRow>> events(std::int64_t session, std::int64_t from_number,
                                              std::size_t limit) = 0;
 
-  // Unfinished turns that nobody runs: from now on this process has them.
-  virtual Task<std::vector<Abandoned>> claim_abandoned() = 0;
+  // Unfinished turns that nobody runs: from now on this process has them. `diary` answers what is
+  // added to the diagnostics of each one's newest round; it runs on a thread of the store.
+  using Diary = std::function<std::string(const Round& newest)>;
+  virtual Task<std::vector<Abandoned>> claim_abandoned(Diary diary) = 0;
 
   // Turns that wait for tools beyond their deadline, at most `limit`.
   struct Overdue {

@@ -85,7 +85,8 @@ std::string names_of(const Settings& settings) {
 }
 
 // The agent that a session is fixed to, or that this request fixes it to.
-std::variant<Chosen, Refusal> choose_agent(const Settings& settings, const UserTurn& user,
+std::variant<Chosen, Refusal> choose_agent(const Settings& settings, const Asked& asked,
+                                           const UserTurn& user,
                                            const std::optional<store::Session>& session) {
   if (!session || session->agent.empty()) {
     return find_agent(settings, user.agent_context_id.value_or(kDefaultAgent),
@@ -99,7 +100,7 @@ std::variant<Chosen, Refusal> choose_agent(const Settings& settings, const UserT
                    fmt::format("the session belongs to agent {}: leave AgentContextId out, or open "
                                "another session",
                                session->agent),
-                   "/AgentContextId"};
+                   asked.pointer("AgentContextId")};
   }
   if (differs(user.conversation_context_id, session->conversation)) {
     return Refusal{Reason::agent_mismatch,
@@ -109,7 +110,7 @@ std::variant<Chosen, Refusal> choose_agent(const Settings& settings, const UserT
                        : fmt::format("the session's ConversationContextId is {}: leave it out, or "
                                      "open another session",
                                      session->conversation),
-                   "/ConversationContextId"};
+                   asked.pointer("ConversationContextId")};
   }
   return find_agent(settings, session->agent, session->conversation);
 }
@@ -135,9 +136,10 @@ Decision decide_user_turn(const Settings& settings, const Asked& asked, const Us
                           const store::View& view) {
   if (!view.session && settings.explicit_sessions && !asked.is_initial()) {
     return refuse(Reason::session_not_found,
-                  "there is no such session: open one with POST /v1/sessions", "/SessionId");
+                  "there is no such session: open one with POST /v1/sessions",
+                  asked.pointer("SessionId"));
   }
-  auto chosen = choose_agent(settings, user, view.session);
+  auto chosen = choose_agent(settings, asked, user, view.session);
   if (auto* refusal = std::get_if<Refusal>(&chosen)) return {std::move(*refusal)};
   const Chosen& choice = std::get<Chosen>(chosen);
   auto name = name_of_new_turn(asked, view);
@@ -167,22 +169,23 @@ Decision decide_user_turn(const Settings& settings, const Asked& asked, const Us
   return {std::move(begin), std::move(change)};
 }
 
-Decision refuse_mismatch(std::string message, std::string details) {
-  return refuse(Reason::tool_results_mismatch, std::move(message), "/ToolResults",
+Decision refuse_mismatch(const Asked& asked, std::string message, std::string details) {
+  return refuse(Reason::tool_results_mismatch, std::move(message), asked.pointer("ToolResults"),
                 std::move(details));
 }
 
 // TOOL-10 to TOOL-12, in words.
-Decision mismatch_of(const contracts::Matching& matching) {
+Decision mismatch_of(const Asked& asked, const contracts::Matching& matching) {
   std::string details;
   for (const auto& rule : matching.broken) details += fmt::format("{} ", rule.text());
-  details += fmt::format("/ToolResults: {}", matching.first_difference);
+  details += fmt::format("{}: {}", asked.pointer("ToolResults"), matching.first_difference);
   for (const auto& difference : matching.differences) {
     details += fmt::format("\n{}: {}", name_of(difference.kind), difference.id);
     if (difference.expected_at) details += fmt::format(", expected at {}", *difference.expected_at);
     if (difference.got_at) details += fmt::format(", got at {}", *difference.got_at);
   }
   return refuse_mismatch(
+      asked,
       fmt::format("the results do not match the calls that wait: {}. Nothing was processed; submit "
                   "one result for each call, in the order of the calls",
                   matching.first_difference),
@@ -190,17 +193,16 @@ Decision mismatch_of(const contracts::Matching& matching) {
 }
 
 // TOOL-13, and the ends that say more.
-std::optional<Decision> refuse_unless_waiting(const store::View& view) {
-  constexpr std::string_view kRule = "TOOL-13 /TurnId";
+std::optional<Decision> refuse_unless_waiting(const Asked& asked, const store::View& view) {
+  const std::string rule = "TOOL-13 " + asked.pointer("TurnId");
   if (!view.session || !view.named) {
-    return refuse_mismatch("no turn of that TurnId waits for tools in this session",
-                           std::string(kRule));
+    return refuse_mismatch(asked, "no turn of that TurnId waits for tools in this session", rule);
   }
   const Turn& turn = *view.named;
   const auto ended = [&](Reason reason, std::string_view how) {
     return refuse(
         reason, fmt::format("turn {} {}: its tools are not waited for any more", turn.turn_id, how),
-        turn.turn_id, std::string(kRule));
+        turn.turn_id, rule);
   };
   switch (turn.state) {
     case TurnState::awaiting_tools: return std::nullopt;
@@ -210,8 +212,7 @@ std::optional<Decision> refuse_unless_waiting(const store::View& view) {
     case TurnState::completed:
     case TurnState::failed: break;
   }
-  return refuse_mismatch(fmt::format("turn {} does not wait for tools", turn.turn_id),
-                         std::string(kRule));
+  return refuse_mismatch(asked, fmt::format("turn {} does not wait for tools", turn.turn_id), rule);
 }
 
 // on_mismatch: fail_turn. The refusal is the answer of a round of its own, so that the same
@@ -224,13 +225,16 @@ Decision fail_turn(const Asked& asked, const store::View& view, Refusal refusal,
       matching.first_difference);
   const Outcome outcome = outcome_of(refusal, asked.request.dialect);
   const Turn& turn = *view.named;
-  const store::Round round{.request = request_of(asked, turn.round + 1),
-                           .answer = store::Answer{.round = turn.round + 1,
-                                                   .body = outcome.body,
-                                                   .dialect = outcome.dialect,
-                                                   .error_code = outcome.error_code,
-                                                   .first_event = turn.events + 1,
-                                                   .created_at = asked.now}};
+  const store::Round round{
+      .request = request_of(asked, turn.round + 1),
+      .answer = store::Answer{
+          .round = turn.round + 1,
+          .body = outcome.body,
+          .dialect = outcome.dialect,
+          .error_code = outcome.error_code,
+          .first_event = turn.events + 1,
+          .events = end_line(turn.round + 1, TurnState::failed, asked.now, outcome.error_code),
+          .created_at = asked.now}};
   store::Change change{.turn = turn.id};
   change.update = store::TurnUpdate{.state = TurnState::failed,
                                     .round = turn.round + 1,
@@ -243,7 +247,7 @@ Decision fail_turn(const Asked& asked, const store::View& view, Refusal refusal,
 
 Decision decide_continuation(const Settings& settings, const Asked& asked,
                              const ToolContinuation& continuation, const store::View& view) {
-  if (auto refusal = refuse_unless_waiting(view)) return std::move(*refusal);
+  if (auto refusal = refuse_unless_waiting(asked, view)) return std::move(*refusal);
   const Turn& turn = *view.named;
   if (is_overdue(turn, asked.now)) return {ExpireFirst{view.session->room, turn.turn_id}};
   auto chosen = find_agent(settings, view.session->agent, view.session->conversation);
@@ -255,7 +259,7 @@ Decision decide_continuation(const Settings& settings, const Asked& asked,
   for (const auto& result : continuation.tool_results) got.push_back(result.tool_call_id);
   const auto matching = contracts::match_tool_results(pending_ids(turn.pending), got);
   if (!matching.broken.empty()) {
-    Decision decision = mismatch_of(matching);
+    Decision decision = mismatch_of(asked, matching);
     if (choice.agent->on_mismatch == OnMismatch::fail_turn) {
       return fail_turn(asked, view, std::get<Refusal>(std::move(decision.verdict)), matching);
     }
@@ -290,6 +294,7 @@ Decision run_again(const Settings& settings, const store::View& view) {
   begin.solution_context = view.session->solution_context;
   begin.history_until = view.newest ? view.newest->number : 0;
   if (view.same->answer) begin.earlier_events = view.same->answer->events;
+  begin.diary_after = last_index(*view.same);
   store::Change change{.turn = turn.id};
   change.update =
       store::TurnUpdate{.state = TurnState::accepted, .round = turn.round, .events = turn.events};
@@ -381,12 +386,22 @@ std::vector<std::string> pending_ids(std::string_view pending) {
   return ids;
 }
 
-store::Change end_waiting(const Turn& turn, TurnState state, Reason reason) {
+Turn as_of(Turn turn, store::Milliseconds now) {
+  if (!is_overdue(turn, now)) return turn;
+  turn.state = TurnState::expired;
+  turn.pending.clear();
+  turn.error_code = code_of(Reason::turn_expired);
+  return turn;
+}
+
+store::Change end_waiting(const Turn& turn, store::Milliseconds now) {
+  const bool expired = is_overdue(turn, now);
+  const TurnState state = expired ? TurnState::expired : TurnState::cancelled;
+  const std::string code(code_of(expired ? Reason::turn_expired : Reason::turn_cancelled));
   store::Change change{.turn = turn.id};
-  change.update = store::TurnUpdate{.state = state,
-                                    .round = turn.round,
-                                    .error_code = std::string(code_of(reason)),
-                                    .events = turn.events};
+  change.update = store::TurnUpdate{
+      .state = state, .round = turn.round, .error_code = code, .events = turn.events};
+  change.events = end_line(turn.round, state, now, code);
   return change;
 }
 

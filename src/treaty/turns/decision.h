@@ -28,6 +28,11 @@ struct Asked {
   std::string trace_id{};  // Of the caller; empty when it named none.
 
   bool is_initial() const { return room.session_id.empty(); }
+
+  // The JSON pointer to a member of the request, spelled as the request is.
+  std::string pointer(std::string_view name) const {
+    return "/" + contracts::spelled(name, request.dialect);
+  }
 };
 
 // The canonical form, its fingerprint and its key. Streaming is delivery and the dialect is
@@ -44,6 +49,7 @@ struct Begin {
   std::int64_t history_until = 0;
   static constexpr std::int64_t kUnknown = -1;
   std::string earlier_events{};  // Once more: the diary of the attempts before.
+  std::int64_t diary_after = 0;  // The index of the last entry of the round, if there is one.
   const Agent* agent = nullptr;
   const Role* role = nullptr;
 };
@@ -79,8 +85,13 @@ Decision decide(const Settings& settings, const Asked& asked, const store::View&
 std::string encode_pending(const std::vector<contracts::ToolCall>& calls);
 std::vector<std::string> pending_ids(std::string_view pending);
 
-// The change that ends a turn which waits.
-store::Change end_waiting(const store::Turn& turn, store::TurnState state, Reason reason);
+// The turn as it is now: one whose tools are overdue has expired, also when nobody has journalled
+// that yet.
+store::Turn as_of(store::Turn turn, store::Milliseconds now);
+
+// The change that ends a turn which waits: it has expired when it is overdue, else it was
+// cancelled.
+store::Change end_waiting(const store::Turn& turn, store::Milliseconds now);
 
 // The agent and the role that a session is for.
 struct Chosen {

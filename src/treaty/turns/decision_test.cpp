@@ -151,6 +151,17 @@ TEST_CASE("A turn whose tools are overdue expires before the next one begins") {
   CHECK(decision.change.is_empty());
 }
 
+TEST_CASE("A turn whose tools are overdue is seen as expired, whether or not it is journalled") {
+  const Turn pending = waiting({"a"});
+
+  CHECK(as_of(pending, kNow) == pending);
+  CHECK(as_of(pending, kNow + 1).state == TurnState::expired);
+  CHECK(as_of(pending, kNow + 1).error_code == "turn_expired");
+  CHECK(as_of(turn(1, TurnState::completed), kNow).state == TurnState::completed);
+  CHECK(end_waiting(pending, kNow).update->state == TurnState::cancelled);
+  CHECK(end_waiting(pending, kNow + 1).update->state == TurnState::expired);
+}
+
 TEST_CASE("A dead turn may be followed, and so may the turn before it") {
   for (const TurnState dead : {TurnState::failed, TurnState::cancelled, TurnState::expired}) {
     const Turn newest = turn(1, TurnState::completed);
@@ -226,6 +237,26 @@ TEST_CASE("Results that do not match exactly change nothing and name the first d
     CHECK(decision.change.is_empty());
     CHECK(std::get<Refusal>(decision.verdict).details->contains("TOOL-1"));
   }
+}
+
+TEST_CASE("A refusal points into the request as the request is spelled") {
+  const auto refused = [](AgentExecuteRequest request, const View& seen) {
+    Settings explicit_sessions = settings();
+    explicit_sessions.explicit_sessions = true;
+    request.dialect = contracts::Dialect::camel;
+    const auto decision = decide(explicit_sessions, asked(std::move(request)), seen);
+    REQUIRE(std::holds_alternative<Refusal>(decision.verdict));
+    return std::get<Refusal>(decision.verdict);
+  };
+  AgentExecuteRequest other_agent = user_turn("t1");
+  std::get<UserTurn>(other_agent.scenario).agent_context_id = "writer";
+  const Turn pending = waiting({"a"});
+
+  CHECK(refused(user_turn("t1"), View()).context == "/sessionId");
+  CHECK(refused(other_agent, view()).context == "/agentContextId");
+  CHECK(refused(results_for({"b"}), view(pending, pending)).context == "/toolResults");
+  CHECK(refused(results_for({"b"}), view(pending, pending)).details->contains(" /toolResults: "));
+  CHECK(refused(results_for({"a"}), View()).details == "TOOL-13 /turnId");
 }
 
 TEST_CASE("With on_mismatch: fail_turn a mismatch ends the turn") {

@@ -134,6 +134,9 @@ asio::awaitable<Verdict> Engine::decide_turn(const Settings& settings, const Ask
           return std::move(decision.change);
         });
     if (!applied) co_return store_refusal(applied.error());
+    if (std::holds_alternative<Replay>(verdict)) {
+      shared_->live.ring(applied->session);  // The answer may be that the turn has just failed.
+    }
     if (auto* begin = std::get_if<Begin>(&verdict)) {
       begin->session.id = applied->session;
       begin->turn.id = applied->turn;
@@ -150,7 +153,8 @@ asio::awaitable<Verdict> Engine::decide_turn(const Settings& settings, const Ask
   }
 }
 
-// Ends a turn that waits for tools, unless it has moved on meanwhile. Its state afterwards.
+// Ends a turn that waits for tools, unless it has moved on meanwhile. Its state afterwards: one
+// that is overdue has expired, even if it was to be cancelled.
 Answered<TurnState> Engine::end_turn(store::Room room, std::string turn_id, TurnState state) {
   std::expected<TurnState, Refusal> after = std::unexpected(turn_unknown());
   const auto applied = co_await shared_->store.decide(
@@ -160,12 +164,11 @@ Answered<TurnState> Engine::end_turn(store::Room room, std::string turn_id, Turn
           return {};
         }
         after = view.named->state;
-        const bool is_due = state != TurnState::expired || view.named->tool_deadline <= now();
-        if (view.named->state != TurnState::awaiting_tools || !is_due) return {};
-        after = state;
-        return end_waiting(
-            *view.named, state,
-            state == TurnState::expired ? Reason::turn_expired : Reason::turn_cancelled);
+        if (view.named->state != TurnState::awaiting_tools) return {};
+        store::Change change = end_waiting(*view.named, now());
+        if (state == TurnState::expired && change.update->state != state) return {};  // Not yet.
+        after = change.update->state;
+        return change;
       });
   if (!applied) co_return std::unexpected(store_refusal(applied.error()));
   shared_->live.ring(applied->session);
@@ -200,7 +203,8 @@ Answered<OpenedSession> Engine::branch(Worker& worker, store::Room room, std::st
   std::optional<store::Session> empty;  // From before its first turn.
   const auto looked = co_await shared_->store.decide(
       {room, turn_id, ""}, [&](const store::View& view) -> store::Change {
-        const auto& from = turn_id.empty() ? view.newest : view.named;
+        auto from = turn_id.empty() ? view.newest : view.named;
+        if (from) from = as_of(*std::move(from), now());
         refusal.reset();
         if (view.session && !turn_id.empty() && view.session->opening_turn == turn_id) {
           empty = *view.session;
@@ -329,7 +333,8 @@ Answered<std::vector<Event>> Engine::events_now(std::int64_t session, std::int64
 }
 
 asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(Worker& worker) {
-  auto abandoned = co_await shared_->store.claim_abandoned();
+  auto abandoned = co_await shared_->store.claim_abandoned(
+      [at = now()](const store::Round& round) { return recovery_line(round, at); });
   if (!abandoned) co_return std::unexpected(abandoned.error());
   for (auto& [session, record] : *abandoned) {
     if (record.rounds.empty()) continue;
@@ -343,6 +348,8 @@ asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(Worker& worke
     Begin begin{.session = session, .turn = record.turn};
     begin.solution_context = session.solution_context;
     begin.history_until = Begin::kUnknown;
+    if (const auto& answer = record.rounds.back().answer) begin.earlier_events = answer->events;
+    begin.diary_after = last_index(record.rounds.back());
     const auto found = find_agent(*worker.settings, session.agent, session.conversation);
     if (const auto* chosen = std::get_if<Chosen>(&found)) {
       begin.agent = chosen->agent;

@@ -36,6 +36,11 @@ contracts::AgentExecuteRequest results(std::string turn_id, const std::string& c
               {{.tool_call_id = call_id, .outcome = contracts::ResultJson{"\"text\""}}}}};
 }
 
+std::vector<Event> diary_of(TurnHouse& house, std::int64_t last_id = 0) {
+  return *house.run(house.engine().events(house.worker(), {"local", "s1"}, last_id,
+                                          std::chrono::milliseconds(0)));
+}
+
 TEST_CASE("The same request again has the same bytes and calls no backend") {
   TurnHouse house;
   house.answers = {says("one"), says("two")};
@@ -148,6 +153,11 @@ TEST_CASE("The oldest whole turns are dropped when the context window is full") 
         "Second."
         "|" +
             std::string(100, 'b') + "|Third.");
+  const auto diary = diary_of(house);
+  const auto dropped = std::ranges::find(diary, "history.dropped", &Event::kind);
+  REQUIRE(dropped != diary.end());
+  CHECK(dropped->data.contains(R"("TurnsKept":1,"TurnsDropped":1,"OlderDropped":false,)"));
+  CHECK(dropped->data.contains(R"("ContextWindow":4156)"));
 }
 
 TEST_CASE("A request that failed with a retryable error runs again in the same turn") {
@@ -194,6 +204,43 @@ TEST_CASE("An overdue turn does not stand in the way even when nobody has swept"
   CHECK(house.execute(user_turn("t2", "Go on.")).body.contains("two"));
 }
 
+TEST_CASE("An overdue turn has expired even for whoever comes to cancel it or branches from it") {
+  TurnHouse house;
+  house.answers = {says("one"), calls_tool("c1")};
+  house.execute(user_turn("t1", "Hello."));
+  house.execute(user_turn("t2", "Read a.txt."));
+  house.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
+
+  CHECK(house.run(house.engine().branch(house.worker(), {"local", "s1"}, "t2")));
+  CHECK(house.run(house.engine().cancel(house.worker(), {"local", "s1"}, "t2")) ==
+        TurnState::expired);
+}
+
+TEST_CASE("The end of a turn that waited is in the diary, whatever ended it") {
+  TurnHouse house;
+  house.answers = {calls_tool("c1"), calls_tool("c1"), calls_tool("c1")};
+
+  house.execute(user_turn("t1", "Read a.txt."));
+  house.run(house.engine().cancel(house.worker(), {"local", "s1"}, "t1"));
+  const Event cancelled = diary_of(house).back();
+  house.execute(user_turn("t2", "Read a.txt."));
+  house.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
+  house.run(house.engine().expire_overdue(house.worker()));
+  const Event expired = diary_of(house).back();
+  house.agent().on_mismatch = OnMismatch::fail_turn;
+  house.execute(user_turn("t3", "Read a.txt."));
+  house.execute(results("t3", "other"));
+  const Event failed = diary_of(house).back();
+
+  CHECK(cancelled.kind == "turn.cancelled");
+  CHECK(cancelled.data.contains(R"("TurnId":"t1","ErrorCode":"turn_cancelled")"));
+  CHECK(expired.kind == "turn.expired");
+  CHECK(expired.data.contains(R"("TurnId":"t2","ErrorCode":"turn_expired")"));
+  CHECK(failed.kind == "turn.failed");
+  CHECK(failed.data.contains(R"("TurnId":"t3","ErrorCode":"tool_results_mismatch")"));
+  CHECK(diary_of(house, cancelled.id).front().kind == "turn.accepted");
+}
+
 TEST_CASE("A waiting turn can be cancelled, and the session goes on") {
   TurnHouse house;
   house.answers = {calls_tool("c1"), says("two")};
@@ -232,6 +279,51 @@ TEST_CASE("A turn that a crash left behind runs again at the next start") {
 
   CHECK(house.execute(user_turn("t1", "Hello.")).body.contains("after the crash"));
   CHECK(house.calls.size() == 1);
+}
+
+TEST_CASE("Ids of the diary count up through every crash and every repetition") {
+  testing::TemporaryDirectory directory;
+  std::int64_t last = 0;
+  const auto read_on = [&](TurnHouse& house) {
+    for (const Event& event : diary_of(house, last)) {
+      CHECK(event.id > last);
+      last = event.id;
+    }
+    return last;
+  };
+  const auto crash = [&](bool recovers) {
+    TurnHouse house(directory.path());
+    house.hold_answers();
+    if (recovers) house.run(house.engine().recover(house.worker()));
+    const auto log = house.begin(user_turn("t1", "Hello."));
+    while (house.calls.empty())
+      house.run(log->wait(log->first_event(), std::chrono::milliseconds(1)));
+    read_on(house);
+  };
+  crash(false);
+  const std::int64_t first = last;
+  crash(true);
+  CHECK(last > first);
+  {
+    TurnHouse house(directory.path());
+    house.answers = {testing::fails("server_error", true)};
+    house.run(house.engine().recover(house.worker()));
+    house.run_until_idle();
+    read_on(house);
+  }
+  crash(false);
+
+  TurnHouse house(directory.path());
+  house.answers = {says("at last")};
+  house.run(house.engine().recover(house.worker()));
+  house.run_until_idle();
+  read_on(house);
+
+  const auto all = diary_of(house);
+  CHECK(all.back().kind == "turn.completed");
+  CHECK(std::ranges::count(all, "turn.recovered", &Event::kind) == 3);
+  CHECK(std::ranges::is_sorted(all, std::ranges::less(), &Event::id));
+  CHECK(last == all.back().id);
 }
 
 TEST_CASE(
@@ -325,6 +417,33 @@ TEST_CASE("A branch goes on from its turn, and the session it came from stays as
   house.execute(request);
 
   CHECK(testing::texts_of(house.calls[2]) == "First.|one|Otherwise.");
+}
+
+TEST_CASE("The answers of a branch name the branch, and nothing else in them changes") {
+  TurnHouse house;
+  house.answers = {says(R"(It is "SessionId":"s1".)"), says("two")};
+  const Outcome pascal = house.execute(user_turn("t1", "First."));
+  auto second = user_turn("t2", "Second.");
+  second.dialect = contracts::Dialect::camel;
+  const Outcome camel = house.execute(second);
+
+  const auto branch = house.run(house.engine().branch(house.worker(), {"local", "s1"}, ""));
+
+  REQUIRE(branch);
+  const auto told = [&](std::string session_id, std::string turn_id) {
+    const auto record = house.run(house.store().find_turn({"local", session_id}, turn_id));
+    return contracts::decode_invoke_result((*record)->rounds.front().answer->body);
+  };
+  for (const auto& [turn_id, before] : {std::pair("t1", pascal), std::pair("t2", camel)}) {
+    auto copy = told(branch->session_id, turn_id);
+    const auto original = told("s1", turn_id);
+    REQUIRE(copy);
+    CHECK(contracts::encode(*original, before.dialect) == before.body);
+    auto& response = std::get<contracts::AgentExecuteResponse>(copy->outcome);
+    CHECK(response.session_id == branch->session_id);
+    response.session_id = "s1";
+    CHECK(*copy == *original);
+  }
 }
 
 TEST_CASE("Past the bound of running turns the next one is overloaded") {

@@ -20,7 +20,10 @@ boost::asio::awaitable<std::expected<store::TurnRecord, Refusal>> find_turn(cons
   store::Store& store = visit.engine.store();
   auto record = co_await store.find_turn(visit.room(), visit.turn_id());
   if (!record) co_return std::unexpected(refusal_of(record.error()));
-  if (*record) co_return std::move(**record);
+  if (*record) {
+    (*record)->turn = turns::as_of(std::move((*record)->turn), visit.engine.now());
+    co_return std::move(**record);
+  }
   const auto session = co_await store.find_session(visit.room());
   if (!session) co_return std::unexpected(refusal_of(session.error()));
   if (!*session) co_return std::unexpected(unknown_session(visit));
@@ -43,7 +46,7 @@ Reply list_turns(const Visit& visit) {
   const auto turns = co_await store.list_turns((*session)->id, *after, *limit + 1);
   if (!turns) co_return refusal_response(refusal_of(turns.error()));
   co_return page_response("Turns", *turns, *limit, [&](json::Writer& writer, const auto& turn) {
-    write_turn(writer, visit.names.at(0), turn);
+    write_turn(writer, visit.names.at(0), turns::as_of(turn, visit.engine.now()));
   });
 }
 

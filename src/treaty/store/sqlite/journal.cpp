@@ -236,6 +236,9 @@ Applied apply(const Journal& journal, const Change& change, Plan& plan) {
     if (answer.created_at == 0) answer.created_at = journal.now;
     write_answer(journal.database, turn, answer);
   }
+  if (!change.events.empty()) {
+    append_events(journal.database, turn * kRounds + plan.turn.turn.round, change.events);
+  }
   return {.session = plan.session.session.id, .turn = turn, .number = plan.turn.turn.number};
 }
 
@@ -328,7 +331,8 @@ std::expected<void, Error> mark_streamed(const Journal& journal, std::int64_t tu
   return {};
 }
 
-std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Journal& journal) {
+std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Journal& journal,
+                                                             const Store::Diary& diary) {
   if (journal.owner() == 0) return refuse("this process does not run turns");
   std::vector<std::int64_t> turns;
   Statement open(journal.database,
@@ -346,9 +350,14 @@ std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Journal& jour
     if (!row) continue;
     auto session = find_session(journal.database, row->turn.session);
     if (!session) continue;
+    auto rounds = read_rounds(journal.database, turn, Detail::all);
+    if (!rounds.empty() && diary) {
+      const std::string lines = diary(rounds.back());
+      append_events(journal.database, turn * kRounds + rounds.back().request.round, lines);
+      append_events(rounds.back(), lines);
+    }
     abandoned.push_back({.session = std::move(session->session),
-                         .record = {.turn = std::move(row->turn),
-                                    .rounds = read_rounds(journal.database, turn, Detail::all)}});
+                         .record = {.turn = std::move(row->turn), .rounds = std::move(rounds)}});
   }
   return abandoned;
 }

@@ -29,7 +29,8 @@ std::expected<Applied, Error> decide(const Journal& journal, const Lookup& looku
                                      const Decide& decide);
 std::expected<void, Error> settle(const Journal& journal, const Settlement& settlement);
 std::expected<void, Error> mark_streamed(const Journal& journal, std::int64_t turn);
-std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Journal& journal);
+std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Journal& journal,
+                                                             const Store::Diary& diary);
 
 Error conflict(std::string message);
 

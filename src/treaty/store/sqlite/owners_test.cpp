@@ -79,26 +79,34 @@ TEST_CASE_FIXTURE(Fixture, "a number is gone when nobody holds it, whoever asks"
   CHECK(theirs->is_gone(1));
 }
 
+TEST_CASE_FIXTURE(Fixture, "a symbolic link in the place of the lock file is not followed") {
+  const std::string elsewhere = directory.path() + "/elsewhere";
+  REQUIRE(::symlink(elsewhere.c_str(), path.c_str()) == 0);
+
+  CHECK(!sqlite::Owners::open(path));
+  CHECK(::access(elsewhere.c_str(), F_OK) != 0);
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "turns of a process that lives are left alone; of one that is killed, taken") {
   OtherProcess other(path, "t1");
   const auto store = open_store(path);
   REQUIRE(store);
 
-  CHECK(wait_for(store->claim_abandoned()).value().empty());
+  CHECK(wait_for(store->claim_abandoned({})).value().empty());
   const auto turn = wait_for(store->find_turn(kRoom, "t1")).value();
   CHECK(!settle(*store, turn->turn.id, TurnState::completed, "not mine"));
   CHECK(!wait_for(store->delete_session(kRoom)));
 
   other.kill();
-  const auto claimed = wait_for(store->claim_abandoned()).value();
+  const auto claimed = wait_for(store->claim_abandoned({})).value();
 
   REQUIRE(claimed.size() == 1);
   CHECK(claimed[0].session.room == kRoom);
   CHECK(claimed[0].record.turn.turn_id == "t1");
   REQUIRE(claimed[0].record.rounds.size() == 1);
   CHECK(claimed[0].record.rounds[0].request == testing::request_of("key of t1"));
-  CHECK(wait_for(store->claim_abandoned()).value().empty());
+  CHECK(wait_for(store->claim_abandoned({})).value().empty());
   CHECK(settle(*store, turn->turn.id, TurnState::completed, "mine now"));
 }
 
@@ -112,7 +120,7 @@ TEST_CASE_FIXTURE(Fixture, "what a killed process was told is there when it come
 
   REQUIRE(store);
   CHECK(wait_for(store->find_turn(kRoom, "t1")).value());
-  CHECK(wait_for(store->claim_abandoned()).value().size() == 1);
+  CHECK(wait_for(store->claim_abandoned({})).value().size() == 1);
 }
 
 TEST_CASE_FIXTURE(Fixture, "turns that were running when a store was closed are abandoned") {
@@ -124,7 +132,7 @@ TEST_CASE_FIXTURE(Fixture, "turns that were running when a store was closed are 
   }
 
   const auto store = open_store(path);
-  const auto claimed = wait_for(store->claim_abandoned()).value();
+  const auto claimed = wait_for(store->claim_abandoned({})).value();
 
   REQUIRE(claimed.size() == 1);
   CHECK(claimed[0].record.turn.id == turn);
@@ -137,8 +145,8 @@ TEST_CASE_FIXTURE(Fixture, "of two processes that look for abandoned turns each 
   const auto one = open_store(path);
   const auto two = open_store(path);
 
-  const auto first = wait_for(one->claim_abandoned()).value();
-  const auto second = wait_for(two->claim_abandoned()).value();
+  const auto first = wait_for(one->claim_abandoned({})).value();
+  const auto second = wait_for(two->claim_abandoned({})).value();
 
   CHECK(first.size() == 3);
   CHECK(second.empty());
@@ -152,7 +160,7 @@ TEST_CASE_FIXTURE(Fixture, "a process that resumes a waiting turn has it from th
     REQUIRE(settle(*store, turn, TurnState::awaiting_tools, "call"));
   }
   const auto store = open_store(path);
-  CHECK(wait_for(store->claim_abandoned()).value().empty());
+  CHECK(wait_for(store->claim_abandoned({})).value().empty());
 
   REQUIRE(wait_for(store->decide({kRoom}, [&](const View&) {
     return Change{.turn = turn,

@@ -248,6 +248,16 @@ void write_answer(Database& database, std::int64_t turn, const Answer& answer) {
       .run();
 }
 
+void append_events(Database& database, std::int64_t id, std::string_view lines) {
+  Statement(database, "UPDATE answers SET events = events || ? WHERE id = ?", lines, id).run();
+  if (database.changes() > 0) return;
+  Statement(database, "UPDATE requests SET events = events || ? WHERE id = ?", lines, id).run();
+}
+
+void append_events(Round& round, std::string_view lines) {
+  (round.answer ? round.answer->events : round.request.events) += lines;
+}
+
 void write_context(Database& database, std::int64_t session, std::int64_t number,
                    std::string_view context) {
   Statement(database, "INSERT OR REPLACE INTO contexts VALUES (?, ?, ?)", session, number, context)

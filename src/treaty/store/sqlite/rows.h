@@ -62,6 +62,11 @@ std::vector<Round> read_rounds(Database& database, std::int64_t turn, Detail det
 void update_turn(Database& database, const TurnRow& row);  // All that may change.
 void write_request(Database& database, std::int64_t turn, const Request& request);
 void write_answer(Database& database, std::int64_t turn, const Answer& answer);
+
+// More diagnostics of the round of that id: behind those of its answer, or of its request when it
+// has none yet.
+void append_events(Database& database, std::int64_t id, std::string_view lines);
+void append_events(Round& round, std::string_view lines);
 void write_context(Database& database, std::int64_t session, std::int64_t number,
                    std::string_view context);
 

@@ -107,9 +107,10 @@ class SqliteStore final : public Store {
         [=](Database& database) { return sqlite::events(database, session, from_number, limit); });
   }
 
-  Task<std::vector<Abandoned>> claim_abandoned() override {
-    return write<std::vector<Abandoned>>(
-        [](const Journal& journal) { return sqlite::claim_abandoned(journal); });
+  Task<std::vector<Abandoned>> claim_abandoned(Diary diary) override {
+    return write<std::vector<Abandoned>>([diary = std::move(diary)](const Journal& journal) {
+      return sqlite::claim_abandoned(journal, diary);
+    });
   }
 
   Task<std::vector<Overdue>> overdue(Milliseconds now, std::size_t limit) override {

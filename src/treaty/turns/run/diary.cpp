@@ -9,6 +9,18 @@
 #include "treaty/base/timestamp.h"
 
 namespace treaty::turns {
+namespace {
+
+// 0 when there is no line.
+std::int64_t last_index_of(std::string_view lines) {
+  if (lines.ends_with('\n')) lines.remove_suffix(1);
+  const std::size_t before = lines.rfind('\n');
+  const json::Document line(lines.substr(before == std::string_view::npos ? 0 : before + 1));
+  const auto index = json::find_member(line.root(), "index");
+  return index ? index->integer().value_or(0) : 0;
+}
+
+}  // namespace
 
 // Kinds are words of ours: nothing in them needs an escape.
 std::string event_line(std::int64_t index, std::string_view kind, store::Milliseconds at,
@@ -16,6 +28,25 @@ std::string event_line(std::int64_t index, std::string_view kind, store::Millise
   return fmt::format(R"({{"index":{},"kind":"{}","at":{},"data":{}}})"
                      "\n",
                      index, kind, at, data);
+}
+
+std::int64_t last_index(const store::Round& round) {
+  return std::max(last_index_of(round.request.events),
+                  round.answer ? last_index_of(round.answer->events) : 0);
+}
+
+std::string recovery_line(const store::Round& round, store::Milliseconds at) {
+  const std::int64_t next = (last_index(round) / kEventsPerRun + 1) * kEventsPerRun;
+  if (next % kEventsPerRound == 0) return {};  // Full, after a hundred crashes.
+  return event_line(next, "turn.recovered", at, "{}");
+}
+
+std::string end_line(int round, store::TurnState state, store::Milliseconds at,
+                     std::string_view error_code) {
+  json::Writer data;
+  data.begin_object().member("ErrorCode", error_code).end_object();
+  return event_line((round + 1) * kEventsPerRound - 1, fmt::format("turn.{}", name_of(state)), at,
+                    data.take());
 }
 
 std::vector<Event> events_of_lines(std::int64_t turn_number, std::string_view turn_id,
@@ -43,15 +74,15 @@ std::vector<Event> events_of_lines(std::int64_t turn_number, std::string_view tu
   return events;
 }
 
-Diary::Diary(const store::Turn& turn, std::string earlier)
+Diary::Diary(const store::Turn& turn, std::string earlier, std::int64_t after)
     : turn_number_(turn.number),
       turn_id_(turn.turn_id),
-      next_index_(turn.round * kEventsPerRound + 1 + std::ranges::count(earlier, '\n')),
+      next_index_(std::max(turn.round * kEventsPerRound, after) + 1),
       lines_(std::move(earlier)) {}
 
 void Diary::add(std::string_view kind, store::Milliseconds at, std::string_view data) {
   const std::scoped_lock lock(mutex_);
-  if (next_index_ % kEventsPerRound == kEventsPerRound - 1) return;  // Full.
+  if (next_index_ % kEventsPerRun == kEventsPerRun - 1) return;  // Full.
   lines_ += event_line(next_index_++, kind, at, data);
 }
 

@@ -20,13 +20,26 @@ struct Event {
 };
 
 // Ids are made of the turn's number and the entry's index in the turn, so that they need no counter
-// of their own: a round has room for kEventsPerRound of them, the first for its request.
-constexpr std::int64_t kEventsPerTurn = 1'000'000;
-constexpr std::int64_t kEventsPerRound = 10'000;
+// of their own. A round has room for kEventsPerRound of them: the first is its request's, the last
+// the end of its waiting. A run that goes on after a crash begins with the next kEventsPerRun:
+// nobody knows how many entries of the run before it were seen.
+constexpr std::int64_t kEventsPerTurn = 1'000'000'000;
+constexpr std::int64_t kEventsPerRound = 1'000'000;
+constexpr std::int64_t kEventsPerRun = 10'000;
 
 // One line of the journal: an object with its index, kind, time and data.
 std::string event_line(std::int64_t index, std::string_view kind, store::Milliseconds at,
                        std::string_view data);
+
+// The index of the last entry that is journalled of a round.
+std::int64_t last_index(const store::Round& round);
+
+// "turn.recovered", for a round that was abandoned.
+std::string recovery_line(const store::Round& round, store::Milliseconds at);
+
+// "turn.expired", "turn.cancelled": the end of a turn that waited.
+std::string end_line(int round, store::TurnState state, store::Milliseconds at,
+                     std::string_view error_code);
 
 // The entries of journalled lines of a turn.
 std::vector<Event> events_of_lines(std::int64_t turn_number, std::string_view turn_id,
@@ -35,8 +48,9 @@ std::vector<Event> events_of_lines(std::int64_t turn_number, std::string_view tu
 // Written by the turn's coroutine, read from any thread.
 class Diary {
  public:
-  // `earlier`: lines of attempts at the same round before this one.
-  Diary(const store::Turn& turn, std::string earlier);
+  // `earlier`: lines of attempts at the same round before this one. Goes on after the entry with
+  // the index `after`.
+  Diary(const store::Turn& turn, std::string earlier, std::int64_t after);
 
   void add(std::string_view kind, store::Milliseconds at, std::string_view data);
 

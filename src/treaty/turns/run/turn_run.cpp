@@ -67,7 +67,7 @@ TurnRun::TurnRun(std::shared_ptr<RunServices> services, Worker& worker,
       worker_(worker),
       log_(std::move(log)),
       order_(std::move(order)),
-      diary_(order_.begin.turn, std::move(order_.begin.earlier_events)) {
+      diary_(order_.begin.turn, std::move(order_.begin.earlier_events), order_.begin.diary_after) {
   if (const auto* user = std::get_if<UserTurn>(&order_.request.scenario)) {
     streams_ = user->streaming;
   }
@@ -226,13 +226,17 @@ backends::Call TurnRun::make_call() {
       estimated_tokens(earlier_rounds_) + estimated_tokens(transcript_.messages) +
       call.system.size() / 4;
   std::size_t first = 0;
-  for (std::size_t tokens = history_->tokens + taken;
-       tokens > static_cast<std::size_t>(choice.context_window) &&
-       first < history_->turns.size();) {
+  std::size_t tokens = history_->tokens;  // Of the turns that are kept.
+  while (tokens + taken > static_cast<std::size_t>(choice.context_window) &&
+         first < history_->turns.size()) {
     tokens -= history_->turns[first++]->tokens;
   }
   if (first > 0 || history_->has_more) {
-    note("history.dropped", fmt::format(R"({{"Turns":{},"Older":{}}})", first, history_->has_more));
+    json::Writer data;
+    data.begin_object().member("TurnsKept", history_->turns.size() - first);
+    data.member("TurnsDropped", first).member("OlderDropped", history_->has_more);
+    data.member("EstimatedTokensKept", tokens).member("ContextWindow", choice.context_window);
+    note("history.dropped", data.end_object().take());
   }
   for (; first < history_->turns.size(); ++first) {
     call.messages.share(history_->turns[first]->messages, history_);
