@@ -84,7 +84,7 @@ struct ServerOptions {
 
   std::size_t max_header_bytes = std::size_t{64} << 10U;
   std::size_t max_body_bytes = std::size_t{16} << 20U;
-  std::size_t max_body_memory = std::size_t{256} << 20U;  // All bodies, but for 64 KiB of each.
+  std::size_t max_body_memory = std::size_t{256} << 20U;  // All bodies beyond 64 KiB.
   std::size_t max_connections = 10'000;
   std::chrono::milliseconds header_timeout{10'000};
   std::chrono::milliseconds body_timeout{30'000};

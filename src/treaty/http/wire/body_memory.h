@@ -8,8 +8,8 @@
 
 namespace treaty::http {
 
-// So much of each body is not counted: small requests cost nothing and always find room, and the
-// number of connections bounds them.
+// A body that has not grown beyond this is not counted: small requests cost nothing and always find
+// room, and the number of connections bounds them.
 inline constexpr std::size_t kUncountedBody = std::size_t{64} << 10U;
 
 // For any thread.
