@@ -100,10 +100,7 @@ AgentError error_of(const http::Failure& failure) {
     case http::FailureKind::refused: error.type = kRefused; break;
     case http::FailureKind::reset: error.type = kReset; break;
     case http::FailureKind::tls: error.type = kTls; break;
-    case http::FailureKind::too_large:
-      error.type = kTooLarge;
-      error.retryable = false;  // The same call gets the same answer.
-      break;
+    case http::FailureKind::too_large: error.type = kTooLarge; break;
     case http::FailureKind::malformed: error.type = kMalformed; break;
     case http::FailureKind::timeout:
       error.type = kTimeout;

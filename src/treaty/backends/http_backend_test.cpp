@@ -239,7 +239,7 @@ TEST_CASE("every failure of a connection has a code, and only a timeout has its 
   for (const auto kind : {bad_address, refused, reset, tls, too_large, malformed}) {
     const auto error = error_of({kind, "what happened"});
     CHECK(error.code == "server_error");
-    CHECK(error.retryable == (kind != too_large));
+    CHECK(error.retryable == true);
     CHECK(error.message == "what happened");
     CHECK(!error.type->empty());
   }

@@ -243,6 +243,11 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
 constexpr std::string_view kMask = "***";
 constexpr std::size_t kShown = 3;  // Characters of a secret that stay.
 
+std::size_t pair_at(std::string_view text, std::size_t at) {
+  return static_cast<std::size_t>(static_cast<unsigned char>(text[at])) << 8U |
+         static_cast<unsigned char>(text[at + 1]);
+}
+
 std::string in_json(std::string_view secret) {
   std::string quoted;
   json::append_quoted(quoted, secret);
@@ -312,16 +317,22 @@ KnownSecrets::KnownSecrets(std::span<const std::string> secrets) {
     for (std::string& spelling :
          std::array{secret, std::move(json), std::move(json_with_slashes), in_address(secret)}) {
       if (std::ranges::find(spellings_, spelling) != spellings_.end()) continue;
-      begins_[static_cast<unsigned char>(spelling.front())] = true;
+      first_.set(static_cast<unsigned char>(spelling[0]));
+      pairs_.set(pair_at(spelling, 0));
       spellings_.push_back(std::move(spelling));
     }
   }
 }
 
+bool KnownSecrets::may_begin(std::string_view text, std::size_t at) const {
+  return at + 1 < text.size() ? pairs_[pair_at(text, at)]
+                              : first_[static_cast<unsigned char>(text[at])];
+}
+
 std::optional<KnownSecrets::Place> KnownSecrets::find(std::string_view text,
                                                       std::size_t from) const {
   for (std::size_t at = from; at < text.size(); ++at) {
-    if (!begins_[static_cast<unsigned char>(text[at])]) continue;
+    if (!may_begin(text, at)) continue;
     const std::string_view rest = text.substr(at);
     Place place{.begin = at, .size = 0, .is_open = false};
     for (const std::string& spelling : spellings_) {

@@ -2,7 +2,7 @@
 // them, and those that this process holds, to mask them whatever their shape.
 #pragma once
 
-#include <array>
+#include <bitset>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -51,9 +51,11 @@ class KnownSecrets {
     bool is_open;      // A longer one may come to be.
   };
   std::optional<Place> find(std::string_view text, std::size_t from) const;
+  bool may_begin(std::string_view text, std::size_t at) const;
 
   std::vector<std::string> spellings_{};
-  std::array<bool, 256> begins_{};  // By the first byte of a spelling.
+  std::bitset<1U << 8U> first_{};   // Bytes that a spelling begins with,
+  std::bitset<1U << 16U> pairs_{};  // and pairs of them: these pass over most of a text.
 };
 
 // The same for a text that comes in pieces, however it is cut: joined, what feed() and finish()

@@ -68,8 +68,7 @@ bool is_code(std::string_view code) {
          std::ranges::all_of(code, [](char c) { return is_lower(c) || is_digit(c) || c == '_'; });
 }
 
-// Of failures that come again with the same request, whatever their code.
-constexpr std::string_view kTooLarge = "AnswerTooLarge";  // AgentError::type.
+// Whatever its code.
 constexpr std::string_view kTooLargeMessage =
     "the answer of the model's provider is larger than the server takes; ask for less at once";
 
@@ -119,7 +118,7 @@ std::string message_of(const AgentError& error, std::string_view code) {
   if (is_ours(error) && !is_blank(error.message) && contracts::find_leak(error.message).empty()) {
     return error.message;
   }
-  if (error.type == kTooLarge) return std::string(kTooLargeMessage);
+  if (error.type == kAnswerTooLarge) return std::string(kTooLargeMessage);
   const auto* lasting = std::ranges::find(kLastingAdvice, code, &Advice::code);
   if (lasting != kLastingAdvice.end() && !error.retryable.value_or(false)) {
     return std::string(lasting->message);

@@ -38,7 +38,7 @@ AgentExecuteRequest results_for(const std::vector<std::string>& ids) {
   return {.session_id = "s1", .turn_id = "t1", .scenario = continuation};
 }
 
-Asked asked(AgentExecuteRequest request, std::optional<std::string> key = {}) {
+Asked asked(AgentExecuteRequest request, const std::optional<std::string>& key = {}) {
   return ask("local", std::move(request), key, kNow);
 }
 
@@ -61,6 +61,7 @@ View view(std::optional<Turn> newest = {}, std::optional<Turn> named = {}) {
 
 Turn waiting(const std::vector<std::string>& ids) {
   std::vector<contracts::ToolCall> calls;
+  calls.reserve(ids.size());
   for (const auto& id : ids) calls.push_back({id, "read_file", "{}"});
   Turn made = turn(1, TurnState::awaiting_tools);
   made.pending = encode_pending(calls);

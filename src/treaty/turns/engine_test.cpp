@@ -16,8 +16,6 @@ namespace treaty::turns {
 namespace {
 
 using contracts::AgentResult;
-using contracts::ClientToolContinuation;
-using contracts::FinalResponse;
 using store::TurnState;
 using testing::says;
 using testing::TurnHouse;
@@ -221,7 +219,7 @@ TEST_CASE("The end of a turn that waited is in the diary, whatever ended it") {
   house.answers = {calls_tool("c1"), calls_tool("c1"), calls_tool("c1")};
 
   house.execute(user_turn("t1", "Read a.txt."));
-  house.run(house.engine().cancel(house.worker(), {"local", "s1"}, "t1"));
+  REQUIRE(house.run(house.engine().cancel(house.worker(), {"local", "s1"}, "t1")));
   const Event cancelled = diary_of(house).back();
   house.execute(user_turn("t2", "Read a.txt."));
   house.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
@@ -294,7 +292,7 @@ TEST_CASE("Ids of the diary count up through every crash and every repetition") 
   const auto crash = [&](bool recovers) {
     TurnHouse house(directory.path());
     house.hold_answers();
-    if (recovers) house.run(house.engine().recover(house.worker()));
+    if (recovers) REQUIRE(house.run(house.engine().recover(house.worker())) == 1U);
     const auto log = house.begin(user_turn("t1", "Hello."));
     while (house.calls.empty())
       house.run(log->wait(log->first_event(), std::chrono::milliseconds(1)));
@@ -307,7 +305,7 @@ TEST_CASE("Ids of the diary count up through every crash and every repetition") 
   {
     TurnHouse house(directory.path());
     house.answers = {testing::fails("server_error", true)};
-    house.run(house.engine().recover(house.worker()));
+    REQUIRE(house.run(house.engine().recover(house.worker())) == 1U);
     house.run_until_idle();
     read_on(house);
   }
@@ -315,7 +313,7 @@ TEST_CASE("Ids of the diary count up through every crash and every repetition") 
 
   TurnHouse house(directory.path());
   house.answers = {says("at last")};
-  house.run(house.engine().recover(house.worker()));
+  REQUIRE(house.run(house.engine().recover(house.worker())) == 1U);
   house.run_until_idle();
   read_on(house);
 
@@ -339,7 +337,7 @@ TEST_CASE(
   }
   TurnHouse house(directory.path());
   house.answers = {says("once more")};
-  house.run(house.engine().recover(house.worker()));
+  REQUIRE(house.run(house.engine().recover(house.worker())) == 1U);
   house.run_until_idle();
   const auto stored = house.run(house.store().find_turn({"local", "s1"}, "t1"));
 
@@ -430,7 +428,7 @@ TEST_CASE("The answers of a branch name the branch, and nothing else in them cha
   const auto branch = house.run(house.engine().branch(house.worker(), {"local", "s1"}, ""));
 
   REQUIRE(branch);
-  const auto told = [&](std::string session_id, std::string turn_id) {
+  const auto told = [&](const std::string& session_id, const std::string& turn_id) {
     const auto record = house.run(house.store().find_turn({"local", session_id}, turn_id));
     return contracts::decode_invoke_result((*record)->rounds.front().answer->body);
   };

@@ -99,7 +99,9 @@ Stepped next_step(const Role& role, int max_rounds, Progress progress, const Age
   Stepped stepped{.step = Finish{}, .progress = std::move(progress)};
   count(stepped.progress, result);
   if (result.error) {
-    stepped.step = Fail{*result.error};
+    Fail fail{*result.error};
+    if (fail.error.type == kAnswerTooLarge) fail.error.retryable = false;
+    stepped.step = std::move(fail);
     return stepped;
   }
   const std::string_view reason =

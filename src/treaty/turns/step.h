@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -37,6 +38,10 @@ struct AskAgain {
 struct Fail {
   contracts::AgentError error;
 };
+
+// AgentError::type of an answer beyond what is taken. Another call may do better, but the same turn
+// is not tried again: it would most likely cost the same for nothing.
+constexpr std::string_view kAnswerTooLarge = "AnswerTooLarge";
 
 using Step = std::variant<Finish, AskClient, AskAgain, Fail>;
 

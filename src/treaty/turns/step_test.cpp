@@ -66,6 +66,17 @@ std::string refusal_of(AgentToolCall call) {
 // --- Ends
 // -----------------------------------------------------------------------------------------
 
+TEST_CASE("an answer that is too large is not worth the same turn again") {
+  AgentResult result{.finish_reason = "error"};
+  result.error = contracts::AgentError{
+      .message = "?", .code = "server_error", .type = "AnswerTooLarge", .retryable = true};
+
+  const Stepped stepped = next_step({}, 8, {}, result);
+
+  REQUIRE(std::holds_alternative<Fail>(stepped.step));
+  CHECK(std::get<Fail>(stepped.step).error.retryable == false);
+}
+
 TEST_CASE("a text is the end, whatever word a provider has for it") {
   for (const char* reason : {"stop", "end_of_everything", "tool_use"}) {
     const Stepped stepped = step(said("Done.", reason));
@@ -210,6 +221,7 @@ TEST_CASE("a refusal that quotes the model has an end") {
 
 TEST_CASE("all arguments together stay small enough for one answer to the client") {
   std::vector<AgentToolCall> calls;
+  calls.reserve(6);
   for (int i = 0; i < 6; ++i) {
     calls.push_back({fmt::format("c{}", i), "read_file",
                      fmt::format(R"({{"n":{},"path":"{}"}})", i, std::string(1'000'000, 'x'))});
@@ -222,6 +234,7 @@ TEST_CASE("all arguments together stay small enough for one answer to the client
 
 TEST_CASE("of ten thousand calls none is run, and only the first ones are kept") {
   std::vector<AgentToolCall> calls;
+  calls.reserve(10'000);
   for (int i = 0; i < 10'000; ++i) calls.push_back({fmt::format("c{}", i), "read_file", "{}"});
   const Stepped stepped = step(called(calls));
 
@@ -235,6 +248,7 @@ TEST_CASE("of ten thousand calls none is run, and only the first ones are kept")
 
 TEST_CASE("128 calls of one answer are run") {
   std::vector<AgentToolCall> calls;
+  calls.reserve(128);
   for (int i = 0; i < 128; ++i) {
     calls.push_back({fmt::format("c{}", i), "read_file", fmt::format(R"({{"n":{}}})", i)});
   }

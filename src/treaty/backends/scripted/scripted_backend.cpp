@@ -121,9 +121,8 @@ asio::awaitable<bool> say(Run& run) {
 AgentResult result_after_faults(Run& run) {
   const Faults& faults = run.reply.faults;
   if (faults.endless) {
-    contracts::AgentError too_large = broken("AnswerTooLarge", "the answer is too large");
-    too_large.retryable = false;
-    return results::result_of_error(run.exchange, std::move(too_large));
+    return results::result_of_error(run.exchange,
+                                    broken("AnswerTooLarge", "the answer is too large"));
   }
   if (faults.cut || faults.reset) {
     return results::result_of_error(
