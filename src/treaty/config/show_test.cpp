@@ -48,6 +48,7 @@ turns: {tool_deadline: 1h, max_running: 7, deadline: 70s}
 http:
   always_200: true
   max_body: 1500
+  body_memory: 30MiB
   max_header: 2KiB
   max_connections: 9
   header_timeout: 1s
