@@ -363,6 +363,7 @@ class InATerminal(ChatTest):
         terminal.until("› ")
         terminal.type("Again.\n")
         terminal.until("Better.")
+        terminal.until("› ")  # Text may come before its turn has ended.
         states = [turn["State"] for turn in server.get("/v1/sessions/s1/turns").json["Turns"]]
         self.assertEqual(sorted(states), ["cancelled", "completed"])
 
