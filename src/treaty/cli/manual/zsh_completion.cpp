@@ -36,6 +36,7 @@ std::string specification_of(const Option& option) {
 
 std::string command_case(const Command& command) {
   std::vector<std::string> specifications;
+  specifications.reserve(command.options.size() + 3);
   for (const Option& option : command.options) specifications.push_back(specification_of(option));
   specifications.emplace_back("--help[Print this help]");
   if (!command.words.empty()) {
