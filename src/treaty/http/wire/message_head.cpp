@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "treaty/base/text.h"
 #include "treaty/http/url.h"
@@ -9,15 +10,26 @@
 namespace treaty::http {
 namespace {
 
-bool is_token_character(char c) {
-  return is_alphanumeric(c) || std::string_view("!#$%&'*+-.^_`|~").contains(c);
-}
+// What a byte may be part of: every byte of every head is looked up, so this is a table.
+enum Part : std::uint8_t { token = 1, value = 2, line = 4 };
+
+constexpr auto kParts = [] {
+  std::array<std::uint8_t, 256> parts{};
+  for (unsigned byte = 0; byte < parts.size(); ++byte) {
+    const char c = static_cast<char>(byte);
+    const bool is_token = is_alphanumeric(c) || std::string_view("!#$%&'*+-.^_`|~").contains(c);
+    const bool is_value = c == '\t' || (byte >= ' ' && c != '\x7F');
+    const bool is_in_line = c != '\r' && c != '\n' && c != '\0';
+    parts[byte] =
+        static_cast<std::uint8_t>((is_token ? Part::token : 0) | (is_value ? Part::value : 0) |
+                                  (is_in_line ? Part::line : 0));
+  }
+  return parts;
+}();
+
+bool is_part(char c, Part part) { return (kParts[static_cast<unsigned char>(c)] & part) != 0; }
 
 bool is_target_character(char c) { return c > ' ' && c != '\x7F'; }
-
-bool is_value_character(char c) {
-  return c == '\t' || (static_cast<unsigned char>(c) >= ' ' && c != '\x7F');
-}
 
 // RFC 9112 §3.2: a path, a whole address, or `*`. The authority alone is for proxies.
 bool is_target(std::string_view target) {
@@ -138,9 +150,9 @@ std::string_view tally_fault(const Tally& tally) {
 // The next line, which ends with CRLF and holds neither half of it; `line` is left empty after a
 // fault.
 std::string_view take_line(std::string_view& head, std::string_view& fault) {
-  const std::size_t end = head.find_first_of(std::string_view("\r\n\0", 3));
-  const bool is_whole = end != std::string_view::npos && head.substr(end).starts_with("\r\n");
-  if (!is_whole) {
+  std::size_t end = 0;
+  while (end < head.size() && is_part(head[end], Part::line)) ++end;
+  if (!head.substr(end).starts_with("\r\n")) {
     fault = "a line holds a zero byte, or half a line end";
     return {};
   }
@@ -152,7 +164,7 @@ std::string_view take_line(std::string_view& head, std::string_view& fault) {
 }  // namespace
 
 bool is_token(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, is_token_character);
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return is_part(c, Part::token); });
 }
 
 std::string_view authority_of_target(std::string_view target) {
@@ -164,7 +176,9 @@ std::string_view authority_of_target(std::string_view target) {
   return {};
 }
 
-bool is_field_value(std::string_view text) { return std::ranges::all_of(text, is_value_character); }
+bool is_field_value(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return is_part(c, Part::value); });
+}
 
 std::size_t find_head_end(std::string_view bytes, std::size_t from) {
   const std::size_t end = bytes.find("\r\n\r\n", from < 3 ? 0 : from - 3);
