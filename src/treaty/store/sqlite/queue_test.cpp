@@ -1,0 +1,104 @@
+#include "treaty/store/sqlite/queue.h"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <optional>
+#include <thread>
+
+namespace treaty::store::sqlite {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::hours kForever{1};
+
+// Says who it is when it is done, and what it was told.
+class Numbered final : public Operation<int> {
+ public:
+  struct Done {
+    int number;
+    bool failed;
+    bool operator==(const Done&) const = default;
+  };
+
+  Numbered(int number, boost::asio::io_context& loop, std::vector<Done>& done)
+      : number_(number), executor_(loop.get_executor()), done_(done) {}
+
+  void run(int& /*context*/) override {}
+  void fail(const Error& /*error*/) override { failed_ = true; }
+  const boost::asio::any_io_executor& executor() const override { return executor_; }
+  void complete() override { done_.push_back({number_, failed_}); }
+
+ private:
+  int number_;
+  boost::asio::any_io_executor executor_;
+  std::vector<Done>& done_;
+  bool failed_ = false;
+};
+
+struct Fixture {
+  boost::asio::io_context loop{};
+  boost::asio::io_context other{};
+  std::vector<Numbered::Done> done{};
+  std::vector<Numbered::Done> done_elsewhere{};
+  Queue<int> queue{4};
+
+  Queue<int>::Item item(int number) { return std::make_unique<Numbered>(number, loop, done); }
+  Queue<int>::Item item_elsewhere(int number) {
+    return std::make_unique<Numbered>(number, other, done_elsewhere);
+  }
+};
+
+TEST_CASE_FIXTURE(Fixture, "who gathers goes on as soon as enough wait") {
+  queue.add(item(1));
+  std::jthread later([&] {
+    queue.add(item(2));
+    queue.add(item(3));
+  });
+  queue.gather(3, kForever);
+  CHECK(queue.take(64).size() == 3);
+}
+
+TEST_CASE_FIXTURE(Fixture, "who gathers does not wait beyond their patience") {
+  queue.add(item(1));
+  queue.gather(2, 1ms);
+  CHECK(queue.take(64).size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "who takes is woken by the first, also after having gathered in vain") {
+  queue.gather(2, 1ms);
+  std::jthread later([&] { queue.add(item(1)); });
+  CHECK(queue.take(64).size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a closed queue gives what waits, then nothing, and nobody gathers") {
+  queue.add(item(1));
+  std::jthread later([&] { queue.close(); });
+  queue.gather(2, kForever);
+  CHECK(queue.take(64).size() == 1);
+  CHECK(queue.take(64).empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what finds no room is refused on its own loop") {
+  for (int number = 1; number <= 5; ++number) queue.add(item(number));
+  CHECK(done.empty());
+  loop.run();
+  CHECK(done == std::vector<Numbered::Done>{{5, true}});
+}
+
+TEST_CASE_FIXTURE(Fixture, "every loop is woken once, for its own operations in their order") {
+  std::vector<Queue<int>::Item> items;
+  for (int number = 1; number <= 2; ++number) {
+    items.push_back(item(number));
+    items.push_back(item_elsewhere(number));
+  }
+  complete(std::move(items));
+  CHECK(loop.run() == 1);
+  CHECK(done == std::vector<Numbered::Done>{{1, false}, {2, false}});
+  CHECK(other.run() == 1);
+  CHECK(done_elsewhere == done);
+}
+
+}  // namespace
+}  // namespace treaty::store::sqlite
