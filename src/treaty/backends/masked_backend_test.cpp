@@ -78,7 +78,7 @@ TEST_CASE("no text of a result holds a known secret") {
 }
 
 TEST_CASE("a result without a secret stays as it is") {
-  AgentResult result{.content = "PlainCanary", .finish_reason = "stop"};
+  AgentResult result{.content = "PlainCanary, or so", .finish_reason = "stop"};
   result.provider_data = boost::json::object{{"provider", "openai"}};
 
   CHECK(run({}, result).result == result);

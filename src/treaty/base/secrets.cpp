@@ -334,12 +334,14 @@ std::optional<KnownSecrets::Place> KnownSecrets::find(std::string_view text,
   for (std::size_t at = from; at < text.size(); ++at) {
     if (!may_begin(text, at)) continue;
     const std::string_view rest = text.substr(at);
-    Place place{.begin = at, .size = 0, .is_open = false};
+    Place place{.begin = at, .size = 0, .is_open = false, .most = 0};
     for (const std::string& spelling : spellings_) {
       if (rest.starts_with(spelling)) {
         place.size = std::max(place.size, spelling.size());
       } else if (rest.size() < spelling.size() && spelling.starts_with(rest)) {
         place.is_open = true;
+        const bool is_most = rest.size() >= std::max(kShortestKnown, spelling.size() / 2);
+        if (is_most) place.most = rest.size();
       }
     }
     if (place.size > 0 || place.is_open) return place;
@@ -373,9 +375,10 @@ std::string_view MaskedPieces::take(bool is_end) {
     pass(at, end);
     at = end;
     if (!place || (place->is_open && !is_end)) break;
+    const std::size_t size = std::max(place->size, is_end ? place->most : 0);
     // Secrets that overlap are one mask.
-    if (place->size > 0 && covered_ == 0) out_ += kMask;
-    covered_ = std::max(covered_, place->size);
+    if (size > 0 && covered_ == 0) out_ += kMask;
+    covered_ = std::max(covered_, size);
     pass(at, at + 1);
     ++at;
   }

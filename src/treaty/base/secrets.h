@@ -49,6 +49,7 @@ class KnownSecrets {
     std::size_t begin;
     std::size_t size;  // Of the longest secret that is whole; 0: none is.
     bool is_open;      // A longer one may come to be.
+    std::size_t most;  // Of a secret of which most is there, should the text end here; 0: of none.
   };
   std::optional<Place> find(std::string_view text, std::size_t from) const;
   bool may_begin(std::string_view text, std::size_t at) const;

@@ -80,7 +80,7 @@ TEST_CASE("known secrets are masked wherever they stand") {
 
   CHECK(secrets.masked("hunter2hunter2, xPlainCanary99x hunter2hunter2") == "***, x***x ***");
   CHECK(secrets.masked("PlainCanary99PlainCanary99") == "******");
-  CHECK(!secrets.masked("hunter2hunter, PlainCanary9 and hunter2hunter"));
+  CHECK(!secrets.masked("hunter2hunter, PlainCanary9 and hunter2hunter."));
   CHECK(!secrets.masked(""));
   CHECK(!KnownSecrets().masked("hunter2hunter2"));
 }
@@ -101,6 +101,14 @@ TEST_CASE("a known secret of fewer than eight characters is left alone") {
 TEST_CASE("of known secrets that overlap nothing stays") {
   CHECK(known({"abcdefgh", "abcdefghijkl"}).masked("-abcdefghijkl-abcdefghi-") == "-***-***i-");
   CHECK(known({"abcdefgh1", "gh1ijklmn"}).masked("-abcdefgh1ijklmn-") == "-***-");
+}
+
+TEST_CASE("of a known secret that the text cuts off most is masked, a mere beginning is not") {
+  const KnownSecrets secrets = known({"sk-proj-0123456789abcdef"});
+  CHECK(secrets.masked("it is sk-proj-0123456789abcde") == "it is ***");
+  CHECK(secrets.masked("it is sk-proj-0123") == "it is ***");
+  CHECK(!secrets.masked("it is sk-proj-012"));
+  CHECK(!secrets.masked("it is sk-proj-0123 or so"));
 }
 
 TEST_CASE("a piece without a trace of a secret is passed on as it is") {
