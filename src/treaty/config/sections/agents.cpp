@@ -187,7 +187,7 @@ constexpr std::array<Member<AgentDraft>, 11> kAgentMembers = {{
                          AgentDraft& target) { target.conversations = &node; }},
     {"max_rounds",
      [](Reader& reader, const Node& node, AgentDraft& target) {
-       target.agent.max_rounds = static_cast<int>(reader.integer(node, 1, 1'000).value_or(8));
+       target.agent.max_rounds = static_cast<int>(reader.integer(node, 1, 99).value_or(8));
      }},
     {"deadline",
      [](Reader& reader, const Node& node, AgentDraft& target) {
