@@ -279,6 +279,22 @@ class TwoProcesses(ServingTest):
             self.assertEqual(len({(answer.status, answer.body) for answer in answers}), 1, answers)
             self.assertEqual((answers[0].status, gate.count), (200, 2 * number + 2))
 
+    def test_who_waits_at_the_other_when_the_one_dies_gets_the_answer_all_of_them(self):
+        gate, one, two = self.both(held=True)
+        two.start()
+        lost = self.later(answer_or_lost, one.say, "s1", "t1")
+        gate.wait_for_calls(1)
+        waiting = [self.later(two.say, "s1", "t1") for _ in range(3)]
+        streamed = self.later(lambda: list(two.say_streaming("s1", "t1")))
+        one.kill9()
+        self.assertIsNone(lost.result())
+        gate.wait_for_calls(2)
+        gate.open()
+        answers = [joined.result() for joined in waiting]
+        self.assertEqual(len({(answer.status, answer.body) for answer in answers}), 1)
+        self.assertEqual((answers[0].status, gate.count), (200, 2))
+        self.assertEqual(streamed.result()[-1].data.encode(), answers[0].body)
+
     def test_what_a_dead_one_left_the_next_one_takes(self):
         gate, one, two = self.both(held=True)
         lost = self.later(answer_or_lost, one.say, "s1", "t1")

@@ -5,7 +5,7 @@ import threading
 import unittest
 
 from gate import HOLD, Reply, calling
-from serving import EXECUTE, ServingTest, as_bytes, configuration, turn_path, user_turn
+from serving import EXECUTE, ServingTest, as_bytes, configuration, tool_results, turn_path, user_turn
 from treaty_binary import SANITIZED
 
 FATAL = Reply(error=(400, {"error": {"message": "Not like this.", "type": "invalid_request_error"}}))
@@ -216,6 +216,18 @@ class Replay(ServingTest):
             self.assertEqual(told(stream)[:len(first) - 1], first[1:])
         with server.follow("s1", "t1", second[-1][1]) as stream:
             self.assertEqual(stream.status, 204)
+
+    def test_the_answer_after_tools_comes_in_pieces_when_it_is_asked_for(self):
+        _, server = self.gated(calling("a", text="Looking."), Reply("Do", "ne."))
+        self.whole(server, session="s1", turn="t1")
+
+        with server.stream("POST", EXECUTE, tool_results("s1", "t1", ["a"]),
+                           {"Accept": "text/event-stream"}) as stream:
+            events = told(stream)
+        self.assertEqual([event for event, _, _ in events],
+                         ["turn.started", "output.delta", "output.delta", "turn.result"])
+        with server.follow("s1", "t1", events[0][1]) as stream:
+            self.assertEqual(told(stream), events[1:])
 
     def test_a_turn_that_runs_again_goes_on_counting(self):
         failing = Reply("Half ", HOLD, cut=True)

@@ -66,7 +66,7 @@ store::Request request_of(const Asked& asked, int round) {
           .fingerprint = asked.fingerprint,
           .body = asked.body,
           .dialect = asked.request.dialect,
-          .streaming = user != nullptr && user->streaming,
+          .streaming = asked.streams,
           .events = event_line(round * kEventsPerRound,
                                user != nullptr ? "turn.accepted" : "tools.submitted", asked.now,
                                data.take())};
@@ -176,13 +176,18 @@ Decision refuse_mismatch(const Asked& asked, std::string message, std::string de
 
 // TOOL-10 to TOOL-12, in words.
 Decision mismatch_of(const Asked& asked, const contracts::Matching& matching) {
+  constexpr std::size_t kMostTold = 50;
+  const std::size_t told = std::min(matching.differences.size(), kMostTold);
   std::string details;
   for (const auto& rule : matching.broken) details += fmt::format("{} ", rule.text());
   details += fmt::format("{}: {}", asked.pointer("ToolResults"), matching.first_difference);
-  for (const auto& difference : matching.differences) {
+  for (const auto& difference : std::span(matching.differences).first(told)) {
     details += fmt::format("\n{}: {}", name_of(difference.kind), difference.id);
     if (difference.expected_at) details += fmt::format(", expected at {}", *difference.expected_at);
     if (difference.got_at) details += fmt::format(", got at {}", *difference.got_at);
+  }
+  if (const std::size_t more = matching.differences.size() - told; more > 0) {
+    details += fmt::format("\nand {} more", more);
   }
   return refuse_mismatch(
       asked,
@@ -281,9 +286,10 @@ Decision decide_continuation(const Settings& settings, const Asked& asked,
 // A request that failed for reasons that pass: the same round, once more.
 Decision run_again(const Settings& settings, const store::View& view) {
   const Turn& turn = *view.same_turn;
+  // Also an older one that was repeated before: one turn at a time.
+  if (view.newest && is_open(view.newest->state)) return in_progress(*view.newest);
   if (view.newest && view.newest->number > turn.number) {
-    return is_open(view.newest->state) ? in_progress(*view.newest)
-                                       : superseded(turn.turn_id, view.newest->turn_id);
+    return superseded(turn.turn_id, view.newest->turn_id);
   }
   auto chosen = find_agent(settings, view.session->agent, view.session->conversation);
   if (auto* refusal = std::get_if<Refusal>(&chosen)) return {std::move(*refusal)};

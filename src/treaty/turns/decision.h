@@ -26,6 +26,7 @@ struct Asked {
   std::function<std::string()> new_id;  // Mints the ids of sessions and turns.
   store::Milliseconds now = 0;
   std::string trace_id{};  // Of the caller; empty when it named none.
+  bool streams = false;    // The answer is wanted in pieces.
 
   bool is_initial() const { return room.session_id.empty(); }
 

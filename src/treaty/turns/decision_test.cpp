@@ -325,6 +325,20 @@ TEST_CASE("The request of a turn that failed with a retryable error runs again, 
   CHECK(reason_of(decide(settings(), request, gone_on)) == Reason::turn_superseded);
 }
 
+TEST_CASE("A failed turn does not run again beside one that runs or waits, though it is older") {
+  const Asked request = asked(user_turn("t2"));
+  Turn failed = turn(2, TurnState::failed);
+  failed.retryable = true;
+  for (const TurnState state : {TurnState::accepted, TurnState::awaiting_tools}) {
+    View repeated = seen(request, failed);
+    repeated.newest = turn(1, state);
+    CHECK(reason_of(decide(settings(), request, repeated)) == Reason::turn_in_progress);
+  }
+  View done = seen(request, failed);
+  done.newest = turn(1, TurnState::completed);
+  CHECK(begun(decide(settings(), request, done)).turn.id == failed.id);
+}
+
 TEST_CASE("The same request while the first one runs is told to be running") {
   const Asked request = asked(user_turn("t1"));
 

@@ -77,6 +77,8 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submis
   Asked asked = ask(std::move(submission.tenant), std::move(submission.request),
                     submission.idempotency_key, shared_->now());
   asked.trace_id = std::move(submission.trace_id);
+  const auto* user = std::get_if<contracts::UserTurn>(&asked.request.scenario);
+  asked.streams = submission.streams || (user != nullptr && user->streaming);
   const Dialect dialect = asked.request.dialect;
   const std::string key = live_key(asked.room, asked.key);
   auto log = std::make_shared<TurnLog>();
@@ -92,17 +94,14 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submis
   Verdict decided = co_await decide_turn(*settings, asked);
   for (int glances = 1; std::holds_alternative<Running>(decided); ++glances) {
     // Another process runs it, or did until it ended.
-    if (const auto run = shared_->live.find_turn(std::get<Running>(decided).turn.id)) {
-      shared_->live.replace(key, run->log());
-      co_return run->log();
-    }
     if (glances % kGlancesToRecover == 0) co_await recover(worker);
     co_await pause(kGlance);
     decided = co_await decide_turn(*settings, asked);
+    if (log->opening()) co_return log;  // Taken over meanwhile, for all who wait here.
   }
   if (auto* begin = std::get_if<Begin>(&decided)) {
     start(worker, log,
-          {std::move(*begin), settings, dispatcher, asked.request, key,
+          {std::move(*begin), settings, dispatcher, asked.request, key, asked.streams,
            std::move(submission.warnings)});
     co_return log;  // Leaves the registry when it ends.
   }
@@ -342,9 +341,6 @@ asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(Worker& worke
     auto request = contracts::decode_agent_execute_request(stored.body, {.ids_optional = true});
     if (!request) continue;
     request->dialect = stored.dialect;
-    if (auto* user = std::get_if<contracts::UserTurn>(&request->scenario)) {
-      user->streaming = stored.streaming;
-    }
     Begin begin{.session = session, .turn = record.turn};
     begin.solution_context = session.solution_context;
     begin.history_until = Begin::kUnknown;
@@ -357,9 +353,11 @@ asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(Worker& worke
     }
     auto log = std::make_shared<TurnLog>();
     const std::string key = live_key(session.room, stored.key);
-    shared_->live.join(key, {log, stored.fingerprint});
+    const auto waiting = shared_->live.join(key, {log, stored.fingerprint});
+    if (waiting && waiting->fingerprint == stored.fingerprint) log = waiting->log;
     start(worker, std::move(log),
-          {std::move(begin), worker.settings, worker.dispatcher, std::move(*request), key});
+          {std::move(begin), worker.settings, worker.dispatcher, std::move(*request), key,
+           stored.streaming});
   }
   co_return abandoned->size();
 }

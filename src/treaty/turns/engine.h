@@ -32,6 +32,7 @@ struct Submission {
   std::vector<contracts::InvokeError> warnings{};  // For the answer.
   std::optional<std::string> idempotency_key{};
   std::string trace_id{};  // Of the request's traceparent; empty without one.
+  bool streams = false;    // The answer is wanted in pieces, whatever the request itself says.
 };
 
 struct OpenedSession {

@@ -156,6 +156,7 @@ Conversation execute(Visit visit) {
   }
   const Dialect dialect = submission->request.dialect;
   const auto form = form_of_answer(request->headers, submission->request);
+  submission->streams = form.has_value();
   request.reset();
   const auto log = co_await visit.engine.execute(visit.worker, std::move(*submission));
   const Watch watch = co_await watch_for(visit, *log);

@@ -67,11 +67,7 @@ TurnRun::TurnRun(std::shared_ptr<RunServices> services, Worker& worker,
       worker_(worker),
       log_(std::move(log)),
       order_(std::move(order)),
-      diary_(order_.begin.turn, std::move(order_.begin.earlier_events), order_.begin.diary_after) {
-  if (const auto* user = std::get_if<UserTurn>(&order_.request.scenario)) {
-    streams_ = user->streaming;
-  }
-}
+      diary_(order_.begin.turn, std::move(order_.begin.earlier_events), order_.begin.diary_after) {}
 
 std::shared_ptr<TurnLog> TurnRun::log() const {
   const std::scoped_lock lock(log_mutex_);
@@ -219,7 +215,7 @@ backends::Call TurnRun::make_call() {
   backends::Call call{.model = {},
                       .system = system_text(*order_.begin.role, order_.begin.solution_context),
                       .tools = declarations_of(*order_.begin.role),
-                      .stream = streams_};
+                      .stream = order_.streams};
   const auto& choice = order_.begin.agent->chain.front();
   const std::size_t taken =
       static_cast<std::size_t>(choice.max_output_tokens.value_or(kAnswerTokens)) +
@@ -269,7 +265,7 @@ asio::awaitable<AgentResult> TurnRun::ask_backend() {
 }
 
 void TurnRun::on_text(std::string_view delta) {
-  if (!streams_ || delta.empty()) return;
+  if (!order_.streams || delta.empty()) return;
   const bool is_first = log_->result_event() == log_->first_event() + 1;
   log_->add(delta);
   if (is_first) {

@@ -41,6 +41,7 @@ struct RunOrder {
   std::shared_ptr<dispatch::Dispatcher> dispatcher;  // and the backends that belong to them.
   contracts::AgentExecuteRequest request;
   std::string key;  // live_key() of the request.
+  bool streams = false;
   std::vector<contracts::InvokeError> warnings{};
 };
 
@@ -84,7 +85,6 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>, private back
   std::shared_ptr<TurnLog> log_;
   RunOrder order_;
   Diary diary_;
-  bool streams_ = false;
 
   std::vector<backends::Message> earlier_rounds_{};  // Of this turn.
   std::shared_ptr<const History> history_{};
