@@ -48,6 +48,22 @@ class FailingDisk(ServingTest):
             return None
         return answer
 
+    def test_who_was_told_that_the_answer_cannot_be_journalled_finds_it_behind_that_event(self):
+        gate, server = self.serve(Reply("Do", HOLD, "ne."))
+        with server.say_streaming("s1", "t1", "One.") as stream:
+            self.assertEqual([stream.next().event, stream.next().event], ["turn.started", "output.delta"])
+            server.disk("ENOSPC write")
+            gate.open()
+            told = list(stream)[-1]
+        self.assertEqual(told.event, "turn.result")
+        self.assertIn("store_unavailable", told.data)
+        server.disk()
+        answer = self.until(lambda: self.once_available(server), "recovery")
+        self.assertEqual(answer.text, "Done.")
+        with server.follow("s1", "t1", told.id) as stream:
+            later = list(stream)[-1]
+        self.assertEqual((later.event, later.data.encode()), ("turn.result", answer.body))
+
     def test_an_answer_that_cannot_be_journalled_is_not_given(self):
         for fault in ("ENOSPC write", "EIO fsync"):
             with self.subTest(fault):

@@ -341,9 +341,8 @@ asio::awaitable<void> TurnRun::settle(Conclusion conclusion) {
   end.begin_object();
   if (!written.error_code.empty()) end.member("ErrorCode", written.error_code);
   note(fmt::format("turn.{}", name_of(conclusion.state)), end.end_object().take());
-  const store::Settlement settlement = settlement_of(conclusion, written);
   while (true) {
-    const auto settled = co_await services_->store.settle(settlement);
+    const auto settled = co_await services_->store.settle(settlement_of(conclusion, written));
     if (settled) break;
     if (settled.error().code == ErrorCode::conflict) {
       log_->finish(outcome_of({Reason::turn_cancelled,
@@ -364,10 +363,11 @@ asio::awaitable<void> TurnRun::settle(Conclusion conclusion) {
                                                     : std::optional<double>()});
 }
 
-// Those who wait are told so; whoever comes next waits for the next try.
+// Those who wait are told so; whoever comes next waits for the next try, under ids of its own: the
+// answer is not what was told under the last one.
 void TurnRun::tell_store_unavailable(const Error& /*error*/) {
   auto next = std::make_shared<TurnLog>();
-  next->open(*log_->opening(), log_->first_event());
+  next->open(*log_->opening(), log_->result_event() + 1);
   next->restore_deltas(log_->deltas());
   services_->live.replace(order_.key, next);
   std::shared_ptr<TurnLog> told;
