@@ -218,16 +218,19 @@ class Replay(ServingTest):
             self.assertEqual(stream.status, 204)
 
     def test_the_answer_after_tools_comes_in_pieces_when_it_is_asked_for(self):
-        _, server = self.gated(calling("a", text="Looking."), Reply("Do", "ne."))
+        gate, server = self.gated(calling("a", text="Looking."), Reply("Do", HOLD, "ne."))
         self.whole(server, session="s1", turn="t1")
 
         with server.stream("POST", EXECUTE, tool_results("s1", "t1", ["a"]),
                            {"Accept": "text/event-stream"}) as stream:
-            events = told(stream)
-        self.assertEqual([event for event, _, _ in events],
-                         ["turn.started", "output.delta", "output.delta", "turn.result"])
-        with server.follow("s1", "t1", events[0][1]) as stream:
-            self.assertEqual(told(stream), events[1:])
+            started, first = stream.next(), stream.next()
+            gate.open()
+            rest = told(stream)
+        self.assertEqual((started.event, first.event, json.loads(first.data)["DeltaText"]),
+                         ("turn.started", "output.delta", "Do"))
+        self.assertEqual([event for event, _, _ in rest], ["output.delta", "turn.result"])
+        with server.follow("s1", "t1", first.id) as stream:
+            self.assertEqual(told(stream), rest)
 
     def test_a_turn_that_runs_again_goes_on_counting(self):
         failing = Reply("Half ", HOLD, cut=True)
