@@ -186,8 +186,7 @@ TEST_CASE("Mistakes of an agent are told at their place") {
         "treaty.yaml:4:11: this is blank (write a text, or leave the key out)\n");
   CHECK(problems_of(with_agent("    system: a\n    system_file: b"))
             .contains("5:18: there are both `system` and `system_file`"));
-  CHECK(
-      problems_of(with_agent("    max_rounds: 0")).contains("expected a whole number, 1 to 99"));
+  CHECK(problems_of(with_agent("    max_rounds: 0")).contains("expected a whole number, 1 to 99"));
   CHECK(problems_of(with_agent("    on_mismatch: drop")).contains("expected keep or fail_turn"));
   CHECK(problems_of(with_agent("    on_disconnect: cancle")) ==
         "treaty.yaml:4:20: expected continue or cancel (did you mean cancel?)\n");
