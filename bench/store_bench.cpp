@@ -155,9 +155,9 @@ void measure_recovery(const std::string& directory) {
   if (!opened) return fmt::print("after a crash: {}\n", opened.error().message);
   std::size_t claimed = 0;
   asio::io_context loop(1);
-  asio::co_spawn(loop, (*opened)->claim_abandoned(), [&](const std::exception_ptr&, auto answer) {
-    claimed = answer ? answer->size() : 0;
-  });
+  asio::co_spawn(
+      loop, (*opened)->claim_abandoned([](const store::Round&) { return ""; }),
+      [&](const std::exception_ptr&, auto answer) { claimed = answer ? answer->size() : 0; });
   loop.run();
   const std::chrono::duration<double> took = Clock::now() - begin;
   fmt::print("after a crash: {:.0f} MB opened and {} turns claimed in {:.0f} ms\n",
