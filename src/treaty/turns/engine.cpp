@@ -101,7 +101,7 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submis
   }
   if (auto* begin = std::get_if<Begin>(&decided)) {
     start(worker, log,
-          {std::move(*begin), settings, dispatcher, asked.request, key, asked.streams,
+          {std::move(*begin), settings, dispatcher, std::move(asked.request), key, asked.streams,
            std::move(submission.warnings)});
     co_return log;  // Leaves the registry when it ends.
   }

@@ -350,7 +350,7 @@ asio::awaitable<void> TurnRun::settle(Conclusion conclusion) {
                               order_.request.dialect));
       co_return;
     }
-    tell_store_unavailable(settled.error());
+    tell_store_unavailable();
     asio::steady_timer pause(worker_.executor, kStoreRetry);
     boost::system::error_code ignored;
     co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
@@ -365,7 +365,7 @@ asio::awaitable<void> TurnRun::settle(Conclusion conclusion) {
 
 // Those who wait are told so; whoever comes next waits for the next try, under ids of its own: the
 // answer is not what was told under the last one.
-void TurnRun::tell_store_unavailable(const Error& /*error*/) {
+void TurnRun::tell_store_unavailable() {
   auto next = std::make_shared<TurnLog>();
   next->open(*log_->opening(), log_->result_event() + 1);
   next->restore_deltas(log_->deltas());

@@ -72,7 +72,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>, private back
   static boost::asio::awaitable<void> mark_streamed(std::shared_ptr<TurnRun> self);
   store::Settlement settlement_of(const Conclusion& conclusion, const Written& written) const;
   Conclusion stopped(Stop stop) const;
-  void tell_store_unavailable(const Error& error);
+  void tell_store_unavailable();
   void remember(const Conclusion& conclusion);
   void note(std::string_view kind, std::string_view data);
   void on_text(std::string_view delta) override;
