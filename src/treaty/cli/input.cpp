@@ -1,10 +1,8 @@
 #include "treaty/cli/input.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <glob.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -164,41 +162,6 @@ std::vector<std::expected<std::string, Error>> expand_paths(
     }
   }
   return expansion;
-}
-
-std::expected<void, Error> replace_file(const std::string& path, std::string_view bytes) {
-  const auto failure = [&] {
-    return std::unexpected(Error{ErrorCode::unwritable,
-                                 fmt::format("cannot be written: {}", std::strerror(errno)), path});
-  };
-  std::error_code ignored;
-  // Through a symbolic link, to what it stands for.
-  const std::string target =
-      fs::exists(path, ignored) ? fs::canonical(path, ignored).string() : path;
-  struct stat status{};
-  const mode_t mode = stat(target.c_str(), &status) == 0 ? status.st_mode & 07777U : 0644U;
-  if (status.st_nlink != 0 && !S_ISREG(status.st_mode)) {
-    return std::unexpected(
-        Error{ErrorCode::unwritable, "is not a regular file and cannot be replaced", path});
-  }
-  std::string temporary = (fs::path(target).parent_path() / ".treaty-XXXXXX").string();
-  const int file = mkstemp(temporary.data());
-  if (file < 0) return failure();
-  // Only root can give a file to its owner again; for everybody else it is theirs already.
-  const bool owned = fchown(file, status.st_uid, status.st_gid) == 0 || geteuid() != 0;
-  bool good = (owned || status.st_nlink == 0) && fchmod(file, mode) == 0;
-  for (std::string_view rest = bytes; good && !rest.empty();) {
-    const ssize_t written = write(file, rest.data(), rest.size());
-    good = written > 0;
-    if (good) rest.remove_prefix(static_cast<std::size_t>(written));
-  }
-  good = good && fsync(file) == 0;
-  good = close(file) == 0 && good;
-  good = good && rename(temporary.c_str(), target.c_str()) == 0;
-  if (good) return {};
-  const auto error = failure();
-  unlink(temporary.c_str());
-  return error;
 }
 
 }  // namespace treaty::cli

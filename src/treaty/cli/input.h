@@ -51,7 +51,4 @@ enum class Expand {
 std::vector<std::expected<std::string, Error>> expand_paths(
     const std::vector<std::string>& arguments, Expand how);
 
-// Writes a file as a whole or not at all: beside it, flushed to the disk, then renamed over it.
-std::expected<void, Error> replace_file(const std::string& path, std::string_view bytes);
-
 }  // namespace treaty::cli

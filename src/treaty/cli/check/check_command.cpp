@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "treaty/base/files.h"
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"

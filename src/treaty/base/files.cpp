@@ -1,0 +1,109 @@
+#include "treaty/base/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace treaty {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kChunk = std::size_t{64} << 10U;
+
+Error failure(ErrorCode code, std::string_view what, const std::string& path) {
+  return {code, fmt::format("{}: {}", what, std::strerror(errno)), path};
+}
+
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// A new file keeps the owner and the rights of the one it replaces.
+bool inherit(int file, const struct stat& before) {
+  if (before.st_nlink == 0) return fchmod(file, 0644) == 0;
+  // Only root can give a file to its owner again; for everybody else it is theirs already.
+  const bool owned = fchown(file, before.st_uid, before.st_gid) == 0 || geteuid() != 0;
+  return owned && fchmod(file, before.st_mode & 07777U) == 0;
+}
+
+std::string directory_of(const std::string& path) {
+  const fs::path parent = fs::path(path).parent_path();
+  return parent.empty() ? "." : parent.string();
+}
+
+}  // namespace
+
+std::expected<std::string, Error> read_file(const std::string& path, std::size_t limit) {
+  // A pipe in the place of a file must not hold up the reader.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return std::unexpected(failure(ErrorCode::unreadable, "cannot be read", path));
+  struct stat status{};
+  if (fstat(file, &status) == 0 && !S_ISREG(status.st_mode)) {
+    close(file);
+    const bool directory = S_ISDIR(status.st_mode);
+    return std::unexpected(Error{directory ? ErrorCode::is_directory : ErrorCode::unreadable,
+                                 directory ? "is a directory" : "is not a regular file", path});
+  }
+  std::string bytes;
+  ssize_t got = 1;
+  while (got > 0 && bytes.size() <= limit) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + std::min(kChunk, limit + 1 - before));
+    do {
+      got = read(file, bytes.data() + before, bytes.size() - before);
+    } while (got < 0 && errno == EINTR);
+    bytes.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  }
+  const Error error = failure(ErrorCode::unreadable, "cannot be read", path);
+  close(file);
+  if (got < 0) return std::unexpected(error);
+  return bytes;
+}
+
+std::expected<void, Error> flush_directory(const std::string& path) {
+  const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // Some file systems cannot flush a directory; their names are as durable as they get.
+  const bool good = directory >= 0 && (fsync(directory) == 0 || errno == EINVAL);
+  const Error error = failure(ErrorCode::unwritable, "cannot be flushed to the disk", path);
+  if (directory >= 0) close(directory);
+  if (!good) return std::unexpected(error);
+  return {};
+}
+
+std::expected<void, Error> replace_file(const std::string& path, std::string_view bytes,
+                                        Links links) {
+  std::error_code ignored;
+  const bool through_link = links == Links::follow && fs::exists(path, ignored);
+  const std::string target = through_link ? fs::canonical(path, ignored).string() : path;
+  struct stat before{};
+  if (lstat(target.c_str(), &before) == 0 && !S_ISREG(before.st_mode) && !S_ISLNK(before.st_mode)) {
+    return std::unexpected(
+        Error{ErrorCode::unwritable, "is not a regular file and cannot be replaced", path});
+  }
+  if (S_ISLNK(before.st_mode)) before = {};
+  std::string temporary = fmt::format("{}{}XXXXXX", target, kTemporaryMark);
+  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) return std::unexpected(failure(ErrorCode::unwritable, "cannot be written", path));
+  bool good = inherit(file, before) && write_all(file, bytes) && fsync(file) == 0;
+  good = close(file) == 0 && good;
+  good = good && rename(temporary.c_str(), target.c_str()) == 0;
+  if (good) return flush_directory(directory_of(target));
+  const Error error = failure(ErrorCode::unwritable, "cannot be written", path);
+  unlink(temporary.c_str());
+  return std::unexpected(error);
+}
+
+}  // namespace treaty

@@ -1,0 +1,33 @@
+// Files as wholes: read up to a limit, or replaced so that nobody ever sees half of one.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "treaty/base/error.h"
+
+namespace treaty {
+
+// Everything that the file holds, but no more than `limit` + 1 bytes: one more than allowed is
+// enough to know.
+std::expected<std::string, Error> read_file(const std::string& path, std::size_t limit);
+
+enum class Links {
+  follow,   // What a symbolic link stands for is replaced;
+  replace,  // or the link itself.
+};
+
+// Writes a file as a whole or not at all: beside it, flushed to the disk, then renamed over it, and
+// the name flushed, too. What a killed process leaves behind is named like the file, with
+// kTemporaryMark and six more characters.
+std::expected<void, Error> replace_file(const std::string& path, std::string_view bytes,
+                                        Links links = Links::follow);
+
+constexpr std::string_view kTemporaryMark = ".treaty-";
+
+// Makes the names in a directory durable.
+std::expected<void, Error> flush_directory(const std::string& path);
+
+}  // namespace treaty

@@ -1,0 +1,157 @@
+#include "treaty/bridge/driver.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "treaty/base/files.h"
+#include "treaty/base/json.h"
+#include "treaty/base/text.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/bridge/memory.h"
+#include "treaty/bridge/names.h"
+#include "treaty/bridge/quarantine.h"
+
+namespace treaty::bridge {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Temporary files of writers that were killed; the lock says that none of them lives.
+void clear_leftovers(const std::string& directory) {
+  std::error_code failed;
+  std::vector<fs::path> leftovers;
+  auto entry = fs::directory_iterator(directory, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    const std::size_t mark = name.rfind(kTemporaryMark);
+    if (mark != std::string::npos && suffix_of_response(name.substr(0, mark))) {
+      leftovers.push_back(entry->path());
+    }
+  }
+  for (const fs::path& path : leftovers) fs::remove(path, failed);
+}
+
+bool is_inside(const std::string& directory, const std::string& path) {
+  std::error_code failed;
+  const fs::path parent = fs::canonical(fs::path(path).parent_path(), failed);
+  if (failed) return false;
+  const fs::path way = parent.lexically_relative(directory);
+  return !way.empty() && *way.begin() != "..";
+}
+
+// Whether a file may be moved away for an answer: named like one, empty, or written as one.
+bool was_for_answers(const ResponseFile& file) {
+  if (suffix_of_response(fs::path(file.path).filename().string()) || is_blank(file.text)) {
+    return true;
+  }
+  const json::Document document(file.text);
+  return json::find_member(document.root(), "request_id").has_value();
+}
+
+std::string_view status_of(const contracts::BridgeResponse& response) {
+  if (std::holds_alternative<contracts::BridgeSuccess>(response.outcome)) return "success";
+  return std::holds_alternative<contracts::BridgeTimeout>(response.outcome) ? "timeout" : "error";
+}
+
+// What the journal keeps of an answer: who, how long, how it ended; not what was said.
+boost::json::object details_of(const Exchange& exchange,
+                               const contracts::BridgeResponse& response) {
+  boost::json::object details = {{"request_id", response.request_id},
+                                 {"file", exchange.response.path},
+                                 {"status", status_of(response)},
+                                 {"phase_key", phase_key(exchange)},
+                                 {"seconds", response.duration_seconds}};
+  if (const auto* error = std::get_if<contracts::BridgeError>(&response.outcome)) {
+    if (error->error_type) details["error_type"] = *error->error_type;
+    details["error_message"] = error->error_message;
+  }
+  if (const auto* timeout = std::get_if<contracts::BridgeTimeout>(&response.outcome)) {
+    details["error_message"] = timeout->error_message;
+  }
+  for (const std::string_view name :
+       {"agent", "backend", "model", "provider_request_id", "input_tokens", "output_tokens"}) {
+    if (const auto* value = response.metadata.if_contains(name)) details[name] = *value;
+  }
+  return details;
+}
+
+}  // namespace
+
+std::expected<std::string, Error> resolve_directory(const std::string& path) {
+  std::error_code failed;
+  const fs::path resolved = fs::canonical(path, failed);
+  if (failed) {
+    return std::unexpected(
+        Error{ErrorCode::unreadable, fmt::format("cannot be opened: {}", failed.message()), path});
+  }
+  if (!fs::is_directory(resolved, failed)) {
+    return std::unexpected(Error{ErrorCode::unreadable, "is not a directory", path});
+  }
+  return resolved.string();
+}
+
+std::expected<Driver, Error> Driver::open(const std::string& directory, const std::string& command,
+                                          Reach reach) {
+  auto resolved = resolve_directory(directory);
+  if (!resolved) return std::unexpected(resolved.error());
+  if (auto made = make_folders(*resolved); !made) return std::unexpected(made.error());
+  auto lock = Lock::take(lock_path(*resolved), command);
+  if (!lock) return std::unexpected(lock.error());
+  auto journal = read_journal(journal_path(*resolved));
+  if (!journal) return std::unexpected(journal.error());
+  clear_leftovers(*resolved);
+  return Driver(*std::move(resolved), *std::move(lock), std::move(journal->entries), reach);
+}
+
+std::expected<void, Error> Driver::note(std::string event, boost::json::object details) {
+  return append_to_journal(
+      journal_path(directory_),
+      Entry{.at = timestamp_now(), .event = std::move(event), .details = std::move(details)});
+}
+
+std::expected<std::string, Error> Driver::quarantine(const std::string& path,
+                                                     std::string_view reason) {
+  auto kept = move_to_quarantine(directory_, path, reason);
+  if (!kept) return kept;
+  const auto noted =
+      note("file.quarantined", {{"file", path}, {"reason", reason}, {"kept_as", *kept}});
+  if (!noted) return std::unexpected(noted.error());
+  return kept;
+}
+
+std::expected<void, Error> Driver::clear_place(const Exchange& exchange, Existing existing) {
+  const std::string& path = exchange.response.path;
+  if (reach_ == Reach::inside && !is_inside(directory_, path)) {
+    return std::unexpected(
+        Error{ErrorCode::conflict, "response_file is outside of the directory", path});
+  }
+  const ResponseFile there = read_response(path, exchange.request.document);
+  const AnswerState state = judge(exchange.request, there);
+  if (state == AnswerState::none) return {};
+  if (state == AnswerState::answered && existing == Existing::keep) {
+    return std::unexpected(Error{ErrorCode::conflict, "the request is answered already", path});
+  }
+  if (!was_for_answers(there)) {
+    return std::unexpected(Error{ErrorCode::conflict,
+                                 "response_file names a file that is no answer; it stays as it is",
+                                 path});
+  }
+  const auto kept = quarantine(path, state == AnswerState::answered ? "replaced" : name_of(state));
+  if (!kept) return std::unexpected(kept.error());
+  return {};
+}
+
+std::expected<void, Error> Driver::write_answer(const Exchange& exchange,
+                                                const contracts::BridgeResponse& response,
+                                                Existing existing) {
+  if (auto cleared = clear_place(exchange, existing); !cleared) return cleared;
+  if (auto written =
+          replace_file(exchange.response.path, contracts::encode(response), Links::replace);
+      !written) {
+    return written;
+  }
+  return note("answer.written", details_of(exchange, response));
+}
+
+}  // namespace treaty::bridge

@@ -1,0 +1,68 @@
+// The right to answer in a directory: holds its lock, keeps its journal, writes its answers.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/base/error.h"
+#include "treaty/bridge/exchange.h"
+#include "treaty/bridge/journal.h"
+#include "treaty/bridge/lock.h"
+
+namespace treaty::bridge {
+
+enum class Reach {
+  anywhere,  // `response_file` may be any place that its owner may write to;
+  inside,    // only one below the directory: for directories of other people.
+};
+
+enum class Existing { keep, replace };  // An answer that is valid, when another one comes.
+
+// The directory as an absolute path without links; an error when it is none.
+std::expected<std::string, Error> resolve_directory(const std::string& path);
+
+// Its functions may be called from several threads, as long as each is about another request.
+class Driver {
+ public:
+  // ErrorCode::conflict when another driver has the directory. What killed writers left behind is
+  // cleared away.
+  static std::expected<Driver, Error> open(const std::string& directory, const std::string& command,
+                                           Reach reach = Reach::anywhere);
+
+  const std::string& directory() const { return directory_; }
+
+  // What the journal told when the directory was opened.
+  const std::vector<Entry>& history() const { return history_; }
+
+  // Journals it; on the disk when this is back.
+  std::expected<void, Error> note(std::string event, boost::json::object details = {});
+
+  // Keeps a file in the quarantine and journals that.
+  std::expected<std::string, Error> quarantine(const std::string& path, std::string_view reason);
+
+  // Writes the answer to its place and journals it. What is no answer to this request and stands
+  // there goes to the quarantine first. ErrorCode::conflict when the request has been answered
+  // meanwhile, and when the place holds something that never was an answer.
+  std::expected<void, Error> write_answer(const Exchange& exchange,
+                                          const contracts::BridgeResponse& response,
+                                          Existing existing = Existing::keep);
+
+ private:
+  Driver(std::string directory, Lock lock, std::vector<Entry> history, Reach reach)
+      : directory_(std::move(directory)),
+        lock_(std::move(lock)),
+        history_(std::move(history)),
+        reach_(reach) {}
+
+  std::expected<void, Error> clear_place(const Exchange& exchange, Existing existing);
+
+  std::string directory_;
+  Lock lock_;
+  std::vector<Entry> history_;
+  Reach reach_;
+};
+
+}  // namespace treaty::bridge

@@ -1,0 +1,194 @@
+#include "treaty/bridge/exchange.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <set>
+
+#include "treaty/base/files.h"
+#include "treaty/base/json.h"
+#include "treaty/base/text.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/bridge/names.h"
+
+namespace treaty::bridge {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLargest = std::size_t{16} << 20U;  // JSON-03.
+
+// Of clocks and of those who write whole seconds.
+constexpr double kTolerance = 1;
+
+std::int64_t nanoseconds(const timespec& time) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return static_cast<std::int64_t>(time.tv_sec) * kSecond + time.tv_nsec;
+}
+
+// What somebody is writing, or was cut off writing: nothing yet, JSON that ends in the middle, or
+// the zeros that a crash leaves where the end should be.
+bool is_torn(std::string_view text) {
+  if (is_blank(text) || text.ends_with('\0')) return true;
+  const json::Document document(text, {.max_faults = 1, .grammar_only = true});
+  return !document.root() && !document.faults().empty() &&
+         document.faults().front().offset + document.faults().front().length >= text.size();
+}
+
+std::string first_of(const contracts::Findings& violations) {
+  const contracts::Finding& first = violations.front();
+  std::string text = fmt::format("{}{}{}: {}", first.rule.text(), first.where.empty() ? "" : " ",
+                                 first.where, first.message);
+  if (!first.hint.empty()) text += fmt::format(" ({})", first.hint);
+  if (violations.size() > 1) text += fmt::format("; and {} more", violations.size() - 1);
+  return text;
+}
+
+// Everything of a file but what it means. False when there is nothing to decode.
+template <class Document>
+bool load(BridgeFile<Document>& file) {
+  struct stat status{};
+  if (stat(file.path.c_str(), &status) != 0 && errno == ENOENT) return false;
+  file.version = {status.st_ino, status.st_size, nanoseconds(status.st_mtim)};
+  auto text = read_file(file.path, kLargest);
+  if (!text) {
+    file.state = FileState::unreadable;
+    file.problem = text.error().message;
+    return false;
+  }
+  file.text = *std::move(text);
+  if (is_torn(file.text)) {
+    file.state = FileState::torn;
+    file.problem = is_blank(file.text) ? "it is empty" : "it ends in the middle";
+    return false;
+  }
+  return true;
+}
+
+template <class Document>
+void take(BridgeFile<Document>& file, contracts::Decoded<Document> decoded) {
+  file.state = decoded ? FileState::whole : FileState::broken;
+  if (!decoded) file.problem = first_of(decoded.error());
+  if (decoded) file.document = std::move(*decoded);
+  file.verdict = std::move(decoded).verdict();
+}
+
+bool answers_another(const contracts::Verdict& verdict) {
+  return std::ranges::any_of(verdict.violations, [](const contracts::Finding& finding) {
+    return finding.rule.text() == "BRS-12";
+  });
+}
+
+}  // namespace
+
+std::string_view name_of(FileState state) {
+  constexpr std::array<std::string_view, 5> kNames = {"absent", "unreadable", "torn", "broken",
+                                                      "whole"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+std::string_view name_of(AnswerState state) {
+  constexpr std::array<std::string_view, 7> kNames = {"none",    "unreadable", "torn",    "broken",
+                                                      "foreign", "stale",      "answered"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+RequestFile read_request(const std::string& path) {
+  RequestFile file{.path = path};
+  if (load(file)) take(file, contracts::decode_bridge_request(file.text));
+  return file;
+}
+
+ResponseFile read_response(const std::string& path,
+                           const std::optional<contracts::BridgeRequest>& request) {
+  ResponseFile file{.path = path};
+  if (!load(file)) return file;
+  contracts::DecodeOptions options{.now = timestamp_now()};
+  if (request) options.request_id = request->request_id;
+  take(file, contracts::decode_bridge_response(file.text, options));
+  return file;
+}
+
+AnswerState judge(const RequestFile& request, const ResponseFile& response) {
+  switch (response.state) {
+    case FileState::absent: return AnswerState::none;
+    case FileState::unreadable: return AnswerState::unreadable;
+    case FileState::torn: return AnswerState::torn;
+    case FileState::broken:
+      return answers_another(response.verdict) ? AnswerState::foreign : AnswerState::broken;
+    case FileState::whole: break;
+  }
+  if (!request.document || response.document->request_id != request.document->request_id) {
+    return AnswerState::foreign;
+  }
+  const auto asked = seconds_of_timestamp(request.document->created_at);
+  const auto answered = seconds_of_timestamp(response.document->created_at);
+  const bool is_stale = asked && answered && *answered + kTolerance < *asked;
+  return is_stale ? AnswerState::stale : AnswerState::answered;
+}
+
+std::expected<std::string, Error> response_path(std::string_view directory, std::string_view suffix,
+                                                const contracts::BridgeRequest& request) {
+  if (!request.response_file) return path_in(directory, response_name(suffix));
+  std::string path = path_in(directory, *request.response_file);
+  const auto refused = [&](std::string_view why) {
+    return std::unexpected(Error{ErrorCode::not_a_document,
+                                 fmt::format("response_file is no place for an answer: {}", why),
+                                 std::string(*request.response_file)});
+  };
+  const fs::path place(path);
+  if (is_blank(*request.response_file) || !place.has_filename()) return refused("it is no file");
+  if (path.contains('\0')) return refused("it has a zero byte");
+  if (suffix_of_request(place.filename().string())) return refused("it names a request");
+  if (std::ranges::find(place, fs::path(kFolder)) != place.end()) {
+    return refused(fmt::format("{} is treaty's own", kFolder));
+  }
+  return path;
+}
+
+Exchange read_exchange(const std::string& directory, const std::string& suffix) {
+  Exchange exchange{.suffix = suffix,
+                    .request = read_request(path_in(directory, request_name(suffix)))};
+  std::string place = path_in(directory, response_name(suffix));
+  if (exchange.is_asked()) {
+    auto wanted = response_path(directory, suffix, *exchange.request.document);
+    if (wanted) {
+      place = *std::move(wanted);
+    } else {
+      exchange.request.state = FileState::broken;
+      exchange.request.problem = wanted.error().message;
+      exchange.request.document.reset();
+    }
+  }
+  exchange.response = read_response(place, exchange.request.document);
+  exchange.answer = judge(exchange.request, exchange.response);
+  return exchange;
+}
+
+std::expected<std::vector<Exchange>, Error> read_exchanges(const std::string& directory) {
+  std::error_code failed;
+  std::set<std::pair<std::int64_t, std::string>> suffixes;  // By their number.
+  auto entry = fs::directory_iterator(directory, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    auto suffix = suffix_of_request(name);
+    if (!suffix) suffix = suffix_of_response(name);
+    if (suffix) suffixes.emplace(phase_of_suffix(*suffix).value_or(-1), *suffix);
+  }
+  if (failed) {
+    return std::unexpected(Error{ErrorCode::unreadable,
+                                 fmt::format("cannot be read: {}", failed.message()), directory});
+  }
+  std::vector<Exchange> exchanges;
+  exchanges.reserve(suffixes.size());
+  for (const auto& [number, suffix] : suffixes) {
+    exchanges.push_back(read_exchange(directory, suffix));
+  }
+  return exchanges;
+}
+
+}  // namespace treaty::bridge

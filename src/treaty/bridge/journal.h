@@ -1,0 +1,38 @@
+// What happened in a directory, a line each: requests, answers, repairs, exits. It is written
+// before what it tells is acted on, and read when a driver goes on after a crash.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/base/error.h"
+
+namespace treaty::bridge {
+
+struct Entry {
+  std::string at{};               // RFC 3339.
+  std::string event;              // "answer.written".
+  boost::json::object details{};  // Everything else of the line.
+  bool operator==(const Entry&) const = default;
+};
+
+struct JournalText {
+  std::vector<Entry> entries{};
+  std::size_t damaged_lines = 0;  // Lines that are no entries; a crash leaves at most the last.
+};
+
+// One line, without its end.
+std::string encode(const Entry& entry);
+JournalText decode_journal(std::string_view text);
+
+// Empty when there is none yet.
+std::expected<JournalText, Error> read_journal(const std::string& path);
+
+// Appends the entry and flushes it to the disk. A line that a crash cut off is ended first.
+std::expected<void, Error> append_to_journal(const std::string& path, const Entry& entry);
+
+}  // namespace treaty::bridge

@@ -1,0 +1,69 @@
+// One driver per directory. The system's lock on the file says whether somebody is there; what the
+// file holds says who, and lets a lock be judged whose holder took it in another way.
+#pragma once
+
+#include <sys/types.h>
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "treaty/base/error.h"
+
+namespace treaty::bridge {
+
+// A process, told apart from a later one with the same number.
+struct Process {
+  pid_t pid = 0;
+  std::string started{};  // In ticks since the boot, as /proc tells it.
+  std::string boot{};     // Which boot of the machine.
+  bool operator==(const Process&) const = default;
+};
+
+// Nothing when there is no such process.
+std::optional<Process> find_process(pid_t pid);
+Process this_process();
+
+// True when that very process is there.
+bool is_running(const Process& process);
+
+struct Holder {
+  Process process{};
+  std::string command{};  // "run".
+  std::string since{};    // RFC 3339.
+};
+
+enum class LockState { free, dead, held };
+
+struct LockView {
+  LockState state = LockState::free;
+  std::optional<Holder> holder{};  // Also of a dead one.
+};
+
+// Looks without taking it.
+LockView look_at_lock(const std::string& path);
+
+// "process 4711 (treaty bridge run, since …)".
+std::string text_of(const std::optional<Holder>& holder);
+
+class Lock {
+ public:
+  // ErrorCode::conflict when somebody holds it; the lock of a dead process is taken over.
+  static std::expected<Lock, Error> take(const std::string& path, const std::string& command);
+
+  ~Lock();
+  Lock(Lock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  Lock& operator=(Lock&& other) noexcept {
+    std::swap(file_, other.file_);
+    return *this;
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  explicit Lock(int file) : file_(file) {}
+  int file_;
+};
+
+}  // namespace treaty::bridge

@@ -1,0 +1,118 @@
+#include "treaty/bridge/memory.h"
+
+#include <charconv>
+
+#include "treaty/bridge/names.h"
+
+namespace treaty::bridge {
+namespace {
+
+std::string text_in(const Entry& entry, std::string_view name) {
+  const auto* value = entry.details.if_contains(name);
+  if (value == nullptr || !value->is_string()) return {};
+  return std::string(value->get_string());
+}
+
+bool is_true(const Entry& entry, std::string_view name) {
+  const auto* value = entry.details.if_contains(name);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+std::optional<std::int64_t> integer_in(const Entry& entry, std::string_view name) {
+  const auto* value = entry.details.if_contains(name);
+  if (value == nullptr || !value->is_int64()) return std::nullopt;
+  return value->get_int64();
+}
+
+std::vector<std::string> words_in(const Entry& entry, std::string_view name) {
+  std::vector<std::string> words;
+  const auto* value = entry.details.if_contains(name);
+  if (value == nullptr || !value->is_array()) return words;
+  for (const auto& word : value->get_array()) {
+    if (word.is_string()) words.emplace_back(word.get_string());
+  }
+  return words;
+}
+
+bool is_answer(const Entry& entry) {
+  return entry.event == "answer.written" || entry.event == "answer.found";
+}
+
+void start_program(RunMemory& run, const Entry& entry) {
+  run.stage = Stage::started;
+  run.resumed = is_true(entry, "resume");
+  const auto pid = integer_in(entry, "pid");
+  run.program.reset();
+  if (pid) {
+    run.program =
+        Process{static_cast<pid_t>(*pid), text_in(entry, "started"), text_in(entry, "boot")};
+  }
+}
+
+void end_program(RunMemory& run, const Entry& entry) {
+  run.program.reset();
+  if (integer_in(entry, "code") == kNeedAgent) run.stage = Stage::needs;
+}
+
+// A run that was stopped goes on when it is started again, with its counts at zero: whoever starts
+// it again wants another try.
+void end_run(RunMemory& run, const Entry& entry) {
+  if (is_true(entry, "final")) {
+    run = {};
+  } else {
+    run.answers.clear();
+  }
+}
+
+void take(RunMemory& run, const Entry& entry) {
+  if (entry.event == "run.started") {
+    run = {.command = words_in(entry, "command")};
+  } else if (entry.event == "program.started") {
+    start_program(run, entry);
+  } else if (entry.event == "program.exited") {
+    end_program(run, entry);
+  } else if (is_answer(entry)) {
+    ++run.answers[text_in(entry, "phase_key")];
+    run.answered.insert(text_in(entry, "request_id"));
+  } else if (entry.event == "run.ended") {
+    end_run(run, entry);
+  }
+}
+
+}  // namespace
+
+RunMemory remember_run(std::span<const Entry> entries) {
+  RunMemory run;
+  for (const Entry& entry : entries) take(run, entry);
+  return run;
+}
+
+std::map<std::string, Asked> open_questions(std::span<const Entry> entries) {
+  std::map<std::string, Asked> open;
+  for (const Entry& entry : entries) {
+    const std::string id = text_in(entry, "request_id");
+    if (entry.event == "request.asked") {
+      open[id] = {id, text_in(entry, "session_id"), text_in(entry, "turn_id"), entry.at};
+    } else if (is_answer(entry) || entry.event == "request.given_up") {
+      open.erase(id);
+    }
+  }
+  return open;
+}
+
+std::set<std::string> answered_requests(std::span<const Entry> entries) {
+  std::set<std::string> answered;
+  for (const Entry& entry : entries) {
+    if (is_answer(entry)) answered.insert(text_in(entry, "request_id"));
+  }
+  return answered;
+}
+
+std::string phase_key(const Exchange& exchange) {
+  const auto& request = exchange.request.document;
+  if (request && request->phase) return std::to_string(*request->phase);
+  if (const auto number = phase_of_suffix(exchange.suffix)) return std::to_string(*number);
+  return request ? request->phase_name.value_or("") : "";
+}
+
+}  // namespace treaty::bridge

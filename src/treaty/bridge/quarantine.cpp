@@ -1,0 +1,82 @@
+#include "treaty/bridge/quarantine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "treaty/base/files.h"
+#include "treaty/base/ids.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/bridge/names.h"
+
+namespace treaty::bridge {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "20261116T093619.250-stale-0b8de6c2.agent-response.json": sorts by time, and cannot be taken for
+// an answer.
+std::string kept_name(const std::string& path, std::string_view reason) {
+  std::string time = timestamp_now().substr(0, 23);
+  std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
+  std::string name = fs::path(path).filename().string();
+  if (!name.starts_with('.')) name.insert(0, 1, '.');
+  return fmt::format("{}-{}-{}{}", time, reason, new_uuid().substr(0, 8), name);
+}
+
+Error failure(const std::error_code& code, std::string_view what, const std::string& path) {
+  return {ErrorCode::unwritable, fmt::format("{}: {}", what, code.message()), path};
+}
+
+std::string parent_of(const std::string& path) { return fs::path(path).parent_path().string(); }
+
+}  // namespace
+
+std::expected<void, Error> make_folders(const std::string& directory) {
+  std::error_code failed;
+  const std::string quarantine = quarantine_path(directory);
+  if (fs::is_directory(quarantine, failed)) return {};
+  fs::create_directories(quarantine, failed);
+  if (failed) return std::unexpected(failure(failed, "cannot be made", quarantine));
+  if (auto flushed = flush_directory(path_in(directory, kFolder)); !flushed) return flushed;
+  return flush_directory(directory);
+}
+
+std::expected<std::string, Error> copy_to_quarantine(const std::string& directory,
+                                                     const std::string& path,
+                                                     std::string_view reason) {
+  if (auto made = make_folders(directory); !made) return std::unexpected(made.error());
+  std::string kept = path_in(quarantine_path(directory), kept_name(path, reason));
+  const auto bytes = read_file(path, std::size_t{64} << 20U);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (auto written = replace_file(kept, *bytes, Links::replace); !written) {
+    return std::unexpected(written.error());
+  }
+  return kept;
+}
+
+std::expected<std::string, Error> move_to_quarantine(const std::string& directory,
+                                                     const std::string& path,
+                                                     std::string_view reason) {
+  if (auto made = make_folders(directory); !made) return std::unexpected(made.error());
+  std::string kept = path_in(quarantine_path(directory), kept_name(path, reason));
+  std::error_code failed;
+  fs::rename(path, kept, failed);
+  if (failed == std::errc::cross_device_link) {  // An answer's place may be anywhere.
+    auto copied = copy_to_quarantine(directory, path, reason);
+    if (!copied) return copied;
+    kept = *std::move(copied);
+    fs::remove(path, failed);
+  }
+  if (failed) return std::unexpected(failure(failed, "cannot be moved to the quarantine", path));
+  for (const std::string& flushed : {parent_of(kept), parent_of(path)}) {
+    if (auto done = flush_directory(flushed); !done) return std::unexpected(done.error());
+  }
+  return kept;
+}
+
+}  // namespace treaty::bridge

@@ -1,0 +1,65 @@
+// Puts bridge requests to agents, as turns, and writes what they answer.
+#pragma once
+
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "treaty/bridge/driver.h"
+#include "treaty/bridge/memory.h"
+#include "treaty/cli/command_line.h"
+#include "treaty/cli/gateway.h"
+#include "treaty/cli/running/client_tools.h"
+#include "treaty/cli/running/signals.h"
+#include "treaty/cli/running/talk.h"
+
+namespace treaty::cli {
+
+// Whom requests are put to: the gateway of this process, or one behind an address (--url). May be
+// used from several threads.
+class Agents {
+ public:
+  virtual ~Agents() = default;
+
+  // For the use of one thread. A caller without signals of its own gives an empty Signals.
+  virtual std::unique_ptr<Door> open_door(Signals& signals) = 0;
+};
+
+// --agent, --tool…, --url, --api-key-env, --config, --state-dir: of every command that asks.
+std::vector<Option> asking_options();
+
+struct AskOptions {
+  std::string command{};  // "bridge run", for messages.
+  std::string agent{};    // Empty: the one that the request names, else `default`.
+  ClientTools tools{};
+};
+std::expected<AskOptions, std::string> read_ask_options(std::string_view command,
+                                                        const Arguments& arguments);
+
+// Tells on stderr why not; the error is the exit code.
+std::expected<std::unique_ptr<Agents>, int> open_agents(std::string_view command,
+                                                        const Arguments& arguments,
+                                                        const OpenGateway& open);
+
+// What came of a request.
+struct Reply {
+  std::optional<contracts::BridgeResponse> response{};  // On the disk, when it is here.
+  int exit_code = kOk;                                  // Without one: what the command ends with,
+  std::string failure{};                                // and why, for people.
+  int signal = 0;  // Came meanwhile; the turn is cancelled, and nothing was answered.
+};
+
+// Journals that it asks, runs the turn until the request's own deadline (timeout_seconds), writes
+// the answer. `earlier`: the question was put before, by a driver that was killed; its turn is
+// taken up again and not paid for twice.
+Reply answer_request(bridge::Driver& driver, Agents& agents, Signals& signals,
+                     const bridge::Exchange& exchange, const std::optional<bridge::Asked>& earlier,
+                     const AskOptions& options);
+
+// "phase 2 (review) · agent default · 1.2 s · 12 tokens in, 3 out · success".
+std::string answer_line(const bridge::Exchange& exchange,
+                        const contracts::BridgeResponse& response);
+
+}  // namespace treaty::cli
