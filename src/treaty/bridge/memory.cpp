@@ -92,7 +92,11 @@ std::map<std::string, Asked> open_questions(std::span<const Entry> entries) {
   for (const Entry& entry : entries) {
     const std::string id = text_in(entry, "request_id");
     if (entry.event == "request.asked") {
-      open[id] = {id, text_in(entry, "session_id"), text_in(entry, "turn_id"), entry.at};
+      open[id] = {.request_id = id,
+                  .session_id = text_in(entry, "session_id"),
+                  .turn_id = text_in(entry, "turn_id"),
+                  .agent = text_in(entry, "agent"),
+                  .at = entry.at};
     } else if (is_answer(entry) || entry.event == "request.given_up") {
       open.erase(id);
     }

@@ -20,7 +20,8 @@ struct Asked {
   std::string request_id{};
   std::string session_id{};
   std::string turn_id{};
-  std::string at{};  // RFC 3339.
+  std::string agent{};  // Empty: the default one.
+  std::string at{};     // RFC 3339.
   bool operator==(const Asked&) const = default;
 };
 

@@ -27,7 +27,7 @@ class Agents {
   virtual std::unique_ptr<Door> open_door(Signals& signals) = 0;
 };
 
-// --agent, --tool…, --url, --api-key-env, --config, --state-dir: of every command that asks.
+// --agent, --tool…, --url, --key-env, --config, --state-dir: of every command that asks.
 std::vector<Option> asking_options();
 
 struct AskOptions {

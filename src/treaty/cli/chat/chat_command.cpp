@@ -1,14 +1,12 @@
 // `treaty chat`: talks to a gateway over HTTP; to one in this process when no address is given.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 
 #include "treaty/base/hash.h"
 #include "treaty/base/ids.h"
-#include "treaty/base/text.h"
 #include "treaty/cli/chat/chat.h"
+#include "treaty/cli/chat/remote_address.h"
 #include "treaty/cli/running/configured.h"
 #include "treaty/cli/running/running_commands.h"
 #include "treaty/cli/terminal.h"
@@ -22,44 +20,16 @@ struct Wanted {
   RemoteAddress address{};
 };
 
-struct Refused {
-  int exit_code = kWrongUsage;
-  std::string message{};
-};
-
-std::expected<std::string, Refused> read_key(const Arguments& arguments) {
-  if (!arguments.has("--key-env")) return std::string();
-  const std::string name = arguments.get("--key-env");
-  const char* value = std::getenv(name.c_str());
-  const std::string_view key = value == nullptr ? std::string_view() : trimmed(value);
-  if (!key.empty() && !has_control_character(key)) return std::string(key);
-  return std::unexpected(Refused{kBadConfiguration, fmt::format("{} holds no key: export {}=…",
-                                                                harmless(name), harmless(name))});
-}
-
-std::expected<Wanted, Refused> read_wanted(const Arguments& arguments) {
+std::expected<Wanted, BadAddress> read_wanted(const Arguments& arguments) {
   Wanted wanted{.chat = {.url = arguments.get("--url"),
                          .session = arguments.get("--session"),
                          .agent = arguments.get("--agent")}};
   auto tools = read_client_tools(arguments);
-  if (!tools) return std::unexpected(Refused{kWrongUsage, tools.error()});
+  if (!tools) return std::unexpected(BadAddress{kWrongUsage, tools.error()});
   wanted.chat.tools = *std::move(tools);
-  if (wanted.chat.url.empty()) {
-    if (!arguments.has("--key-env")) return wanted;
-    return std::unexpected(Refused{kWrongUsage, "--key-env goes with --url"});
-  }
-  for (const std::string name : {"--config", "--state-dir"}) {
-    if (!arguments.has(name)) continue;
-    return std::unexpected(
-        Refused{kWrongUsage, name + " is for the gateway of this process: leave --url away"});
-  }
-  const auto url = http::parse_url(wanted.chat.url);
-  if (!url) {
-    return std::unexpected(Refused{kWrongUsage, fmt::format("--url: {}", url.error().message)});
-  }
-  auto key = read_key(arguments);
-  if (!key) return std::unexpected(key.error());
-  wanted.address = {.url = *url, .text = wanted.chat.url, .key = *std::move(key)};
+  auto address = read_remote_address(arguments);
+  if (!address) return std::unexpected(address.error());
+  if (*address) wanted.address = **std::move(address);
   return wanted;
 }
 
@@ -109,11 +79,9 @@ int run(const Arguments& arguments, const OpenGateway& open) {
 }
 
 std::vector<Option> options() {
-  std::vector<Option> all = {
-      {"--url", "URL", "The gateway (http://127.0.0.1:8088); else one in this process"},
-      {"--key-env", "NAME", "The variable that holds the gateway's key"},
-      {"--session", "ID", "Go on with this session; else a new one"},
-      {"--agent", "NAME", "Which agent (default)"}};
+  std::vector<Option> all = remote_options();
+  all.push_back({"--session", "ID", "Go on with this session; else a new one"});
+  all.push_back({"--agent", "NAME", "Which agent (default)"});
   for (Option& option : client_tool_options()) all.push_back(std::move(option));
   for (Option& option : configuration_options()) all.push_back(std::move(option));
   return all;

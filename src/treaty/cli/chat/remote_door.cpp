@@ -43,8 +43,9 @@ DoorFailure refusal_of(const http::Response& response) {
   const auto errors = json::find_member(document.root(), "Errors");
   if (errors && errors->is_array() && !errors->elements().empty()) {
     const json::Value first = *errors->elements().begin();
-    failure.text = fmt::format("{}: {}", harmless(json::find_text(first, "ErrorCode")),
-                               harmless(json::find_text(first, "Message")));
+    failure.code = json::find_text(first, "ErrorCode");
+    failure.text =
+        fmt::format("{}: {}", harmless(failure.code), harmless(json::find_text(first, "Message")));
   }
   return failure;
 }
@@ -185,8 +186,8 @@ std::expected<http::Response, DoorFailure> RemoteDoor::answer_to(Task<Fetched> t
   return *std::move(fetched);
 }
 
-std::expected<RemoteDoor::Opened, DoorFailure> RemoteDoor::open(const std::string& path,
-                                                                const std::string& body) {
+std::expected<Opened, DoorFailure> RemoteDoor::open(const std::string& path,
+                                                    const std::string& body) {
   const auto answer = answer_to(post(path, body));
   if (!answer) return std::unexpected(answer.error());
   const json::Document document(answer->body);
@@ -228,15 +229,28 @@ std::expected<std::optional<OpenTurn>, DoorFailure> RemoteDoor::open_turn(
   return open;
 }
 
-std::expected<RemoteDoor::Opened, DoorFailure> RemoteDoor::open_session(const std::string& agent) {
+std::vector<DiaryEntry> RemoteDoor::diary(const std::string& session_id) {
+  std::vector<DiaryEntry> entries;
+  const auto told =
+      look_up(fmt::format("/v1/sessions/{}/events?follow=false", path_segment(session_id)));
+  if (!told || !*told) return entries;
+  http::EventStreamReader reader;
+  reader.feed(**told);
+  while (const auto event = reader.next()) {
+    entries.push_back({std::string(event->name), std::string(event->data)});
+  }
+  return entries;
+}
+
+std::expected<Opened, DoorFailure> RemoteDoor::open_session(const std::string& agent) {
   json::Writer writer;
   writer.begin_object();
   if (!agent.empty()) writer.member("AgentContextId", agent);
   return open("/v1/sessions", writer.end_object().take());
 }
 
-std::expected<RemoteDoor::Opened, DoorFailure> RemoteDoor::branch(const std::string& session_id,
-                                                                  const std::string& turn_id) {
+std::expected<Opened, DoorFailure> RemoteDoor::branch(const std::string& session_id,
+                                                      const std::string& turn_id) {
   json::Writer writer;
   writer.begin_object();
   if (!turn_id.empty()) writer.member("TurnId", turn_id);

@@ -31,13 +31,9 @@ class RemoteDoor : public Door {
   bool cancel(const std::string& session_id, const std::string& turn_id) override;
   std::expected<std::optional<OpenTurn>, DoorFailure> open_turn(
       const std::string& session_id) override;
+  std::expected<Opened, DoorFailure> open_session(const std::string& agent) override;
+  std::vector<DiaryEntry> diary(const std::string& session_id) override;
 
-  struct Opened {
-    std::string session_id{};
-    std::string turn_id{};
-  };
-  // A new session.
-  std::expected<Opened, DoorFailure> open_session(const std::string& agent);
   // One that goes on from a turn of another; empty turn_id: from its newest.
   std::expected<Opened, DoorFailure> branch(const std::string& session_id,
                                             const std::string& turn_id);

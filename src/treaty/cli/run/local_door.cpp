@@ -1,6 +1,8 @@
 #include "treaty/cli/run/local_door.h"
 
+#include "treaty/base/ids.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/turns/run/diary.h"
 
 namespace treaty::cli {
 
@@ -35,6 +37,26 @@ std::expected<std::optional<OpenTurn>, DoorFailure> LocalDoor::open_turn(
     }
   }
   return open;
+}
+
+// Sessions of this process need not be opened; that an agent is not there is told by its first
+// turn.
+std::expected<Opened, DoorFailure> LocalDoor::open_session(const std::string& /*agent*/) {
+  return Opened{.session_id = new_uuid(), .turn_id = new_uuid()};
+}
+
+std::vector<DiaryEntry> LocalDoor::diary(const std::string& session_id) {
+  std::vector<DiaryEntry> entries;
+  const auto newest = gateway_.newest_turn(session_id);
+  if (!newest || !*newest) return entries;
+  for (const store::Round& round : (*newest)->rounds) {
+    if (!round.answer) continue;
+    for (turns::Event& event : turns::events_of_lines(
+             (*newest)->turn.number, (*newest)->turn.turn_id, round.answer->events)) {
+      entries.push_back({std::move(event.kind), std::move(event.data)});
+    }
+  }
+  return entries;
 }
 
 }  // namespace treaty::cli

@@ -16,6 +16,8 @@ class LocalDoor : public Door {
   bool cancel(const std::string& session_id, const std::string& turn_id) override;
   std::expected<std::optional<OpenTurn>, DoorFailure> open_turn(
       const std::string& session_id) override;
+  std::expected<Opened, DoorFailure> open_session(const std::string& agent) override;
+  std::vector<DiaryEntry> diary(const std::string& session_id) override;
 
  private:
   Gateway& gateway_;

@@ -36,6 +36,19 @@ struct OpenTurn {
 struct DoorFailure {
   int exit_code = 0;
   std::string text{};  // For people.
+  std::string code{};  // Of the InvokeResult's error, if it was one.
+};
+
+// One entry of a session's diary.
+struct DiaryEntry {
+  std::string kind{};  // "attempt.completed".
+  std::string data{};  // A JSON object.
+};
+
+// A new session, and the id that its first turn is to have.
+struct Opened {
+  std::string session_id{};
+  std::string turn_id{};
 };
 
 // Whom a turn is sent to: a gateway in this process, or one behind an address.
@@ -53,6 +66,12 @@ class Door {
   // Nothing when the session waits for a request, and when nobody knows it.
   virtual std::expected<std::optional<OpenTurn>, DoorFailure> open_turn(
       const std::string& session_id) = 0;
+
+  // Empty: the default agent.
+  virtual std::expected<Opened, DoorFailure> open_session(const std::string& agent) = 0;
+
+  // What was tried in a session, and with whom; empty when it cannot be had.
+  virtual std::vector<DiaryEntry> diary(const std::string& session_id) = 0;
 };
 
 using ToolOutcome = std::variant<contracts::ResultJson, contracts::ErrorMessage>;

@@ -27,6 +27,8 @@ class PlayedDoor : public Door {
   std::expected<std::optional<OpenTurn>, DoorFailure> open_turn(const std::string&) override {
     return std::nullopt;
   }
+  std::expected<Opened, DoorFailure> open_session(const std::string&) override { return Opened{}; }
+  std::vector<DiaryEntry> diary(const std::string&) override { return {}; }
 
   std::vector<AgentExecuteRequest> requests;
   std::vector<std::string> cancelled;

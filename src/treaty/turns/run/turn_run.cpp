@@ -47,6 +47,12 @@ std::string attempt_data(const dispatch::Attempt& attempt) {
   } else if (attempt.result.finish_reason) {
     writer.member("FinishReason", *attempt.result.finish_reason);
   }
+  if (const auto& data = attempt.result.provider_data) {
+    const auto* id = data->if_contains("request_id");
+    if (id != nullptr && id->is_string()) {
+      writer.member("RequestId", std::string_view(id->get_string()));
+    }
+  }
   if (const auto& usage = attempt.result.usage) {
     if (usage->input_tokens) writer.member("InputTokens", *usage->input_tokens);
     if (usage->output_tokens) writer.member("OutputTokens", *usage->output_tokens);

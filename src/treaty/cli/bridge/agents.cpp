@@ -1,0 +1,96 @@
+// Whom the commands of the bridge ask: the gateway of this process, or one behind an address.
+#include <chrono>
+
+#include "treaty/cli/bridge/asking.h"
+#include "treaty/cli/chat/remote_address.h"
+#include "treaty/cli/run/local_door.h"
+#include "treaty/cli/running/configured.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+// A request's own timeout_seconds is its deadline; the engine's must not come before it.
+constexpr std::chrono::hours kLongestTurn{24};
+
+class OwnAgents final : public Agents {
+ public:
+  explicit OwnAgents(std::unique_ptr<Gateway> gateway) : gateway_(std::move(gateway)) {}
+
+  std::unique_ptr<Door> open_door(Signals& signals) override {
+    return std::make_unique<LocalDoor>(*gateway_, signals);
+  }
+
+ private:
+  std::unique_ptr<Gateway> gateway_;
+};
+
+class RemoteAgents final : public Agents {
+ public:
+  explicit RemoteAgents(RemoteAddress address) : address_(std::move(address)) {}
+
+  std::unique_ptr<Door> open_door(Signals& signals) override {
+    return std::make_unique<RemoteDoor>(address_, signals);
+  }
+
+ private:
+  RemoteAddress address_;
+};
+
+std::expected<std::unique_ptr<Agents>, int> open_own_agents(std::string_view command,
+                                                            const Arguments& arguments,
+                                                            const OpenGateway& open) {
+  auto configuration = load_private_configuration(command, arguments);
+  if (!configuration) return std::unexpected(kBadConfiguration);
+  const std::string agent = arguments.get("--agent");
+  if (!agent.empty() && configuration->turns.find_agent(agent) == nullptr) {
+    print_error(
+        "treaty {}: the configuration has no agent {}\n"
+        "Next: treaty config show lists those that it has\n",
+        command, harmless(agent));
+    return std::unexpected(kBadConfiguration);
+  }
+  configuration->turns.explicit_sessions = false;  // Each request has a session of its own.
+  configuration->workers = 1;
+  for (auto& [name, one] : configuration->turns.agents) one.deadline = kLongestTurn;
+  auto gateway = open_gateway(command, open, *configuration);
+  if (!gateway) return std::unexpected(gateway.error());
+  return std::make_unique<OwnAgents>(*std::move(gateway));
+}
+
+}  // namespace
+
+std::vector<Option> asking_options() {
+  std::vector<Option> all = {
+      {"--agent", "NAME", "Who answers (the agent_name of the request, else default)"}};
+  for (Option& option : client_tool_options()) all.push_back(std::move(option));
+  for (Option& option : remote_options()) all.push_back(std::move(option));
+  for (Option& option : configuration_options()) all.push_back(std::move(option));
+  return all;
+}
+
+std::expected<AskOptions, std::string> read_ask_options(std::string_view command,
+                                                        const Arguments& arguments) {
+  auto tools = read_client_tools(arguments);
+  if (!tools) return std::unexpected(tools.error());
+  return AskOptions{.command = std::string(command),
+                    .agent = arguments.get("--agent"),
+                    .tools = *std::move(tools)};
+}
+
+std::expected<std::unique_ptr<Agents>, int> open_agents(std::string_view command,
+                                                        const Arguments& arguments,
+                                                        const OpenGateway& open) {
+  auto address = read_remote_address(arguments);
+  if (!address && address.error().exit_code == kWrongUsage) {
+    return std::unexpected(wrong_usage(command, address.error().message));
+  }
+  if (!address) {
+    print_error("treaty {}: {}\n", command, address.error().message);
+    return std::unexpected(address.error().exit_code);
+  }
+  if (*address) return std::make_unique<RemoteAgents>(**std::move(address));
+  return open_own_agents(command, arguments, open);
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,200 @@
+#include "treaty/cli/bridge/asking.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "treaty/base/text.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/bridge/result_file.h"
+#include "treaty/cli/bridge/deadline.h"
+#include "treaty/cli/bridge/turn_result.h"
+#include "treaty/cli/running/invoke_report.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+using bridge::Asked;
+using bridge::Exchange;
+using contracts::AgentResult;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kLongestWait = 30LL * 24 * 3600;  // Seconds; more is as good as for ever.
+
+// Failures that no agent had a part in: nothing was asked, so nothing is answered.
+constexpr std::array<std::string_view, 6> kNotAsked = {"unauthenticated",   "forbidden",
+                                                       "session_not_found", "agent_not_found",
+                                                       "overloaded",        "store_unavailable"};
+
+std::string_view error_code_of(const TurnEnd& end) {
+  const auto* failure =
+      end.result ? std::get_if<contracts::Failure>(&end.result->outcome) : nullptr;
+  return failure == nullptr ? std::string_view() : failure->errors.front().error_code;
+}
+
+// One request on its way to an answer.
+class Inquiry {
+ public:
+  Inquiry(bridge::Driver& driver, Agents& agents, Signals& signals, const Exchange& exchange,
+          const AskOptions& options)
+      : driver_(driver),
+        agents_(agents),
+        signals_(signals),
+        exchange_(exchange),
+        request_(*exchange.request.document),
+        options_(options),
+        door_(agents.open_door(signals)) {}
+
+  Reply run(std::optional<Asked> earlier) {
+    Reply reply = ask(std::move(earlier));
+    if (reply.response) return written(std::move(reply));
+    const std::string why = reply.signal != 0 ? "interrupted" : reply.failure;
+    // What cannot be journalled either is asked under its old ids next time, which costs nothing.
+    [[maybe_unused]] const auto noted =
+        driver_.note("request.given_up", {{"request_id", request_.request_id}, {"why", why}});
+    return reply;
+  }
+
+ private:
+  // The agents to try, in their order: the one that was wanted; else the one that the request
+  // names, and the default one where nobody has that name.
+  std::vector<std::string> candidates() const {
+    if (!options_.agent.empty()) return {options_.agent};
+    return {request_.agent_name, std::string()};
+  }
+
+  Reply ask(std::optional<Asked> earlier) {
+    if (earlier) {
+      const std::string agent = earlier->agent;
+      const TurnEnd end = turn(*earlier);
+      if (!is_lost(end, *earlier)) return reply_of(end, *earlier);
+    }
+    Reply reply;
+    for (const std::string& agent : candidates()) {
+      const auto opened = door_->open_session(agent);
+      if (!opened) {
+        reply = {.exit_code = opened.error().exit_code, .failure = opened.error().text};
+        if (opened.error().code == "agent_not_found") continue;
+        return reply;
+      }
+      const Asked asked{request_.request_id, opened->session_id, opened->turn_id, agent,
+                        timestamp_now()};
+      if (const auto noted = note(asked); !noted) return unwritable(noted.error());
+      const TurnEnd end = turn(asked);
+      reply = reply_of(end, asked);
+      if (error_code_of(end) != "agent_not_found") return reply;
+    }
+    return reply;
+  }
+
+  // A turn that was begun before, and of which nothing can come any more: somebody gave it up, or
+  // what was asked then is not what is asked now.
+  bool is_lost(const TurnEnd& end, const Asked& earlier) const {
+    const std::string_view code = error_code_of(end);
+    if (code == "idempotency_conflict" || code == "agent_not_found" || code == "agent_mismatch" ||
+        code == "session_not_found") {
+      return true;
+    }
+    return code == "turn_cancelled" && !is_overdue(earlier);
+  }
+
+  bool is_overdue(const Asked& asked) const {
+    const auto began = seconds_of_timestamp(asked.at);
+    const auto now = seconds_of_timestamp(timestamp_now());
+    return began && now && *now - *began >= static_cast<double>(request_.timeout_seconds);
+  }
+
+  std::expected<void, Error> note(const Asked& asked) {
+    return driver_.note("request.asked", {{"request_id", asked.request_id},
+                                          {"session_id", asked.session_id},
+                                          {"turn_id", asked.turn_id},
+                                          {"agent", asked.agent}});
+  }
+
+  TurnEnd turn(const Asked& asked) {
+    Signals none{};
+    const auto canceller = agents_.open_door(none);
+    told_.clear();
+    Talk talk(*door_, signals_,
+              {.command = options_.command,
+               .tools = tools(),
+               .quiet_text = true,
+               .tell = [this](const std::string& lines) { told_ += lines; }});
+    const auto began = Clock::now();
+    Deadline deadline(std::chrono::seconds(std::min(request_.timeout_seconds, kLongestWait)),
+                      [&] { canceller->cancel(asked.session_id, asked.turn_id); });
+    TurnEnd end = talk.turn({asked.session_id, asked.turn_id, turn_of(request_, asked.agent)});
+    expired_ = deadline.has_expired();
+    took_ = std::chrono::duration<double>(Clock::now() - began).count();
+    return end;
+  }
+
+  // No tool runs longer than the request waits.
+  ClientTools tools() const {
+    ClientTools tools = options_.tools;
+    const std::chrono::seconds most(std::min(request_.timeout_seconds, kLongestWait));
+    tools.time_limit = std::min<std::chrono::milliseconds>(tools.time_limit, most);
+    return tools;
+  }
+
+  Reply reply_of(const TurnEnd& end, const Asked& asked) {
+    const std::string_view code = error_code_of(end);
+    const bool is_timeout = (expired_ || is_overdue(asked)) && code == "turn_cancelled";
+    if (end.signal != 0 && (!end.result || code == "turn_cancelled")) {
+      return {.signal = end.signal};
+    }
+    if (!end.result || std::ranges::find(kNotAsked, code) != kNotAsked.end()) {
+      return {.exit_code = end.exit_code == kOk ? kViolated : end.exit_code,
+              .failure = std::string(trimmed(told_))};
+    }
+    const auto diary = door_->diary(asked.session_id);
+    const AgentResult result =
+        is_timeout ? timed_out(request_.timeout_seconds) : result_of(*end.result, diary);
+    return {.response = bridge::response_of(result,
+                                            {.request_id = request_.request_id,
+                                             .created_at = timestamp_now(),
+                                             .duration_seconds = took_},
+                                            answered_by(asked.agent, diary)),
+            .signal = end.signal};
+  }
+
+  Reply written(Reply reply) {
+    const auto written = driver_.write_answer(exchange_, *reply.response);
+    if (written) return reply;
+    auto there = bridge::read_response(exchange_.response.path, exchange_.request.document);
+    if (bridge::judge(exchange_.request, there) != bridge::AnswerState::answered) {
+      return unwritable(written.error());
+    }
+    reply.response = std::move(there.document);  // Somebody was faster.
+    return reply;
+  }
+
+  static Reply unwritable(const Error& error) {
+    return {.exit_code = error.code == ErrorCode::conflict ? kViolated : kUnavailable,
+            .failure = fmt::format("{}: {}", harmless(error.where), harmless(error.message))};
+  }
+
+  bridge::Driver& driver_;
+  Agents& agents_;
+  Signals& signals_;
+  const Exchange& exchange_;
+  const contracts::BridgeRequest& request_;
+  const AskOptions& options_;
+  std::unique_ptr<Door> door_;
+  std::string told_{};    // What the talk had to say beside the answer.
+  bool expired_ = false;  // Of the last turn,
+  double took_ = 0;       // in seconds.
+};
+
+}  // namespace
+
+Reply answer_request(bridge::Driver& driver, Agents& agents, Signals& signals,
+                     const Exchange& exchange, const std::optional<Asked>& earlier,
+                     const AskOptions& options) {
+  return Inquiry(driver, agents, signals, exchange, options).run(earlier);
+}
+
+}  // namespace treaty::cli
