@@ -68,7 +68,6 @@ class Inquiry {
 
   Reply ask(std::optional<Asked> earlier) {
     if (earlier) {
-      const std::string agent = earlier->agent;
       const TurnEnd end = turn(*earlier);
       if (!is_lost(end, *earlier)) return reply_of(end, *earlier);
     }
@@ -162,7 +161,7 @@ class Inquiry {
   }
 
   Reply written(Reply reply) {
-    const auto written = driver_.write_answer(exchange_, *reply.response);
+    const auto written = driver_.write_answer(exchange_, *reply.response, options_.existing);
     if (written) return reply;
     auto there = bridge::read_response(exchange_.response.path, exchange_.request.document);
     if (bridge::judge(exchange_.request, there) != bridge::AnswerState::answered) {

@@ -34,6 +34,7 @@ struct AskOptions {
   std::string command{};  // "bridge run", for messages.
   std::string agent{};    // Empty: the one that the request names, else `default`.
   ClientTools tools{};
+  bridge::Existing existing = bridge::Existing::keep;  // What to do with an answer that is there.
 };
 std::expected<AskOptions, std::string> read_ask_options(std::string_view command,
                                                         const Arguments& arguments);
@@ -57,9 +58,5 @@ struct Reply {
 Reply answer_request(bridge::Driver& driver, Agents& agents, Signals& signals,
                      const bridge::Exchange& exchange, const std::optional<bridge::Asked>& earlier,
                      const AskOptions& options);
-
-// "phase 2 (review) · agent default · 1.2 s · 12 tokens in, 3 out · success".
-std::string answer_line(const bridge::Exchange& exchange,
-                        const contracts::BridgeResponse& response);
 
 }  // namespace treaty::cli

@@ -31,10 +31,17 @@ int Signals::wait() {
 }
 
 std::optional<int> Signals::take() {
+  const auto received = receive();
+  if (!received) return std::nullopt;
+  return received->number;
+}
+
+std::optional<Signals::Received> Signals::receive() {
   constexpr timespec kAtOnce{};
-  const int number = sigtimedwait(&set_, nullptr, &kAtOnce);
+  siginfo_t about{};
+  const int number = sigtimedwait(&set_, &about, &kAtOnce);
   if (number < 0) return std::nullopt;
-  return number;
+  return Received{.number = number, .from_terminal = about.si_code == SI_KERNEL};
 }
 
 void Signals::let_go() {

@@ -25,6 +25,12 @@ class Signals {
   // One that has come, if there is one.
   std::optional<int> take();
 
+  struct Received {
+    int number = 0;
+    bool from_terminal = false;  // A key was pressed: everything in the foreground got it, too.
+  };
+  std::optional<Received> receive();
+
   // Readable while one is there; -1 when the system gives none.
   int descriptor() const { return descriptor_; }
 

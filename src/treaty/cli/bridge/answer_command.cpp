@@ -1,0 +1,144 @@
+// `treaty bridge answer`: answers one waiting request and leaves.
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "treaty/bridge/names.h"
+#include "treaty/cli/bridge/asking.h"
+#include "treaty/cli/bridge/bridge_verbs.h"
+#include "treaty/cli/bridge/directory.h"
+#include "treaty/cli/bridge/progress.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+using bridge::Exchange;
+
+constexpr const char* kCommand = "bridge answer";
+
+struct Refusal {
+  int exit_code = kViolated;
+  std::string message{};
+};
+
+// The request that is to be answered, of those that are there.
+std::expected<Exchange, Refusal> choose(const std::vector<Exchange>& exchanges,
+                                        const std::set<std::string>& answered, bool replaces,
+                                        const std::string& phase) {
+  const Exchange* taken = nullptr;    // Its answer was taken away, and it asks the same again;
+  const Exchange* settled = nullptr;  // its answer is there;
+  const Exchange* broken = nullptr;   // it cannot be read.
+  for (const Exchange& exchange : exchanges) {
+    if (!phase.empty() && bridge::phase_key(exchange) != phase) continue;
+    if (exchange.is_asked() && exchange.waits()) {
+      if (replaces || !answered.contains(exchange.request.document->request_id)) return exchange;
+      taken = &exchange;
+    } else if (exchange.is_asked()) {
+      settled = &exchange;
+    } else if (exchange.request.state != bridge::FileState::absent) {
+      broken = &exchange;
+    }
+  }
+  if (settled != nullptr && replaces) return *settled;
+  if (broken != nullptr) {
+    return std::unexpected(Refusal{
+        kViolated, fmt::format("{}: {}\nNext: treaty check bridge-request {}",
+                               harmless(broken->request.path), harmless(broken->request.problem),
+                               shell_word(harmless(broken->request.path)))});
+  }
+  if (taken != nullptr) {
+    return std::unexpected(Refusal{
+        kTryLater, fmt::format("{}: request {} was answered, and its answer was taken away\n"
+                               "Next: --replace has it answered again",
+                               phase_text(*taken), harmless(taken->request.document->request_id))});
+  }
+  if (settled != nullptr) {
+    return std::unexpected(
+        Refusal{kViolated,
+                fmt::format("no request waits: {} is answered, in {}\n"
+                            "Next: run the program with --resume; --replace has it answered again",
+                            phase_text(*settled), harmless(settled->response.path))});
+  }
+  return std::unexpected(
+      Refusal{kViolated, "no request waits\nNext: run the program until it leaves with 42"});
+}
+
+int tell(const Refusal& refusal) {
+  print_error("treaty {}: {}\n", kCommand, refusal.message);
+  return refusal.exit_code;
+}
+
+int answer(bridge::Driver& driver, Agents& agents, Signals& signals, const Exchange& exchange,
+           const AskOptions& options) {
+  const auto questions = bridge::open_questions(driver.history());
+  const auto asked = questions.find(exchange.request.document->request_id);
+  Reply reply;
+  {
+    const Waiting waiting(
+        exchange, options.agent.empty() ? exchange.request.document->agent_name : options.agent);
+    reply = answer_request(driver, agents, signals, exchange,
+                           asked == questions.end() ? std::nullopt : std::optional(asked->second),
+                           options);
+  }
+  if (!reply.response) {
+    if (reply.signal == 0) return tell({reply.exit_code, reply.failure});
+    return tell({128 + reply.signal, "interrupted; the request still waits"});
+  }
+  print_error("treaty {}: {}\n", kCommand, answer_line(exchange, *reply.response));
+  const bool success = std::holds_alternative<contracts::BridgeSuccess>(reply.response->outcome);
+  return success ? kOk : kViolated;
+}
+
+int run(const Arguments& arguments, const OpenGateway& open) {
+  auto options = read_ask_options(kCommand, arguments);
+  if (!options) return wrong_usage(kCommand, options.error());
+  const bool replaces = arguments.has("--replace");
+  if (replaces) options->existing = bridge::Existing::replace;
+  const auto directory = named_directory(kCommand, arguments);
+  if (!directory) return directory.error();
+  Signals signals{SIGINT, SIGTERM};
+  auto driver = open_driver(kCommand, *directory);
+  if (!driver) return driver.error();
+  const auto exchanges = bridge::read_exchanges(driver->directory());
+  if (!exchanges) return tell({kUnavailable, harmless(exchanges.error().message)});
+  const auto chosen = choose(*exchanges, bridge::answered_requests(driver->history()), replaces,
+                             arguments.get("--phase"));
+  if (!chosen) return tell(chosen.error());
+  auto agents = open_agents(kCommand, arguments, open);
+  if (!agents) return agents.error();
+  return answer(*driver, **agents, signals, *chosen, *options);
+}
+
+std::vector<Option> options() {
+  std::vector<Option> all = directory_options();
+  all.push_back({"--phase", "N", "Of several requests, the one of this phase"});
+  all.push_back({"--replace", "", "Ask again, and keep the answer that is there in quarantine"});
+  for (Option& option : asking_options()) all.push_back(std::move(option));
+  return all;
+}
+
+}  // namespace
+
+Command bridge_answer_command(OpenGateway open) {
+  return {
+      .name = "answer",
+      .positionals = "",
+      .summary = "Answer one waiting request and leave",
+      .description =
+          "For hosts that drive the loop themselves: the request that waits in the directory is "
+          "run\n"
+          "as a turn of an agent, and the answer is written where the program looks for it. An\n"
+          "agent that fails or takes longer than timeout_seconds is an answer, too.\n"
+          "Exit: 0 answered, 1 the agent failed (the answer says so), or nothing waits, 2 wrong\n"
+          "usage, 69 no agent or no disk, 75 another driver has the directory, or the same was\n"
+          "answered before, 78 bad configuration.",
+      .options = options(),
+      .examples = {{"bridge answer", "The request in this directory"},
+                   {"bridge answer --dir work --agent reviewer", "With an agent of your own"},
+                   {"bridge answer --replace", "Another try, after an answer that was an error"}},
+      .run = [open = std::move(open)](const Arguments& arguments) { return run(arguments, open); },
+  };
+}
+
+}  // namespace treaty::cli

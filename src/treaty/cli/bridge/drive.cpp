@@ -1,0 +1,285 @@
+#include "treaty/cli/bridge/drive.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "treaty/bridge/names.h"
+#include "treaty/cli/bridge/progress.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+using bridge::Exchange;
+using bridge::Fault;
+using bridge::FileState;
+using bridge::Stage;
+
+constexpr int kNotFound = 127;  // As shells tell it,
+constexpr int kNotStarted = 126;
+
+void say(std::string_view text) { print_error("treaty bridge run: {}\n", text); }
+
+std::string id_of(const Exchange& exchange) { return exchange.request.document->request_id; }
+
+boost::json::array words_of(const std::vector<std::string>& command) {
+  boost::json::array words;
+  for (const std::string& word : command) words.emplace_back(word);
+  return words;
+}
+
+std::string request_text(const Exchange& exchange) {
+  return fmt::format("{}, request_id {}", phase_text(exchange), harmless(id_of(exchange)));
+}
+
+// What became of the last answer, for whoever asks why the program does not take it.
+std::string answer_text(const Exchange& exchange) {
+  if (exchange.answer != bridge::AnswerState::answered) return "the answer was taken away";
+  const auto& outcome = exchange.response.document->outcome;
+  if (std::holds_alternative<contracts::BridgeSuccess>(outcome)) {
+    return fmt::format("the answer is in {}", harmless(exchange.response.path));
+  }
+  const auto* error = std::get_if<contracts::BridgeError>(&outcome);
+  return fmt::format(
+      "the answer in {} says: {}", harmless(exchange.response.path),
+      harmless(error != nullptr ? error->error_message
+                                : std::get<contracts::BridgeTimeout>(outcome).error_message));
+}
+
+}  // namespace
+
+int Drive::run() {
+  if (const auto begun = begin(); !begun) return finish(begun.error());
+  while (true) {
+    if (run_.stage == Stage::started) {
+      const auto ended = run_program();
+      if (!ended) return finish(ended.error());
+      if (ended->signal != 0) {
+        return finish({ended->exit_code(), "killed",
+                       fmt::format("the program was ended by signal {} ({}); the same command "
+                                   "goes on with it",
+                                   ended->signal, strsignal(ended->signal))});
+      }
+      if (ended->code != bridge::kNeedAgent) {
+        return finish({.exit_code = ended->code, .reason = "exited", .is_final = true});
+      }
+      run_.stage = Stage::needs;
+    }
+    if (const auto answered = answer_all(); !answered) return finish(answered.error());
+    run_.stage = Stage::started;
+    run_.resumed = true;
+  }
+}
+
+Drive::Step<void> Drive::begin() {
+  run_ = bridge::remember_run(driver_.history());
+  const bool is_open = run_.stage != Stage::none;
+  if (is_open && run_.command == options_.command && !options_.fresh) return go_on();
+  if (is_open) say("an interrupted run is left as it is; this one begins anew");
+  return begin_fresh();
+}
+
+Drive::Step<void> Drive::begin_fresh() {
+  run_ = {.stage = Stage::started, .command = options_.command};
+  if (auto noted = note("run.started", {{"command", words_of(options_.command)}}); !noted) {
+    return noted;
+  }
+  return clear_table();
+}
+
+bool Drive::resumes_by_itself() const {
+  return std::ranges::find(options_.command, bridge::kResumeFlag) != options_.command.end();
+}
+
+// A program that begins finds nothing of an earlier one: neither an answer that it could take for
+// its own, nor a request that it did not make.
+Drive::Step<void> Drive::clear_table() {
+  if (resumes_by_itself()) return {};
+  const auto exchanges = bridge::read_exchanges(driver_.directory());
+  if (!exchanges)
+    return std::unexpected(End{kUnavailable, "unavailable", exchanges.error().message});
+  for (const Exchange& exchange : *exchanges) {
+    for (const auto& [path, state] : {std::pair(exchange.request.path, exchange.request.state),
+                                      std::pair(exchange.response.path, exchange.response.state)}) {
+      // Where a leftover request says that its answer lies may be somebody else's place by now.
+      const bool ours = std::filesystem::path(path).parent_path() == driver_.directory();
+      if (state == FileState::absent || !ours) continue;
+      const auto kept = driver_.quarantine(path, "leftover");
+      if (!kept) return std::unexpected(End{kUnavailable, "unavailable", kept.error().message});
+      say(fmt::format("{} was left by an earlier run and is kept as {}", harmless(path),
+                      harmless(*kept)));
+    }
+  }
+  return {};
+}
+
+Drive::Step<void> Drive::go_on() {
+  if (auto noted = note("run.continued"); !noted) return noted;
+  if (run_.program && bridge::is_running(*run_.program)) {
+    say(fmt::format(
+        "the program of the interrupted run still runs (process {}); waiting for its end",
+        run_.program->pid));
+    if (const int signal = wait_for_stranger(*run_.program, signals_)) {
+      return std::unexpected(End{128 + signal, "interrupted", "interrupted"});
+    }
+  }
+  run_.program.reset();
+  say(run_.stage == Stage::needs || run_.resumed ? "going on with an interrupted run"
+                                                 : "beginning an interrupted run again");
+  if (run_.stage == Stage::started && !run_.resumed) return clear_table();
+  has_answers_ = true;  // What was answered may not have been taken.
+  return {};
+}
+
+Drive::Step<ProgramEnd> Drive::run_program() {
+  if (const auto signal = signals_.take()) {
+    return std::unexpected(End{128 + *signal, "interrupted", "interrupted"});
+  }
+  std::vector<std::string> words = options_.command;
+  if (run_.resumed && !resumes_by_itself()) words.emplace_back(bridge::kResumeFlag);
+  const auto program = Program::start(words, driver_.directory());
+  if (!program) {
+    const bool missing = program.error() == ENOENT || program.error() == ENOTDIR;
+    return std::unexpected(End{
+        missing ? kNotFound : kNotStarted, "not_started",
+        fmt::format("{} cannot be started: {}", harmless(words[0]), std::strerror(program.error())),
+        !run_.resumed});
+  }
+  has_answers_ = false;
+  const auto process = bridge::find_process(program->pid()).value_or(bridge::Process{});
+  const auto noted = note("program.started", {{"pid", program->pid()},
+                                              {"started", process.started},
+                                              {"boot", process.boot},
+                                              {"resume", run_.resumed}});
+  const ProgramEnd end = program->wait(signals_);  // Whatever became of the journal.
+  if (!noted) return std::unexpected(noted.error());
+  const std::string_view how = end.signal != 0 ? "signal" : "code";
+  if (auto told = note("program.exited", {{how, end.signal != 0 ? end.signal : end.code}}); !told) {
+    // Its own end matters more than the journal's, unless it wants to be run again.
+    if (end.signal != 0 || end.code == bridge::kNeedAgent) return std::unexpected(told.error());
+    say(told.error().message);
+  }
+  return end;
+}
+
+Drive::Step<void> Drive::answer_all() {
+  const auto exchanges = bridge::read_exchanges(driver_.directory());
+  if (!exchanges)
+    return std::unexpected(End{kUnavailable, "unavailable", exchanges.error().message});
+  const auto next = bridge::after_need(*exchanges, run_, options_.most_resumes);
+  if (const auto* stop = std::get_if<bridge::Stop>(&next)) {
+    const bool has_answer = stop->fault == Fault::same_request &&
+                            (*exchanges)[stop->place].answer == bridge::AnswerState::answered;
+    if (has_answers_ && has_answer) return {};  // The driver died before the program could take it.
+    return std::unexpected(end_of(*stop, *exchanges));
+  }
+  if (const auto* found = std::get_if<bridge::Resume>(&next)) {
+    for (const std::size_t place : found->found) {
+      if (auto taken = take_found((*exchanges)[place]); !taken) return taken;
+    }
+    return {};
+  }
+  for (const std::size_t place : std::get<bridge::AnswerRequests>(next).waiting) {
+    if (auto answered = answer((*exchanges)[place]); !answered) return answered;
+  }
+  return {};
+}
+
+Drive::Step<void> Drive::take_found(const Exchange& exchange) {
+  say(fmt::format("{}: answered already, in {}", request_text(exchange),
+                  harmless(exchange.response.path)));
+  const std::string key = bridge::phase_key(exchange);
+  ++run_.answers[key];
+  run_.answered.insert(id_of(exchange));
+  return note(
+      "answer.found",
+      {{"request_id", id_of(exchange)}, {"phase_key", key}, {"file", exchange.response.path}});
+}
+
+Drive::Step<void> Drive::answer(const Exchange& exchange) {
+  const auto questions = bridge::open_questions(driver_.history());
+  const auto asked = questions.find(id_of(exchange));
+  Reply reply;
+  {
+    const Waiting waiting(exchange, options_.ask.agent.empty()
+                                        ? exchange.request.document->agent_name
+                                        : options_.ask.agent);
+    reply = answer_request(driver_, agents_, signals_, exchange,
+                           asked == questions.end() ? std::nullopt : std::optional(asked->second),
+                           options_.ask);
+  }
+  if (reply.response) {
+    say(answer_line(exchange, *reply.response));
+    ++run_.answers[bridge::phase_key(exchange)];
+    run_.answered.insert(id_of(exchange));
+  }
+  if (reply.signal != 0) {
+    return std::unexpected(
+        End{128 + reply.signal, "interrupted", "interrupted; the same command goes on"});
+  }
+  if (!reply.response) return std::unexpected(End{reply.exit_code, "unavailable", reply.failure});
+  return {};
+}
+
+Drive::End Drive::end_of(const bridge::Stop& stop, const std::vector<Exchange>& exchanges) const {
+  const std::string place = harmless(driver_.directory());
+  switch (stop.fault) {
+    case Fault::no_request:
+      return {kViolated, "no_request",
+              fmt::format("the program left with 42, but there is no request in {}\n"
+                          "Next: it has to write {} there (TREATY_BRIDGE_DIR names the directory) "
+                          "before it leaves; --dir DIR looks elsewhere",
+                          place, bridge::request_name("")),
+              true};
+    case Fault::broken_request: {
+      const Exchange& exchange = exchanges[stop.place];
+      return {
+          kViolated, "broken_request",
+          fmt::format("the request in {} cannot be used: {}\nNext: treaty check bridge-request {}",
+                      harmless(exchange.request.path), harmless(exchange.request.problem),
+                      shell_word(harmless(exchange.request.path))),
+          true};
+    }
+    case Fault::same_request: {
+      const Exchange& exchange = exchanges[stop.place];
+      return {kTryLater, "same_request",
+              fmt::format("the program asks again what has been answered ({}); {}\n"
+                          "Next: let the program read the answer when it is run with --resume; "
+                          "`treaty bridge answer --replace --dir {}` has it answered anew",
+                          request_text(exchange), answer_text(exchange), shell_word(place))};
+    }
+    case Fault::too_many_resumes: break;
+  }
+  const Exchange& exchange = exchanges[stop.place];
+  return {kTryLater, "too_many_resumes",
+          fmt::format("{} was answered {} times and the program still asks\n"
+                      "Next: `treaty bridge log --dir {}` shows its questions; --max-resumes N "
+                      "allows more",
+                      phase_text(exchange), options_.most_resumes, shell_word(place))};
+}
+
+Drive::Step<void> Drive::note(std::string event, boost::json::object details) {
+  const auto noted = driver_.note(std::move(event), std::move(details));
+  if (noted) return {};
+  return std::unexpected(
+      End{kUnavailable, "unavailable",
+          fmt::format("{}: {}", harmless(noted.error().where), harmless(noted.error().message))});
+}
+
+int Drive::finish(const End& end) {
+  if (!end.message.empty()) say(end.message);
+  const auto noted = driver_.note("run.ended", {{"exit", end.exit_code},
+                                                {"final", end.is_final},
+                                                {"reason", end.reason},
+                                                {"message", end.message}});
+  // The next run finds this one open and goes on with it, which is all that is lost.
+  if (!noted && end.is_final)
+    say(fmt::format("{}: {}", noted.error().where, noted.error().message));
+  return end.exit_code;
+}
+
+}  // namespace treaty::cli

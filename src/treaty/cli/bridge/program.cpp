@@ -1,0 +1,113 @@
+#include "treaty/cli/bridge/program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+namespace treaty::cli {
+namespace {
+
+constexpr int kLook = 200;  // Milliseconds between looks where the system cannot wake us.
+
+// Readable when the process is gone; -1 when the system has no such thing.
+int descriptor_of(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+
+constexpr std::string_view kVariable = "TREATY_BRIDGE_DIR=";
+
+std::vector<std::string> environment_with(const std::string& bridge_directory) {
+  std::vector<std::string> lines;
+  for (char** line = environ; *line != nullptr; ++line) {
+    if (!std::string_view(*line).starts_with(kVariable)) lines.emplace_back(*line);
+  }
+  lines.push_back(std::string(kVariable) + bridge_directory);
+  return lines;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  out.reserve(texts.size() + 1);
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// In the child, between fork and exec: only what is allowed there.
+[[noreturn]] void become(char* const* words, char* const* environment, int report, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(127);  // It died before it could be told.
+  sigset_t none{};
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  execvpe(words[0], words, environment);
+  const int failure = errno;
+  [[maybe_unused]] const auto written = write(report, &failure, sizeof(failure));
+  _exit(127);
+}
+
+void wait_a_while(int gone, Signals& signals) {
+  std::array<pollfd, 2> waiting = {pollfd{gone, POLLIN, 0},
+                                   pollfd{signals.descriptor(), POLLIN, 0}};
+  poll(waiting.data(), waiting.size(), gone < 0 ? kLook : -1);
+}
+
+}  // namespace
+
+std::expected<Program, int> Program::start(const std::vector<std::string>& words,
+                                           const std::string& bridge_directory) {
+  std::vector<std::string> kept = words;
+  std::vector<std::string> variables = environment_with(bridge_directory);
+  const std::vector<char*> arguments = pointers_to(kept);
+  const std::vector<char*> environment = pointers_to(variables);
+  std::array<int, 2> report{};
+  if (pipe2(report.data(), O_CLOEXEC) != 0) return std::unexpected(errno);
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) become(arguments.data(), environment.data(), report[1], parent);
+  const int fork_failure = errno;
+  close(report[1]);
+  int failure = pid < 0 ? fork_failure : 0;
+  // Nothing comes when exec has closed the pipe: then the program runs.
+  ssize_t got = 0;
+  while (pid > 0 && (got = read(report[0], &failure, sizeof(failure))) < 0 && errno == EINTR) {
+  }
+  close(report[0]);
+  if (failure == 0) return Program(pid);
+  if (pid > 0) waitpid(pid, nullptr, 0);
+  return std::unexpected(failure);
+}
+
+ProgramEnd Program::wait(Signals& signals) const {
+  const int gone = descriptor_of(pid_);
+  int status = 0;
+  while (waitpid(pid_, &status, WNOHANG) == 0) {
+    wait_a_while(gone, signals);
+    while (const auto received = signals.receive()) {
+      if (!received->from_terminal) kill(pid_, received->number);
+    }
+  }
+  if (gone >= 0) close(gone);
+  if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status)};
+  return {.code = WEXITSTATUS(status)};
+}
+
+int wait_for_stranger(const bridge::Process& process, Signals& signals) {
+  const int gone = descriptor_of(process.pid);
+  int signal = 0;
+  while (signal == 0 && bridge::is_running(process)) {
+    wait_a_while(gone, signals);
+    signal = signals.take().value_or(0);
+  }
+  if (gone >= 0) close(gone);
+  return signal;
+}
+
+}  // namespace treaty::cli

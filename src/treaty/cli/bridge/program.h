@@ -1,0 +1,45 @@
+// The program that a driver runs: a child with the driver's own terminal, which gets the signals
+// that the driver gets.
+#pragma once
+
+#include <sys/types.h>
+
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "treaty/bridge/lock.h"
+#include "treaty/cli/running/signals.h"
+
+namespace treaty::cli {
+
+struct ProgramEnd {
+  int code = 0;    // Its exit code,
+  int signal = 0;  // or the signal that ended it.
+
+  // What a shell would make of it.
+  int exit_code() const { return signal != 0 ? 128 + signal : code; }
+};
+
+class Program {
+ public:
+  // Is ended by the system when this process dies: nobody would drive it. Called on the main
+  // thread. The error is a number of errno.
+  static std::expected<Program, int> start(const std::vector<std::string>& words,
+                                           const std::string& bridge_directory);
+
+  pid_t pid() const { return pid_; }
+
+  // Waits for its end, and passes signals on to it meanwhile. What the terminal sends, it has got
+  // itself.
+  ProgramEnd wait(Signals& signals) const;
+
+ private:
+  explicit Program(pid_t pid) : pid_(pid) {}
+  pid_t pid_;
+};
+
+// Waits until a process that is no child of ours is gone, or a signal comes, which is answered.
+int wait_for_stranger(const bridge::Process& process, Signals& signals);
+
+}  // namespace treaty::cli

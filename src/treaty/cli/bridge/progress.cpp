@@ -1,0 +1,83 @@
+#include "treaty/cli/bridge/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "treaty/bridge/names.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kTick{200};
+constexpr const char* kClearLine = "\r\x1b[K";
+
+std::string text_in(const boost::json::object& metadata, std::string_view name) {
+  const auto* value = metadata.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+}
+
+std::string tokens_in(const boost::json::object& metadata) {
+  const auto count = [&](std::string_view name) {
+    const auto* value = metadata.if_contains(name);
+    return value != nullptr && value->is_int64() ? value->get_int64() : -1;
+  };
+  const auto input = count("input_tokens");
+  const auto output = count("output_tokens");
+  if (input < 0 || output < 0) return {};
+  return fmt::format(" · {} tokens in, {} out", input, output);
+}
+
+std::string outcome_text(const contracts::BridgeResponse& response) {
+  if (const auto* error = std::get_if<contracts::BridgeError>(&response.outcome)) {
+    return fmt::format("error{}: {}", error->error_type ? " " + harmless(*error->error_type) : "",
+                       harmless(error->error_message));
+  }
+  if (const auto* timeout = std::get_if<contracts::BridgeTimeout>(&response.outcome)) {
+    return fmt::format("timeout: {}", harmless(timeout->error_message));
+  }
+  return "success";
+}
+
+}  // namespace
+
+std::string phase_text(const bridge::Exchange& exchange) {
+  const auto& request = exchange.request.document;
+  auto number = request ? request->phase : std::nullopt;
+  if (!number) number = bridge::phase_of_suffix(exchange.suffix);
+  const std::string name = request && request->phase_name ? harmless(*request->phase_name) : "";
+  if (number && !name.empty()) return fmt::format("phase {} ({})", *number, name);
+  if (number) return fmt::format("phase {}", *number);
+  return name.empty() ? "request" : fmt::format("phase {}", name);
+}
+
+std::string answer_line(const bridge::Exchange& exchange,
+                        const contracts::BridgeResponse& response) {
+  const std::string agent = text_in(response.metadata, "agent");
+  return fmt::format("{}{} · {:.1f} s{} · {}", phase_text(exchange),
+                     agent.empty() ? "" : " · agent " + harmless(agent), response.duration_seconds,
+                     tokens_in(response.metadata), outcome_text(response));
+}
+
+Waiting::Waiting(const bridge::Exchange& exchange, const std::string& agent)
+    : what_(fmt::format("{} · agent {}", phase_text(exchange), harmless(agent))) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  thread_ = std::jthread([this](const std::stop_token& stop) { count(stop); });
+}
+
+void Waiting::count(const std::stop_token& stop) {
+  const auto began = Clock::now();
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    print_error("{}{} · {:.1f} s", kClearLine, what_, seconds);
+    changed_.wait_for(lock, stop, kTick, [] { return false; });
+  }
+  print_error("{}", kClearLine);
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,86 @@
+// `treaty bridge run`: drives a program that asks agents by files.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <csignal>
+
+#include "treaty/cli/bridge/bridge_verbs.h"
+#include "treaty/cli/bridge/directory.h"
+#include "treaty/cli/bridge/drive.h"
+
+namespace treaty::cli {
+namespace {
+
+constexpr const char* kCommand = "bridge run";
+
+std::expected<DriveOptions, std::string> read_options(const Arguments& arguments) {
+  DriveOptions options{.command = arguments.positionals, .fresh = arguments.has("--fresh")};
+  if (options.command.empty()) {
+    return std::unexpected("name the program to drive, after --: treaty bridge run -- ./program");
+  }
+  if (arguments.has("--max-resumes")) {
+    const std::string text = arguments.get("--max-resumes");
+    const auto [end, failed] =
+        std::from_chars(text.data(), text.data() + text.size(), options.most_resumes);
+    if (failed != std::errc() || end != text.data() + text.size() || options.most_resumes < 1) {
+      return std::unexpected("--max-resumes is a number from 1 on");
+    }
+  }
+  auto ask = read_ask_options(kCommand, arguments);
+  if (!ask) return std::unexpected(ask.error());
+  options.ask = *std::move(ask);
+  return options;
+}
+
+int run(const Arguments& arguments, const OpenGateway& open) {
+  auto options = read_options(arguments);
+  if (!options) return wrong_usage(kCommand, options.error());
+  const auto directory = named_directory(kCommand, arguments);
+  if (!directory) return directory.error();
+  Signals signals{SIGINT, SIGTERM, SIGHUP};
+  auto agents = open_agents(kCommand, arguments, open);
+  if (!agents) return agents.error();
+  auto driver = open_driver(kCommand, *directory);
+  if (!driver) return driver.error();
+  return Drive(*driver, **agents, signals, *std::move(options)).run();
+}
+
+std::vector<Option> options() {
+  std::vector<Option> all = directory_options();
+  all.push_back({"--max-resumes", "N", "Answers of one phase before it gives up (5)"});
+  all.push_back({"--fresh", "", "Begin anew, whatever an interrupted run has left"});
+  for (Option& option : asking_options()) all.push_back(std::move(option));
+  return all;
+}
+
+}  // namespace
+
+Command bridge_run_command(OpenGateway open) {
+  return {
+      .name = "run",
+      .positionals = "-- PROGRAM ARGS...",
+      .summary = "Drive a program that asks agents: run, answer, resume, until it is done",
+      .description =
+          "Runs the program. When it leaves with 42, its request (.agent-request.json, or\n"
+          ".agent-request-phaseN.json) is run as a turn of an agent, the answer is written\n"
+          "(.agent-response.json), and the program is run again with --resume added. Any other "
+          "exit\n"
+          "is the exit of this command. The program finds the directory in TREATY_BRIDGE_DIR.\n"
+          "A run that was interrupted (kill -9, a signal, 75) goes on when the same command is "
+          "given\n"
+          "again: what was answered is not asked again. Leftovers of others are kept in\n"
+          ".treaty-bridge/quarantine. Progress goes to stderr.\n"
+          "Exit: the program's own; 1 it left with 42 and no usable request, 2 wrong usage, 69 no\n"
+          "agent or no disk, 75 it asks the same again, asks too often, or another driver has the\n"
+          "directory, 78 bad configuration, 126/127 the program cannot be started, 128 + a signal.",
+      .options = options(),
+      .examples = {{"bridge run -- python3 review.py", "Drive a program in this directory"},
+                   {"bridge run --agent reviewer --dir work -- ./build.sh",
+                    "With an agent of the configuration"},
+                   {"bridge run --url http://127.0.0.1:8088 -- ./program",
+                    "On a server that runs already"}},
+      .run = [open = std::move(open)](const Arguments& arguments) { return run(arguments, open); },
+  };
+}
+
+}  // namespace treaty::cli
