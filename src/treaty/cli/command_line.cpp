@@ -16,11 +16,8 @@ std::string shape_of(const Option& option) {
   return option.value;
 }
 
-std::string help_of(const Command& command) {
-  std::string out =
-      fmt::format("{}\n\nUsage: treaty {}{}{} [OPTIONS]\n\n{}\n", command.summary, command.name,
-                  command.positionals.empty() ? "" : " ", command.positionals, command.description);
-  out += "\nOptions:\n";
+std::string options_and_examples(const Command& command) {
+  std::string out = "\nOptions:\n";
   const auto line = [&](const std::string& left, const std::string& right) {
     if (left.size() <= 30) {
       out += fmt::format("  {:30}  {}\n", left, right);
@@ -44,15 +41,38 @@ std::string help_of(const Command& command) {
   return out;
 }
 
-std::string overview(std::span<const Command> commands) {
-  std::string out =
-      "Treaty: the contracts between agents and the products around them, made real.\n\n"
-      "Usage: treaty COMMAND [ARGUMENTS]\n\nCommands:\n";
+std::string help_of(const Command& command, std::string_view path) {
+  // Behind -- nothing is an option of this command any more.
+  const std::string options_and_arguments =
+      command.positionals.starts_with("--") ? fmt::format("[OPTIONS] {}", command.positionals)
+                                            : fmt::format("{}{}[OPTIONS]", command.positionals,
+                                                          command.positionals.empty() ? "" : " ");
+  return fmt::format("{}\n\nUsage: treaty {} {}\n\n{}\n{}", command.summary, path,
+                     options_and_arguments, command.description, options_and_examples(command));
+}
+
+std::string list_of(std::span<const Command> commands) {
+  std::string out = "Commands:\n";
   for (const Command& command : commands) {
     out += fmt::format("  {:10}  {}\n", command.name, command.summary);
   }
-  out += "\n`treaty COMMAND --help` tells more, with examples.\n";
   return out;
+}
+
+std::string overview(std::span<const Command> commands) {
+  return fmt::format(
+      "Treaty: the contracts between agents and the products around them, made real.\n\n"
+      "Usage: treaty COMMAND [ARGUMENTS]\n\n{}\n"
+      "`treaty COMMAND --help` tells more, with examples.\n",
+      list_of(commands));
+}
+
+std::string overview(const Command& command, std::string_view path) {
+  return fmt::format(
+      "{}\n\nUsage: treaty {} COMMAND [ARGUMENTS]\n\n{}\n\n{}{}\n"
+      "`treaty {} COMMAND --help` tells more, with examples.\n",
+      command.summary, path, command.description, list_of(command.verbs),
+      options_and_examples(command), path);
 }
 
 std::string first_word(std::string_view text) {
@@ -63,7 +83,12 @@ std::string last_word(std::string_view text) {
 }
 
 // CLI11 does the splitting; exceptions of its own end here.
-int parse_and_run(const Command& command, std::vector<std::string> words) {
+int parse_and_run(const Command& command, std::string_view path, std::vector<std::string> words) {
+  // What stands behind is for somebody else, and looks like options of his.
+  const auto separator = std::ranges::find(words, "--");
+  const std::vector<std::string> verbatim(
+      separator == words.end() ? separator : std::next(separator), words.end());
+  words.erase(separator, words.end());
   CLI::App app;
   app.set_help_flag();
   bool help = false;
@@ -96,20 +121,21 @@ int parse_and_run(const Command& command, std::vector<std::string> words) {
   try {
     app.parse(words);
   } catch (const CLI::ExtrasError& error) {
-    return wrong_usage(command.name, "there is no such option: " + last_word(error.what()));
+    return wrong_usage(path, "there is no such option: " + last_word(error.what()));
   } catch (const CLI::ArgumentMismatch& error) {
-    return wrong_usage(command.name, first_word(error.what()) + " takes one value");
+    return wrong_usage(path, first_word(error.what()) + " takes one value");
   } catch (const CLI::ParseError& error) {
-    return wrong_usage(command.name, error.what());
+    return wrong_usage(path, error.what());
   }
   if (help) {
-    print("{}", help_of(command));
+    print("{}", help_of(command, path));
     return kOk;
   }
-  if (command.positionals.empty() && !arguments.positionals.empty()) {
-    return wrong_usage(command.name, "it takes no arguments");
-  }
   std::ranges::for_each(arguments.positionals, unmark);
+  arguments.positionals.insert(arguments.positionals.end(), verbatim.begin(), verbatim.end());
+  if (command.positionals.empty() && !arguments.positionals.empty()) {
+    return wrong_usage(path, "it takes no arguments");
+  }
   for (auto& [name, list] : arguments.lists) std::ranges::for_each(list, unmark);
   for (const Option& option : command.options) {
     if (option.repeatable) continue;
@@ -122,6 +148,48 @@ int parse_and_run(const Command& command, std::vector<std::string> words) {
     }
   }
   return command.run(arguments);
+}
+
+bool asks_for_help(std::string_view word) {
+  return word == "--help" || word == "-h" || word == "help";
+}
+
+// `help` in front of names is --help behind them.
+void put_help_behind(std::vector<std::string>& words) {
+  if (words.size() < 2 || words[0] != "help") return;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+}
+
+// The command among these that the first word names; tells when there is none.
+const Command* named(std::span<const Command> commands, std::string_view path,
+                     std::string_view word) {
+  const auto found = std::ranges::find(commands, word, &Command::name);
+  if (found != commands.end()) return &*found;
+  std::vector<std::string_view> names;
+  for (const Command& one : commands) names.emplace_back(one.name);
+  const std::string_view meant = closest(names, word);
+  wrong_usage(path, fmt::format("there is no command \"{}\"{}", word,
+                                meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
+  return nullptr;
+}
+
+// Goes down from verb to verb, to the command that is meant.
+int dispatch(const Command& command, std::string path, std::vector<std::string> words) {
+  if (command.verbs.empty()) return parse_and_run(command, path, std::move(words));
+  if (words.empty()) {
+    print_error("{}", overview(command, path));
+    return kWrongUsage;
+  }
+  put_help_behind(words);
+  if (asks_for_help(words[0])) {
+    print("{}", overview(command, path));
+    return kOk;
+  }
+  const Command* verb = named(command.verbs, path, words[0]);
+  if (verb == nullptr) return kWrongUsage;
+  words.erase(words.begin());
+  return dispatch(*verb, fmt::format("{} {}", path, verb->name), std::move(words));
 }
 
 // Nobody may take half of an output for the whole.
@@ -146,24 +214,16 @@ int run_command_line(std::span<const Command> commands, int argc, const char* co
     print_error("{}", overview(commands));
     return kWrongUsage;
   }
-  // `treaty help check` is `treaty check --help`.
-  if (words[0] == "help" && words.size() == 2) words = {words[1], "--help"};
+  put_help_behind(words);
   if (words[0] == "--version") words[0] = "version";
-  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+  if (asks_for_help(words[0])) {
     print("{}", overview(commands));
     return finish_output(kOk);
   }
-  const auto command = std::ranges::find(commands, words[0], &Command::name);
-  if (command == commands.end()) {
-    std::vector<std::string_view> names;
-    for (const Command& one : commands) names.emplace_back(one.name);
-    const std::string_view meant = closest(names, words[0]);
-    return wrong_usage("",
-                       fmt::format("there is no command \"{}\"{}", harmless(words[0]),
-                                   meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
-  }
+  const Command* command = named(commands, "", words[0]);
+  if (command == nullptr) return kWrongUsage;
   words.erase(words.begin());
-  return finish_output(parse_and_run(*command, std::move(words)));
+  return finish_output(dispatch(*command, command->name, std::move(words)));
 }
 
 }  // namespace treaty::cli

@@ -30,7 +30,7 @@ struct Option {
 };
 
 struct Arguments {
-  std::vector<std::string> positionals;
+  std::vector<std::string> positionals;  // What stands after `--` is among them, word for word.
   std::map<std::string, std::string> options;  // By name; flags that are set have "true".
   std::map<std::string, std::vector<std::string>> lists{};  // Of options that may be repeated.
 
@@ -59,13 +59,15 @@ struct Command {
   std::vector<Example> examples{};
   std::vector<std::string>
       words{};  // What its first argument may be, among others: for completion.
-  std::function<int(const Arguments&)> run;
+  std::function<int(const Arguments&)> run{};  // Unless it has verbs.
+  std::vector<Command> verbs{};  // Its first word says which; each is a whole command of its own.
 };
 
 // Runs the command that the arguments name and answers its exit code.
 int run_command_line(std::span<const Command> commands, int argc, const char* const* argv);
 
-// "treaty COMMAND: MESSAGE" and the next step to take, on stderr; answers kWrongUsage.
+// "treaty COMMAND: MESSAGE" (of a verb: "bridge run") and the next step to take, on stderr; answers
+// kWrongUsage.
 int wrong_usage(std::string_view command, std::string_view message);
 
 }  // namespace treaty::cli

@@ -5,9 +5,15 @@
 namespace treaty::cli {
 namespace {
 
+std::string names_of(std::span<const Command> commands) {
+  std::vector<std::string_view> names;
+  for (const Command& command : commands) names.emplace_back(command.name);
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
 // What bash needs to know of a command: `words` for its first argument, `options`, those `valued`
-// that take a value, and whether `files` may be arguments.
-std::string command_case(const Command& command) {
+// that take a value, and whether `files`, `directories` or a `program` may be arguments.
+std::string leaf_case(const Command& command, const std::string& indent) {
   std::vector<std::string> options;
   std::vector<std::string> valued;
   std::string values;
@@ -17,28 +23,63 @@ std::string command_case(const Command& command) {
     valued.push_back(option.name);
     switch (completes(option)) {
       case Completes::words:
-        values += fmt::format("        {}) value='words {}' ;;\n", option.name,
+        values += fmt::format("{}    {}) value='words {}' ;;\n", indent, option.name,
                               fmt::join(option.choices, " "));
         break;
       case Completes::files:
-        values += fmt::format("        {}) value=files ;;\n", option.name);
+        values += fmt::format("{}    {}) value=files ;;\n", indent, option.name);
         break;
       case Completes::directories:
-        values += fmt::format("        {}) value=directories ;;\n", option.name);
+        values += fmt::format("{}    {}) value=directories ;;\n", indent, option.name);
         break;
       case Completes::nothing: break;
     }
   }
   options.emplace_back("--help");
-  std::string out = fmt::format("    {})\n", command.name);
-  out += fmt::format("      options='{}'\n", fmt::join(options, " "));
-  out += fmt::format("      valued=' {} '\n", fmt::join(valued, " "));
-  if (!command.words.empty()) {
-    out += fmt::format("      words='{}'\n", fmt::join(command.words, " "));
+  std::string out = fmt::format("{}{})\n", indent, command.name);
+  const auto line = [&](const std::string& text) { out += fmt::format("{}  {}\n", indent, text); };
+  line(fmt::format("options='{}'", fmt::join(options, " ")));
+  line(fmt::format("valued=' {} '", fmt::join(valued, " ")));
+  if (!command.words.empty()) line(fmt::format("words='{}'", fmt::join(command.words, " ")));
+  if (takes_files(command)) line("files=yes");
+  if (takes_directories(command)) line("directories=yes");
+  if (takes_program(command)) line("program=yes");
+  if (!values.empty()) {
+    line("case $before in");
+    out += values;
+    line("esac");
   }
-  if (takes_files(command)) out += "      files=yes\n";
-  if (!values.empty()) out += fmt::format("      case $before in\n{}      esac\n", values);
-  return out + "      ;;\n";
+  line(";;");
+  return out;
+}
+
+// `place` says which word the command is: verbs stand behind what they are verbs of.
+std::string command_case(const Command& command, std::size_t place) {
+  const std::string indent(place * 6 - 2, ' ');
+  if (command.verbs.empty()) return leaf_case(command, indent);
+  std::string out = fmt::format("{}{})\n", indent, command.name);
+  const auto line = [&](const std::string& text) { out += fmt::format("{}  {}\n", indent, text); };
+  line(fmt::format("first={} options='--help' words='{}'", place + 1, names_of(command.verbs)));
+  line(fmt::format("if ((COMP_CWORD > {})); then", place + 1));
+  line(fmt::format("  first={} options='' words=''", place + 2));
+  line(fmt::format("  case ${{COMP_WORDS[{}]}} in", place + 1));
+  for (const Command& verb : command.verbs) out += command_case(verb, place + 1);
+  line("  esac");
+  line("fi");
+  line(";;");
+  return out;
+}
+
+// After `help` come names.
+std::string help_case(std::span<const Command> commands) {
+  std::string out = fmt::format("    help)\n      words='{}'\n      case ${{COMP_WORDS[2]}} in\n",
+                                names_of(commands));
+  for (const Command& command : commands) {
+    if (command.verbs.empty()) continue;
+    out +=
+        fmt::format("        {}) first=3 words='{}' ;;\n", command.name, names_of(command.verbs));
+  }
+  return out + "      esac\n      ;;\n";
 }
 
 constexpr std::string_view kHead =
@@ -51,7 +92,7 @@ _treaty_reply() {
 
 _treaty() {
   local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
-  local options='' valued='' words='' files='' value='' arguments=0 i
+  local options='' valued='' words='' files='' directories='' program='' value='' first=2 arguments=0 i
   COMPREPLY=()
   # --option=value comes as three words.
   if [[ $current == '=' ]]; then
@@ -62,6 +103,17 @@ _treaty() {
 )";
 
 constexpr std::string_view kTail = R"(  esac
+  # Behind -- everything is somebody else's: first a program, where one is driven.
+  for ((i = first; i < COMP_CWORD; ++i)); do
+    [[ ${COMP_WORDS[i]} == -- ]] || continue
+    compopt -o filenames 2>/dev/null
+    if [[ -n $program ]] && ((i == COMP_CWORD - 1)); then
+      _treaty_reply -c -f -- "$current"
+    else
+      _treaty_reply -f -- "$current"
+    fi
+    return
+  done
   if [[ -n $before && $valued == *" $before "* ]]; then
     case $value in
       words*) _treaty_reply -W "${value#words }" -- "$current" ;;
@@ -74,7 +126,7 @@ constexpr std::string_view kTail = R"(  esac
     _treaty_reply -W "$options" -- "$current"
     return
   fi
-  for ((i = 2; i < COMP_CWORD; ++i)); do
+  for ((i = first; i < COMP_CWORD; ++i)); do
     if [[ $valued == *" ${COMP_WORDS[i]} "* ]]; then
       [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i))
       ((++i))
@@ -86,6 +138,9 @@ constexpr std::string_view kTail = R"(  esac
   if [[ -n $files ]]; then
     compopt -o filenames 2>/dev/null
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current"; compgen -f -- "$current")
+  elif [[ -n $directories ]]; then
+    compopt -o filenames 2>/dev/null
+    _treaty_reply -d -- "$current"
   else
     _treaty_reply -W "$words" -- "$current"
   fi
@@ -97,18 +152,17 @@ complete -F _treaty treaty
 }  // namespace
 
 std::string bash_completion(std::span<const Command> commands) {
-  std::vector<std::string_view> names;
-  for (const Command& command : commands) names.emplace_back(command.name);
+  const std::string names = names_of(commands);
   std::string out(kHead);
   out += fmt::format(
       "  if ((COMP_CWORD == 1)); then\n"
       "    _treaty_reply -W '{} help --help --version' -- \"$current\"\n"
       "    return\n"
       "  fi\n"
-      "  case ${{COMP_WORDS[1]}} in\n"
-      "    help) words='{}' ;;\n",
-      fmt::join(names, " "), fmt::join(names, " "));
-  for (const Command& command : commands) out += command_case(command);
+      "  case ${{COMP_WORDS[1]}} in\n",
+      names);
+  out += help_case(commands);
+  for (const Command& command : commands) out += command_case(command, 1);
   out += kTail;
   return out;
 }

@@ -13,4 +13,8 @@ Completes completes(const Option& option) {
 
 bool takes_files(const Command& command) { return command.positionals.contains("FILE"); }
 
+bool takes_directories(const Command& command) { return command.positionals.contains("DIR"); }
+
+bool takes_program(const Command& command) { return command.positionals.contains("PROGRAM"); }
+
 }  // namespace treaty::cli

@@ -20,7 +20,9 @@ Completes completes(const Option& option);
 // Options that stand alone complete nothing after them.
 bool takes_value(const Option& option);
 
-// Whether files are among the arguments.
+// What is among the arguments. After a program come files: nobody knows what it takes.
 bool takes_files(const Command& command);
+bool takes_directories(const Command& command);
+bool takes_program(const Command& command);
 
 }  // namespace treaty::cli

@@ -15,8 +15,9 @@ std::string fish_quoted(std::string_view text) {
   return out + "'";
 }
 
-std::string option_line(const Command& command, const Option& option) {
-  std::string out = fmt::format("complete -c treaty -n '__treaty_is {}' -l {} -d {}", command.name,
+// `path` is the command as it is typed: "check", "bridge run".
+std::string option_line(const std::string& path, const Option& option) {
+  std::string out = fmt::format("complete -c treaty -n '__treaty_is {}' -l {} -d {}", path,
                                 option.name.substr(2), fish_quoted(option.help));
   if (!takes_value(option)) return out + "\n";
   switch (completes(option)) {
@@ -29,6 +30,30 @@ std::string option_line(const Command& command, const Option& option) {
   return out + "\n";
 }
 
+void add_command(std::string& out, const Command& command, const std::string& path) {
+  for (const Option& option : command.options) out += option_line(path, option);
+  const std::string start = "complete -c treaty -n '__treaty_is";
+  out += fmt::format("{} {}' -l help -d 'Print this help'\n", start, path);
+  if (!command.words.empty()) {
+    out += fmt::format("{}_first {}' -a '{}'\n", start, path, fmt::join(command.words, " "));
+  }
+  if (takes_files(command) || takes_program(command)) {
+    out += fmt::format("{} {}' -F\n", start, path);
+  }
+  if (takes_directories(command)) {
+    out += fmt::format("{} {}' -a '(__fish_complete_directories)'\n", start, path);
+  }
+  for (const Command& verb : command.verbs) {
+    for (const std::string& before : {path, "help " + path}) {
+      out += fmt::format("{}_first {}' -a {} -d {}\n", start, before, verb.name,
+                         fish_quoted(verb.summary));
+    }
+  }
+  for (const Command& verb : command.verbs) {
+    add_command(out, verb, fmt::format("{} {}", path, verb.name));
+  }
+}
+
 }  // namespace
 
 std::string fish_completion(std::span<const Command> commands) {
@@ -37,11 +62,13 @@ std::string fish_completion(std::span<const Command> commands) {
       "# ~/.config/fish/completions/treaty.fish.\n\n"
       "function __treaty_is --description 'Whether this is the command'\n"
       "    set -l words (commandline -opc)\n"
-      "    test (count $words) -ge 2; and test \"$words[2]\" = $argv[1]\n"
+      "    set -l last (math (count $argv) + 1)\n"
+      "    test (count $words) -ge $last; and test \"$words[2..$last]\" = \"$argv\"\n"
       "end\n\n"
       "function __treaty_is_first --description 'Whether its first argument comes next'\n"
       "    set -l words (commandline -opc)\n"
-      "    test (count $words) -eq 2; and test \"$words[2]\" = $argv[1]\n"
+      "    set -l last (math (count $argv) + 1)\n"
+      "    test (count $words) -eq $last; and test \"$words[2..$last]\" = \"$argv\"\n"
       "end\n\n"
       "function __treaty_has_none --description 'Whether the command comes next'\n"
       "    test (count (commandline -opc)) -eq 1\n"
@@ -53,18 +80,7 @@ std::string fish_completion(std::span<const Command> commands) {
     out += fmt::format("complete -c treaty -n '__treaty_is_first help' -a {} -d {}\n", command.name,
                        fish_quoted(command.summary));
   }
-  for (const Command& command : commands) {
-    for (const Option& option : command.options) out += option_line(command, option);
-    out += fmt::format("complete -c treaty -n '__treaty_is {}' -l help -d 'Print this help'\n",
-                       command.name);
-    if (!command.words.empty()) {
-      out += fmt::format("complete -c treaty -n '__treaty_is_first {}' -a '{}'\n", command.name,
-                         fmt::join(command.words, " "));
-    }
-    if (takes_files(command)) {
-      out += fmt::format("complete -c treaty -n '__treaty_is {}' -F\n", command.name);
-    }
-  }
+  for (const Command& command : commands) add_command(out, command, command.name);
   return out;
 }
 

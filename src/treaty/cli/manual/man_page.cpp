@@ -45,15 +45,20 @@ void add_options(std::string& out, const Command& command) {
   }
 }
 
-void add_command(std::string& out, const Command& command) {
-  out += fmt::format(".SS {}\n",
-                     argument("treaty " + command.name + (command.positionals.empty() ? "" : " ") +
-                              command.positionals));
+void add_command(std::string& out, const Command& command, const std::string& path) {
+  const std::string positionals =
+      command.verbs.empty() ? command.positionals : "COMMAND [ARGUMENTS]";
+  out += fmt::format(
+      ".SS {}\n",
+      argument(fmt::format("treaty {}{}{}", path, positionals.empty() ? "" : " ", positionals)));
   out += fmt::format("{}.\n.PP\n{}\n", plain(command.summary), plain(command.description));
   add_options(out, command);
   for (const Example& example : command.examples) {
     out += fmt::format(".PP\n{}:\n.RS\n.EX\n{}\n.EE\n.RE\n", plain(example.purpose),
                        plain("treaty " + example.command));
+  }
+  for (const Command& verb : command.verbs) {
+    add_command(out, verb, fmt::format("{} {}", path, verb.name));
   }
 }
 
@@ -102,7 +107,7 @@ std::string man_page(std::span<const Command> commands) {
       "it answers; a linter of documents; a mock of providers. "
       "\\fBtreaty\\fR \\fICOMMAND\\fR \\fB\\-\\-help\\fR tells about one command.\n"
       ".SH COMMANDS\n";
-  for (const Command& command : commands) add_command(out, command);
+  for (const Command& command : commands) add_command(out, command, command.name);
   add_list(out, "EXIT STATUS", kExits);
   add_list(out, "ENVIRONMENT", kVariables);
   out +=

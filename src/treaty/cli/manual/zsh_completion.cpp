@@ -34,58 +34,83 @@ std::string specification_of(const Option& option) {
   return out + fmt::format(":{}:{}", plain(message), action_of(option));
 }
 
-std::string command_case(const Command& command) {
+// The names with what they are for, as _describe wants them; then, when another word is being
+// completed, the case of the one that stands there.
+std::string choice_of(std::span<const Command> commands, std::string_view array,
+                      const std::string& indent);
+
+std::string leaf_case(const Command& command, const std::string& indent) {
   std::vector<std::string> specifications;
-  specifications.reserve(command.options.size() + 3);
+  specifications.reserve(command.options.size() + 4);
   for (const Option& option : command.options) specifications.push_back(specification_of(option));
   specifications.emplace_back("--help[Print this help]");
   if (!command.words.empty()) {
     specifications.push_back(fmt::format("1:argument:({})", fmt::join(command.words, " ")));
   }
   if (takes_files(command)) specifications.emplace_back("*:file:_files");
-  std::string out = fmt::format("    {})\n      _arguments", command.name);
-  for (const std::string& one : specifications) out += " \\\n        " + shell_word(one);
-  return out + "\n      ;;\n";
+  if (takes_directories(command)) specifications.emplace_back("*:directory:_files -/");
+  if (takes_program(command)) {
+    specifications.emplace_back("(-)1:program:_command_names -e");
+    specifications.emplace_back("*::arguments:_normal");
+  }
+  std::string out = fmt::format("{}{})\n{}  _arguments", indent, command.name, indent);
+  for (const std::string& one : specifications) {
+    out += fmt::format(" \\\n{}    {}", indent, shell_word(one));
+  }
+  return out + fmt::format("\n{}  ;;\n", indent);
+}
+
+std::string command_case(const Command& command, const std::string& indent) {
+  if (command.verbs.empty()) return leaf_case(command, indent);
+  return fmt::format("{}{})\n{}{}  ;;\n", indent, command.name,
+                     choice_of(command.verbs, "verbs", indent + "  "), indent);
+}
+
+std::string choice_of(std::span<const Command> commands, std::string_view array,
+                      const std::string& indent) {
+  std::string out;
+  const auto line = [&](const std::string& text) { out += fmt::format("{}{}\n", indent, text); };
+  line(fmt::format("local -a {}", array));
+  line(fmt::format("{}=(", array));
+  for (const Command& command : commands) {
+    line("  " + shell_word(fmt::format("{}:{}", command.name, plain(command.summary))));
+  }
+  line(")");
+  line("if (( CURRENT == 2 )); then");
+  line(fmt::format("  _describe command {}", array));
+  line("  return");
+  line("fi");
+  line("command=$words[2]");
+  line("shift words");
+  line("(( CURRENT-- ))");
+  line("case $command in");
+  for (const Command& command : commands) out += command_case(command, indent + "  ");
+  if (array == "commands") {
+    line("  help)");
+    line(fmt::format("    _describe command {}", array));
+    line("    ;;");
+  }
+  line("esac");
+  return out;
 }
 
 }  // namespace
 
 std::string zsh_completion(std::span<const Command> commands) {
-  std::string out =
-      "#compdef treaty\n"
-      "# Completion of treaty for zsh. Made by `treaty completion zsh`: install it as _treaty in "
-      "a\n"
-      "# directory of $fpath, or source it after compinit.\n\n"
-      "_treaty() {\n"
-      "  local -a commands\n"
-      "  commands=(\n";
-  for (const Command& command : commands) {
-    out += fmt::format("    {}\n",
-                       shell_word(fmt::format("{}:{}", command.name, plain(command.summary))));
-  }
-  out +=
-      "  )\n"
-      "  if (( CURRENT == 2 )); then\n"
-      "    _describe command commands\n"
-      "    return\n"
-      "  fi\n"
-      "  local command=$words[2]\n"
-      "  shift words\n"
-      "  (( CURRENT-- ))\n"
-      "  case $command in\n"
-      "    help)\n"
-      "      _describe command commands\n"
-      "      ;;\n";
-  for (const Command& command : commands) out += command_case(command);
-  out +=
-      "  esac\n"
-      "}\n\n"
-      "if [[ $funcstack[1] == _treaty ]]; then\n"
-      "  _treaty \"$@\"\n"
-      "else\n"
-      "  compdef _treaty treaty\n"
-      "fi\n";
-  return out;
+  return "#compdef treaty\n"
+         "# Completion of treaty for zsh. Made by `treaty completion zsh`: install it as _treaty "
+         "in "
+         "a\n"
+         "# directory of $fpath, or source it after compinit.\n\n"
+         "_treaty() {\n"
+         "  local command\n" +
+         choice_of(commands, "commands", "  ") +
+         "}\n\n"
+         "if [[ $funcstack[1] == _treaty ]]; then\n"
+         "  _treaty \"$@\"\n"
+         "else\n"
+         "  compdef _treaty treaty\n"
+         "fi\n";
 }
 
 }  // namespace treaty::cli
