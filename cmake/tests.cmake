@@ -16,6 +16,15 @@ add_library(disk_faults MODULE tests/disk_faults/disk_faults.c)
 target_compile_options(disk_faults PRIVATE -Wall -Wextra -O2)
 target_link_libraries(disk_faults PRIVATE Threads::Threads)
 
+# The examples in C++, as programs that tests run: build/PRESET/examples/NAME.
+file(GLOB examples CONFIGURE_DEPENDS examples/*/*.cpp)
+foreach(example IN LISTS examples)
+  get_filename_component(name "${example}" NAME_WE)
+  add_executable(${name} "${example}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+  target_link_libraries(${name} PRIVATE treaty_core)
+endforeach()
+
 function(treaty_add_test name)
   add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT
