@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "treaty/app/gateway.h"
+#include "treaty/cli/bridge/bridge_command.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/manual/manual_commands.h"
@@ -27,6 +28,7 @@ int run(int argc, const char* const* argv) {
       cli::serve_command(open_gateway),
       cli::run_command(open_gateway),
       cli::chat_command(open_gateway),
+      cli::bridge_command(open_gateway),
       cli::sessions_command(stores()),
       cli::check_command(),      //
       cli::rules_command(),      //

@@ -1,0 +1,21 @@
+#include "treaty/cli/bridge/bridge_command.h"
+
+#include "treaty/cli/bridge/bridge_verbs.h"
+
+namespace treaty::cli {
+
+Command bridge_command(const OpenGateway& open) {
+  return {
+      .name = "bridge",
+      .positionals = "",
+      .summary = "Programs that ask agents by files: drive, answer, watch, check, mend",
+      .description =
+          "A program that needs an agent in the middle of its work writes .agent-request.json, "
+          "saves\n"
+          "its state and leaves with 42. Whoever drives it has an agent answer, writes\n"
+          ".agent-response.json and runs the program again with --resume.",
+      .verbs = {bridge_run_command(open), bridge_answer_command(open)},
+  };
+}
+
+}  // namespace treaty::cli
