@@ -15,14 +15,20 @@ constexpr std::chrono::hours kLongestTurn{24};
 
 class OwnAgents final : public Agents {
  public:
-  explicit OwnAgents(std::unique_ptr<Gateway> gateway) : gateway_(std::move(gateway)) {}
+  OwnAgents(std::unique_ptr<Gateway> gateway, turns::Settings settings)
+      : gateway_(std::move(gateway)), settings_(std::move(settings)) {}
 
   std::unique_ptr<Door> open_door(Signals& signals) override {
     return std::make_unique<LocalDoor>(*gateway_, signals);
   }
 
+  bool may_have(const std::string& agent) const override {
+    return settings_.find_agent(agent) != nullptr;
+  }
+
  private:
   std::unique_ptr<Gateway> gateway_;
+  turns::Settings settings_;
 };
 
 class RemoteAgents final : public Agents {
@@ -32,6 +38,8 @@ class RemoteAgents final : public Agents {
   std::unique_ptr<Door> open_door(Signals& signals) override {
     return std::make_unique<RemoteDoor>(address_, signals);
   }
+
+  bool may_have(const std::string& /*agent*/) const override { return true; }
 
  private:
   RemoteAddress address_;
@@ -55,7 +63,7 @@ std::expected<std::unique_ptr<Agents>, int> open_own_agents(std::string_view com
   for (auto& [name, one] : configuration->turns.agents) one.deadline = kLongestTurn;
   auto gateway = open_gateway(command, open, *configuration);
   if (!gateway) return std::unexpected(gateway.error());
-  return std::make_unique<OwnAgents>(*std::move(gateway));
+  return std::make_unique<OwnAgents>(*std::move(gateway), std::move(configuration->turns));
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ class Inquiry {
   // names, and the default one where nobody has that name.
   std::vector<std::string> candidates() const {
     if (!options_.agent.empty()) return {options_.agent};
+    if (!agents_.may_have(request_.agent_name)) return {std::string()};
     return {request_.agent_name, std::string()};
   }
 

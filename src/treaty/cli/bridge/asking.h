@@ -25,6 +25,9 @@ class Agents {
 
   // For the use of one thread. A caller without signals of its own gives an empty Signals.
   virtual std::unique_ptr<Door> open_door(Signals& signals) = 0;
+
+  // False when it is known that there is no agent of that name.
+  virtual bool may_have(const std::string& agent) const = 0;
 };
 
 // --agent, --tool…, --url, --key-env, --config, --state-dir: of every command that asks.

@@ -32,6 +32,17 @@ std::string tokens_in(const boost::json::object& metadata) {
   return fmt::format(" · {} tokens in, {} out", input, output);
 }
 
+// Who answered, and for whom, when nobody has the name that was asked for.
+std::string agent_text(const bridge::Exchange& exchange,
+                       const contracts::BridgeResponse& response) {
+  const std::string agent = text_in(response.metadata, "agent");
+  if (agent.empty()) return {};
+  const auto& request = exchange.request.document;
+  const bool is_wanted = !request || request->agent_name == agent;
+  return fmt::format(" · agent {}{}", harmless(agent),
+                     is_wanted ? "" : fmt::format(" (for {})", harmless(request->agent_name)));
+}
+
 std::string outcome_text(const contracts::BridgeResponse& response) {
   if (const auto* error = std::get_if<contracts::BridgeError>(&response.outcome)) {
     return fmt::format("error{}: {}", error->error_type ? " " + harmless(*error->error_type) : "",
@@ -57,10 +68,9 @@ std::string phase_text(const bridge::Exchange& exchange) {
 
 std::string answer_line(const bridge::Exchange& exchange,
                         const contracts::BridgeResponse& response) {
-  const std::string agent = text_in(response.metadata, "agent");
-  return fmt::format("{}{} · {:.1f} s{} · {}", phase_text(exchange),
-                     agent.empty() ? "" : " · agent " + harmless(agent), response.duration_seconds,
-                     tokens_in(response.metadata), outcome_text(response));
+  return fmt::format("{}{} · {:.1f} s{} · {}", phase_text(exchange), agent_text(exchange, response),
+                     response.duration_seconds, tokens_in(response.metadata),
+                     outcome_text(response));
 }
 
 Waiting::Waiting(const bridge::Exchange& exchange, const std::string& agent)
