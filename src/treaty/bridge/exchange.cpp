@@ -30,13 +30,29 @@ std::int64_t nanoseconds(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * kSecond + time.tv_nsec;
 }
 
-// What somebody is writing, or was cut off writing: nothing yet, JSON that ends in the middle, or
-// the zeros that a crash leaves where the end should be.
+// Where the string begins that the end of the text cuts off; npos when it cuts none.
+std::size_t cut_string(std::string_view text) {
+  std::size_t begin = std::string_view::npos;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool inside = begin != std::string_view::npos;
+    if (text[at] == '"') begin = inside ? std::string_view::npos : at;
+    if (text[at] == '\\' && inside) ++at;
+  }
+  return begin;
+}
+
+// What somebody is writing, or was cut off writing: nothing yet, JSON that is in order up to a last
+// token that ends with the text, or the zeros that a crash leaves where the end should be.
 bool is_torn(std::string_view text) {
   if (is_blank(text) || text.ends_with('\0')) return true;
   const json::Document document(text, {.max_faults = 1, .grammar_only = true});
-  return !document.root() && !document.faults().empty() &&
-         document.faults().front().offset + document.faults().front().length >= text.size();
+  if (document.root() || document.faults().empty()) return false;
+  const std::size_t fault = document.faults().front().offset;
+  if (fault >= cut_string(text)) return true;
+  const auto is_of_word = [](char c) {
+    return is_word_character(c) || c == '.' || c == '-' || c == '+';
+  };
+  return std::ranges::all_of(text.substr(std::min(fault, text.size())), is_of_word);
 }
 
 std::string first_of(const contracts::Findings& violations) {

@@ -51,7 +51,10 @@ void start_program(RunMemory& run, const Entry& entry) {
 
 void end_program(RunMemory& run, const Entry& entry) {
   run.program.reset();
-  if (integer_in(entry, "code") == kNeedAgent) run.stage = Stage::needs;
+  const auto code = integer_in(entry, "code");
+  if (!code) return;  // It was killed, and can be started again.
+  run.stage = *code == kNeedAgent ? Stage::needs : Stage::over;
+  run.exit_code = static_cast<int>(*code);
 }
 
 // A run that was stopped goes on when it is started again, with its counts at zero: whoever starts

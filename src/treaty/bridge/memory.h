@@ -29,6 +29,7 @@ enum class Stage {
   none,     // No run, or it has come to its end.
   started,  // The program was started, and nobody saw it end.
   needs,    // It left with 42; what it asked is to be answered.
+  over,     // It left for good, and nobody was told.
 };
 
 struct RunMemory {
@@ -36,6 +37,7 @@ struct RunMemory {
   std::vector<std::string> command{};    // What the run drives.
   bool resumed = false;                  // The program was last started with --resume.
   std::optional<Process> program{};      // The one that was started.
+  int exit_code = 0;                     // With which it left, when it is over.
   std::map<std::string, int> answers{};  // How often each phase was answered in this run,
   std::set<std::string> answered{};      // and which requests.
 };

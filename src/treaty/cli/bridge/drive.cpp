@@ -128,6 +128,12 @@ Drive::Step<void> Drive::go_on() {
     }
   }
   run_.program.reset();
+  if (run_.stage == Stage::over) {
+    return std::unexpected(
+        End{run_.exit_code, "exited",
+            fmt::format("the interrupted run had ended: the program left with {}", run_.exit_code),
+            true});
+  }
   say(run_.stage == Stage::needs || run_.resumed ? "going on with an interrupted run"
                                                  : "beginning an interrupted run again");
   if (run_.stage == Stage::started && !run_.resumed) return clear_table();
