@@ -60,28 +60,47 @@ std::expected<std::vector<Message>, Error> messages_of(std::span<const store::Ro
   return messages;
 }
 
-History extended(const History& history, std::int64_t number, std::shared_ptr<const PastTurn> turn,
-                 std::size_t tokens) {
-  History next{.until = number,
-               .turns = {},
-               .tokens = history.tokens + turn->tokens,
-               .has_more = history.has_more};
-  std::size_t dropped = 0;
-  while (next.tokens > tokens && dropped < history.turns.size()) {
-    next.tokens -= history.turns[dropped++]->tokens;
-    next.has_more = true;
+const PastTurn& History::operator[](std::size_t place) const {
+  place += dropped_;
+  const std::size_t block = place / kBlock;
+  return block < blocks_.size() ? (*blocks_[block])[place % kBlock]
+                                : *recent_[place - blocks_.size() * kBlock];
+}
+
+void History::append(std::shared_ptr<const PastTurn> turn) {
+  tokens_ += turn->tokens;
+  recent_.push_back(std::move(turn));
+  if (recent_.size() == kBlock) make_block();
+}
+
+// The turns are copied once: others may still share them one by one.
+void History::make_block() {
+  auto block = std::make_shared<Block>();
+  block->reserve(kBlock);
+  for (const auto& turn : recent_) block->push_back(*turn);
+  recent_.clear();
+  blocks_.push_back(std::move(block));
+}
+
+void History::fit_into(std::size_t tokens) {
+  while (tokens_ > tokens && size() > 1) {
+    tokens_ -= (*this)[0].tokens;
+    has_more_ = true;
+    ++dropped_;
+    if (!blocks_.empty() && dropped_ == kBlock) {
+      blocks_.erase(blocks_.begin());
+      dropped_ = 0;
+    }
   }
-  next.turns.reserve(history.turns.size() - dropped + 1);
-  next.turns.assign(history.turns.begin() + static_cast<std::ptrdiff_t>(dropped),
-                    history.turns.end());
-  next.turns.push_back(std::move(turn));
-  return next;
+  if (!blocks_.empty()) return;
+  recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(dropped_));
+  dropped_ = 0;
 }
 
 std::shared_ptr<const History> HistoryCache::find(std::int64_t session, std::int64_t until) {
   const std::scoped_lock lock(mutex_);
   const auto found = by_session_.find(session);
-  if (found == by_session_.end() || found->second->history->until != until) return nullptr;
+  if (found == by_session_.end() || found->second->history->until() != until) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);
   return found->second->history;
 }
@@ -89,12 +108,12 @@ std::shared_ptr<const History> HistoryCache::find(std::int64_t session, std::int
 void HistoryCache::put(std::int64_t session, std::shared_ptr<const History> history) {
   const std::scoped_lock lock(mutex_);
   const auto drop = [&](std::list<Entry>::iterator entry) {
-    tokens_ -= entry->history->tokens + kOverhead;
+    tokens_ -= entry->history->tokens() + kOverhead;
     by_session_.erase(entry->session);
     entries_.erase(entry);
   };
   if (const auto found = by_session_.find(session); found != by_session_.end()) drop(found->second);
-  tokens_ += history->tokens + kOverhead;
+  tokens_ += history->tokens() + kOverhead;
   entries_.push_front({session, std::move(history)});
   by_session_[session] = entries_.begin();
   while (tokens_ > most_tokens_ && entries_.size() > 1) drop(std::prev(entries_.end()));

@@ -33,16 +33,40 @@ struct PastTurn {
   std::size_t tokens = 0;  // An estimate.
 };
 
-struct History {
-  std::int64_t until = 0;  // The number of its newest turn; 0: there is none.
-  std::vector<std::shared_ptr<const PastTurn>> turns{};  // Oldest first.
-  std::size_t tokens = 0;
-  bool has_more = false;  // Older turns were left out.
-};
+// The turns of a session, oldest first. A copy shares them: what it costs to go on with a session
+// hardly grows with it, since all but the newest turns lie in blocks.
+class History {
+ public:
+  std::size_t size() const { return blocks_.size() * kBlock - dropped_ + recent_.size(); }
+  const PastTurn& operator[](std::size_t place) const;
 
-// With one more turn, and without the oldest ones that do not fit into `tokens` any more.
-History extended(const History& history, std::int64_t number, std::shared_ptr<const PastTurn> turn,
-                 std::size_t tokens);
+  std::int64_t until() const { return until_; }  // The number of its newest turn; 0: none.
+  std::size_t tokens() const { return tokens_; }
+  bool has_more() const { return has_more_; }  // Older turns were left out.
+
+  // That there are older ones, which are not told.
+  void leave_out_older() { has_more_ = true; }
+
+  // Goes on to the turn of that number. Nothing is there of turns that have died.
+  void append(std::shared_ptr<const PastTurn> turn);
+  void reach(std::int64_t number) { until_ = number; }
+
+  // Drops the oldest ones until the others fit.
+  void fit_into(std::size_t tokens);
+
+ private:
+  static constexpr std::size_t kBlock = 32;
+  using Block = std::vector<PastTurn>;  // kBlock of them.
+
+  void make_block();
+
+  std::vector<std::shared_ptr<const Block>> blocks_{};
+  std::size_t dropped_ = 0;  // Of the first block.
+  std::vector<std::shared_ptr<const PastTurn>> recent_{};
+  std::int64_t until_ = 0;
+  std::size_t tokens_ = 0;
+  bool has_more_ = false;
+};
 
 // The newest histories, so that a session that goes on is not read again. For any thread.
 class HistoryCache {

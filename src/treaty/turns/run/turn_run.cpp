@@ -204,13 +204,14 @@ asio::awaitable<std::expected<void, Error>> TurnRun::recall() {
                                             begin.agent->chain.front().context_window, 0)) *
                                             4);
   if (!stored) co_return std::unexpected(stored.error());
-  History history{.until = begin.history_until, .turns = {}, .has_more = stored->more};
+  History history;
+  history.reach(begin.history_until);
+  if (stored->more) history.leave_out_older();
   for (auto record = stored->turns.rbegin(); record != stored->turns.rend(); ++record) {
     auto messages = messages_of(record->rounds);
     if (!messages) co_return std::unexpected(messages.error());
     const std::size_t tokens = estimated_tokens(*messages);
-    history.turns.push_back(std::make_shared<PastTurn>(*std::move(messages), tokens));
-    history.tokens += tokens;
+    history.append(std::make_shared<PastTurn>(*std::move(messages), tokens));
   }
   history_ = std::make_shared<History>(std::move(history));
   co_return std::expected<void, Error>();
@@ -228,20 +229,20 @@ backends::Call TurnRun::make_call() {
       estimated_tokens(earlier_rounds_) + estimated_tokens(transcript_.messages) +
       call.system.size() / 4;
   std::size_t first = 0;
-  std::size_t tokens = history_->tokens;  // Of the turns that are kept.
+  std::size_t tokens = history_->tokens();  // Of the turns that are kept.
   while (tokens + taken > static_cast<std::size_t>(choice.context_window) &&
-         first < history_->turns.size()) {
-    tokens -= history_->turns[first++]->tokens;
+         first < history_->size()) {
+    tokens -= (*history_)[first++].tokens;
   }
-  if (first > 0 || history_->has_more) {
+  if (first > 0 || history_->has_more()) {
     json::Writer data;
-    data.begin_object().member("TurnsKept", history_->turns.size() - first);
-    data.member("TurnsDropped", first).member("OlderDropped", history_->has_more);
+    data.begin_object().member("TurnsKept", history_->size() - first);
+    data.member("TurnsDropped", first).member("OlderDropped", history_->has_more());
     data.member("EstimatedTokensKept", tokens).member("ContextWindow", choice.context_window);
     note("history.dropped", data.end_object().take());
   }
-  for (; first < history_->turns.size(); ++first) {
-    call.messages.share(history_->turns[first]->messages, history_);
+  for (; first < history_->size(); ++first) {
+    call.messages.share((*history_)[first].messages, history_);
   }
   for (const Message& message : earlier_rounds_) call.messages.push_back(message);
   for (const Message& message : transcript_.messages) call.messages.push_back(message);
@@ -393,11 +394,11 @@ void TurnRun::remember(const Conclusion& conclusion) {
   std::vector<Message> messages = std::move(earlier_rounds_);
   std::ranges::move(transcript_.messages, std::back_inserter(messages));
   const std::size_t tokens = estimated_tokens(messages);
-  services_->histories.put(
-      session(), std::make_shared<History>(extended(
-                     *history_, order_.begin.turn.number,
-                     std::make_shared<PastTurn>(std::move(messages), tokens),
-                     static_cast<std::size_t>(order_.begin.agent->chain.front().context_window))));
+  auto history = std::make_shared<History>(*history_);
+  history->append(std::make_shared<PastTurn>(std::move(messages), tokens));
+  history->reach(order_.begin.turn.number);
+  history->fit_into(static_cast<std::size_t>(order_.begin.agent->chain.front().context_window));
+  services_->histories.put(session(), std::move(history));
 }
 
 }  // namespace treaty::turns
