@@ -50,6 +50,9 @@ struct ToolMessage {
 
 using Message = std::variant<UserMessage, AssistantMessage, ToolMessage>;
 
+// Bytes of text in it: what was said, arguments of calls, results; pictures do not count.
+std::size_t text_bytes(const Message& message);
+
 // Messages in their order, which do not change any more. Copies share them, so that a long history
 // goes from turn to turn without being copied.
 class Messages {
@@ -75,18 +78,23 @@ class Messages {
 
   void push_back(Message message) {
     auto kept = std::make_shared<const Message>(std::move(message));
+    bytes_ += text_bytes(*kept);
     order_.push_back(kept.get());
     owners_.push_back(std::move(kept));
   }
 
-  // Messages that `owner` keeps, as they are.
-  void share(std::span<const Message> messages, const std::shared_ptr<const void>& owner) {
+  // Messages that `owner` keeps, as they are, with so many bytes of text. They are not looked at: a
+  // long history is far from the processor.
+  void share(std::span<const Message> messages, std::size_t bytes,
+             const std::shared_ptr<const void>& owner) {
+    bytes_ += bytes;
     for (const Message& message : messages) order_.push_back(&message);
     if (owners_.empty() || owners_.back() != owner) owners_.push_back(owner);
   }
 
   std::size_t size() const { return order_.size(); }
   bool empty() const { return order_.empty(); }
+  std::size_t bytes() const { return bytes_; }  // Of text.
   const Message& operator[](std::size_t place) const { return *order_[place]; }
   const Message& back() const { return *order_.back(); }
   Iterator begin() const { return Iterator(order_.data()); }
@@ -95,6 +103,7 @@ class Messages {
  private:
   std::vector<const Message*> order_{};
   std::vector<std::shared_ptr<const void>> owners_{};
+  std::size_t bytes_ = 0;
 };
 
 struct Tool {

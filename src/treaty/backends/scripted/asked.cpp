@@ -13,37 +13,22 @@ std::string text_of(const UserMessage& message) {
   return text;
 }
 
-std::size_t bytes_of(const UserMessage& message) {
-  std::size_t bytes = 0;
-  for (const Part& part : message.parts) {
-    if (const auto* words = std::get_if<TextPart>(&part)) bytes += words->text.size();
-  }
-  return bytes;
-}
-
-std::size_t bytes_of(const AssistantMessage& message) {
-  std::size_t bytes = message.text.size();
-  for (const auto& call : message.tool_calls) bytes += call.arguments.size();
-  return bytes;
-}
-
-std::size_t bytes_of(const ToolMessage& message) { return message.content.size(); }
-
 }  // namespace
 
 Asked asked_of(const Call& call) {
-  Asked asked{.model = call.model, .stream = call.stream, .prompt_bytes = call.system.size()};
-  const UserMessage* user = nullptr;
-  std::size_t ended = 0;  // Behind the last message that is not a tool's.
-  for (std::size_t i = 0; i < call.messages.size(); ++i) {
-    const Message& message = call.messages[i];
-    asked.prompt_bytes += std::visit([](const auto& kind) { return bytes_of(kind); }, message);
-    if (const auto* said = std::get_if<UserMessage>(&message)) user = said;
-    if (!std::holds_alternative<ToolMessage>(message)) ended = i + 1;
-  }
-  if (user != nullptr) asked.user_text = text_of(*user);
+  Asked asked{.model = call.model,
+              .stream = call.stream,
+              .prompt_bytes = call.system.size() + call.messages.bytes()};
+  std::size_t ended = call.messages.size();  // Behind the last message that is not a tool's.
+  while (ended > 0 && std::holds_alternative<ToolMessage>(call.messages[ended - 1])) --ended;
   for (std::size_t i = ended; i < call.messages.size(); ++i) {
     asked.tool_results.push_back(std::get<ToolMessage>(call.messages[i]).content);
+  }
+  for (std::size_t i = ended; i > 0; --i) {
+    const auto* user = std::get_if<UserMessage>(&call.messages[i - 1]);
+    if (user == nullptr) continue;
+    asked.user_text = text_of(*user);
+    break;
   }
   for (const Tool& tool : call.tools) {
     asked.tools.push_back({tool.name, tool.parameters_json});

@@ -60,6 +60,14 @@ std::expected<std::vector<Message>, Error> messages_of(std::span<const store::Ro
   return messages;
 }
 
+std::shared_ptr<const PastTurn> past_turn(std::vector<Message> messages) {
+  auto turn = std::make_shared<PastTurn>();
+  turn->tokens = estimated_tokens(messages);
+  for (const Message& message : messages) turn->bytes += backends::text_bytes(message);
+  turn->messages = std::move(messages);
+  return turn;
+}
+
 const PastTurn& History::operator[](std::size_t place) const {
   place += dropped_;
   const std::size_t block = place / kBlock;

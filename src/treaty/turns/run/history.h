@@ -31,7 +31,9 @@ void add_results(std::vector<backends::Message>& messages,
 struct PastTurn {
   std::vector<backends::Message> messages{};
   std::size_t tokens = 0;  // An estimate.
+  std::size_t bytes = 0;   // Of text.
 };
+std::shared_ptr<const PastTurn> past_turn(std::vector<backends::Message> messages);
 
 // The turns of a session, oldest first. A copy shares them: what it costs to go on with a session
 // hardly grows with it, since all but the newest turns lie in blocks.

@@ -210,8 +210,7 @@ asio::awaitable<std::expected<void, Error>> TurnRun::recall() {
   for (auto record = stored->turns.rbegin(); record != stored->turns.rend(); ++record) {
     auto messages = messages_of(record->rounds);
     if (!messages) co_return std::unexpected(messages.error());
-    const std::size_t tokens = estimated_tokens(*messages);
-    history.append(std::make_shared<PastTurn>(*std::move(messages), tokens));
+    history.append(past_turn(*std::move(messages)));
   }
   history_ = std::make_shared<History>(std::move(history));
   co_return std::expected<void, Error>();
@@ -242,7 +241,8 @@ backends::Call TurnRun::make_call() {
     note("history.dropped", data.end_object().take());
   }
   for (; first < history_->size(); ++first) {
-    call.messages.share((*history_)[first].messages, history_);
+    const PastTurn& turn = (*history_)[first];
+    call.messages.share(turn.messages, turn.bytes, history_);
   }
   for (const Message& message : earlier_rounds_) call.messages.push_back(message);
   for (const Message& message : transcript_.messages) call.messages.push_back(message);
@@ -393,9 +393,8 @@ void TurnRun::remember(const Conclusion& conclusion) {
   if (conclusion.state != TurnState::completed || !history_) return;
   std::vector<Message> messages = std::move(earlier_rounds_);
   std::ranges::move(transcript_.messages, std::back_inserter(messages));
-  const std::size_t tokens = estimated_tokens(messages);
   auto history = std::make_shared<History>(*history_);
-  history->append(std::make_shared<PastTurn>(std::move(messages), tokens));
+  history->append(past_turn(std::move(messages)));
   history->reach(order_.begin.turn.number);
   history->fit_into(static_cast<std::size_t>(order_.begin.agent->chain.front().context_window));
   services_->histories.put(session(), std::move(history));
