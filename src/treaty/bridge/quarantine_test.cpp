@@ -1,0 +1,123 @@
+#include "treaty/bridge/quarantine.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "treaty/base/files.h"
+#include "treaty/bridge/names.h"
+#include "treaty/testing/temporary_directory.h"
+
+using namespace treaty;
+using namespace treaty::bridge;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kPlenty = std::size_t{1} << 20U;
+
+class Room {
+ public:
+  const std::string& path() const { return directory_.path(); }
+  std::string file(std::string_view name) const { return path_in(path(), name); }
+  std::string write(std::string_view name, std::string_view text) const {
+    REQUIRE(replace_file(file(name), text));
+    return file(name);
+  }
+
+ private:
+  testing::TemporaryDirectory directory_{};
+};
+
+}  // namespace
+
+TEST_CASE("a file that is moved to the quarantine is there under a name that tells why") {
+  const Room room;
+  const std::string path = room.write(".agent-response.json", "old");
+
+  const auto kept = move_to_quarantine(room.path(), path, "stale");
+
+  REQUIRE(kept);
+  CHECK(!fs::exists(path));
+  CHECK(read_file(*kept, kPlenty) == "old");
+  CHECK(fs::path(*kept).parent_path() == quarantine_path(room.path()));
+  CHECK(kept->contains("-stale-"));
+  CHECK(kept->ends_with(".agent-response.json"));
+  CHECK(!suffix_of_response(fs::path(*kept).filename().string()));
+}
+
+TEST_CASE("a file that is copied to the quarantine stays where it is") {
+  const Room room;
+  const std::string path = room.write("answer.json", "old");
+
+  const auto kept = copy_to_quarantine(room.path(), path, "repaired");
+
+  REQUIRE(kept);
+  CHECK(read_file(path, kPlenty) == "old");
+  CHECK(read_file(*kept, kPlenty) == "old");
+}
+
+TEST_CASE("nothing in the quarantine is ever overwritten") {
+  const Room room;
+  std::set<std::string> kept;
+  for (int time = 0; time < 100; ++time) {
+    const std::string path = room.write("answer.json", std::to_string(time));
+    kept.insert(move_to_quarantine(room.path(), path, "stale").value_or("?"));
+  }
+
+  CHECK(kept.size() == 100);
+  std::set<std::string> texts;
+  for (const std::string& path : kept) texts.insert(read_file(path, kPlenty).value_or("?"));
+  CHECK(texts.size() == 100);
+}
+
+TEST_CASE("a link is moved, not what it stands for") {
+  const Room room;
+  const std::string target = room.write("target", "mine");
+  fs::create_symlink(target, room.file(".agent-response.json"));
+
+  const auto kept = move_to_quarantine(room.path(), room.file(".agent-response.json"), "broken");
+
+  REQUIRE(kept);
+  CHECK(fs::is_symlink(*kept));
+  CHECK(read_file(target, kPlenty) == "mine");
+}
+
+TEST_CASE("a file on another file system is kept, too") {
+  if (!fs::is_directory("/dev/shm")) return;
+  const Room room;
+  const testing::TemporaryDirectory elsewhere("/dev/shm");
+  const std::string path = elsewhere.path() + "/answer.json";
+  REQUIRE(replace_file(path, "far"));
+
+  const auto kept = move_to_quarantine(room.path(), path, "stale");
+
+  REQUIRE(kept);
+  CHECK(!fs::exists(path));
+  CHECK(read_file(*kept, kPlenty) == "far");
+}
+
+TEST_CASE("what is not there cannot be kept, and what stands in the way is told") {
+  const Room room;
+  CHECK(!move_to_quarantine(room.path(), room.file("absent"), "stale"));
+  CHECK(!copy_to_quarantine(room.path(), room.file("absent"), "stale"));
+
+  const Room blocked;
+  blocked.write(kFolder, "a file");
+  const std::string path = blocked.write("answer.json", "x");
+  const auto kept = move_to_quarantine(blocked.path(), path, "stale");
+  REQUIRE(!kept);
+  CHECK(kept.error().code == ErrorCode::unwritable);
+  CHECK(read_file(path, kPlenty) == "x");
+}
+
+TEST_CASE("the folders are made once and may be there already") {
+  const Room room;
+
+  CHECK(make_folders(room.path()));
+  CHECK(make_folders(room.path()));
+
+  CHECK(fs::is_directory(quarantine_path(room.path())));
+}
