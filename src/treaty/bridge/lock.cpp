@@ -25,6 +25,26 @@ std::string boot_of_machine() {
   return text ? std::string(trimmed(*text)) : "";
 }
 
+// What /proc tells of a process.
+struct ProcessStatus {
+  char state = '?';
+  std::string started{};
+};
+
+std::optional<ProcessStatus> read_status(pid_t pid) {
+  const auto text = read_file(fmt::format("/proc/{}/stat", pid), kLargest);
+  if (!text) return std::nullopt;
+  // The name in the second field is in parentheses and may hold anything; the state is field 3, the
+  // start field 22.
+  std::size_t at = text->rfind(')');
+  if (at == std::string::npos || at + 2 >= text->size()) return std::nullopt;
+  const char state = (*text)[at + 2];
+  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text->find(' ', at + 1);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t end = text->find(' ', at + 1);
+  return ProcessStatus{state, text->substr(at + 1, end - at - 1)};
+}
+
 std::string encode(const Holder& holder) {
   json::Writer writer;
   writer.begin_object().member("pid", holder.process.pid);
@@ -69,22 +89,19 @@ std::optional<Holder> holder_in(const std::string& path) {
 }  // namespace
 
 std::optional<Process> find_process(pid_t pid) {
-  const auto text = read_file(fmt::format("/proc/{}/stat", pid), kLargest);
-  if (!text) return std::nullopt;
-  // The name in the second field is in parentheses and may hold anything; the start is field 22.
-  std::size_t at = text->rfind(')');
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text->find(' ', at + 1);
-  if (at == std::string::npos) return std::nullopt;
-  const std::size_t end = text->find(' ', at + 1);
-  return Process{pid, text->substr(at + 1, end - at - 1), boot_of_machine()};
+  const auto status = read_status(pid);
+  if (!status) return std::nullopt;
+  return Process{pid, status->started, boot_of_machine()};
 }
 
 Process this_process() { return find_process(getpid()).value_or(Process{.pid = getpid()}); }
 
 bool is_running(const Process& process) {
-  const auto found = find_process(process.pid);
-  if (!found || (!process.started.empty() && found->started != process.started)) return false;
-  return process.boot.empty() || found->boot == process.boot;
+  const auto status = read_status(process.pid);
+  // A zombie does nothing any more, however long nobody asks for its exit code.
+  if (!status || status->state == 'Z' || status->state == 'X') return false;
+  if (!process.started.empty() && status->started != process.started) return false;
+  return process.boot.empty() || boot_of_machine() == process.boot;
 }
 
 LockView look_at_lock(const std::string& path) {

@@ -21,11 +21,12 @@ struct Process {
   bool operator==(const Process&) const = default;
 };
 
-// Nothing when there is no such process.
+// Nothing when there is no such process. One that has ended is there until its parent has asked for
+// its exit code.
 std::optional<Process> find_process(pid_t pid);
 Process this_process();
 
-// True when that very process is there.
+// True when that very process is there and has not ended.
 bool is_running(const Process& process);
 
 struct Holder {

@@ -142,6 +142,20 @@ TEST_CASE("the lock of another process names it, and is taken over when it was k
   CHECK(Lock::take(room.path(), "run"));
 }
 
+TEST_CASE("a holder that was killed has let go, even when nobody has asked for its exit code") {
+  const Room room;
+  Holding other(room.path());
+  const auto process = find_process(other.process().pid());
+  REQUIRE(process);
+
+  other.process().leave_unburied();
+
+  CHECK(find_process(other.process().pid()) == process);
+  CHECK(!is_running(*process));
+  CHECK(look_at_lock(room.path()).state == LockState::dead);
+  CHECK(Lock::take(room.path(), "run"));
+}
+
 TEST_CASE("a lock that moves stays held, and is let go once") {
   const Room room;
   auto first = Lock::take(room.path(), "run");
