@@ -67,6 +67,9 @@ std::expected<Program, int> Program::start(const std::vector<std::string>& words
   std::vector<std::string> variables = environment_with(bridge_directory);
   const std::vector<char*> arguments = pointers_to(kept);
   const std::vector<char*> environment = pointers_to(variables);
+  // Whoever started this process may not care for the ends of children; then nobody could learn how
+  // this one ended.
+  signal(SIGCHLD, SIG_DFL);
   std::array<int, 2> report{};
   if (pipe2(report.data(), O_CLOEXEC) != 0) return std::unexpected(errno);
   const pid_t parent = getpid();
@@ -87,7 +90,7 @@ std::expected<Program, int> Program::start(const std::vector<std::string>& words
 
 ProgramEnd Program::wait(Signals& signals) const {
   const int gone = descriptor_of(pid_);
-  int status = 0;
+  int status = SIGKILL;  // Not a success, should nobody know.
   while (waitpid(pid_, &status, WNOHANG) == 0) {
     wait_a_while(gone, signals);
     while (const auto received = signals.receive()) {
