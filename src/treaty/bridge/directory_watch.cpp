@@ -1,0 +1,112 @@
+#include "treaty/bridge/directory_watch.h"
+
+#include <fmt/format.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "treaty/bridge/names.h"
+
+namespace treaty::bridge {
+namespace {
+
+// A name that is linked, not written, is told by its creation alone; a file whose rights change may
+// be readable from then on.
+constexpr std::uint32_t kAppears = IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_ATTRIB;
+constexpr std::uint32_t kDisappears = IN_DELETE | IN_MOVED_FROM;
+constexpr std::uint32_t kEnds = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED;
+constexpr std::uint32_t kAsked =
+    kAppears | kDisappears | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK;
+
+constexpr std::size_t kRoom = std::size_t{64} << 10U;
+constexpr int kMostReads =
+    16;  // At once: whoever floods us must not keep the caller from the rest.
+
+// The system's own limits have names of their own that a person has to know.
+std::string_view remedy(int code) {
+  if (code == ENOSPC) return " (raise fs.inotify.max_user_watches)";
+  if (code == EMFILE) return " (raise fs.inotify.max_user_instances, or ulimit -n)";
+  return "";
+}
+
+Error failure(const std::string& where) {
+  const int code = errno;
+  const ErrorCode kind = remedy(code).empty() ? ErrorCode::unreadable : ErrorCode::unavailable;
+  return {kind, fmt::format("cannot be watched: {}{}", std::strerror(code), remedy(code)), where};
+}
+
+}  // namespace
+
+std::expected<DirectoryWatch, Error> DirectoryWatch::open(Wanted wanted) {
+  const int file = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (file < 0) return std::unexpected(failure(""));
+  return DirectoryWatch(wanted, file);
+}
+
+DirectoryWatch::~DirectoryWatch() {
+  if (file_ >= 0) close(file_);
+}
+
+std::expected<void, Error> DirectoryWatch::add(const std::string& directory) {
+  const int number = inotify_add_watch(file_, directory.c_str(), kAsked);
+  if (number < 0) return std::unexpected(failure(directory));
+  directories_.try_emplace(number, directory);
+  return {};
+}
+
+void DirectoryWatch::remove(const std::string& directory) {
+  const auto found = std::ranges::find_if(
+      directories_, [&](const auto& entry) { return entry.second == directory; });
+  if (found == directories_.end()) return;
+  inotify_rm_watch(file_, found->first);
+  directories_.erase(found);
+}
+
+bool DirectoryWatch::is_wanted(std::string_view name) const {
+  const bool request = wanted_ != Wanted::responses && suffix_of_request(name);
+  return request || (wanted_ != Wanted::requests && suffix_of_response(name));
+}
+
+void DirectoryWatch::take(const Event& event, News& news, Places& places) {
+  const auto watched = directories_.find(event.watch);
+  if (watched == directories_.end()) {
+    if ((event.mask & IN_Q_OVERFLOW) != 0) news.is_incomplete = true;
+    return;
+  }
+  if ((event.mask & kEnds) != 0) {
+    news.gone.push_back(watched->second);
+    inotify_rm_watch(file_, event.watch);
+    directories_.erase(watched);
+    return;
+  }
+  if (!is_wanted(event.name)) return;
+  const auto [place, is_new] = places.try_emplace({event.watch, event.name}, news.files.size());
+  if (is_new) news.files.push_back({watched->second, event.name});
+  news.files[place->second].is_there = (event.mask & kAppears) != 0;
+}
+
+News DirectoryWatch::read() {
+  News news;
+  Places places;
+  alignas(inotify_event) std::array<char, kRoom> room;
+  for (int reads = 0; reads < kMostReads; ++reads) {
+    const ssize_t size = ::read(file_, room.data(), room.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
+      inotify_event head{};
+      std::memcpy(&head, room.data() + at, sizeof(head));
+      const char* name = room.data() + at + sizeof(head);
+      take({head.wd, head.mask, head.len > 0 ? name : ""}, news, places);
+      at += sizeof(head) + head.len;
+    }
+  }
+  return news;
+}
+
+}  // namespace treaty::bridge

@@ -1,0 +1,81 @@
+// Notices what appears in directories, as it appears: no thread, no looking again and again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "treaty/base/error.h"
+
+namespace treaty::bridge {
+
+// Of which files news are wanted; everything else that happens in a directory is passed over.
+enum class Wanted { requests, responses, both };
+
+struct FileNews {
+  std::string directory{};  // As it was added.
+  std::string name{};       // The file's own.
+  bool is_there = true;     // Written, moved or linked there; else removed or moved away.
+  bool operator==(const FileNews&) const = default;
+};
+
+struct News {
+  std::vector<FileNews> files{};    // Each file once, with the last that was heard of it.
+  std::vector<std::string> gone{};  // Directories that are removed or moved; forgotten here.
+  bool is_incomplete = false;       // More happened than was told: everywhere is to be looked.
+};
+
+// For the use of one thread at a time.
+class DirectoryWatch {
+ public:
+  static std::expected<DirectoryWatch, Error> open(Wanted wanted);
+
+  ~DirectoryWatch();
+  DirectoryWatch(DirectoryWatch&& other) noexcept
+      : wanted_(other.wanted_),
+        file_(std::exchange(other.file_, -1)),
+        directories_(std::move(other.directories_)) {}
+  DirectoryWatch& operator=(DirectoryWatch&& other) noexcept {
+    std::swap(wanted_, other.wanted_);
+    std::swap(file_, other.file_);
+    std::swap(directories_, other.directories_);
+    return *this;
+  }
+  DirectoryWatch(const DirectoryWatch&) = delete;
+  DirectoryWatch& operator=(const DirectoryWatch&) = delete;
+
+  // From here on; what lies there already is for the caller to find. A directory that is added
+  // twice, if under another path, keeps its first one.
+  std::expected<void, Error> add(const std::string& directory);
+  void remove(const std::string& directory);
+
+  // Readable when there may be news.
+  int descriptor() const { return file_; }
+
+  // What has come since the last time; does not wait.
+  News read();
+
+ private:
+  DirectoryWatch(Wanted wanted, int file) : wanted_(wanted), file_(file) {}
+
+  struct Event {
+    int watch = 0;
+    std::uint32_t mask = 0;
+    std::string name{};
+  };
+  using Places = std::map<std::pair<int, std::string>, std::size_t>;  // Of what was told already.
+
+  bool is_wanted(std::string_view name) const;
+  void take(const Event& event, News& news, Places& places);
+
+  Wanted wanted_;
+  int file_;
+  std::map<int, std::string> directories_{};  // By the system's number for the watch.
+};
+
+}  // namespace treaty::bridge
