@@ -1,0 +1,116 @@
+// What a watcher does about the requests that it sees in one directory: each is answered once,
+// however often it is looked at. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "treaty/bridge/exchange.h"
+#include "treaty/bridge/journal.h"
+#include "treaty/bridge/memory.h"
+
+namespace treaty::bridge {
+
+// Nothing to do: there is no request, it is being answered, or it was.
+struct Leave {
+  bool operator==(const Leave&) const = default;
+};
+
+// To be put to an agent; `earlier` when somebody was killed while he waited for it.
+struct Ask {
+  std::optional<Asked> earlier{};
+  bool operator==(const Ask&) const = default;
+};
+
+// Somebody else has answered it, and the journal does not know.
+struct NoteAnswer {
+  bool operator==(const NoteAnswer&) const = default;
+};
+
+// Half of it is there: to be looked at again in a while, if nothing is heard of it before.
+struct AwaitRest {
+  bool operator==(const AwaitRest&) const = default;
+};
+
+// The rest has not come.
+struct TellTorn {
+  bool operator==(const TellTorn&) const = default;
+};
+
+// It cannot be answered as it is; told once for each time that it is written.
+struct Refuse {
+  std::string problem{};
+  bool is_journalled = false;  // It was told before, by a watcher that has left.
+  bool operator==(const Refuse&) const = default;
+};
+
+// What is being asked is not wanted any more: the request was withdrawn, or replaced by another one
+// that is to be looked at when the old one has ended.
+struct Cancel {
+  bool operator==(const Cancel&) const = default;
+};
+
+using Step = std::variant<Leave, Ask, NoteAnswer, AwaitRest, TellTorn, Refuse, Cancel>;
+
+class RequestsSeen {
+ public:
+  explicit RequestsSeen(std::span<const Entry> history);
+
+  // What is to be done now. After Ask the request counts as being answered until one of the
+  // functions below is called for its suffix.
+  Step look(const Exchange& exchange);
+
+  // The same after some time without news of it: what is torn stays so, what failed is tried again.
+  Step look_again(const Exchange& exchange);
+
+  // How it ended: the answer is on the disk;
+  bool answered(const std::string& suffix);
+  // nobody can answer it as it is;
+  bool refused(const std::string& suffix);
+  // it may go well another time: look_again() asks again, with what the journal says by now;
+  bool failed(const std::string& suffix, std::span<const Entry> history);
+  // or it was not wanted any more. True when something happened to the request meanwhile, so that
+  // it is to be looked at.
+  bool cancelled(const std::string& suffix);
+
+  bool is_asking(const std::string& suffix) const;
+
+ private:
+  // What was answered: which text of which file, where it was seen here, else when.
+  struct Known {
+    std::optional<std::size_t> content{};
+    std::int64_t at = 0;  // Nanoseconds since 1970.
+  };
+  // A name that a request may have.
+  struct Place {
+    std::string told{};                      // The problem that was told last,
+    std::optional<FileVersion> told_of{};    // and of which writing.
+    std::optional<FileVersion> awaited{};    // The writing that was torn when it was first seen,
+    std::optional<FileVersion> given_up{};   // that nobody can answer,
+    std::optional<FileVersion> postponed{};  // that waits for another try.
+    std::string asking{};                    // request_id of what is being answered,
+    FileVersion version{};                   // which writing of it,
+    std::size_t content{};                   // and what it says.
+    bool is_outdated = false;
+  };
+
+  Step look_at(const Exchange& exchange, bool again);
+  Step look_at_torn(const RequestFile& request, Place& place, bool again);
+  Step look_at_whole(const Exchange& exchange, Place& place, bool again);
+  Step look_at_known(const Exchange& exchange, Place& place, Known& known);
+  Step refuse(const RequestFile& request, Place& place, std::string problem);
+  const Place* other_asking(const std::string& request_id) const;
+  bool end(Place& place);
+
+  std::map<std::string, Known> answered_{};         // By request_id.
+  std::map<std::string, Asked> open_{};             // Likewise.
+  std::map<std::string, std::int64_t> refusals_{};  // When the journal told of a file's problem.
+  std::map<std::string, Place> places_{};           // By suffix.
+};
+
+}  // namespace treaty::bridge

@@ -1,0 +1,215 @@
+#include "treaty/bridge/watching.h"
+
+#include <doctest/doctest.h>
+
+namespace treaty::bridge {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kNoon = 1'767'268'800 * kSecond;  // 2026-01-01T12:00:00Z.
+constexpr const char* kAtNoon = "2026-01-01T12:00:00Z";
+
+Exchange asked(const std::string& id, const std::string& suffix = "",
+               const std::string& prompt = "Why?") {
+  Exchange exchange{.suffix = suffix};
+  exchange.request.path = "/d/.agent-request" + suffix + ".json";
+  exchange.request.state = FileState::whole;
+  exchange.request.version = {.inode = 1, .size = 10, .changed_at = kNoon + kSecond};
+  exchange.request.text = id + prompt;
+  exchange.request.document = contracts::BridgeRequest{id, "1.0", "reviewer", prompt, kAtNoon};
+  return exchange;
+}
+
+Exchange in_state(FileState state, std::uint64_t inode = 1) {
+  Exchange exchange;
+  exchange.request.path = "/d/.agent-request.json";
+  exchange.request.state = state;
+  exchange.request.version = {.inode = inode, .size = 1, .changed_at = kNoon + kSecond};
+  exchange.request.problem = "it is wrong";
+  return exchange;
+}
+
+Exchange answered(Exchange exchange) {
+  exchange.answer = AnswerState::answered;
+  return exchange;
+}
+
+Exchange written_again(Exchange exchange) {
+  ++exchange.request.version.inode;
+  return exchange;
+}
+
+Entry entry(std::string event, boost::json::object details, std::string at = kAtNoon) {
+  return {.at = std::move(at), .event = std::move(event), .details = std::move(details)};
+}
+
+bool is_used_twice(const Step& step) {
+  const auto* refused = std::get_if<Refuse>(&step);
+  return refused != nullptr && refused->problem.contains("used twice");
+}
+
+}  // namespace
+
+TEST_CASE("a request is asked once, however often it is looked at") {
+  RequestsSeen seen({});
+
+  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  CHECK(seen.is_asking(""));
+  CHECK(seen.look(asked("a")) == Step(Leave{}));
+  CHECK(seen.answered(""));  // It was looked at meanwhile.
+  CHECK(!seen.is_asking(""));
+  CHECK(seen.look(answered(asked("a"))) == Step(Leave{}));
+}
+
+TEST_CASE("an answer that the program has taken is not given again") {
+  RequestsSeen seen({});
+  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  CHECK(!seen.answered(""));
+
+  CHECK(seen.look(asked("a")) == Step(Leave{}));
+  CHECK(seen.look(written_again(asked("a"))) == Step(Leave{}));
+
+  SUBCASE("a new question is asked") { CHECK(seen.look(asked("b")) == Step(Ask{})); }
+  SUBCASE("another question under the same id is refused once for each writing") {
+    CHECK(is_used_twice(seen.look(asked("a", "", "And why not?"))));
+    CHECK(seen.look(asked("a", "", "And why not?")) == Step(Leave{}));
+    CHECK(is_used_twice(seen.look(written_again(asked("a", "", "And why not?")))));
+  }
+  SUBCASE("the same question in another phase is another question") {
+    CHECK(is_used_twice(seen.look(asked("a", "-phase2"))));
+  }
+}
+
+TEST_CASE("what the journal has as answered is not asked again") {
+  const std::vector history = {entry("answer.written", {{"request_id", "a"}}),
+                               entry("answer.found", {{"request_id", "b"}})};
+  RequestsSeen seen(history);
+  Exchange old = asked("a");
+  old.request.version.changed_at = kNoon - kSecond;
+
+  SUBCASE("written before its answer") {
+    CHECK(seen.look(old) == Step(Leave{}));
+    CHECK(is_used_twice(seen.look(asked("a", "", "And why not?"))));
+  }
+  SUBCASE("written after it, with the answer there") {
+    CHECK(seen.look(answered(asked("a"))) == Step(Leave{}));
+  }
+  SUBCASE("written after it, without one") {
+    CHECK(is_used_twice(seen.look(asked("a"))));
+    CHECK(is_used_twice(seen.look(asked("b", "-phase2"))));
+  }
+}
+
+TEST_CASE("a question that a killed watcher had asked is taken up with its ids") {
+  const std::vector history = {
+      entry("request.asked", {{"request_id", "a"}, {"session_id", "s"}, {"turn_id", "t"}}),
+      entry("request.asked", {{"request_id", "b"}, {"session_id", "s"}, {"turn_id", "t"}}),
+      entry("request.given_up", {{"request_id", "b"}})};
+  RequestsSeen seen(history);
+
+  const Step step = seen.look(asked("a"));
+  REQUIRE(std::holds_alternative<Ask>(step));
+  REQUIRE(std::get<Ask>(step).earlier);
+  CHECK(std::get<Ask>(step).earlier->session_id == "s");
+  CHECK(std::get<Ask>(step).earlier->turn_id == "t");
+  CHECK(seen.look(asked("b", "-phase2")) == Step(Ask{}));
+}
+
+TEST_CASE("an answer that the journal does not know is journalled once") {
+  RequestsSeen seen({});
+
+  CHECK(seen.look(answered(asked("a"))) == Step(NoteAnswer{}));
+  CHECK(seen.look(answered(asked("a"))) == Step(Leave{}));
+  CHECK(seen.look(asked("a")) == Step(Leave{}));
+}
+
+TEST_CASE("half a request is waited for, then told once") {
+  RequestsSeen seen({});
+
+  CHECK(seen.look(in_state(FileState::torn)) == Step(AwaitRest{}));
+  CHECK(seen.look(in_state(FileState::torn)) == Step(AwaitRest{}));
+  CHECK(seen.look_again(in_state(FileState::torn, 2)) == Step(AwaitRest{}));  // It has grown.
+  CHECK(seen.look_again(in_state(FileState::torn, 2)) == Step(TellTorn{}));
+  CHECK(seen.look_again(in_state(FileState::torn, 2)) == Step(Leave{}));
+  CHECK(seen.look(asked("a")) == Step(Ask{}));
+}
+
+TEST_CASE("a broken request is refused once for each writing, and journalled once") {
+  const boost::json::object details = {{"file", "/d/.agent-request.json"},
+                                       {"problem", "it is wrong"}};
+  const std::vector before = {entry("request.refused", details)};
+  const std::vector after = {entry("request.refused", details, "2026-01-01T12:00:02Z")};
+
+  for (const FileState state : {FileState::broken, FileState::unreadable}) {
+    RequestsSeen seen({});
+    CHECK(seen.look(in_state(state)) == Step(Refuse{"it is wrong", false}));
+    CHECK(seen.look(in_state(state)) == Step(Leave{}));
+    CHECK(seen.look(in_state(state, 2)) == Step(Refuse{"it is wrong", false}));
+    CHECK(RequestsSeen(before).look(in_state(state)) == Step(Refuse{"it is wrong", false}));
+    CHECK(RequestsSeen(after).look(in_state(state)) == Step(Refuse{"it is wrong", true}));
+  }
+}
+
+TEST_CASE("a request that becomes readable is asked") {
+  RequestsSeen seen({});
+  Exchange request = asked("a");
+  request.request.state = FileState::unreadable;
+  CHECK(std::holds_alternative<Refuse>(seen.look(request)));
+
+  CHECK(seen.look(asked("a")) == Step(Ask{}));
+}
+
+TEST_CASE("a request that is withdrawn or replaced while it is asked is given up") {
+  RequestsSeen seen({});
+  CHECK(seen.look(asked("a")) == Step(Ask{}));
+
+  SUBCASE("withdrawn") {
+    CHECK(seen.look(in_state(FileState::absent)) == Step(Cancel{}));
+    CHECK(seen.cancelled(""));
+    CHECK(seen.look(in_state(FileState::absent)) == Step(Leave{}));
+  }
+  SUBCASE("replaced by another question") {
+    CHECK(seen.look(asked("b")) == Step(Cancel{}));
+    CHECK(seen.cancelled(""));
+    CHECK(seen.look(asked("b")) == Step(Ask{}));
+  }
+  SUBCASE("written again with other words") {
+    CHECK(seen.look(asked("a", "", "And why not?")) == Step(Leave{}));
+    CHECK(seen.answered(""));
+    CHECK(is_used_twice(seen.look(asked("a", "", "And why not?"))));
+  }
+}
+
+TEST_CASE("two requests with one id are not asked at the same time") {
+  RequestsSeen seen({});
+
+  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  CHECK(is_used_twice(seen.look(asked("a", "-phase2"))));
+  CHECK(seen.look(asked("b", "-phase3")) == Step(Ask{}));
+}
+
+TEST_CASE("what nobody can answer is left until it is written again") {
+  RequestsSeen seen({});
+  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  CHECK(!seen.refused(""));
+
+  CHECK(seen.look(asked("a")) == Step(Leave{}));
+  CHECK(seen.look_again(asked("a")) == Step(Leave{}));
+  CHECK(seen.look(written_again(asked("a"))) == Step(Ask{}));
+}
+
+TEST_CASE("what failed is tried again later, with the ids that the journal has by then") {
+  RequestsSeen seen({});
+  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  const std::vector history = {
+      entry("request.asked", {{"request_id", "a"}, {"session_id", "s"}, {"turn_id", "t"}})};
+  CHECK(!seen.failed("", history));
+
+  CHECK(seen.look(asked("a")) == Step(Leave{}));
+  const Step step = seen.look_again(asked("a"));
+  REQUIRE(std::holds_alternative<Ask>(step));
+  REQUIRE(std::get<Ask>(step).earlier);
+  CHECK(std::get<Ask>(step).earlier->turn_id == "t");
+}
+
+}  // namespace treaty::bridge
