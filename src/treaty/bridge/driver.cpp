@@ -120,22 +120,27 @@ std::expected<std::string, Error> Driver::quarantine(const std::string& path,
   return kept;
 }
 
+std::expected<void, Error> Driver::may_replace(const ResponseFile& there) const {
+  if (reach_ == Reach::inside && !is_inside(directory_, there.path)) {
+    return std::unexpected(
+        Error{ErrorCode::conflict, "response_file is outside of the directory", there.path});
+  }
+  if (there.state != FileState::absent && !was_for_answers(there)) {
+    return std::unexpected(Error{ErrorCode::conflict,
+                                 "response_file names a file that is no answer; it stays as it is",
+                                 there.path});
+  }
+  return {};
+}
+
 std::expected<void, Error> Driver::clear_place(const Exchange& exchange, Existing existing) {
   const std::string& path = exchange.response.path;
-  if (reach_ == Reach::inside && !is_inside(directory_, path)) {
-    return std::unexpected(
-        Error{ErrorCode::conflict, "response_file is outside of the directory", path});
-  }
   const ResponseFile there = read_response(path, exchange.request.document);
+  if (auto may = may_replace(there); !may) return may;
   const AnswerState state = judge(exchange.request, there);
   if (state == AnswerState::none) return {};
   if (state == AnswerState::answered && existing == Existing::keep) {
     return std::unexpected(Error{ErrorCode::conflict, "the request is answered already", path});
-  }
-  if (!was_for_answers(there)) {
-    return std::unexpected(Error{ErrorCode::conflict,
-                                 "response_file names a file that is no answer; it stays as it is",
-                                 path});
   }
   const auto kept = quarantine(path, state == AnswerState::answered ? "replaced" : name_of(state));
   if (!kept) return std::unexpected(kept.error());

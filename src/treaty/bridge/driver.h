@@ -43,6 +43,12 @@ class Driver {
   // Keeps a file in the quarantine and journals that.
   std::expected<std::string, Error> quarantine(const std::string& path, std::string_view reason);
 
+  // Whether an answer could be written to its place, as far as that can be known before there is
+  // one; ErrorCode::conflict as below.
+  std::expected<void, Error> may_answer(const Exchange& exchange) const {
+    return may_replace(exchange.response);
+  }
+
   // Writes the answer to its place and journals it. What is no answer to this request and stands
   // there goes to the quarantine first. ErrorCode::conflict when the request has been answered
   // meanwhile, and when the place holds something that never was an answer.
@@ -57,6 +63,7 @@ class Driver {
         history_(std::move(history)),
         reach_(reach) {}
 
+  std::expected<void, Error> may_replace(const ResponseFile& there) const;
   std::expected<void, Error> clear_place(const Exchange& exchange, Existing existing);
 
   std::string directory_;
