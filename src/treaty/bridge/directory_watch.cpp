@@ -9,19 +9,22 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 
 #include "treaty/bridge/names.h"
 
 namespace treaty::bridge {
 namespace {
 
+namespace fs = std::filesystem;
+
 // A name that is linked, not written, is told by its creation alone; a file whose rights change may
 // be readable from then on.
 constexpr std::uint32_t kAppears = IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_ATTRIB;
 constexpr std::uint32_t kDisappears = IN_DELETE | IN_MOVED_FROM;
 constexpr std::uint32_t kEnds = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED;
-constexpr std::uint32_t kAsked =
-    kAppears | kDisappears | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK;
+constexpr std::uint32_t kHow = IN_ONLYDIR | IN_EXCL_UNLINK | IN_MASK_ADD;
+constexpr std::uint32_t kAsked = kHow | kAppears | kDisappears | IN_DELETE_SELF | IN_MOVE_SELF;
 
 constexpr std::size_t kRoom = std::size_t{64} << 10U;
 constexpr int kMostReads =
@@ -55,16 +58,32 @@ DirectoryWatch::~DirectoryWatch() {
 std::expected<void, Error> DirectoryWatch::add(const std::string& directory) {
   const int number = inotify_add_watch(file_, directory.c_str(), kAsked);
   if (number < 0) return std::unexpected(failure(directory));
-  directories_.try_emplace(number, directory);
+  Watch& watch = watches_[number];
+  if (watch.directory) return {};
+  watch.directory = directory;
+  watch_from_above(directory);
   return {};
 }
 
+// A directory is told of its own end only when nobody has anything open below it, such as a lock.
+// What cannot be read above it is done without.
+void DirectoryWatch::watch_from_above(const std::string& directory) {
+  std::error_code failed;
+  const fs::path place = fs::canonical(directory, failed);
+  if (failed || !place.has_filename()) return;
+  const int above = inotify_add_watch(file_, place.parent_path().c_str(), kHow | kDisappears);
+  if (above >= 0) watches_[above].subdirectories[place.filename().string()] = directory;
+}
+
 void DirectoryWatch::remove(const std::string& directory) {
-  const auto found = std::ranges::find_if(
-      directories_, [&](const auto& entry) { return entry.second == directory; });
-  if (found == directories_.end()) return;
-  inotify_rm_watch(file_, found->first);
-  directories_.erase(found);
+  for (auto entry = watches_.begin(); entry != watches_.end();) {
+    auto& [number, watch] = *entry;
+    if (watch.directory == directory) watch.directory.reset();
+    std::erase_if(watch.subdirectories, [&](const auto& one) { return one.second == directory; });
+    const bool is_needed = watch.directory || !watch.subdirectories.empty();
+    if (!is_needed) inotify_rm_watch(file_, number);
+    entry = is_needed ? std::next(entry) : watches_.erase(entry);
+  }
 }
 
 bool DirectoryWatch::is_wanted(std::string_view name) const {
@@ -73,21 +92,27 @@ bool DirectoryWatch::is_wanted(std::string_view name) const {
 }
 
 void DirectoryWatch::take(const Event& event, News& news, Places& places) {
-  const auto watched = directories_.find(event.watch);
-  if (watched == directories_.end()) {
-    if ((event.mask & IN_Q_OVERFLOW) != 0) news.is_incomplete = true;
-    return;
-  }
+  if ((event.mask & IN_Q_OVERFLOW) != 0) news.is_incomplete = true;
+  const auto found = watches_.find(event.watch);
+  if (found == watches_.end()) return;
+  const Watch& watch = found->second;
   if ((event.mask & kEnds) != 0) {
-    news.gone.push_back(watched->second);
-    inotify_rm_watch(file_, event.watch);
-    directories_.erase(watched);
+    if (watch.directory) end(*watch.directory, news);
     return;
   }
-  if (!is_wanted(event.name)) return;
+  if ((event.mask & kDisappears) != 0) {
+    const auto below = watch.subdirectories.find(event.name);
+    if (below != watch.subdirectories.end()) return end(below->second, news);
+  }
+  if (!watch.directory || !is_wanted(event.name)) return;
   const auto [place, is_new] = places.try_emplace({event.watch, event.name}, news.files.size());
-  if (is_new) news.files.push_back({watched->second, event.name});
+  if (is_new) news.files.push_back({*watch.directory, event.name});
   news.files[place->second].is_there = (event.mask & kAppears) != 0;
+}
+
+void DirectoryWatch::end(std::string directory, News& news) {
+  remove(directory);
+  news.gone.push_back(std::move(directory));
 }
 
 News DirectoryWatch::read() {

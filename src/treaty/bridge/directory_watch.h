@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <expected>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,11 +40,11 @@ class DirectoryWatch {
   DirectoryWatch(DirectoryWatch&& other) noexcept
       : wanted_(other.wanted_),
         file_(std::exchange(other.file_, -1)),
-        directories_(std::move(other.directories_)) {}
+        watches_(std::move(other.watches_)) {}
   DirectoryWatch& operator=(DirectoryWatch&& other) noexcept {
     std::swap(wanted_, other.wanted_);
     std::swap(file_, other.file_);
-    std::swap(directories_, other.directories_);
+    std::swap(watches_, other.watches_);
     return *this;
   }
   DirectoryWatch(const DirectoryWatch&) = delete;
@@ -63,6 +64,10 @@ class DirectoryWatch {
  private:
   DirectoryWatch(Wanted wanted, int file) : wanted_(wanted), file_(file) {}
 
+  struct Watch {
+    std::optional<std::string> directory{};               // As it was added,
+    std::map<std::string, std::string> subdirectories{};  // and those in it that were, by name.
+  };
   struct Event {
     int watch = 0;
     std::uint32_t mask = 0;
@@ -71,11 +76,13 @@ class DirectoryWatch {
   using Places = std::map<std::pair<int, std::string>, std::size_t>;  // Of what was told already.
 
   bool is_wanted(std::string_view name) const;
+  void watch_from_above(const std::string& directory);
   void take(const Event& event, News& news, Places& places);
+  void end(std::string directory, News& news);
 
   Wanted wanted_;
   int file_;
-  std::map<int, std::string> directories_{};  // By the system's number for the watch.
+  std::map<int, Watch> watches_{};  // By the system's number.
 };
 
 }  // namespace treaty::bridge

@@ -94,7 +94,13 @@ TEST_CASE("only the names that are wanted are told") {
 TEST_CASE("a directory that is removed or moved is told once, and then no more of it") {
   Room room;
 
+  std::ofstream lock;
   SUBCASE("removed") { fs::remove_all(room.one); }
+  SUBCASE("removed while something below it is open") {
+    fs::create_directory(room.one + "/below");
+    lock.open(room.one + "/below/lock");
+    fs::remove_all(room.one);
+  }
   SUBCASE("moved") {
     fs::rename(room.one, room.folder.path() + "/elsewhere");
     write(room.folder.path() + "/elsewhere/.agent-request.json", "{}");
@@ -106,6 +112,22 @@ TEST_CASE("a directory that is removed or moved is told once, and then no more o
   write(room.other + "/.agent-request.json", "{}");
   CHECK(room.watch.read().files == Files{{room.other, ".agent-request.json"}});
   CHECK(room.watch.read().gone.empty());
+}
+
+TEST_CASE("a directory in another one is told apart from it") {
+  Room room;
+  const std::string inner = room.one + "/inner";
+  fs::create_directory(inner);
+  CHECK(room.watch.add(inner));
+  write(inner + "/.agent-request.json", "{}");
+  write(room.one + "/.agent-request.json", "{}");
+
+  CHECK(room.watch.read().files ==
+        Files{{inner, ".agent-request.json"}, {room.one, ".agent-request.json"}});
+  fs::remove_all(inner);
+  CHECK(room.watch.read().gone == std::vector{inner});
+  fs::remove_all(room.one);
+  CHECK(room.watch.read().gone == std::vector{room.one});
 }
 
 TEST_CASE("of a directory that was taken off nothing more is told") {
