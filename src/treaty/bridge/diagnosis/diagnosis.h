@@ -1,0 +1,106 @@
+// What is wrong in a directory, how it came about, and the commands that mend it. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/bridge/diagnosis/view.h"
+
+namespace treaty::bridge {
+
+enum class Severity {
+  trouble,  // Nothing goes on by itself;
+  note,     // good to know.
+};
+
+enum class Ailment {
+  directory_missing,
+  not_a_directory,
+  directory_unreadable,
+  directory_unwritable,
+  folder_unwritable,
+  disk_full,
+  request_unreadable,
+  request_being_written,
+  request_torn,
+  request_repairable,
+  request_broken,
+  request_waiting,
+  request_overdue,
+  request_left,
+  answer_unreadable,
+  answer_being_written,
+  answer_torn,
+  answer_byte_order_mark,
+  answer_repairable,
+  answer_bare,
+  answer_broken,
+  answer_place_taken,
+  answer_place_missing,
+  answer_foreign,
+  answer_other_phase,
+  answer_stale,
+  answer_orphaned,
+  answer_misplaced,
+  answer_gone,
+  answer_error,
+  answer_timeout,
+  answer_ready,
+  driver_at_work,
+  lock_dead,
+  run_interrupted,
+  run_asks_again,
+  run_asks_too_often,
+  run_without_request,
+  run_failed,
+  journal_unreadable,
+  journal_damaged,
+  leftovers,
+  quarantined,
+};
+
+// What there is to say of an ailment in general.
+struct AilmentKind {
+  Ailment ailment;
+  std::string_view code;  // Stable: programs may know it.
+  Severity severity;
+  std::string_view what;
+  std::string_view why;
+  std::string_view mend;  // With words in capitals for what differs.
+};
+std::span<const AilmentKind> ailment_kinds();
+const AilmentKind& kind_of(Ailment ailment);
+
+using Words = std::vector<std::string>;  // Of a command, not quoted yet.
+
+struct Diagnosis {
+  Ailment ailment;
+  std::string what{};
+  std::string why{};
+  std::vector<Words> mend{};  // One after the other; empty when there is nothing to do.
+
+  const AilmentKind& kind() const { return kind_of(ailment); }
+};
+
+// Troubles first.
+std::vector<Diagnosis> diagnose(const DirectoryView& view);
+
+enum class Standing {
+  unusable,     // The directory itself is in the way.
+  driven,       // A driver is at work.
+  unreadable,   // What is asked cannot be read.
+  waiting,      // Something is asked and not answered.
+  answered,     // The program has not been run again yet.
+  interrupted,  // A run waits to be gone on with.
+  settled,      // Everything is answered, and the program has gone on.
+  idle,         // Nothing is asked.
+};
+Standing standing_of(const DirectoryView& view);
+std::string_view name_of(Standing standing);
+
+// One sentence, without the directory's name.
+std::string text_of(Standing standing, const DirectoryView& view);
+
+}  // namespace treaty::bridge

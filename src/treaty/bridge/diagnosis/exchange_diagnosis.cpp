@@ -1,0 +1,335 @@
+// Requests and answers: what is wrong with each, and with the two together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "treaty/base/json.h"
+#include "treaty/base/text.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/bridge/diagnosis/wording.h"
+#include "treaty/bridge/names.h"
+
+namespace treaty::bridge {
+namespace {
+
+constexpr double kYoung = 2;  // Seconds in which somebody may still be writing a file.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+template <class Document>
+double age_of(const DirectoryView& view, const BridgeFile<Document>& file) {
+  constexpr double kNanosecond = 1e-9;
+  return view.now - static_cast<double>(file.version.changed_at) * kNanosecond;
+}
+
+std::string set_aside(const std::string& path, std::string_view end) {
+  return fmt::format("{}.{}", path, end);
+}
+
+// The answer as the lenient profile reads it, when that is all that it needs.
+ResponseFile repaired(const DirectoryView& view, const Exchange& exchange) {
+  constexpr double kMilliseconds = 1000;
+  ResponseFile file{.path = exchange.response.path, .state = FileState::broken};
+  auto decoded = contracts::decode_bridge_response(
+      exchange.response.text,
+      {.profile = contracts::Profile::lenient,
+       .request_id = exchange.request.document->request_id,
+       .now = timestamp_of(static_cast<std::int64_t>(view.now * kMilliseconds))});
+  if (!decoded) return file;
+  file.state = FileState::whole;
+  file.document = std::move(*decoded);
+  return file;
+}
+
+bool breaks(const contracts::Verdict& verdict, std::string_view rule) {
+  return std::ranges::any_of(verdict.violations, [&](const contracts::Finding& finding) {
+    return finding.rule.text() == rule;
+  });
+}
+
+bool is_named_like_an_answer(const std::string& path) {
+  return suffix_of_response(std::filesystem::path(path).filename().string()).has_value();
+}
+
+// Prose, a list, a number: what an agent said and nothing around it.
+bool is_bare_text(const std::string& text) {
+  return is_utf8(text) && !text.contains("request_id") && !text.contains("\"status\"");
+}
+
+class ExchangeVisit {
+ public:
+  ExchangeVisit(const DirectoryView& view, const Exchange& exchange, std::vector<Diagnosis>& found)
+      : view_(view), exchange_(exchange), run_(remember_run(view.journal.entries)), found_(found) {}
+
+  void run() {
+    switch (exchange_.request.state) {
+      case FileState::absent: look_at_orphan(); return;
+      case FileState::unreadable:
+        look_at_unreadable(Ailment::request_unreadable, exchange_.request);
+        return;
+      case FileState::torn: look_at_torn_request(); return;
+      case FileState::broken: look_at_broken_request(); return;
+      case FileState::whole: look_at_answer(); return;
+    }
+  }
+
+ private:
+  const std::string& place() const { return exchange_.response.path; }
+  const contracts::BridgeRequest& request() const { return *exchange_.request.document; }
+  bool is_driven() const { return view_.lock.state == LockState::held; }
+
+  void add(Ailment ailment, std::string what, std::string why, std::vector<Words> mend) {
+    found_.push_back(make_diagnosis(ailment, std::move(what), std::move(why), std::move(mend)));
+  }
+
+  // Which of several is meant.
+  Words with_phase(Words words) const {
+    const std::string key = phase_key(exchange_);
+    if (view_.exchanges.size() > 1 && !key.empty()) words.insert(words.end(), {"--phase", key});
+    return words;
+  }
+
+  std::vector<Words> fix() const { return {bridge_command(view_, "check", {"--fix"})}; }
+  std::vector<Words> answer(const Words& more = {}) const {
+    return {bridge_command(view_, "answer", with_phase(more))};
+  }
+
+  // What goes on with the program: the run that was interrupted, if one was.
+  bool can_run_again() const { return run_.stage != Stage::none && !run_.command.empty(); }
+  std::vector<Words> go_on(std::vector<Words> otherwise) const {
+    if (is_driven()) return {};
+    return can_run_again() ? std::vector<Words>{run_again(view_, run_)} : std::move(otherwise);
+  }
+
+  template <class Document>
+  void look_at_unreadable(Ailment ailment, const BridgeFile<Document>& file) {
+    const bool is_denied = file.problem.contains(std::strerror(EACCES));
+    add(ailment, fmt::format("{} {}", file.path, file.problem), {},
+        {is_denied ? Words{"chmod", "u+r", file.path}
+                   : Words{"mv", file.path, set_aside(file.path, "old")}});
+  }
+
+  void look_at_torn_request() {
+    const RequestFile& file = exchange_.request;
+    if (age_of(view_, file) < kYoung) {
+      add(Ailment::request_being_written, fmt::format("{}: {}", file.path, file.problem), {},
+          {bridge_command(view_, "doctor")});
+      return;
+    }
+    add(Ailment::request_torn, fmt::format("{}: {}", file.path, file.problem), {},
+        go_on({{"mv", file.path, set_aside(file.path, "torn")}}));
+  }
+
+  void look_at_broken_request() {
+    const RequestFile& file = exchange_.request;
+    const bool repairable = static_cast<bool>(
+        contracts::decode_bridge_request(file.text, {.profile = contracts::Profile::lenient}));
+    // A response_file that is no place for an answer breaks no rule of the contract.
+    if (repairable && !file.verdict.valid()) {
+      add(Ailment::request_repairable, fmt::format("{}: {}", file.path, file.problem), {}, fix());
+    } else {
+      add(Ailment::request_broken, fmt::format("{}: {}", file.path, file.problem), {},
+          {bridge_command(view_, "check")});
+    }
+  }
+
+  void look_at_orphan() {
+    const ResponseFile& file = exchange_.response;
+    if (file.state == FileState::unreadable) {
+      look_at_unreadable(Ailment::answer_unreadable, file);
+    } else if (file.state == FileState::torn && age_of(view_, file) < kYoung) {
+      add(Ailment::answer_being_written, fmt::format("{}: {}", file.path, file.problem), {},
+          {bridge_command(view_, "doctor")});
+    } else if (!look_for_its_phase()) {
+      add(Ailment::answer_orphaned,
+          fmt::format("{} is there, and {} is not", file.path, request_name(exchange_.suffix)), {},
+          fix());
+    }
+  }
+
+  void look_at_answer() {
+    look_for_strays();
+    switch (exchange_.answer) {
+      case AnswerState::none: look_at_waiting(); return;
+      case AnswerState::unreadable:
+        look_at_unreadable(Ailment::answer_unreadable, exchange_.response);
+        return;
+      case AnswerState::torn: look_at_torn_answer(); return;
+      case AnswerState::broken: look_at_broken_answer(); return;
+      case AnswerState::foreign: look_at_foreign_answer(); return;
+      case AnswerState::stale: add_stale(exchange_.response); return;
+      case AnswerState::answered: look_at_outcome(); return;
+    }
+  }
+
+  void look_for_strays() {
+    if (exchange_.answer == AnswerState::answered) return;
+    const auto stray =
+        std::ranges::find(view_.strays, request().request_id, &StrayAnswer::request_id);
+    if (stray == view_.strays.end()) return;
+    std::vector<Words> mend = {{"mv", stray->path, place()}};
+    if (exchange_.answer != AnswerState::none) {
+      mend.insert(mend.begin(), {"mv", place(), set_aside(place(), "old")});
+    }
+    add(Ailment::answer_misplaced,
+        fmt::format("{} answers this request, and the program looks for {}", stray->path, place()),
+        {}, std::move(mend));
+  }
+
+  bool has_stray() const {
+    return std::ranges::find(view_.strays, request().request_id, &StrayAnswer::request_id) !=
+           view_.strays.end();
+  }
+
+  void look_at_waiting() {
+    if (has_stray()) return;
+    const std::string folder = std::filesystem::path(place()).parent_path().string();
+    if (std::ranges::find(view_.missing_places, folder) != view_.missing_places.end()) {
+      add(Ailment::answer_place_missing, fmt::format("there is no directory {}", folder), {},
+          {{"mkdir", "-p", folder}});
+      return;
+    }
+    if (was_answered_before(view_, exchange_)) {
+      look_at_gone_answer();
+      return;
+    }
+    const auto asked = seconds_of_timestamp(request().created_at);
+    const double age = asked ? view_.now - *asked : age_of(view_, exchange_.request);
+    const std::string what =
+        fmt::format("{} waits for the agent {} since {}", exchange_.request.path,
+                    request().agent_name, duration_text(age));
+    if (age <= static_cast<double>(request().timeout_seconds) || is_driven()) {
+      add(Ailment::request_waiting, what, {}, go_on(answer()));
+    } else {
+      add(Ailment::request_overdue,
+          fmt::format("{}, longer than its timeout_seconds ({})", what, request().timeout_seconds),
+          {}, go_on(answer()));
+    }
+  }
+
+  void look_at_gone_answer() {
+    const std::string what =
+        fmt::format("{} was answered, and {} is gone", exchange_.request.path, place());
+    if (run_.stage == Stage::none && was_taken(view_, request().request_id)) {
+      add(Ailment::request_left, what, {}, {});
+    } else {
+      add(Ailment::answer_gone, what, {}, answer({"--replace"}));
+    }
+  }
+
+  void look_at_torn_answer() {
+    const ResponseFile& file = exchange_.response;
+    const std::string what = fmt::format("{}: {}", file.path, file.problem);
+    if (age_of(view_, file) < kYoung) {
+      add(Ailment::answer_being_written, what, {}, {bridge_command(view_, "doctor")});
+    } else if (!look_for_another_use()) {
+      add(Ailment::answer_torn, what, {}, fix());
+    }
+  }
+
+  // A response_file that names something of somebody else's.
+  bool look_for_another_use() {
+    const ResponseFile& file = exchange_.response;
+    if (is_named_like_an_answer(file.path) || is_blank(file.text)) return false;
+    const json::Document document(file.text);
+    if (json::find_member(document.root(), "request_id")) return false;
+    add(Ailment::answer_place_taken,
+        fmt::format("response_file names {}, which holds something else", file.path), {},
+        {{"mv", file.path, set_aside(file.path, "old")}, answer().front()});
+    return true;
+  }
+
+  void look_at_broken_answer() {
+    const ResponseFile& file = exchange_.response;
+    if (look_for_another_use()) return;
+    const std::string what = fmt::format("{}: {}", file.path, file.problem);
+    const ResponseFile mended = repaired(view_, exchange_);
+    if (mended.state == FileState::whole) {
+      if (judge(exchange_.request, mended) == AnswerState::stale) {
+        add_stale(mended);
+      } else if (breaks(file.verdict, "BRS-14")) {
+        add(Ailment::answer_bare, what, {}, fix());
+      } else if (file.text.starts_with(kByteOrderMark)) {
+        add(Ailment::answer_byte_order_mark, what, {}, fix());
+      } else {
+        add(Ailment::answer_repairable, what, {}, fix());
+      }
+    } else if (is_bare_text(file.text)) {
+      add(Ailment::answer_bare, fmt::format("{} holds a text without the envelope", file.path), {},
+          {bridge_command(view_, "respond", with_phase({"--text", file.path}))});
+    } else {
+      add(Ailment::answer_broken, what, {}, answer());
+    }
+  }
+
+  void look_at_foreign_answer() {
+    if (look_for_its_phase()) return;
+    add(Ailment::answer_foreign,
+        fmt::format("{} answers request {}, and {} asks {}", place(),
+                    answered_id(exchange_.response.text), exchange_.request.path,
+                    request().request_id),
+        {}, fix());
+  }
+
+  // Whether the answer is to a request of another phase in this directory.
+  bool look_for_its_phase() {
+    const std::string id = answered_id(exchange_.response.text);
+    const auto owner = std::ranges::find_if(view_.exchanges, [&](const Exchange& other) {
+      return other.suffix != exchange_.suffix && other.is_asked() &&
+             other.request.document->request_id == id;
+    });
+    if (id.empty() || owner == view_.exchanges.end()) return false;
+    const bool is_free = owner->answer == AnswerState::none;
+    add(Ailment::answer_other_phase,
+        fmt::format("{} answers {}, whose answer belongs into {}", place(), owner->request.path,
+                    owner->response.path),
+        {}, is_free ? std::vector<Words>{{"mv", place(), owner->response.path}} : fix());
+    return true;
+  }
+
+  void add_stale(const ResponseFile& file) {
+    add(Ailment::answer_stale,
+        fmt::format("{} says that it was made at {}, and {} was asked at {}", file.path,
+                    file.document->created_at, exchange_.request.path, request().created_at),
+        {}, fix());
+  }
+
+  void look_at_outcome() {
+    if (was_taken(view_, request().request_id)) return;
+    const auto& outcome = exchange_.response.document->outcome;
+    if (const auto* error = std::get_if<contracts::BridgeError>(&outcome)) {
+      add(Ailment::answer_error,
+          fmt::format("{} is an error{}: {}", place(),
+                      error->error_type ? fmt::format(" ({})", *error->error_type) : "",
+                      error->error_message),
+          {}, answer({"--replace"}));
+    } else if (const auto* timeout = std::get_if<contracts::BridgeTimeout>(&outcome)) {
+      add(Ailment::answer_timeout,
+          fmt::format("{} says that time ran out: {}", place(), timeout->error_message), {},
+          answer({"--replace"}));
+    } else {
+      add(Ailment::answer_ready, fmt::format("{} is answered", exchange_.request.path), {},
+          go_on({}));
+    }
+  }
+
+  const DirectoryView& view_;
+  const Exchange& exchange_;
+  const RunMemory run_;
+  std::vector<Diagnosis>& found_;
+};
+
+}  // namespace
+
+bool was_answered_before(const DirectoryView& view, const Exchange& exchange) {
+  return exchange.answer == AnswerState::none &&
+         answered_requests(view.journal.entries).contains(exchange.request.document->request_id);
+}
+
+void diagnose_exchanges(const DirectoryView& view, std::vector<Diagnosis>& found) {
+  for (const Exchange& exchange : view.exchanges) ExchangeVisit(view, exchange, found).run();
+}
+
+}  // namespace treaty::bridge

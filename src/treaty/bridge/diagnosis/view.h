@@ -1,0 +1,57 @@
+// A directory of the bridge as it is now: everything that a diagnosis is made from, as a value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/bridge/diagnosis/stray_answers.h"
+#include "treaty/bridge/exchange.h"
+#include "treaty/bridge/journal.h"
+#include "treaty/bridge/lock.h"
+
+namespace treaty::bridge {
+
+enum class Presence { missing, not_a_directory, unreadable, there };
+
+// What is wrong with writing into a directory that is there.
+enum class Access {
+  good,
+  denied,          // Its owner can allow it to himself;
+  others,          // it belongs to somebody else;
+  read_only_disk,  // nobody can write there;
+  not_a_directory,
+};
+
+// What is free for those who look.
+struct Space {
+  std::uint64_t bytes = 0;
+  std::uint64_t files = 0;
+  bool operator==(const Space&) const = default;
+};
+
+struct DirectoryView {
+  std::string directory = ".";  // As it was named; the files in it are named by it, too.
+  Presence presence = Presence::there;
+  Access access = Access::good;
+  Access folder_access = Access::good;  // Of what treaty keeps there; good while it is not there.
+  std::optional<Space> space{};
+  std::vector<Exchange> exchanges{};
+  std::vector<StrayAnswer> strays{};
+  std::vector<std::string> missing_places{};  // Directories that answers belong into.
+  LockView lock{};
+  JournalText journal{};
+  std::string journal_problem{};         // Why it cannot be read.
+  bool program_runs = false;             // The one that the journal says was started last.
+  std::vector<std::string> leftovers{};  // Of writers that were killed.
+  std::size_t quarantined = 0;
+  double now = 0;  // Seconds since 1970.
+};
+
+// Changes nothing and needs no lock.
+DirectoryView look_at(const std::string& directory);
+
+}  // namespace treaty::bridge

@@ -1,0 +1,43 @@
+#include "treaty/bridge/diagnosis/wording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace treaty::bridge {
+
+Words bridge_command(const DirectoryView& view, std::string_view verb, const Words& more) {
+  Words words = {"treaty", "bridge", std::string(verb)};
+  if (view.directory != ".") words.insert(words.end(), {"--dir", view.directory});
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+Words run_again(const DirectoryView& view, const RunMemory& run) {
+  Words words = bridge_command(view, "run", {"--"});
+  words.insert(words.end(), run.command.begin(), run.command.end());
+  return words;
+}
+
+std::string duration_text(double seconds) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 60 * kMinute;
+  constexpr double kDay = 24 * kHour;
+  seconds = std::max(seconds, 0.0);
+  if (seconds < 2 * kMinute) return fmt::format("{} s", std::floor(seconds));
+  if (seconds < 2 * kHour) return fmt::format("{} min", std::floor(seconds / kMinute));
+  if (seconds < 2 * kDay) return fmt::format("{} h", std::floor(seconds / kHour));
+  return fmt::format("{} d", std::floor(seconds / kDay));
+}
+
+Diagnosis make_diagnosis(Ailment ailment, std::string what, std::string why,
+                         std::vector<Words> mend) {
+  const AilmentKind& kind = kind_of(ailment);
+  return {.ailment = ailment,
+          .what = what.empty() ? std::string(kind.what) : std::move(what),
+          .why = why.empty() ? std::string(kind.why) : std::move(why),
+          .mend = std::move(mend)};
+}
+
+}  // namespace treaty::bridge

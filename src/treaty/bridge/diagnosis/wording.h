@@ -1,0 +1,37 @@
+// What the parts of the diagnosis share: commands, times and the list that they add to.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/bridge/diagnosis/diagnosis.h"
+#include "treaty/bridge/memory.h"
+
+namespace treaty::bridge {
+
+// "treaty bridge VERB", with --dir unless the directory is where one stands, and what else there
+// is to say.
+Words bridge_command(const DirectoryView& view, std::string_view verb, const Words& more = {});
+
+// "treaty bridge run -- PROGRAM…", for a program that the journal knows.
+Words run_again(const DirectoryView& view, const RunMemory& run);
+
+// "12 s", "3 min", "2 h", "5 d".
+std::string duration_text(double seconds);
+
+// The general words of the ailment, unless there are better ones.
+Diagnosis make_diagnosis(Ailment ailment, std::string what = {}, std::string why = {},
+                         std::vector<Words> mend = {});
+
+void diagnose_exchanges(const DirectoryView& view, std::vector<Diagnosis>& found);
+void diagnose_run(const DirectoryView& view, std::vector<Diagnosis>& found);
+
+// Whether a program was started after the request was answered: it has had its answer.
+bool was_taken(const DirectoryView& view, std::string_view request_id);
+
+// The request was answered once, and the answer is gone.
+bool was_answered_before(const DirectoryView& view, const Exchange& exchange);
+
+}  // namespace treaty::bridge
