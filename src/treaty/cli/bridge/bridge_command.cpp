@@ -14,7 +14,14 @@ Command bridge_command(const OpenGateway& open) {
           "saves\n"
           "its state and leaves with 42. Whoever drives it has an agent answer, writes\n"
           ".agent-response.json and runs the program again with --resume.",
-      .verbs = {bridge_run_command(open), bridge_answer_command(open), bridge_watch_command(open)},
+      .verbs =
+          {
+              bridge_run_command(open),
+              bridge_answer_command(open),
+              bridge_watch_command(open),
+              bridge_check_command(),
+              bridge_doctor_command(),
+          },
   };
 }
 
