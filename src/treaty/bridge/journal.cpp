@@ -30,8 +30,11 @@ std::optional<Entry> decode_line(std::string_view line) {
               .event = std::string(json::find_text(root, kEvent)),
               .details = json::to_dynamic_object(*root)};
   if (entry.event.empty()) return std::nullopt;
-  entry.details.erase(kAt);
-  entry.details.erase(kEvent);
+  for (const std::string_view name : {kAt, kEvent}) {
+    if (const auto* found = entry.details.find(name); found != entry.details.end()) {
+      entry.details.stable_erase(found);  // The others keep their order.
+    }
+  }
   return entry;
 }
 
