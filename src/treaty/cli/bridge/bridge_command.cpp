@@ -19,8 +19,10 @@ Command bridge_command(const OpenGateway& open) {
               bridge_run_command(open),
               bridge_answer_command(open),
               bridge_watch_command(open),
+              bridge_respond_command(),
               bridge_check_command(),
               bridge_doctor_command(),
+              bridge_log_command(),
           },
   };
 }
