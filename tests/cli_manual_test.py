@@ -17,10 +17,17 @@ class ManualTest(TreatyTest):
         return ran.out
 
     def table(self):
-        """The options of each command, as its help tells them."""
+        """The options of each command and of each verb ("bridge run"), as their help tells them."""
         commands = COMMAND.findall(self.printed("--help"))
         self.assertGreaterEqual(len(commands), 18)
-        return {command: OPTION.findall(self.printed(command, "--help")) for command in commands}
+        table = {}
+        for command in commands:
+            told = self.printed(command, "--help")
+            table[command] = OPTION.findall(told)
+            verbs = COMMAND.findall(told) if "\nCommands:\n" in told else []
+            table.update({f"{command} {verb}": OPTION.findall(self.printed(command, verb, "--help")) for verb in verbs})
+        self.assertIn("bridge doctor", table)
+        return table
 
 
 class Bash(ManualTest):
@@ -46,7 +53,7 @@ class Bash(ManualTest):
     def test_every_option_of_every_command_is_offered(self):
         for command, options in self.table().items():
             with self.subTest(command=command):
-                self.assertEqual(self.completed(command, "--"), options)
+                self.assertEqual(self.completed(*command.split(), "--"), options)
 
     def test_the_values_of_an_option_are_offered(self):
         self.assertEqual(self.completed("check", "--profile", ""), ["strict", "lenient"])
@@ -68,6 +75,22 @@ class Bash(ManualTest):
         self.assertEqual(sorted(self.completed("run", "--file", "ans")), ["answer one.json", "answers"])
         self.assertEqual(self.completed("serve", "--state-dir", "ans"), ["answers"])
         self.assertEqual(self.completed("run", "ans"), [])
+        self.assertEqual(self.completed("bridge", "doctor", "--dir", "ans"), ["answers"])
+
+    def test_verbs_are_completed_where_they_belong(self):
+        self.assertEqual(self.completed("bridge", "do"), ["doctor"])
+        self.assertEqual(self.completed("help", "bridge", "do"), ["doctor"])
+        self.assertEqual(self.completed("bridge", "--"), ["--help"])
+        self.assertEqual(self.completed("bridge", "doctor", "--format", ""), ["human", "json"])
+        self.assertEqual(self.completed("bridge", "doctor", "do"), [])
+        self.assertEqual(self.completed("bridge", "nothing", ""), [])
+
+    def test_behind_two_dashes_stands_a_program_and_what_it_takes(self):
+        self.write("prog-one", "")
+        self.assertIn("bash", self.completed("bridge", "run", "--", "bas"))
+        self.assertIn("prog-one", self.completed("bridge", "run", "--max-resumes", "3", "--", "prog-"))
+        self.assertEqual(self.completed("bridge", "run", "--", "prog-one", "--"), [])
+        self.assertEqual(self.completed("bridge", "run", "--", "bash", "prog"), ["prog-one"])
 
     def test_it_is_registered_with_bash(self):
         self.write("treaty.bash", self.printed("completion", "bash"))
@@ -91,7 +114,12 @@ class OtherShells(ManualTest):
         self.assert_parses("zsh", script)
         for command, options in self.table().items():
             with self.subTest(command=command):
-                block = re.search(rf"^    {command}\)\n(.*?)^      ;;", script, re.MULTILINE | re.DOTALL).group(1)
+                if command == "bridge":  # A choice of verbs, which come after it.
+                    self.assertIn("\n    bridge)\n      local -a verbs\n", script)
+                    continue
+                indent = " " * (8 if " " in command else 4)
+                block = re.search(rf"^{indent}{command.split()[-1]}\)\n(.*?)^{indent}  ;;", script,
+                                  re.MULTILINE | re.DOTALL).group(1)
                 self.assertEqual(re.findall(r"^ +'\*?(--[a-z-]+)=?\[", block, re.MULTILINE), options)
                 for line in block.splitlines()[1:]:
                     self.assertRegex(line, r"^ +'(?:[^']|'\\'')*'(?: \\)?$")
@@ -101,7 +129,9 @@ class OtherShells(ManualTest):
         self.assert_parses("fish", script)
         for command, options in self.table().items():
             with self.subTest(command=command):
-                self.assertIn(f"complete -c treaty -n __treaty_has_none -a {command} -d '", script)
+                *before, name = command.split()
+                place = f"'__treaty_is_first {before[0]}'" if before else "__treaty_has_none"
+                self.assertIn(f"complete -c treaty -n {place} -a {name} -d '", script)
                 self.assertEqual(re.findall(rf"^complete -c treaty -n '__treaty_is {command}' -l (\S+) -d '", script,
                                             re.MULTILINE), [option[2:] for option in options])
 
@@ -117,7 +147,7 @@ class ManPage(ManualTest):
             with self.subTest(command=command):
                 section = re.search(rf'^\.SS "treaty {command}\b(.*?)^\.S[SH]', page, re.MULTILINE | re.DOTALL).group(1)
                 self.assertEqual(re.findall(r"^\\fB(--[a-z-]+)\\fR", section, re.MULTILINE) + ["--help"], options)
-                help_text = self.printed(command, "--help")
+                help_text = self.printed(*command.split(), "--help")
                 for example in re.findall(r"^  (treaty .*)$", help_text, re.MULTILINE):
                     self.assertIn(f"\n{example}\n", section)
 
