@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "treaty/base/json_scan.h"
+#include "treaty/base/json/scan.h"
 
 namespace treaty::json {
 

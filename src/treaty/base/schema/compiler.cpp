@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "treaty/base/json_scan.h"
+#include "treaty/base/json/scan.h"
 #include "treaty/base/number.h"
 #include "treaty/base/schema/keywords.h"
 #include "treaty/base/schema/messages.h"

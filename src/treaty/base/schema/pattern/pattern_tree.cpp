@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "treaty/base/json_scan.h"
+#include "treaty/base/json/scan.h"
 #include "treaty/base/schema/pattern/character_classes.h"
 #include "treaty/base/text.h"
 

@@ -1,4 +1,4 @@
-#include "treaty/base/json_scan.h"
+#include "treaty/base/json/scan.h"
 
 #include <bit>
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "treaty/base/json.h"
-#include "treaty/base/json_scan.h"
+#include "treaty/base/json/scan.h"
 #include "treaty/base/text.h"
 
 namespace treaty::json {
