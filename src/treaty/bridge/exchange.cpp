@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLargest = std::size_t{16} << 20U;  // JSON-03.
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 // Of clocks and of those who write whole seconds.
 constexpr double kTolerance = 1;
 
@@ -44,7 +46,9 @@ std::size_t cut_string(std::string_view text) {
 // What somebody is writing, or was cut off writing: nothing yet, JSON that is in order up to a last
 // token that ends with the text, or the zeros that a crash leaves where the end should be.
 bool is_torn(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   if (is_blank(text) || text.ends_with('\0')) return true;
+  if (!trimmed(text).starts_with('{')) return false;  // It never was to become one of ours.
   const json::Document document(text, {.max_faults = 1, .grammar_only = true});
   if (document.root() || document.faults().empty()) return false;
   const std::size_t fault = document.faults().front().offset;

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 #include <sys/stat.h>
 
+#include <boost/json/array.hpp>
 #include <filesystem>
 
 #include "treaty/base/files.h"
@@ -163,6 +164,72 @@ TEST_CASE("an answer counts only with the request's id and not before its time")
       RC_ASSERT(state == AnswerState::answered || state == AnswerState::stale);
     }
   });
+}
+
+TEST_CASE("no beginning of a file is taken for a whole one, or for a broken one") {
+  const Room room;
+  BridgeRequest odd = request();
+  odd.prompt = "é \"quoted\" \\ \n😀 [{";
+  odd.context = {{"list", {1, -2.5, true, nullptr}}, {"", boost::json::object()}};
+  const std::string asked = encode(odd);
+  for (std::size_t size = 0; size < asked.rfind('}'); ++size) {
+    room.write(request_name(""), asked.substr(0, size));
+    CAPTURE(asked.substr(0, size));
+    CHECK(room.exchange().request.state == FileState::torn);
+    CHECK(!room.exchange().is_asked());
+  }
+  room.ask();
+  const std::string given = encode(response());
+  for (std::size_t size = 0; size < given.rfind('}'); ++size) {
+    room.write(response_name(""), given.substr(0, size));
+    CAPTURE(given.substr(0, size));
+    CHECK(room.exchange().answer == AnswerState::torn);
+  }
+}
+
+TEST_CASE("whatever an answer says, no beginning of it is an answer") {
+  const Room room;
+  room.ask();
+  rc::check([&] {
+    const std::string whole = encode(*testing::any_bridge_response());
+    const auto size = *rc::gen::inRange<std::size_t>(0, whole.rfind('}'));
+    room.write(response_name(""), whole.substr(0, size));
+
+    RC_ASSERT(room.exchange().answer == AnswerState::torn);
+  });
+}
+
+TEST_CASE("a text that begins like no document is not torn, it is none") {
+  const Room room;
+  room.ask();
+  for (const std::string_view text : {"Done", "42", "Yes.", "```json\n{", "[1", "\"No"}) {
+    CAPTURE(text);
+    room.write(response_name(""), text);
+
+    CHECK(room.exchange().answer == AnswerState::broken);
+  }
+}
+
+TEST_CASE("a byte order mark hides neither that a file is torn nor that it is broken") {
+  const Room room;
+  const std::string asked = "\xEF\xBB\xBF" + encode(request());
+
+  room.write(request_name(""), asked);
+  CHECK(room.exchange().request.state == FileState::broken);
+  room.write(request_name(""), asked.substr(0, 40));
+  CHECK(room.exchange().request.state == FileState::torn);
+  room.write(request_name(""), asked.substr(0, 3));
+  CHECK(room.exchange().request.state == FileState::torn);
+}
+
+TEST_CASE("a file beyond what JSON-03 allows is broken, not torn: nobody waits for its end") {
+  const Room room;
+  room.write(request_name(""), "{\"prompt\": \"" + std::string(std::size_t{17} << 20U, 'x'));
+
+  const Exchange exchange = room.exchange();
+
+  CHECK(exchange.request.state == FileState::broken);
+  CHECK(exchange.request.problem.starts_with("JSON-03"));
 }
 
 TEST_CASE("zeros where the end should be are what a crash leaves: torn") {
