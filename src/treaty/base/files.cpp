@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -37,6 +38,20 @@ bool inherit(int file, const struct stat& before) {
   // Only root can give a file to its owner again; for everybody else it is theirs already.
   const bool owned = fchown(file, before.st_uid, before.st_gid) == 0 || geteuid() != 0;
   return owned && fchmod(file, before.st_mode & 07777U) == 0;
+}
+
+// A file beside `target` that holds the bytes, on the disk; its path.
+std::expected<std::string, Error> write_beside(const std::string& target, std::string_view bytes,
+                                               const struct stat& before) {
+  std::string temporary = fmt::format("{}{}XXXXXX", target, kTemporaryMark);
+  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) return std::unexpected(failure(ErrorCode::unwritable, "cannot be written", target));
+  bool good = inherit(file, before) && write_all(file, bytes) && fsync(file) == 0;
+  good = close(file) == 0 && good;
+  if (good) return temporary;
+  const Error error = failure(ErrorCode::unwritable, "cannot be written", target);
+  unlink(temporary.c_str());
+  return std::unexpected(error);
 }
 
 std::string directory_of(const std::string& path) {
@@ -94,16 +109,29 @@ std::expected<void, Error> replace_file(const std::string& path, std::string_vie
         Error{ErrorCode::unwritable, "is not a regular file and cannot be replaced", path});
   }
   if (S_ISLNK(before.st_mode)) before = {};
-  std::string temporary = fmt::format("{}{}XXXXXX", target, kTemporaryMark);
-  const int file = mkostemp(temporary.data(), O_CLOEXEC);
-  if (file < 0) return std::unexpected(failure(ErrorCode::unwritable, "cannot be written", path));
-  bool good = inherit(file, before) && write_all(file, bytes) && fsync(file) == 0;
-  good = close(file) == 0 && good;
-  good = good && rename(temporary.c_str(), target.c_str()) == 0;
-  if (good) return flush_directory(directory_of(target));
+  const auto temporary = write_beside(target, bytes, before);
+  if (!temporary)
+    return std::unexpected(Error{temporary.error().code, temporary.error().message, path});
+  if (rename(temporary->c_str(), target.c_str()) == 0) return flush_directory(directory_of(target));
   const Error error = failure(ErrorCode::unwritable, "cannot be written", path);
-  unlink(temporary.c_str());
+  unlink(temporary->c_str());
   return std::unexpected(error);
+}
+
+std::expected<void, Error> create_file(const std::string& path, std::string_view bytes) {
+  const auto temporary = write_beside(path, bytes, {});
+  if (!temporary) return std::unexpected(temporary.error());
+  // A second name, unlike a new one, is never given to a file when it is taken; but there are file
+  // systems on which a file has one name only.
+  int failed = link(temporary->c_str(), path.c_str());
+  if (failed != 0 && (errno == EPERM || errno == EOPNOTSUPP)) {
+    failed = renameat2(AT_FDCWD, temporary->c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
+  }
+  const ErrorCode code = errno == EEXIST ? ErrorCode::conflict : ErrorCode::unwritable;
+  const Error error = failure(code, "cannot be written", path);
+  unlink(temporary->c_str());
+  if (failed != 0) return std::unexpected(error);
+  return flush_directory(directory_of(path));
 }
 
 }  // namespace treaty

@@ -25,6 +25,10 @@ enum class Links {
 std::expected<void, Error> replace_file(const std::string& path, std::string_view bytes,
                                         Links links = Links::follow);
 
+// The same for a file that must not be there yet; ErrorCode::conflict when it is. Of several who
+// try at once, one gets it.
+std::expected<void, Error> create_file(const std::string& path, std::string_view bytes);
+
 constexpr std::string_view kTemporaryMark = ".treaty-";
 
 // Makes the names in a directory durable.
