@@ -5,6 +5,7 @@
 #include <ctime>
 #include <vector>
 
+#include "treaty/backends/bridge/bridge_backend.h"
 #include "treaty/backends/http_backend.h"
 #include "treaty/backends/masked_backend.h"
 #include "treaty/base/text.h"
@@ -89,6 +90,10 @@ std::shared_ptr<dispatch::Dispatcher> make_dispatcher(
   for (const auto& [name, player] : catalog->shared->players) {
     backends[name] =
         std::make_shared<backends::ScriptedBackend>(player, backends::system_clock_seconds);
+  }
+  for (const auto& [name, bridge] : configuration.bridges) {
+    backends[name] = std::make_shared<backends::BridgeBackend>(backends::BridgeTarget{
+        .directory = bridge.path, .agent_name = bridge.agent_name, .timeout = bridge.timeout});
   }
   for (auto& [name, backend] : backends) {
     backend = std::make_shared<backends::MaskedBackend>(backend, catalog->shared->secrets);

@@ -1,4 +1,4 @@
-// The backends of one worker, made from the configuration: clients, providers, scripts.
+// The backends of one worker, made from the configuration: clients, providers, scripts, bridges.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -42,6 +42,13 @@ struct ScriptFile {
   std::string text{};  // What the file holds.
 };
 
+// A backend that asks by file, in a directory.
+struct BridgeDirectory {
+  std::string path{};
+  std::string agent_name{};
+  std::chrono::milliseconds timeout{120'000};
+};
+
 struct Http {
   bool always_200 = false;
   std::size_t max_body_bytes = std::size_t{16} << 20U;
@@ -63,7 +70,8 @@ struct Configuration {
   int workers = 0;      // 0: one a core.
   std::vector<AccessKey> keys{};
   std::map<std::string, HttpProvider, std::less<>> providers{};  // Backends by name,
-  std::map<std::string, ScriptFile, std::less<>> scripts{};      // of both kinds.
+  std::map<std::string, ScriptFile, std::less<>> scripts{};      // of all kinds.
+  std::map<std::string, BridgeDirectory, std::less<>> bridges{};
   std::string prices_file{};  // Empty: the table that is built in.
   std::string prices_text{};  // What the file holds.
   Http http{};

@@ -74,17 +74,28 @@ Node provider_of(const HttpProvider& provider) {
   return map.node;
 }
 
+Node bridge_of(const BridgeDirectory& bridge) {
+  return Map{}
+      .add("dir", text(bridge.path))
+      .add("agent_name", text(bridge.agent_name))
+      .add("timeout", duration(bridge.timeout))
+      .node;
+}
+
 Node choice_of(const dispatch::Choice& choice, const Configuration& configuration) {
   Map map;
   const auto script = configuration.scripts.find(choice.backend);
+  const auto bridge = configuration.bridges.find(choice.backend);
   if (choice.backend == kDemoBackend) {
     map.add("scripted", text("demo"));
   } else if (script != configuration.scripts.end()) {
     map.add("script", text(script->second.path));
+  } else if (bridge != configuration.bridges.end()) {
+    map.add("bridge", bridge_of(bridge->second));
   } else {
     map.add("provider", text(choice.backend));
   }
-  map.add("model", text(choice.model));
+  map.add_text("model", choice.model);
   map.add("context_window", number(choice.context_window));
   if (choice.max_output_tokens) map.add("max_output_tokens", number(*choice.max_output_tokens));
   if (choice.temperature) map.add("temperature", decimal(*choice.temperature));

@@ -33,6 +33,7 @@ agents:
       - {provider: main, model: small, context_window: 9000, max_output_tokens: 5, temperature: 0.5}
       - {script: play.yaml}
       - {scripted: demo}
+      - {bridge: {dir: room, agent_name: "the writer", timeout: 90s}}
     max_rounds: 3
     deadline: 20s
     on_disconnect: cancel

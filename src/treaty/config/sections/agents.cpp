@@ -9,6 +9,7 @@
 #include "treaty/config/demo.h"
 #include "treaty/config/sections/sections.h"
 #include "treaty/config/sections/tools.h"
+#include "treaty/config/units.h"
 
 namespace treaty::config {
 namespace {
@@ -69,18 +70,37 @@ struct ChoiceDraft {
   const Node* provider{};
   const Node* script{};
   const Node* scripted{};
+  const Node* bridge{};
   bool has_model = false;
 };
+
+constexpr std::chrono::hours kLongestWait(24);
+
+constexpr std::array<Member<BridgeDirectory>, 3> kBridgeMembers = {{
+    {"dir",
+     [](Reader& reader, const Node& node, BridgeDirectory& bridge) {
+       if (const auto path = reader.phrase(node)) bridge.path = reader.path_of(*path);
+     }},
+    {"agent_name",
+     [](Reader& reader, const Node& node, BridgeDirectory& bridge) {
+       bridge.agent_name = reader.phrase(node).value_or("");
+     }},
+    {"timeout",
+     [](Reader& reader, const Node& node, BridgeDirectory& bridge) {
+       bridge.timeout = reader.duration(node, kLongestWait).value_or(bridge.timeout);
+     }},
+}};
 
 template <auto Part>
 void take_place(Reader& /*reader*/, const Node& node, ChoiceDraft& draft) {
   draft.*Part = &node;
 }
 
-constexpr std::array<Member<ChoiceDraft>, 7> kChoiceMembers = {{
+constexpr std::array<Member<ChoiceDraft>, 8> kChoiceMembers = {{
     {"provider", take_place<&ChoiceDraft::provider>},
     {"script", take_place<&ChoiceDraft::script>},
     {"scripted", take_place<&ChoiceDraft::scripted>},
+    {"bridge", take_place<&ChoiceDraft::bridge>},
     {"model",
      [](Reader& reader, const Node& node, ChoiceDraft& draft) {
        draft.choice.model = reader.phrase(node).value_or("");
@@ -132,13 +152,27 @@ void take_scripted(Reader& reader, const Node& node, ChoiceDraft& entry, Draft& 
   draft.configuration.scripts[entry.choice.backend] = {.text = std::string(demo_script())};
 }
 
+// Whoever answers is asked for the agent of this name, unless the file says another.
+void take_bridge(Reader& reader, const Node& node, ChoiceDraft& entry, AgentDraft& target) {
+  BridgeDirectory bridge{.agent_name = target.agent.name};
+  reader.members<BridgeDirectory>(node, "a bridge", kBridgeMembers, bridge);
+  if (node.find("dir") == nullptr &&
+      (node.kind == yaml::Kind::map || node.kind == yaml::Kind::null)) {
+    reader.note(node, "a bridge needs `dir`, the directory in which it asks",
+                "such as {bridge: {dir: /var/lib/agents/reviewer}}");
+  }
+  entry.choice.backend = fmt::format("bridge:{} ({}, {})", bridge.path, bridge.agent_name,
+                                     duration_text(bridge.timeout));
+  target.draft.configuration.bridges[entry.choice.backend] = std::move(bridge);
+}
+
 void take_backend(Reader& reader, const Node& node, AgentDraft& target) {
   ChoiceDraft entry;
   reader.members<ChoiceDraft>(node, "a backend", kChoiceMembers, entry);
-  const int named = (entry.provider != nullptr ? 1 : 0) + (entry.script != nullptr ? 1 : 0) +
-                    (entry.scripted != nullptr ? 1 : 0);
-  if (named != 1 && node.kind == yaml::Kind::map) {
-    reader.note(node, "a backend has exactly one of `provider`, `script` and `scripted`",
+  const std::array<const Node*, 4> named = {entry.provider, entry.script, entry.scripted,
+                                            entry.bridge};
+  if (std::ranges::count(named, nullptr) != 3 && node.kind == yaml::Kind::map) {
+    reader.note(node, "a backend has exactly one of `provider`, `script`, `scripted` and `bridge`",
                 "such as {provider: main, model: gpt-5-mini} or {scripted: demo}");
   }
   if (entry.provider != nullptr) {
@@ -154,8 +188,12 @@ void take_backend(Reader& reader, const Node& node, AgentDraft& target) {
     take_script(reader, *entry.script, entry, target.draft);
   } else if (entry.scripted != nullptr) {
     take_scripted(reader, *entry.scripted, entry, target.draft);
+  } else if (entry.bridge != nullptr) {
+    take_bridge(reader, *entry.bridge, entry, target);
   }
-  if (entry.provider == nullptr && !entry.has_model) entry.choice.model = "scripted";
+  const bool names_a_model =
+      entry.has_model || entry.provider != nullptr || entry.bridge != nullptr;
+  if (!names_a_model) entry.choice.model = "scripted";
   target.agent.chain.push_back(std::move(entry.choice));
 }
 
@@ -254,6 +292,9 @@ std::vector<std::string> agent_keys() {
   for (const auto& member : kAgentMembers) keys.push_back(fmt::format("{}{}", agent, member.name));
   for (const auto& member : kChoiceMembers) {
     keys.push_back(fmt::format("{}backends[].{}", agent, member.name));
+  }
+  for (const auto& member : kBridgeMembers) {
+    keys.push_back(fmt::format("{}backends[].bridge.{}", agent, member.name));
   }
   for (const std::string_view key : tool_keys()) {
     keys.push_back(fmt::format("{}tools[].{}", agent, key));

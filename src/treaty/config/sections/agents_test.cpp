@@ -63,6 +63,39 @@ TEST_CASE("Every key of an agent has its place") {
   CHECK(configuration.scripts.at("script:/work/play.yaml").text == "- Hello.");
 }
 
+TEST_CASE("A bridge is named by its directory, seen from the file, and asks for the agent itself") {
+  const Configuration configuration = loaded(
+      {.yaml = "agents:\n  writer:\n    backends:\n      - {bridge: {dir: room}}\n"
+               "      - {bridge: {dir: /srv/room, agent_name: other, timeout: 90s}, model: m}\n"});
+
+  const auto& chain = configuration.turns.agents.at("writer").chain;
+  REQUIRE(chain.size() == 2);
+  CHECK(chain[0].model.empty());
+  CHECK(chain[1].model == "m");
+  const BridgeDirectory& first = configuration.bridges.at(chain[0].backend);
+  CHECK(first.path == "/work/room");
+  CHECK(first.agent_name == "writer");
+  CHECK(first.timeout == std::chrono::minutes(2));
+  const BridgeDirectory& second = configuration.bridges.at(chain[1].backend);
+  CHECK(second.path == "/srv/room");
+  CHECK(second.agent_name == "other");
+  CHECK(second.timeout == std::chrono::seconds(90));
+}
+
+TEST_CASE("A bridge without a directory, or with another key, is a problem at its place") {
+  const auto bridge = [](std::string_view members) {
+    return Given{.yaml = "agents:\n  a: {backends: [{bridge: " + std::string(members) + "}]}"};
+  };
+
+  CHECK(problems_of(bridge("{}")).contains("treaty.yaml:2:27: a bridge needs `dir`"));
+  CHECK(problems_of(bridge("")).contains("a bridge needs `dir`"));
+  CHECK(problems_of(bridge("room")).contains("treaty.yaml:2:27: "));
+  CHECK(problems_of(bridge("{dir: ''}")).contains("treaty.yaml:2:33: "));
+  CHECK(problems_of(bridge("{dir: a, timeout: 25h}")).contains("treaty.yaml:2:45: "));
+  CHECK(problems_of(bridge("{dir: a, agent_nam: b}")).contains("did you mean agent_name?"));
+  CHECK(problems_of(bridge("{dir: a}, scripted: demo")).contains("exactly one of"));
+}
+
 TEST_CASE("A conversation has what it says itself, and the rest from its agent") {
   Given given = with_agent(R"(
     mode: General

@@ -1,0 +1,174 @@
+#include "treaty/backends/bridge/bridge_backend.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/value.hpp>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "treaty/backends/bridge/question.h"
+#include "treaty/base/json_dynamic.h"
+#include "treaty/bridge/names.h"
+
+namespace treaty::backends {
+namespace {
+
+namespace asio = boost::asio;
+using contracts::AgentError;
+using contracts::AgentResult;
+using std::chrono::duration_cast;
+
+constexpr std::string_view kName = "bridge";
+constexpr std::size_t kLargestRequest = std::size_t{16} << 20U;  // JSON-03.
+
+AgentResult failed(AgentError error, std::string_view finish_reason = "error") {
+  return {.finish_reason = std::string(finish_reason), .error = std::move(error)};
+}
+
+AgentResult unusable(const Error& error) {
+  return failed({.message = fmt::format("the bridge {} {}", error.where, error.message),
+                 .code = "server_error",
+                 .type = "BridgeUnusable",
+                 .retryable = true});
+}
+
+AgentResult too_large() {
+  return failed({.message = "the conversation does not fit into a bridge request, which has 16 MiB "
+                            "at most",
+                 .code = "context_length",
+                 .type = "RequestTooLarge",
+                 .retryable = false});
+}
+
+AgentResult timed_out(std::chrono::milliseconds timeout) {
+  return failed({.message = fmt::format("no answer came to the bridge within {} s",
+                                        static_cast<double>(timeout.count()) / 1000),
+                 .code = "timeout",
+                 .type = "Timeout",
+                 .retryable = true});
+}
+
+AgentResult aborted() {
+  return failed({.message = "the call was cancelled", .type = "Cancelled", .retryable = false},
+                "aborted");
+}
+
+double seconds_since_1970() {
+  using namespace std::chrono;
+  return duration<double>(system_clock::now().time_since_epoch()).count();
+}
+
+// Whoever waits for the agent is longer there than the agent may take.
+std::int64_t whole_seconds(std::chrono::milliseconds time) {
+  return std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(time).count(), 1);
+}
+
+void set_output(AgentResult& result) {
+  if (!result.content || result.output || result.error) return;
+  const json::Document document(*result.content);
+  const auto root = document.root();
+  if (document.faults().empty() && root && root->is_object()) {
+    result.output = json::to_dynamic_object(*root);
+  }
+}
+
+// A bell that is taken off whatever happens to the coroutine.
+class HungBell {
+ public:
+  HungBell(std::shared_ptr<DirectoryWatch> watch, std::string file_name,
+           const asio::any_io_executor& executor)
+      : bell{asio::steady_timer(executor)},
+        watch_(std::move(watch)),
+        file_name_(std::move(file_name)) {
+    watch_->hang(file_name_, bell);
+  }
+  ~HungBell() { watch_->take_off(file_name_); }
+  HungBell(const HungBell&) = delete;
+  HungBell& operator=(const HungBell&) = delete;
+
+  Bell bell;
+
+ private:
+  std::shared_ptr<DirectoryWatch> watch_;
+  std::string file_name_;
+};
+
+asio::awaitable<bool> is_cancelled() {
+  const auto state = co_await asio::this_coro::cancellation_state;
+  co_return state.cancelled() != asio::cancellation_type::none;
+}
+
+}  // namespace
+
+BridgeBackend::BridgeBackend(BridgeTarget target)
+    : target_(std::move(target)), slots_(target_.directory) {}
+
+asio::awaitable<AgentResult> BridgeBackend::run(const Call& call, Sink& sink) {
+  co_await asio::this_coro::throw_if_cancelled(false);  // A cancelled call still has its result.
+  auto request = bridge_request_of(call, target_.agent_name, whole_seconds(target_.timeout));
+  AgentResult result = co_await ask(std::move(request));
+  if (call.output) set_output(result);
+  if (!result.provider_data) result.provider_data.emplace();
+  if (!result.provider_data->contains("provider")) result.provider_data->emplace("provider", kName);
+  if (!result.error && result.content) sink.on_text(*result.content);
+  co_return result;
+}
+
+asio::awaitable<AgentResult> BridgeBackend::ask(contracts::BridgeRequest request) {
+  if (encode(request).size() > kLargestRequest) co_return too_large();
+  // Before the question is there: no answer is missed.
+  if (!watch_ || !watch_->is_alive()) {
+    auto watch = DirectoryWatch::open(co_await asio::this_coro::executor, target_.directory);
+    if (!watch) co_return unusable(watch.error());
+    watch_ = *std::move(watch);
+  }
+  const auto watch = watch_;
+  const Time deadline = std::chrono::steady_clock::now() + target_.timeout;
+  const double until =
+      seconds_since_1970() + std::chrono::duration<double>(target_.timeout).count();
+  const auto place = co_await side_.run(
+      [this, request = std::move(request), until] { return slots_.ask(request, until); }, deadline,
+      [](const auto& asked) {
+        if (asked) BridgeSlots::withdraw(*asked);
+      });
+  if (!place) co_return co_await give_up();
+  if (!*place) co_return unusable(place->error());
+  co_return co_await wait(**place, watch, deadline);
+}
+
+asio::awaitable<AgentResult> BridgeBackend::give_up() {
+  co_return co_await is_cancelled() ? aborted() : timed_out(target_.timeout);
+}
+
+asio::awaitable<AgentResult> BridgeBackend::wait(const BridgePlace& place,
+                                                 std::shared_ptr<DirectoryWatch> watch,
+                                                 Time deadline) {
+  HungBell hung(watch, bridge::response_name(place.suffix), co_await asio::this_coro::executor);
+  Bell& bell = hung.bell;
+  // The disk gets a last moment of its own when the time is up.
+  constexpr auto kLastLook = std::chrono::seconds(1);
+  while (true) {
+    const bool is_last = std::chrono::steady_clock::now() >= deadline || !watch->is_alive();
+    bell.has_rung = false;
+    auto looked = co_await side_.run([place] { return BridgeSlots::collect(place); },
+                                     deadline + kLastLook, [](const auto&) {});
+    if (looked && *looked) co_return **std::move(looked);
+    if (is_last || !looked || co_await is_cancelled()) break;
+    if (bell.has_rung) continue;
+    bell.timer.expires_at(deadline);
+    boost::system::error_code ignored;
+    co_await bell.timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    if (co_await is_cancelled()) break;
+  }
+  side_.leave([place] { BridgeSlots::withdraw(place); });
+  if (!watch->is_alive() && !co_await is_cancelled()) {
+    co_return unusable({ErrorCode::unreadable, "is gone", target_.directory});
+  }
+  co_return co_await give_up();
+}
+
+}  // namespace treaty::backends

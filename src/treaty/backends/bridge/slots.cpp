@@ -1,0 +1,274 @@
+#include "treaty/backends/bridge/slots.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "treaty/backends/bridge/asker.h"
+#include "treaty/base/files.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/bridge/driver.h"
+#include "treaty/bridge/exchange.h"
+#include "treaty/bridge/journal.h"
+#include "treaty/bridge/names.h"
+#include "treaty/bridge/quarantine.h"
+#include "treaty/bridge/result_file.h"
+
+namespace treaty::backends {
+namespace {
+
+namespace fs = std::filesystem;
+using bridge::AnswerState;
+using bridge::Exchange;
+using contracts::AgentResult;
+using contracts::BridgeRequest;
+
+// What killed writers left is not written to any more after this time.
+constexpr auto kLeftover = std::chrono::minutes(1);
+
+double now() {
+  using namespace std::chrono;
+  return duration<double>(system_clock::now().time_since_epoch()).count();
+}
+
+// Held while places are looked for and taken: others wait, for some milliseconds.
+class AskersLock {
+ public:
+  explicit AskersLock(const std::string& directory) {
+    const std::string path = bridge::path_in(directory, fmt::format("{}/asking", bridge::kFolder));
+    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    while (file_ >= 0 && flock(file_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~AskersLock() {
+    if (file_ >= 0) close(file_);
+  }
+  AskersLock(const AskersLock&) = delete;
+  AskersLock& operator=(const AskersLock&) = delete;
+
+  bool is_held() const { return file_ >= 0; }
+
+ private:
+  int file_;
+};
+
+std::string request_path(const BridgePlace& place) {
+  return bridge::path_in(place.directory, bridge::request_name(place.suffix));
+}
+
+std::string response_path(const std::string& directory, const std::string& suffix) {
+  return bridge::path_in(directory, bridge::response_name(suffix));
+}
+
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(path, ignored));
+}
+
+// Keeps a file in the quarantine, and tells so in the journal of the directory, where people look.
+void set_aside(const std::string& directory, const std::string& path, std::string_view reason,
+               const std::string& problem = {}) {
+  if (!is_there(path)) return;
+  const auto kept = bridge::move_to_quarantine(directory, path, reason);
+  if (!kept) return;
+  boost::json::object details = {{"file", path}, {"reason", reason}, {"kept_as", *kept}};
+  if (!problem.empty()) details["problem"] = problem;
+  std::ignore = bridge::append_to_journal(
+      bridge::journal_path(directory),
+      {.at = timestamp_now(), .event = "file.quarantined", .details = std::move(details)});
+}
+
+// What is asked, whoever asks it, when, and wherever the answer goes.
+std::size_t question_of(BridgeRequest request) {
+  request.request_id.clear();
+  request.created_at.clear();
+  request.response_file.reset();
+  request.context.stable_erase(kAskedBy);
+  return std::hash<std::string>()(encode(request));
+}
+
+std::string suffix_of(std::int64_t number) {
+  return number == 0 ? std::string() : bridge::suffix_of_phase(number);
+}
+
+// The numbers of the places that have a request.
+std::set<std::int64_t> taken_places(const std::string& directory) {
+  std::set<std::int64_t> taken;
+  std::error_code failed;
+  auto entry = fs::directory_iterator(directory, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+    const auto suffix = bridge::suffix_of_request(entry->path().filename().string());
+    if (suffix) taken.insert(bridge::phase_of_suffix(*suffix).value_or(0));
+  }
+  return taken;
+}
+
+// Requests that were being written when their writer was killed.
+void clear_leftovers(const std::string& directory) {
+  std::error_code failed;
+  std::vector<fs::path> leftovers;
+  auto entry = fs::directory_iterator(directory, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    const std::size_t mark = name.rfind(kTemporaryMark);
+    if (mark == std::string::npos || !bridge::suffix_of_request(name.substr(0, mark))) continue;
+    std::error_code unknown;
+    const auto age = fs::file_time_type::clock::now() - entry->last_write_time(unknown);
+    if (!unknown && age > kLeftover) leftovers.push_back(entry->path());
+  }
+  for (const fs::path& path : leftovers) fs::remove(path, failed);
+}
+
+contracts::AgentError refusal(std::string_view what, const Exchange& exchange) {
+  return {.message =
+              fmt::format("the agent's answer {}{}{}", what,
+                          exchange.response.problem.empty() ? "" : ": ", exchange.response.problem),
+          .code = "server_error",
+          .type = "BrokenAnswer",
+          .retryable = true};
+}
+
+// What is wrong with an answer that is there and cannot become a good one any more.
+std::string_view fault_of(AnswerState state) {
+  switch (state) {
+    case AnswerState::unreadable: return "cannot be read";
+    case AnswerState::broken: return "breaks its contract";
+    case AnswerState::stale: return "says that it is older than the question";
+    case AnswerState::none:
+    case AnswerState::torn:
+    case AnswerState::foreign:  // Drivers take it out of the way.
+    case AnswerState::answered: break;
+  }
+  return {};
+}
+
+// The exchange as it lies there. Whoever answers may have taken the request away, and somebody may
+// have put another one there.
+Exchange look_at(const BridgePlace& place) {
+  Exchange exchange = bridge::read_exchange(place.directory, place.suffix);
+  const bool is_ours =
+      exchange.is_asked() && exchange.request.document->request_id == place.request_id;
+  if (is_ours) return exchange;
+  const bool is_away = exchange.request.state == bridge::FileState::absent;
+  exchange.request.document.emplace().request_id = place.request_id;
+  exchange.response = bridge::read_response(response_path(place.directory, place.suffix),
+                                            exchange.request.document);
+  exchange.answer = bridge::judge(exchange.request, exchange.response);
+  if (!is_away && exchange.answer != AnswerState::answered) exchange.answer = AnswerState::foreign;
+  return exchange;
+}
+
+}  // namespace
+
+void BridgeSlots::find_legacies(const std::string& directory) {
+  has_looked_ = true;
+  clear_leftovers(directory);
+  for (const std::int64_t number : taken_places(directory)) {
+    const std::string suffix = suffix_of(number);
+    const auto file =
+        bridge::read_request(bridge::path_in(directory, bridge::request_name(suffix)));
+    const auto asker = file.document ? find_asker(*file.document) : std::nullopt;
+    if (asker && asker->is_gone()) {
+      legacies_.push_back({suffix, question_of(*file.document), asker->until});
+    }
+  }
+}
+
+void BridgeSlots::clear_expired(const std::string& directory) {
+  const double at = now();
+  std::erase_if(legacies_, [&](const Legacy& legacy) {
+    if (legacy.until > at) return false;
+    const BridgePlace place{.directory = directory, .suffix = legacy.suffix};
+    const auto file = bridge::read_request(request_path(place));
+    const auto asker = file.document ? find_asker(*file.document) : std::nullopt;
+    if (!asker || !asker->is_gone()) return true;  // Somebody else has the place now.
+    set_aside(directory, file.path, "abandoned");
+    set_aside(directory, response_path(directory, legacy.suffix), "abandoned");
+    return true;
+  });
+}
+
+std::optional<BridgePlace> BridgeSlots::take_over(const std::string& directory,
+                                                  const BridgeRequest& request, double until) {
+  const std::size_t question = question_of(request);
+  for (auto legacy = legacies_.begin(); legacy != legacies_.end(); ++legacy) {
+    if (legacy->question != question) continue;
+    BridgePlace place{.directory = directory, .suffix = legacy->suffix};
+    legacies_.erase(legacy);
+    auto file = bridge::read_request(request_path(place));
+    const auto asker = file.document ? find_asker(*file.document) : std::nullopt;
+    if (!asker || !asker->is_gone() || question_of(*file.document) != question) {
+      return take_over(directory, request, until);
+    }
+    place.request_id = file.document->request_id;
+    set_asker(*file.document, this_asker(until));
+    if (!replace_file(file.path, encode(*file.document), Links::replace)) return std::nullopt;
+    return place;
+  }
+  return std::nullopt;
+}
+
+std::expected<BridgePlace, Error> BridgeSlots::ask(BridgeRequest request, double until) {
+  const auto directory = bridge::resolve_directory(directory_);
+  if (!directory) return std::unexpected(directory.error());
+  if (auto made = bridge::make_folders(*directory); !made) return std::unexpected(made.error());
+  const AskersLock lock(*directory);
+  if (!lock.is_held()) {
+    return std::unexpected(Error{ErrorCode::unwritable,
+                                 fmt::format("cannot be locked: {}", std::strerror(errno)),
+                                 *directory});
+  }
+  if (!has_looked_) find_legacies(*directory);
+  if (auto place = take_over(*directory, request, until)) return *std::move(place);
+  clear_expired(*directory);
+  set_asker(request, this_asker(until));
+  const std::set<std::int64_t> taken = taken_places(*directory);
+  for (std::int64_t number = 0;; ++number) {
+    if (taken.contains(number)) continue;
+    BridgePlace place{*directory, suffix_of(number), request.request_id};
+    request.response_file = response_path(*directory, place.suffix);
+    set_aside(*directory, *request.response_file, "late");  // Nobody waits for it any more.
+    const auto created = create_file(request_path(place), encode(request));
+    if (created) return place;
+    if (created.error().code != ErrorCode::conflict) return std::unexpected(created.error());
+  }
+}
+
+std::optional<AgentResult> BridgeSlots::collect(const BridgePlace& place) {
+  const Exchange exchange = look_at(place);
+  if (exchange.answer == AnswerState::answered) {
+    AgentResult result = bridge::result_of(*exchange.response.document);
+    // In this order: a crash in between must not leave a question that was answered.
+    withdraw(place);
+    std::error_code ignored;
+    fs::remove(exchange.response.path, ignored);
+    return result;
+  }
+  const std::string_view fault = fault_of(exchange.answer);
+  if (fault.empty()) return std::nullopt;
+  set_aside(place.directory, exchange.response.path, bridge::name_of(exchange.answer),
+            exchange.response.problem);
+  withdraw(place);
+  return AgentResult{.finish_reason = "error", .error = refusal(fault, exchange)};
+}
+
+void BridgeSlots::withdraw(const BridgePlace& place) {
+  const auto file = bridge::read_request(request_path(place));
+  if (!file.document || file.document->request_id != place.request_id) return;
+  std::error_code ignored;
+  fs::remove(file.path, ignored);
+}
+
+}  // namespace treaty::backends

@@ -1,0 +1,60 @@
+// The places of a directory in which a server asks: `.agent-request.json`, then those of phases 1,
+// 2, 3…, each for one question at a time. All of it is file work that may wait for the disk.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "treaty/base/error.h"
+#include "treaty/contracts/agent_result.h"
+#include "treaty/contracts/bridge_request.h"
+
+namespace treaty::backends {
+
+// Where a question waits.
+struct BridgePlace {
+  std::string directory{};  // Absolute.
+  std::string suffix{};
+  std::string request_id{};
+};
+
+// Belongs to one thread. Several in one directory, in this process and in others, never take each
+// other's places.
+class BridgeSlots {
+ public:
+  explicit BridgeSlots(std::string directory) : directory_(std::move(directory)) {}
+
+  // Asks in the first free place. A question that a server which is gone has left, and that is the
+  // same, is taken over with whatever answer it has: after a crash nobody is asked twice.
+  // `until`: when the asker will have given up, in seconds since 1970.
+  std::expected<BridgePlace, Error> ask(contracts::BridgeRequest request, double until);
+
+  // The answer, which frees the place; nothing while there is none. An answer that breaks its
+  // contract goes to the quarantine and is an error.
+  static std::optional<contracts::AgentResult> collect(const BridgePlace& place);
+
+  // Takes the question back.
+  static void withdraw(const BridgePlace& place);
+
+ private:
+  // A question that a server left when it died, and when nobody would have waited for it any more.
+  struct Legacy {
+    std::string suffix;
+    std::size_t question;  // The hash of what was asked.
+    double until;
+  };
+
+  void find_legacies(const std::string& directory);
+  void clear_expired(const std::string& directory);
+  std::optional<BridgePlace> take_over(const std::string& directory,
+                                       const contracts::BridgeRequest& request, double until);
+
+  std::string directory_;
+  bool has_looked_ = false;
+  std::vector<Legacy> legacies_{};
+};
+
+}  // namespace treaty::backends
