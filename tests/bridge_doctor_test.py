@@ -11,7 +11,7 @@ import unittest
 
 from bridging import BridgeTest
 from serving import until
-from treaty_binary import BINARY, OTHER_UUID, ROOT, SECONDS, UUID, Ran, as_bytes, bridge_request, bridge_response
+from treaty_binary import BINARY, OTHER_UUID, ROOT, SAMPLES, SECONDS, UUID, Ran, as_bytes, bridge_request, bridge_response
 
 GUIDE = ROOT / "docs" / "guide" / "bridge.md"
 NOBODY = 65534
@@ -589,6 +589,10 @@ class TheTable(DoctorTest):
         for kind in kinds:
             kind["mend"] = kind["mend"].replace("`", "")
         self.assertEqual(rows, kinds)
+
+    def test_the_guide_shows_the_recipe_as_it_is(self):
+        self.assertIn(f"```python\n{(SAMPLES / 'bridge_recipe.py').read_text(encoding='utf-8')}```\n",
+                      GUIDE.read_text(encoding="utf-8"))
 
     def test_every_fault_has_a_test(self):
         source = pathlib.Path(__file__).read_text(encoding="utf-8")
