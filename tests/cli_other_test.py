@@ -10,7 +10,7 @@ import unittest
 
 from treaty_binary import (BINARY, EXAMPLES, SAMPLES, SECONDS, VALID, TreatyTest, rules_of)
 
-COMMANDS = ("serve", "run", "chat", "sessions", "check", "rules", "schema", "hash", "compose", "limits",
+COMMANDS = ("serve", "run", "chat", "bridge", "sessions", "check", "rules", "schema", "hash", "compose", "limits",
             "classify", "normalize", "call", "mock", "config", "version", "completion", "man")
 CALLING_OUT = ("call", "mock", "serve")  # Their examples are tried where there is somebody on the other side.
 CONTRACTS = tuple(VALID)
