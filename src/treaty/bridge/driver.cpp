@@ -40,15 +40,6 @@ bool is_inside(const std::string& directory, const std::string& path) {
   return !way.empty() && *way.begin() != "..";
 }
 
-// Whether a file may be moved away for an answer: named like one, empty, or written as one.
-bool was_for_answers(const ResponseFile& file) {
-  if (suffix_of_response(fs::path(file.path).filename().string()) || is_blank(file.text)) {
-    return true;
-  }
-  const json::Document document(file.text);
-  return json::find_member(document.root(), "request_id").has_value();
-}
-
 std::string_view status_of(const contracts::BridgeResponse& response) {
   if (std::holds_alternative<contracts::BridgeSuccess>(response.outcome)) return "success";
   return std::holds_alternative<contracts::BridgeTimeout>(response.outcome) ? "timeout" : "error";
@@ -91,6 +82,14 @@ std::expected<std::string, Error> resolve_directory(const std::string& path) {
   return resolved.string();
 }
 
+bool may_give_way(const ResponseFile& file) {
+  if (suffix_of_response(fs::path(file.path).filename().string())) return true;
+  if (file.state == FileState::unreadable) return false;  // A folder, a device, not ours to read.
+  if (is_blank(file.text)) return true;
+  const json::Document document(file.text);
+  return json::find_member(document.root(), "request_id").has_value();
+}
+
 std::expected<Driver, Error> Driver::open(const std::string& directory, const std::string& command,
                                           Reach reach) {
   auto resolved = resolve_directory(directory);
@@ -125,7 +124,7 @@ std::expected<void, Error> Driver::may_replace(const ResponseFile& there) const 
     return std::unexpected(
         Error{ErrorCode::conflict, "response_file is outside of the directory", there.path});
   }
-  if (there.state != FileState::absent && !was_for_answers(there)) {
+  if (there.state != FileState::absent && !may_give_way(there)) {
     return std::unexpected(Error{ErrorCode::conflict,
                                  "response_file names a file that is no answer; it stays as it is",
                                  there.path});

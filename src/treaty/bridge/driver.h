@@ -24,6 +24,10 @@ enum class Existing { keep, replace };  // An answer that is valid, when another
 // The directory as an absolute path without links; an error when it is none.
 std::expected<std::string, Error> resolve_directory(const std::string& path);
 
+// Whether what lies in an answer's place may be moved away: it is named like an answer, empty, or
+// written as one. Everything else is somebody's own, named by mistake.
+bool may_give_way(const ResponseFile& file);
+
 // Its functions may be called from several threads, as long as each is about another request.
 class Driver {
  public:

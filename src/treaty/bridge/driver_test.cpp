@@ -244,6 +244,23 @@ TEST_CASE("an empty file, and a file with an answer, give way in any place") {
   }
 }
 
+TEST_CASE("a directory or a pipe that response_file names stays where it is") {
+  Room room;
+  fs::create_directory(room.file("src"));
+  room.write("src/main.cpp", "int main() {}");
+  REQUIRE(mkfifo(room.file("pipe").c_str(), 0600) == 0);
+
+  for (const std::string name : {"src", "pipe"}) {
+    const auto written = room.driver().write_answer(room.ask(request(name)), response());
+
+    REQUIRE(!written);
+    CHECK(written.error().code == ErrorCode::conflict);
+  }
+  CHECK(room.text("src/main.cpp") == "int main() {}");
+  CHECK(fs::is_fifo(room.file("pipe")));
+  CHECK(room.quarantine().empty());
+}
+
 TEST_CASE("a link in the answer's place is replaced, and what it stands for stays") {
   Room room;
   room.write("secret", "mine");

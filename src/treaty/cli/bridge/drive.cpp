@@ -50,6 +50,18 @@ std::string answer_text(const Exchange& exchange) {
                                 : std::get<contracts::BridgeTimeout>(outcome).error_message));
 }
 
+// Where a run may have left something of an exchange in the directory. A place that the request
+// names outside of it may be somebody else's by now, and a file that is no answer is.
+std::vector<std::string> places_of(const Exchange& exchange, const std::string& directory) {
+  std::vector<std::string> places = {
+      exchange.request.path, bridge::path_in(directory, bridge::response_name(exchange.suffix))};
+  const bool is_inside = std::filesystem::path(exchange.response.path).parent_path() == directory;
+  if (is_inside && bridge::may_give_way(exchange.response)) {
+    places.push_back(exchange.response.path);
+  }
+  return places;
+}
+
 }  // namespace
 
 int Drive::run() {
@@ -103,11 +115,9 @@ Drive::Step<void> Drive::clear_table() {
   if (!exchanges)
     return std::unexpected(End{kUnavailable, "unavailable", exchanges.error().message});
   for (const Exchange& exchange : *exchanges) {
-    for (const auto& [path, state] : {std::pair(exchange.request.path, exchange.request.state),
-                                      std::pair(exchange.response.path, exchange.response.state)}) {
-      // Where a leftover request says that its answer lies may be somebody else's place by now.
-      const bool ours = std::filesystem::path(path).parent_path() == driver_.directory();
-      if (state == FileState::absent || !ours) continue;
+    for (const std::string& path : places_of(exchange, driver_.directory())) {
+      std::error_code ignored;
+      if (!std::filesystem::exists(path, ignored)) continue;
       const auto kept = driver_.quarantine(path, "leftover");
       if (!kept) return std::unexpected(End{kUnavailable, "unavailable", kept.error().message});
       say(fmt::format("{} was left by an earlier run and is kept as {}", harmless(path),
