@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kRandomCharacters = 6;  // After the mark.
 constexpr std::size_t kChunk = std::size_t{64} << 10U;
 
 Error failure(ErrorCode code, std::string_view what, const std::string& path) {
@@ -60,6 +61,13 @@ std::string directory_of(const std::string& path) {
 }
 
 }  // namespace
+
+std::string_view name_of_replaced(std::string_view name) {
+  constexpr std::size_t kRest = kTemporaryMark.size() + kRandomCharacters;
+  if (name.size() <= kRest) return {};
+  const std::string_view replaced = name.substr(0, name.size() - kRest);
+  return name.substr(replaced.size()).starts_with(kTemporaryMark) ? replaced : std::string_view();
+}
 
 std::expected<std::string, Error> read_file(const std::string& path, std::size_t limit) {
   // A pipe in the place of a file must not hold up the reader.

@@ -31,6 +31,9 @@ std::expected<void, Error> create_file(const std::string& path, std::string_view
 
 constexpr std::string_view kTemporaryMark = ".treaty-";
 
+// The name of the file that such a leftover was to replace; empty when it is none.
+std::string_view name_of_replaced(std::string_view name);
+
 // Makes the names in a directory durable.
 std::expected<void, Error> flush_directory(const std::string& path);
 

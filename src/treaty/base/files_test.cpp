@@ -159,3 +159,13 @@ TEST_CASE("a directory can be flushed, and what is none cannot") {
   CHECK(flush_directory(room.file("absent")).error().code == ErrorCode::unwritable);
   CHECK(!flush_directory(room.file("one")));
 }
+
+TEST_CASE("what a killed writer leaves behind tells which file it was to replace") {
+  CHECK(name_of_replaced("a.json.treaty-x1Y2z3") == "a.json");
+  CHECK(name_of_replaced("a.treaty-b.treaty-x1Y2z3") == "a.treaty-b");
+  for (const std::string_view name : {"", "a.json", ".treaty-x1Y2z3", "a.json.treaty-x1Y2z",
+                                      "a.json.treaty-x1Y2z3a", "a.json.treaty-of-mine"}) {
+    CAPTURE(name);
+    CHECK(name_of_replaced(name).empty());
+  }
+}

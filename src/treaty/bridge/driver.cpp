@@ -24,10 +24,7 @@ void clear_leftovers(const std::string& directory) {
   auto entry = fs::directory_iterator(directory, failed);
   for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
     const std::string name = entry->path().filename().string();
-    const std::size_t mark = name.rfind(kTemporaryMark);
-    if (mark != std::string::npos && suffix_of_response(name.substr(0, mark))) {
-      leftovers.push_back(entry->path());
-    }
+    if (suffix_of_response(name_of_replaced(name))) leftovers.push_back(entry->path());
   }
   for (const fs::path& path : leftovers) fs::remove(path, failed);
 }

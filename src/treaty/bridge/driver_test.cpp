@@ -335,3 +335,22 @@ TEST_CASE("several threads may answer, each another request") {
   CHECK(std::ranges::all_of(
       *exchanges, [](const Exchange& one) { return one.answer == AnswerState::answered; }));
 }
+
+TEST_CASE("what killed writers left behind is cleared away, and nothing else") {
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory.path();
+  const Texts gone = {".agent-response.json.treaty-a1B2c3",
+                      ".agent-response-phase2.json.treaty-xxxxxx"};
+  const Texts stay = {".agent-request.json.treaty-a1B2c3", "answer.json.treaty-a1B2c3",
+                      ".agent-response.json", ".agent-response.json.treaty-backup-of-mine",
+                      ".agent-response.json.treaty-"};
+  for (const auto& names : {gone, stay}) {
+    for (const std::string& name : names) REQUIRE(replace_file(path_in(path, name), "x"));
+  }
+
+  const auto driver = Driver::open(path, "run");
+
+  REQUIRE(driver);
+  for (const std::string& name : gone) CHECK(!fs::exists(path_in(path, name)));
+  for (const std::string& name : stay) CHECK(fs::exists(path_in(path, name)));
+}
