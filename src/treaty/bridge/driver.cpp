@@ -42,6 +42,17 @@ std::string_view status_of(const contracts::BridgeResponse& response) {
   return std::holds_alternative<contracts::BridgeTimeout>(response.outcome) ? "timeout" : "error";
 }
 
+// Where the question's clock is ahead, or ours was set back, the answer would count as older than
+// its question, and nobody would take it: it has the question's time then.
+contracts::BridgeResponse dated_after(const RequestFile& request,
+                                      contracts::BridgeResponse response) {
+  const ResponseFile given{.state = FileState::whole, .document = response};
+  if (judge(request, given) == AnswerState::stale) {
+    response.created_at = request.document->created_at;
+  }
+  return response;
+}
+
 // What the journal keeps of an answer: who, how long, how it ended; not what was said.
 boost::json::object details_of(const Exchange& exchange,
                                const contracts::BridgeResponse& response) {
@@ -147,9 +158,8 @@ std::expected<void, Error> Driver::write_answer(const Exchange& exchange,
                                                 const contracts::BridgeResponse& response,
                                                 Existing existing) {
   if (auto cleared = clear_place(exchange, existing); !cleared) return cleared;
-  if (auto written =
-          replace_file(exchange.response.path, contracts::encode(response), Links::replace);
-      !written) {
+  const std::string text = contracts::encode(dated_after(exchange.request, response));
+  if (auto written = replace_file(exchange.response.path, text, Links::replace); !written) {
     return written;
   }
   return note("answer.written", details_of(exchange, response));

@@ -354,3 +354,16 @@ TEST_CASE("what killed writers left behind is cleared away, and nothing else") {
   for (const std::string& name : gone) CHECK(!fs::exists(path_in(path, name)));
   for (const std::string& name : stay) CHECK(fs::exists(path_in(path, name)));
 }
+
+TEST_CASE("an answer is no older than its question, whatever clock the question came from") {
+  Room room;
+  BridgeRequest ahead = request();
+  ahead.created_at = "2030-01-01T00:00:00+02:00";
+  const Exchange exchange = room.ask(ahead);
+
+  REQUIRE(room.driver().write_answer(exchange, response()));
+
+  const Exchange written = read_exchange(room.path(), "");
+  CHECK(written.answer == AnswerState::answered);
+  CHECK(written.response.document->created_at == ahead.created_at);
+}
