@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 
+#include "treaty/base/ids.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/bridge/result_file.h"
@@ -80,7 +81,9 @@ class Inquiry {
         if (opened.error().code == "agent_not_found") continue;
         return reply;
       }
-      const Asked asked{request_.request_id, opened->session_id, opened->turn_id, agent,
+      // A name of its own for the turn: a turn that follows the one that the session was opened
+      // with would have an id that nobody knows who wants to cancel it.
+      const Asked asked{request_.request_id, opened->session_id, new_uuid(), agent,
                         timestamp_now()};
       if (const auto noted = note(asked); !noted) return unwritable(noted.error());
       const TurnEnd end = turn(asked);
