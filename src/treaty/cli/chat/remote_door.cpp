@@ -99,7 +99,8 @@ RemoteDoor::Task<void> RemoteDoor::cancel_until_heard(const Round& round) {
   }
 }
 
-// The first interrupt cancels the turn and waits for its end; any other signal ends the waiting.
+// Told to leave, nobody waits any more. Any other signal means the turn: the first one cancels it
+// and waits for its end.
 Answer RemoteDoor::ask(const contracts::AgentExecuteRequest& request, const OnText& on_text) {
   if (const auto early = signals_.take()) return {.signal = *early};
   Round round(request, on_text, address_.text);
@@ -129,10 +130,10 @@ Answer RemoteDoor::ask(const contracts::AgentExecuteRequest& request, const OnTe
       signals_, [this] { context_.run(); },
       [&](int number) {
         signal = number;
-        if (number == SIGINT) {
-          asio::post(context_, cancel_turn);
-        } else {
+        if (number == SIGTERM || number == SIGHUP) {
           asio::post(context_, give_up);
+        } else {
+          asio::post(context_, cancel_turn);
         }
       });
   // What was posted too late must not wait for the next request.
