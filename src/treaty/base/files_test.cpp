@@ -169,3 +169,41 @@ TEST_CASE("what a killed writer leaves behind tells which file it was to replace
     CHECK(name_of_replaced(name).empty());
   }
 }
+
+TEST_CASE("a file is created where there is none, and never over another one") {
+  const Room room;
+
+  REQUIRE(create_file(room.file("a"), "one"));
+  const auto again = create_file(room.file("a"), "two");
+
+  REQUIRE(!again);
+  CHECK(again.error().code == ErrorCode::conflict);
+  CHECK(read_file(room.file("a"), kPlenty) == "one");
+  CHECK(room.names() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("of several who create a file at once, one does") {
+  const Room room;
+  for (int round = 0; round < 20; ++round) {
+    const std::string path = room.file(std::to_string(round));
+    std::atomic<int> created = 0;
+    {
+      std::vector<std::jthread> writers;
+      for (int i = 0; i < 4; ++i) {
+        writers.emplace_back([&] { created += create_file(path, "x") ? 1 : 0; });
+      }
+    }
+    CHECK(created == 1);
+  }
+  CHECK(room.names().size() == 20);
+}
+
+TEST_CASE("what cannot be created leaves nothing behind") {
+  const Room room;
+
+  const auto nowhere = create_file(room.file("nowhere/a"), "one");
+
+  REQUIRE(!nowhere);
+  CHECK(nowhere.error().code == ErrorCode::unwritable);
+  CHECK(room.names().empty());
+}

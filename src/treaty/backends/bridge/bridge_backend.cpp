@@ -79,21 +79,21 @@ void set_output(AgentResult& result) {
 // A bell that is taken off whatever happens to the coroutine.
 class HungBell {
  public:
-  HungBell(std::shared_ptr<DirectoryWatch> watch, std::string file_name,
+  HungBell(std::shared_ptr<AnswerBells> bells, std::string file_name,
            const asio::any_io_executor& executor)
       : bell{asio::steady_timer(executor)},
-        watch_(std::move(watch)),
+        bells_(std::move(bells)),
         file_name_(std::move(file_name)) {
-    watch_->hang(file_name_, bell);
+    bells_->hang(file_name_, bell);
   }
-  ~HungBell() { watch_->take_off(file_name_); }
+  ~HungBell() { bells_->take_off(file_name_); }
   HungBell(const HungBell&) = delete;
   HungBell& operator=(const HungBell&) = delete;
 
   Bell bell;
 
  private:
-  std::shared_ptr<DirectoryWatch> watch_;
+  std::shared_ptr<AnswerBells> bells_;
   std::string file_name_;
 };
 
@@ -121,12 +121,12 @@ asio::awaitable<AgentResult> BridgeBackend::run(const Call& call, Sink& sink) {
 asio::awaitable<AgentResult> BridgeBackend::ask(contracts::BridgeRequest request) {
   if (encode(request).size() > kLargestRequest) co_return too_large();
   // Before the question is there: no answer is missed.
-  if (!watch_ || !watch_->is_alive()) {
-    auto watch = DirectoryWatch::open(co_await asio::this_coro::executor, target_.directory);
-    if (!watch) co_return unusable(watch.error());
-    watch_ = *std::move(watch);
+  if (!bells_ || !bells_->is_alive()) {
+    auto bells = AnswerBells::open(co_await asio::this_coro::executor, target_.directory);
+    if (!bells) co_return unusable(bells.error());
+    bells_ = *std::move(bells);
   }
-  const auto watch = watch_;
+  const auto bells = bells_;
   const Time deadline = std::chrono::steady_clock::now() + target_.timeout;
   const double until =
       seconds_since_1970() + std::chrono::duration<double>(target_.timeout).count();
@@ -137,7 +137,7 @@ asio::awaitable<AgentResult> BridgeBackend::ask(contracts::BridgeRequest request
       });
   if (!place) co_return co_await give_up();
   if (!*place) co_return unusable(place->error());
-  co_return co_await wait(**place, watch, deadline);
+  co_return co_await wait(**place, bells, deadline);
 }
 
 asio::awaitable<AgentResult> BridgeBackend::give_up() {
@@ -145,14 +145,14 @@ asio::awaitable<AgentResult> BridgeBackend::give_up() {
 }
 
 asio::awaitable<AgentResult> BridgeBackend::wait(const BridgePlace& place,
-                                                 std::shared_ptr<DirectoryWatch> watch,
+                                                 std::shared_ptr<AnswerBells> bells,
                                                  Time deadline) {
-  HungBell hung(watch, bridge::response_name(place.suffix), co_await asio::this_coro::executor);
+  HungBell hung(bells, bridge::response_name(place.suffix), co_await asio::this_coro::executor);
   Bell& bell = hung.bell;
   // The disk gets a last moment of its own when the time is up.
   constexpr auto kLastLook = std::chrono::seconds(1);
   while (true) {
-    const bool is_last = std::chrono::steady_clock::now() >= deadline || !watch->is_alive();
+    const bool is_last = std::chrono::steady_clock::now() >= deadline || !bells->is_alive();
     bell.has_rung = false;
     auto looked = co_await side_.run([place] { return BridgeSlots::collect(place); },
                                      deadline + kLastLook, [](const auto&) {});
@@ -165,7 +165,7 @@ asio::awaitable<AgentResult> BridgeBackend::wait(const BridgePlace& place,
     if (co_await is_cancelled()) break;
   }
   side_.leave([place] { BridgeSlots::withdraw(place); });
-  if (!watch->is_alive() && !co_await is_cancelled()) {
+  if (!bells->is_alive() && !co_await is_cancelled()) {
     co_return unusable({ErrorCode::unreadable, "is gone", target_.directory});
   }
   co_return co_await give_up();

@@ -1,5 +1,4 @@
-// Tells those who wait on an event loop that a file of a directory was written. The system tells it
-// (inotify); nobody looks again and again.
+// Wakes those who wait on an event loop for an answer in a directory, when something is there.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -25,13 +24,13 @@ struct Bell {
 };
 
 // Belongs to the thread of one event loop.
-class DirectoryWatch {
+class AnswerBells {
  public:
-  // Watches from now on.
-  static std::expected<std::shared_ptr<DirectoryWatch>, Error> open(
-      boost::asio::any_io_executor executor, const std::string& directory);
+  // Rings for everything that happens from now on.
+  static std::expected<std::shared_ptr<AnswerBells>, Error> open(
+      const boost::asio::any_io_executor& executor, const std::string& directory);
 
-  virtual ~DirectoryWatch() = default;
+  virtual ~AnswerBells() = default;
 
   // False once the directory was moved or deleted.
   virtual bool is_alive() const = 0;
