@@ -7,7 +7,7 @@ import shutil
 import threading
 import unittest
 
-from serving import LOOK, ServingTest, user_turn
+from serving import DISK_FAULTS, LOOK, ServingTest
 from treaty_binary import OTHER_UUID, bridge_response
 
 
@@ -23,10 +23,20 @@ class BridgeTest(ServingTest):
         self.room = self.folder / "room"
         self.room.mkdir()
 
-    def bridged(self, timeout="60s", agent=None, **members):
+    def config(self, timeout="60s", agent=None, **members):
         bridge = {"dir": "room", "agent_name": "reviewer", "timeout": timeout}
-        return self.server({"agents": {"default": {"system": "You are brief.", "backends": [{"bridge": bridge}],
-                                                   **(agent or {})}}, **members})
+        return {"agents": {"default": {"system": "You are brief.", "backends": [{"bridge": bridge}],
+                                       **(agent or {})}}, **members}
+
+    def bridged(self, timeout="60s", agent=None, **members):
+        return self.server(self.config(timeout, agent, **members))
+
+    def on_failing_disk(self):
+        """A server whose disk fails on command, but for its journal."""
+        name = f"server{len(self.servers) + 1}"
+        return self.server(self.config(), environment={
+            "LD_PRELOAD": DISK_FAULTS, "DISK_FAULTS_FILES": ".agent-*:quarantine",
+            "DISK_FAULTS_CONTROL": str(self.folder / f"{name}.control")})
 
     # --- The other side.
 
@@ -326,6 +336,20 @@ class Directories(BridgeTest):
         self.assertEqual(running.result().text, "It is.")
         self.assertEqual((self.room / ".agent-request.json").read_bytes(), mine)
 
+    @unittest.skipUnless(DISK_FAULTS, "TREATY_DISK_FAULTS is set by ctest")
+    def test_one_that_is_full_is_an_error_until_it_has_room_again(self):
+        server = self.on_failing_disk()
+        for number, fault in enumerate(("ENOSPC write", "SHORT write", "EIO fsync", "EROFS name", "EACCES name 1")):
+            with self.subTest(fault):
+                server.disk(fault)
+                self.assertEqual(server.say("s1", f"t{number}", "Is it?").code, "server_error")
+                server.disk()
+                self.assertEqual(self.requests(), [])
+        running = self.later(server.say, "s1", "t9", "And now?")
+        self.answer(self.wait_for_request())
+
+        self.assertEqual(running.result().text, "It is.")
+
 
 class Killed(BridgeTest):
     def lost(self, function, *arguments):
@@ -338,6 +362,58 @@ class Killed(BridgeTest):
             function(*arguments)
         except Exception:  # pylint: disable=broad-except
             pass
+
+    def answer_what_waits(self, answered):
+        """Answers every request that is there and was not answered yet."""
+        for path in self.requests():
+            try:
+                request = json.loads(path.read_bytes())
+            except FileNotFoundError:
+                continue
+            if request["request_id"] not in answered:
+                answered.append(request["request_id"])
+                self.answer(request)
+
+    def kill_at(self, step):
+        """A turn whose server is killed at that step of its work on files; False when it does not get there."""
+        server = self.on_failing_disk()
+        server.disk(f"KILL any {step}")
+        session, answered = f"s{step}", []
+        self.lost(server.say, session, "t1", "Is it?")
+
+        def ended():
+            self.answer_what_waits(answered)
+            return server.process.poll() is not None or server.state_of(session) == "completed"
+
+        self.until(lambda: self.quietly_true(ended), f"the end of step {step}")
+        died = server.process.poll() is not None
+        server.disk()
+        if died:
+            server.wait()
+            server.start()
+            self.until(lambda: self.quietly_true(ended), f"the end of the turn after step {step}")
+        self.assertEqual(server.say(session, "t1", "Is it?").text, "It is.")
+        server.close()
+        return died, answered
+
+    @staticmethod
+    def quietly_true(holds):
+        try:
+            return holds()
+        except OSError:  # It dies just now.
+            return False
+
+    @unittest.skipUnless(DISK_FAULTS, "TREATY_DISK_FAULTS is set by ctest")
+    def test_at_every_step_the_turn_goes_on_to_its_answer(self):
+        step, died = 0, True
+        while died:
+            with self.subTest(step=step):
+                died, answered = self.kill_at(step)
+                self.assertLessEqual(len(answered), 2)
+            step += 1
+
+        self.assertGreater(step, 6)
+        self.assertEqual([name for name in self.files() if name.endswith(".json")], [])
 
     def test_the_question_is_taken_up_again_and_not_asked_twice(self):
         server = self.bridged()

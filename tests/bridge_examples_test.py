@@ -6,6 +6,7 @@ import subprocess
 import sys
 import unittest
 
+from serving import DISK_FAULTS
 from treaty_binary import BINARY, EXAMPLES, OTHER_UUID, SAMPLES, SECONDS, Ran, TreatyTest, bridge_response
 
 REVIEW = [sys.executable, EXAMPLES / "bridge" / "review.py", "draft.txt"]
@@ -192,6 +193,17 @@ class Programs(TreatyTest):
 
         self.assertEqual(ran.code, 1, ran)
         self.assertIn("no agent can be asked", ran.err)
+
+    @unittest.skipUnless(DISK_FAULTS, "TREATY_DISK_FAULTS is set by ctest")
+    def test_a_full_disk_is_not_42_and_leaves_nothing_half(self):
+        self.write("control", "ENOSPC write")
+
+        ran = self.run_program(["env", f"LD_PRELOAD={DISK_FAULTS}", "DISK_FAULTS_FILES=.agent-*",
+                                f"DISK_FAULTS_CONTROL={self.folder / 'control'}", *RELEASE_NOTES])
+
+        self.assertEqual(ran.code, 1, ran)
+        self.assertIn("No space left on device", ran.err)
+        self.assertEqual(list(self.folder.glob(".agent-*")), [])
 
 
 if __name__ == "__main__":
