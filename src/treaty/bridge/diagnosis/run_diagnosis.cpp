@@ -57,12 +57,16 @@ void look_at_open_run(const DirectoryView& view, const RunMemory& run, const Ent
     found.push_back(
         make_diagnosis(Ailment::run_asks_too_often, message, {}, {bridge_command(view, "log")}));
   } else {
+    // Its beginning may be among the lines that are damaged.
+    const bool is_known = !run.command.empty();
     found.push_back(
         make_diagnosis(Ailment::run_interrupted,
-                       fmt::format("a run of {} was interrupted {}", fmt::join(run.command, " "),
+                       fmt::format("a run{}{} was interrupted {}", is_known ? " of " : "",
+                                   fmt::join(run.command, " "),
                                    run.stage == Stage::needs ? "before its request was answered"
                                                              : "while the program ran"),
-                       why_interrupted(view, end), {run_again(view, run)}));
+                       why_interrupted(view, end),
+                       {is_known ? run_again(view, run) : bridge_command(view, "log")}));
   }
 }
 
