@@ -14,6 +14,8 @@ Command bridge_command(const OpenGateway& open) {
           "saves\n"
           "its state and leaves with 42. Whoever drives it has an agent answer, writes\n"
           ".agent-response.json and runs the program again with --resume.",
+      .examples = {{"bridge check --dir examples/bridge", "Do request and answer belong together?"},
+                   {"bridge doctor", "What is wrong in this directory?"}},
       .verbs =
           {
               bridge_run_command(open),
