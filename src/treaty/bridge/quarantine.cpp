@@ -18,6 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kLargestCopy = std::size_t{64} << 20U;
+
+// Of a file's name is kept, from its end: time, reason and the rest have to fit beside it, and what
+// is added while it is written.
+constexpr std::size_t kLongestName = 160;
+
 // "20261116T093619.250-stale-0b8de6c2.agent-response.json": sorts by time, and cannot be taken for
 // an answer.
 std::string kept_name(const std::string& path, std::string_view reason) {
@@ -25,6 +31,7 @@ std::string kept_name(const std::string& path, std::string_view reason) {
   std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
   std::string name = fs::path(path).filename().string();
   if (!name.starts_with('.')) name.insert(0, 1, '.');
+  if (name.size() > kLongestName) name.erase(1, name.size() - kLongestName);
   return fmt::format("{}-{}-{}{}", time, reason, new_uuid().substr(0, 8), name);
 }
 
@@ -32,13 +39,22 @@ Error failure(const std::error_code& code, std::string_view what, const std::str
   return {ErrorCode::unwritable, fmt::format("{}: {}", what, code.message()), path};
 }
 
-std::string parent_of(const std::string& path) { return fs::path(path).parent_path().string(); }
+std::string parent_of(const std::string& path) {
+  const fs::path parent = fs::path(path).parent_path();
+  return parent.empty() ? "." : parent.string();
+}
 
 }  // namespace
 
 std::expected<void, Error> make_folders(const std::string& directory) {
   std::error_code failed;
   const std::string quarantine = quarantine_path(directory);
+  // Whoever may write here could have it lead to a place where only we may write.
+  for (const std::string& folder : {path_in(directory, kFolder), quarantine}) {
+    if (!fs::is_symlink(fs::symlink_status(folder, failed))) continue;
+    return std::unexpected(
+        Error{ErrorCode::unwritable, "is a link, where a folder is to be", folder});
+  }
   if (fs::is_directory(quarantine, failed)) return {};
   fs::create_directories(quarantine, failed);
   if (failed) return std::unexpected(failure(failed, "cannot be made", quarantine));
@@ -51,8 +67,11 @@ std::expected<std::string, Error> copy_to_quarantine(const std::string& director
                                                      std::string_view reason) {
   if (auto made = make_folders(directory); !made) return std::unexpected(made.error());
   std::string kept = path_in(quarantine_path(directory), kept_name(path, reason));
-  const auto bytes = read_file(path, std::size_t{64} << 20U);
+  const auto bytes = read_file(path, kLargestCopy);
   if (!bytes) return std::unexpected(bytes.error());
+  if (bytes->size() > kLargestCopy) {
+    return std::unexpected(Error{ErrorCode::unwritable, "is too large to be kept", path});
+  }
   if (auto written = replace_file(kept, *bytes, Links::replace); !written) {
     return std::unexpected(written.error());
   }

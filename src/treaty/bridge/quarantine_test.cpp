@@ -121,3 +121,45 @@ TEST_CASE("the folders are made once and may be there already") {
 
   CHECK(fs::is_directory(quarantine_path(room.path())));
 }
+
+TEST_CASE("a file with the longest name that there can be is kept, too") {
+  const Room room;
+  const std::string path = room.file(std::string(250, 'n') + ".json");
+  fs::rename(room.write("short", "x"), path);
+
+  const auto kept = move_to_quarantine(room.path(), path, "stale");
+
+  REQUIRE(kept);
+  CHECK(read_file(*kept, kPlenty) == "x");
+  CHECK(kept->ends_with("n.json"));
+}
+
+TEST_CASE("a file that is too large to be copied is not kept in part") {
+  if (!fs::is_directory("/dev/shm")) return;
+  const Room room;
+  const testing::TemporaryDirectory elsewhere("/dev/shm");
+  const std::string path = elsewhere.path() + "/answer.json";
+  REQUIRE(replace_file(path, "x"));
+  fs::resize_file(path, (std::uintmax_t{64} << 20U) + 1);
+
+  const auto copied = copy_to_quarantine(room.path(), path, "stale");
+  const auto moved = move_to_quarantine(room.path(), path, "stale");
+
+  CHECK(!copied);
+  CHECK(!moved);
+  CHECK(fs::exists(path));
+  CHECK(fs::is_empty(quarantine_path(room.path())));
+}
+
+TEST_CASE("a link in the place of a folder of treaty's own is not followed") {
+  const testing::TemporaryDirectory elsewhere;
+  const Room room;
+  fs::create_directory(elsewhere.path() + "/quarantine");
+  fs::create_symlink(elsewhere.path(), room.file(kFolder));
+  CHECK(make_folders(room.path()).error().message.contains("is a link"));
+
+  fs::remove(room.file(kFolder));
+  fs::create_directory(room.file(kFolder));
+  fs::create_symlink(elsewhere.path(), quarantine_path(room.path()));
+  CHECK(make_folders(room.path()).error().where == quarantine_path(room.path()));
+}
