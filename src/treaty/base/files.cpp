@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+
+#include "treaty/base/ids.h"
 
 namespace treaty {
 namespace {
@@ -35,17 +38,28 @@ bool write_all(int file, std::string_view bytes) {
 
 // A new file keeps the owner and the rights of the one it replaces.
 bool inherit(int file, const struct stat& before) {
-  if (before.st_nlink == 0) return fchmod(file, 0644) == 0;
+  if (before.st_nlink == 0) return true;
   // Only root can give a file to its owner again; for everybody else it is theirs already.
   const bool owned = fchown(file, before.st_uid, before.st_gid) == 0 || geteuid() != 0;
   return owned && fchmod(file, before.st_mode & 07777U) == 0;
 }
 
+// Random, since a leftover of the same name would be in the way for ever. A name that is as long as
+// names get gives some of its end for it.
+std::string temporary_name(const std::string& path) {
+  constexpr std::size_t kMost = NAME_MAX - kTemporaryMark.size() - kRandomCharacters;
+  const std::size_t name = path.size() - (path.rfind('/') + 1);
+  return fmt::format("{}{}{}", path.substr(0, path.size() - (name > kMost ? name - kMost : 0)),
+                     kTemporaryMark, new_uuid().substr(0, kRandomCharacters));
+}
+
 // A file beside `target` that holds the bytes, on the disk; its path.
 std::expected<std::string, Error> write_beside(const std::string& target, std::string_view bytes,
                                                const struct stat& before) {
-  std::string temporary = fmt::format("{}{}XXXXXX", target, kTemporaryMark);
-  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  std::string temporary = temporary_name(target);
+  // The user's mask says who may read a new file. Nobody else is to read more than the old one.
+  const mode_t rights = before.st_nlink == 0 ? 0666 : 0600;
+  const int file = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, rights);
   if (file < 0) return std::unexpected(failure(ErrorCode::unwritable, "cannot be written", target));
   bool good = inherit(file, before) && write_all(file, bytes) && fsync(file) == 0;
   good = close(file) == 0 && good;

@@ -95,6 +95,28 @@ TEST_CASE("a file that replaces another one keeps its rights") {
   CHECK(read_file(room.file("one"), kPlenty) == "other");
 }
 
+TEST_CASE("who may read a new file is for the user's mask to say") {
+  const Room room;
+  for (const mode_t mask : {mode_t{022}, mode_t{077}, mode_t{002}}) {
+    const mode_t before = umask(mask);
+    const auto written = replace_file(room.file(std::to_string(mask)), "x");
+    umask(before);
+
+    REQUIRE(written);
+    CHECK(rights_of(room.file(std::to_string(mask))) == (0666U & ~mask));
+  }
+}
+
+TEST_CASE("a file with the longest name that there can be is written, too") {
+  const Room room;
+  const std::string name(255, 'n');
+
+  CHECK(replace_file(room.file(name), "x"));
+  CHECK(!replace_file(room.file(name + "n"), "x"));
+
+  CHECK(room.names() == std::vector<std::string>{name});
+}
+
 TEST_CASE("a link is followed or replaced, as the caller wants it") {
   const Room room;
   REQUIRE(replace_file(room.file("target"), "before"));
