@@ -20,7 +20,6 @@ namespace {
 namespace asio = boost::asio;
 using contracts::AgentError;
 using contracts::AgentResult;
-using std::chrono::duration_cast;
 
 constexpr std::string_view kName = "bridge";
 constexpr std::size_t kLargestRequest = std::size_t{16} << 20U;  // JSON-03.

@@ -122,6 +122,7 @@ TEST_CASE("Many who ask at once in one directory have a place each") {
   std::vector<std::vector<BridgePlace>> places(4);
   {
     std::vector<std::jthread> askers;
+    askers.reserve(places.size());
     for (auto& own : places) {
       askers.emplace_back([&] {
         BridgeSlots slots(room.path());
