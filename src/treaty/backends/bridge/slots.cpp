@@ -162,6 +162,7 @@ Exchange look_at(const BridgePlace& place) {
       exchange.is_asked() && exchange.request.document->request_id == place.request_id;
   if (is_ours) return exchange;
   const bool is_away = exchange.request.state == bridge::FileState::absent;
+  exchange.request.state = bridge::FileState::absent;
   exchange.request.document.emplace().request_id = place.request_id;
   exchange.response = bridge::read_response(response_path(place.directory, place.suffix),
                                             exchange.request.document);
@@ -213,7 +214,7 @@ std::optional<BridgePlace> BridgeSlots::take_over(const std::string& directory,
       return take_over(directory, request, until);
     }
     place.request_id = file.document->request_id;
-    set_asker(*file.document, this_asker(until));
+    set_asker(*file.document, {self_.host, self_.process, until});
     if (!replace_file(file.path, encode(*file.document), Links::replace)) return std::nullopt;
     return place;
   }
@@ -233,7 +234,7 @@ std::expected<BridgePlace, Error> BridgeSlots::ask(BridgeRequest request, double
   if (!has_looked_) find_legacies(*directory);
   if (auto place = take_over(*directory, request, until)) return *std::move(place);
   clear_expired(*directory);
-  set_asker(request, this_asker(until));
+  set_asker(request, {self_.host, self_.process, until});
   const std::set<std::int64_t> taken = taken_places(*directory);
   for (std::int64_t number = 0;; ++number) {
     if (taken.contains(number)) continue;
@@ -247,20 +248,21 @@ std::expected<BridgePlace, Error> BridgeSlots::ask(BridgeRequest request, double
 }
 
 std::optional<AgentResult> BridgeSlots::collect(const BridgePlace& place) {
+  if (!is_there(response_path(place.directory, place.suffix))) return std::nullopt;
   const Exchange exchange = look_at(place);
-  if (exchange.answer == AnswerState::answered) {
+  const bool is_answered = exchange.answer == AnswerState::answered;
+  const std::string_view fault = fault_of(exchange.answer);
+  if (!is_answered && fault.empty()) return std::nullopt;
+  // The request first: a crash in between must not leave a question that was answered.
+  std::error_code ignored;
+  if (exchange.is_asked()) fs::remove(exchange.request.path, ignored);
+  if (is_answered) {
     AgentResult result = bridge::result_of(*exchange.response.document);
-    // In this order: a crash in between must not leave a question that was answered.
-    withdraw(place);
-    std::error_code ignored;
     fs::remove(exchange.response.path, ignored);
     return result;
   }
-  const std::string_view fault = fault_of(exchange.answer);
-  if (fault.empty()) return std::nullopt;
   set_aside(place.directory, exchange.response.path, bridge::name_of(exchange.answer),
             exchange.response.problem);
-  withdraw(place);
   return AgentResult{.finish_reason = "error", .error = refusal(fault, exchange)};
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "treaty/backends/bridge/asker.h"
 #include "treaty/base/error.h"
 #include "treaty/contracts/agent_result.h"
 #include "treaty/contracts/bridge_request.h"
@@ -28,7 +29,7 @@ class BridgeSlots {
   explicit BridgeSlots(std::string directory) : directory_(std::move(directory)) {}
 
   // Asks in the first free place. A question that a server which is gone has left, and that is the
-  // same, is taken over with whatever answer it has: after a crash nobody is asked twice.
+  // same, is taken over with whatever answer it has, instead of being asked again.
   // `until`: when the asker will have given up, in seconds since 1970.
   std::expected<BridgePlace, Error> ask(contracts::BridgeRequest request, double until);
 
@@ -53,6 +54,7 @@ class BridgeSlots {
                                        const contracts::BridgeRequest& request, double until);
 
   std::string directory_;
+  Asker self_ = this_asker(0);
   bool has_looked_ = false;
   std::vector<Legacy> legacies_{};
 };
