@@ -194,7 +194,9 @@ TEST_CASE("A directory that goes away ends the calls that wait in it") {
   });
   fs::rename(directory + "-moved", directory);
 
-  CHECK(result.error->message.ends_with("is gone"));
+  // It is gone, or could not be flushed to the disk any more, whichever is noticed first.
+  CHECK(result.error->code == "server_error");
+  CHECK(result.error->message.contains(directory));
 }
 
 TEST_CASE("JSON-03: a conversation that no reader would take is not asked") {
