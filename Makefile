@@ -34,7 +34,7 @@ test: build ## Run all tests on the release build
 	@echo "== test release"
 	@ctest --preset release
 
-check: setup ## Format, tidy, layers, sizes, links
+check: setup ## Format, tidy, layers, sizes, links; benches and fuzz targets compile
 	@$(call configure,release)
 	@tools/check
 

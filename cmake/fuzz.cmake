@@ -1,5 +1,17 @@
 # libFuzzer targets: fuzz/NAME_fuzz.cpp becomes NAME_fuzz; the decoder target is built once per contract, the protocol
 # target once per protocol.
+file(GLOB fuzz_sources CONFIGURE_DEPENDS fuzz/*_fuzz.cpp)
+
+# Without fuzzing they can be compiled all the same (tools/check), so that none breaks unseen.
+if(NOT TREATY_FUZZ)
+  add_library(fuzz_sources OBJECT EXCLUDE_FROM_ALL ${fuzz_sources})
+  target_compile_definitions(fuzz_sources PRIVATE TREATY_FUZZ_PROTOCOL="ollama_native" TREATY_FUZZ_CONTRACT="request")
+  target_compile_options(fuzz_sources PRIVATE -O0)
+  target_link_libraries(fuzz_sources PRIVATE treaty_core)
+  set_target_properties(fuzz_sources PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
+  return()
+endif()
+
 add_custom_target(fuzz)
 
 function(treaty_add_fuzzer name source)
@@ -9,7 +21,6 @@ function(treaty_add_fuzzer name source)
   add_dependencies(fuzz ${name})
 endfunction()
 
-file(GLOB fuzz_sources CONFIGURE_DEPENDS fuzz/*_fuzz.cpp)
 foreach(source IN LISTS fuzz_sources)
   get_filename_component(name "${source}" NAME_WE)
   if(name STREQUAL "protocol_fuzz")
