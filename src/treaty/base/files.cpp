@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kRandomCharacters = 6;  // After the mark.
 constexpr std::size_t kChunk = std::size_t{64} << 10U;
+constexpr std::size_t kSmallChunk = 512;
 
 Error failure(ErrorCode code, std::string_view what, const std::string& path) {
   return {code, fmt::format("{}: {}", what, std::strerror(errno)), path};
@@ -94,11 +95,14 @@ std::expected<std::string, Error> read_file(const std::string& path, std::size_t
     return std::unexpected(Error{directory ? ErrorCode::is_directory : ErrorCode::unreadable,
                                  directory ? "is a directory" : "is not a regular file", path});
   }
+  // One more than there is shows the end at once; files of the system itself tell no size.
+  const std::size_t size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
+  const std::size_t chunk = std::clamp(size + 1, kSmallChunk, kChunk);
   std::string bytes;
   ssize_t got = 1;
   while (got > 0 && bytes.size() <= limit) {
     const std::size_t before = bytes.size();
-    bytes.resize(before + std::min(kChunk, limit + 1 - before));
+    bytes.resize(before + std::min(chunk, limit + 1 - before));
     do {
       got = read(file, bytes.data() + before, bytes.size() - before);
     } while (got < 0 && errno == EINTR);
