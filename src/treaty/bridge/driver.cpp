@@ -30,8 +30,10 @@ void clear_leftovers(const std::string& directory) {
 }
 
 bool is_inside(const std::string& directory, const std::string& path) {
+  const fs::path given = fs::path(path).parent_path();
+  if (given == directory) return true;  // Which has no links in it.
   std::error_code failed;
-  const fs::path parent = fs::canonical(fs::path(path).parent_path(), failed);
+  const fs::path parent = fs::canonical(given, failed);
   if (failed) return false;
   const fs::path way = parent.lexically_relative(directory);
   return !way.empty() && *way.begin() != "..";
