@@ -122,8 +122,7 @@ void clear_leftovers(const std::string& directory) {
   auto entry = fs::directory_iterator(directory, failed);
   for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
     const std::string name = entry->path().filename().string();
-    const std::size_t mark = name.rfind(kTemporaryMark);
-    if (mark == std::string::npos || !bridge::suffix_of_request(name.substr(0, mark))) continue;
+    if (!bridge::suffix_of_request(name_of_replaced(name))) continue;
     std::error_code unknown;
     const auto age = fs::file_time_type::clock::now() - entry->last_write_time(unknown);
     if (!unknown && age > kLeftover) leftovers.push_back(entry->path());
