@@ -6,10 +6,10 @@
 #include <cstring>
 #include <filesystem>
 
-#include "treaty/base/json.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/bridge/diagnosis/wording.h"
+#include "treaty/bridge/driver.h"
 #include "treaty/bridge/names.h"
 
 namespace treaty::bridge {
@@ -47,10 +47,6 @@ bool breaks(const contracts::Verdict& verdict, std::string_view rule) {
   return std::ranges::any_of(verdict.violations, [&](const contracts::Finding& finding) {
     return finding.rule.text() == rule;
   });
-}
-
-bool is_named_like_an_answer(const std::string& path) {
-  return suffix_of_response(std::filesystem::path(path).filename().string()).has_value();
 }
 
 // Prose, a list, a number: what an agent said and nothing around it.
@@ -232,9 +228,7 @@ class ExchangeVisit {
   // A response_file that names something of somebody else's.
   bool look_for_another_use() {
     const ResponseFile& file = exchange_.response;
-    if (is_named_like_an_answer(file.path) || is_blank(file.text)) return false;
-    const json::Document document(file.text);
-    if (json::find_member(document.root(), "request_id")) return false;
+    if (may_give_way(file)) return false;
     add(Ailment::answer_place_taken,
         fmt::format("response_file names {}, which holds something else", file.path), {},
         {{"mv", file.path, set_aside(file.path, "old")}, answer().front()});

@@ -47,9 +47,7 @@ std::optional<Space> space_in(const std::string& directory) {
 }
 
 bool is_leftover(const std::string& name) {
-  const std::size_t mark = name.rfind(kTemporaryMark);
-  if (mark == std::string::npos || mark == 0) return false;
-  const std::string written = name.substr(0, mark);
+  const auto written = name_of_replaced(name);
   return suffix_of_response(written) || suffix_of_request(written);
 }
 

@@ -4,8 +4,6 @@
 #include <filesystem>
 
 #include "treaty/base/files.h"
-#include "treaty/base/json.h"
-#include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/bridge/names.h"
 #include "treaty/bridge/quarantine.h"
@@ -90,7 +88,7 @@ class Mending {
   }
 
   Step repair_answer(const Exchange& exchange) {
-    if (is_of_others(exchange.response)) return {};
+    if (!bridge::may_give_way(exchange.response)) return {};
     const contracts::DecodeOptions options{.request_id = exchange.request.document->request_id,
                                            .now = now_};
     const Repaired repaired =
@@ -114,15 +112,8 @@ class Mending {
 
   Step put_torn_away(const Exchange& exchange) {
     if (age_of(exchange.response.version.changed_at, now_) < kYoung) return {};
-    if (is_of_others(exchange.response)) return {};
+    if (!bridge::may_give_way(exchange.response)) return {};
     return put_away(exchange.response.path, name_of(AnswerState::torn));
-  }
-
-  // A response_file may name anything; what was never an answer stays as it is.
-  static bool is_of_others(const bridge::ResponseFile& file) {
-    if (bridge::suffix_of_response(fs::path(file.path).filename().string())) return false;
-    const json::Document document(file.text);
-    return !is_blank(file.text) && !json::find_member(document.root(), "request_id");
   }
 
   // Requests have other writers than the driver, which may be alive.
@@ -132,8 +123,7 @@ class Mending {
     auto entry = fs::directory_iterator(driver_.directory(), failed);
     for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
       const std::string name = entry->path().filename().string();
-      const std::size_t mark = name.rfind(kTemporaryMark);
-      if (mark == std::string::npos || !bridge::suffix_of_request(name.substr(0, mark))) continue;
+      if (!bridge::suffix_of_request(name_of_replaced(name))) continue;
       const auto read = bridge::read_request(entry->path().string());
       if (age_of(read.version.changed_at, now_) >= kYoungLeftover) {
         leftovers.push_back(entry->path().string());
