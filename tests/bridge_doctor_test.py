@@ -518,6 +518,21 @@ class Runs(DoctorTest):
         self.assertEqual(ran.code, 0, ran)
         self.assertEqual(self.diagnosis()["faults"], [])
 
+    def test_what_a_watch_refuses_is_told_and_answered_when_it_has_ended(self):
+        self.agent("Fine.")
+        child = self.start("watch")
+        until(lambda: (self.work / ".treaty-bridge" / "lock").exists())
+        self.put("request.new", asked(response_file=str(self.folder / "outside.json")))
+        (self.work / "request.new").rename(self.work / REQUEST)
+        until(lambda: self.journal("request.refused"))
+
+        self.assertIn("outside of the directory", self.fault("request-refused")["what"])
+        self.assertEqual(self.fault("request-refused")["mend"], "treaty bridge log")
+        child.terminate()
+        self.assertEqual(self.ended(child).code, 0)
+        self.assertEqual(self.fault("request-refused")["mend"], "treaty bridge answer")
+        self.assert_mended("request-refused")
+
     def test_a_program_that_asks_the_same_again_is_told(self):
         self.agent("Fine.")
         ran = self.drive(self.program(f"ask(request_id='{UUID}')"))

@@ -109,7 +109,7 @@ class LogTest(BridgeTest):
 class TheCommand(BridgeTest):
     """`treaty bridge` itself: its verbs, its help, its completion."""
 
-    VERBS = ("run", "answer", "respond", "check", "doctor", "log")
+    VERBS = ("run", "answer", "watch", "respond", "check", "doctor", "log")
 
     def test_a_verb_is_needed(self):
         ran = self.treaty("bridge")

@@ -29,6 +29,7 @@ enum class Ailment {
   request_broken,
   request_waiting,
   request_overdue,
+  request_refused,
   request_left,
   answer_unreadable,
   answer_being_written,

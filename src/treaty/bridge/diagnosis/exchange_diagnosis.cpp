@@ -191,6 +191,13 @@ class ExchangeVisit {
       look_at_gone_answer();
       return;
     }
+    if (const Entry* refusal = last_refusal()) {
+      add(Ailment::request_refused,
+          fmt::format("{} was refused: {}", exchange_.request.path,
+                      text_of_member(*refusal, "problem")),
+          {}, is_driven() ? std::vector<Words>{bridge_command(view_, "log")} : answer());
+      return;
+    }
     const auto asked = seconds_of_timestamp(request().created_at);
     const double age = asked ? view_.now - *asked : age_of(view_, exchange_.request);
     const std::string what =
@@ -203,6 +210,24 @@ class ExchangeVisit {
           fmt::format("{}, longer than its timeout_seconds ({})", what, request().timeout_seconds),
           {}, go_on(answer()));
     }
+  }
+
+  // Of this writing of the request, unless it was asked later on.
+  const Entry* last_refusal() const {
+    const Entry* refusal = nullptr;
+    for (const Entry& entry : view_.journal.entries) {
+      const auto at = seconds_of_timestamp(entry.at);
+      const bool is_about_it = entry.event == "request.refused" &&
+                               std::filesystem::path(text_of_member(entry, "file")).filename() ==
+                                   std::filesystem::path(exchange_.request.path).filename() &&
+                               at && view_.now - *at <= age_of(view_, exchange_.request);
+      if (is_about_it) refusal = &entry;
+      if (entry.event == "request.asked" &&
+          text_of_member(entry, "request_id") == request().request_id) {
+        refusal = nullptr;
+      }
+    }
+    return refusal;
   }
 
   void look_at_gone_answer() {

@@ -9,11 +9,6 @@
 namespace treaty::bridge {
 namespace {
 
-std::string text_in(const Entry& entry, std::string_view name) {
-  const auto* value = entry.details.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
 std::int64_t exit_in(const Entry& entry) {
   const auto* value = entry.details.if_contains("exit");
   return value != nullptr && value->is_int64() ? value->get_int64() : 0;
@@ -42,14 +37,14 @@ std::string first_line(const std::string& message) { return message.substr(0, me
 std::string why_interrupted(const DirectoryView& view, const Entry* end) {
   if (view.program_runs) return "its driver was ended; the program still runs";
   if (end == nullptr) return "its driver was ended: killed, or with the machine";
-  const std::string message = first_line(text_in(*end, "message"));
+  const std::string message = first_line(text_of_member(*end, "message"));
   return message.empty() ? std::string(kind_of(Ailment::run_interrupted).why) : message;
 }
 
 void look_at_open_run(const DirectoryView& view, const RunMemory& run, const Entry* end,
                       std::vector<Diagnosis>& found) {
-  const std::string reason = end == nullptr ? "" : text_in(*end, "reason");
-  const std::string message = end == nullptr ? "" : first_line(text_in(*end, "message"));
+  const std::string reason = end == nullptr ? "" : text_of_member(*end, "reason");
+  const std::string message = end == nullptr ? "" : first_line(text_of_member(*end, "message"));
   if (reason == "same_request") {
     found.push_back(
         make_diagnosis(Ailment::run_asks_again, message, {}, {bridge_command(view, "log")}));
@@ -71,7 +66,7 @@ void look_at_open_run(const DirectoryView& view, const RunMemory& run, const Ent
 }
 
 void look_at_ended_run(const DirectoryView& view, const Entry& end, std::vector<Diagnosis>& found) {
-  const std::string reason = text_in(end, "reason");
+  const std::string reason = text_of_member(end, "reason");
   const RunMemory run = last_run(view);
   const bool has_request = std::ranges::any_of(view.exchanges, [](const Exchange& exchange) {
     return exchange.request.state != FileState::absent;
@@ -87,7 +82,7 @@ void look_at_ended_run(const DirectoryView& view, const Entry& end, std::vector<
                                    fmt::join(run.command, " "), exit_in(end)),
                        {}, {bridge_command(view, "log")}));
   } else if (reason == "not_started") {
-    found.push_back(make_diagnosis(Ailment::run_failed, first_line(text_in(end, "message")),
+    found.push_back(make_diagnosis(Ailment::run_failed, first_line(text_of_member(end, "message")),
                                    "nothing was run, and nothing was asked", {}));
   }
 }
@@ -98,7 +93,7 @@ bool was_taken(const DirectoryView& view, std::string_view request_id) {
   bool answered = false;
   for (const Entry& entry : view.journal.entries) {
     const bool is_answer = entry.event == "answer.written" || entry.event == "answer.found";
-    if (is_answer && text_in(entry, "request_id") == request_id) answered = true;
+    if (is_answer && text_of_member(entry, "request_id") == request_id) answered = true;
     if (answered && entry.event == "program.started") return true;
   }
   return false;
