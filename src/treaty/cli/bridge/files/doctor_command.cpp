@@ -23,6 +23,7 @@ std::string_view name_of(Severity severity) {
 // As it can be given to a shell.
 std::string command_text(const std::vector<bridge::Words>& commands) {
   std::vector<std::string> lines;
+  lines.reserve(commands.size());
   for (const bridge::Words& words : commands) {
     std::vector<std::string> quoted;
     quoted.reserve(words.size());

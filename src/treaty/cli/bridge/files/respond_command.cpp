@@ -111,6 +111,7 @@ std::expected<Selection, Refusal> read_selection(const Arguments& arguments) {
 
 std::string list_of(const std::vector<const Exchange*>& exchanges) {
   std::vector<std::string> lines;
+  lines.reserve(exchanges.size());
   for (const Exchange* exchange : exchanges) {
     lines.push_back(fmt::format("{} ({})", exchange->request.path, phase_text(*exchange)));
   }
