@@ -194,7 +194,7 @@ class RequestsTest(WatchTest):
 
         self.assertIsNone(self.work.response())
         self.assertEqual(self.provider.count, 3)
-        self.assertEqual(len(self.work.journal("answer.written")), 3)
+        until(lambda: len(self.work.journal("answer.written")) == 3, "three answers in the journal")
 
     def test_another_question_under_the_same_id_is_refused(self):
         first = self.work.ask()

@@ -49,7 +49,10 @@ class Directory:
     def response(self, suffix=""):
         """The answer, when there is one; it is never seen in part."""
         file = self.response_file(suffix)
-        return json.loads(file.read_text("utf-8")) if file.exists() else None
+        try:
+            return json.loads(file.read_text("utf-8"))
+        except FileNotFoundError:  # Not yet; or it just went to the quarantine.
+            return None
 
     def await_response(self, document, suffix=""):
         def of_this_request():
@@ -189,7 +192,10 @@ class WatchTest(ServingTest):
         found = directory.response(suffix)
         self.assertIsNotNone(found)
         self.assertEqual((found["request_id"], found["status"]), (document["request_id"], status))
-        noted = [entry for entry in directory.journal("answer.written", "answer.found")
-                 if entry["request_id"] == document["request_id"]]
-        self.assertEqual(len(noted), 1, noted)
+        def noted():
+            return [entry for entry in directory.journal("answer.written", "answer.found")
+                    if entry["request_id"] == document["request_id"]]
+
+        until(noted, "the answer in the journal")  # Which tells of it once it is there.
+        self.assertEqual(len(noted()), 1, noted())
         return found
