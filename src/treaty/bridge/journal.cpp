@@ -46,6 +46,31 @@ bool ends_in_a_line(int file) {
   return pread(file, &last, 1, status.st_size - 1) == 1 && last != '\n';
 }
 
+// A new one is durable by its name, too.
+int open_journal(const std::string& path) {
+  constexpr int kFlags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const int there = open(path.c_str(), kFlags);
+  if (there >= 0 || errno != ENOENT) return there;
+  const int made = open(path.c_str(), kFlags | O_CREAT, 0644);
+  if (made >= 0 && !flush_directory(std::filesystem::path(path).parent_path().string())) {
+    close(made);
+    errno = EIO;
+    return -1;
+  }
+  return made;
+}
+
+// One write: whoever reads meanwhile finds the line, or nothing of it. The rest of one that was cut
+// off would find its place taken: the next line ends it.
+bool write_at_once(int file, std::string_view line) {
+  ssize_t written = -1;
+  do {
+    written = write(file, line.data(), line.size());
+  } while (written < 0 && errno == EINTR);
+  if (written >= 0) errno = ENOSPC;  // Should it not be all.
+  return written == static_cast<ssize_t>(line.size());
+}
+
 }  // namespace
 
 std::string encode(const Entry& entry) {
@@ -55,7 +80,9 @@ std::string encode(const Entry& entry) {
     writer.name(std::string_view(name));
     json::write(writer, value);
   }
-  return writer.end_object().take();
+  std::string line = writer.end_object().take();
+  // Names of files and words of commands are any bytes; a line that is not UTF-8 would be lost.
+  return is_utf8(line) ? line : repaired_utf8(line);
 }
 
 JournalText decode_journal(std::string_view text) {
@@ -78,19 +105,21 @@ std::expected<JournalText, Error> read_journal(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored)))
     return JournalText{};
+  const auto size = std::filesystem::file_size(path, ignored);
+  if (!ignored && size > kLargest) {  // What is last in it counts most.
+    return std::unexpected(
+        Error{ErrorCode::unreadable, "is larger than 256 MiB: move it away to begin anew", path});
+  }
   const auto text = read_file(path, kLargest);
   if (!text) return std::unexpected(text.error());
   return decode_journal(*text);
 }
 
 std::expected<void, Error> append_to_journal(const std::string& path, const Entry& entry) {
-  const int file = open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const int file = open_journal(path);
   std::string line = encode(entry) + "\n";
   if (file >= 0 && ends_in_a_line(file)) line.insert(0, 1, '\n');
-  // One write: whoever reads meanwhile finds the line, or nothing of it.
-  bool good =
-      file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-  good = good && fdatasync(file) == 0;
+  const bool good = file >= 0 && write_at_once(file, line) && fdatasync(file) == 0;
   const Error error{ErrorCode::unwritable,
                     fmt::format("cannot be written: {}", std::strerror(errno)), path};
   if (file >= 0) close(file);

@@ -25,7 +25,7 @@ struct JournalText {
   std::size_t damaged_lines = 0;  // Lines that are no entries; a crash leaves at most the last.
 };
 
-// One line, without its end.
+// One line, without its end. Bytes that are not UTF-8 become U+FFFD.
 std::string encode(const Entry& entry);
 JournalText decode_journal(std::string_view text);
 

@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/json/array.hpp>
@@ -187,4 +191,48 @@ TEST_CASE("nothing is appended through a link, nor to what is no file") {
   fs::remove(room.path());
   REQUIRE(mkfifo(room.path().c_str(), 0600) == 0);
   CHECK(append_to_journal(room.path(), kFirst).error().where == room.path());
+}
+
+TEST_CASE("an entry about names that are not UTF-8 is read back, with marks in their place") {
+  const Entry odd{"t", "run.started", {{"command", {"./caf\xE9", "--all"}}, {"n\xFF", "\xC3"}}};
+
+  const JournalText read = decode_journal(encode(odd));
+
+  CHECK(read.damaged_lines == 0);
+  REQUIRE(read.entries.size() == 1);
+  CHECK(read.entries.front().details ==
+        boost::json::object{{"command", {"./caf\uFFFD", "--all"}}, {"n\uFFFD", "\uFFFD"}});
+}
+
+TEST_CASE("a line for which the disk has no room is told, and costs no other line") {
+  const Room room;
+  REQUIRE(append_to_journal(room.path(), kFirst));
+  const std::string before = room.text();
+  const pid_t child = fork();
+  if (child == 0) {  // Its files may be ten bytes longer than the journal is.
+    const rlimit most{before.size() + 10, before.size() + 10};
+    setrlimit(RLIMIT_FSIZE, &most);
+    signal(SIGXFSZ, SIG_IGN);
+    const auto cut = append_to_journal(room.path(), kSecond);
+    const auto none = append_to_journal(room.path(), kSecond);
+    const bool told = !cut && cut.error().message.contains("No space") && !none;
+    _exit(told ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(room.text().size() == before.size() + 10);
+
+  REQUIRE(append_to_journal(room.path(), kThird));
+
+  CHECK(room.journal().entries == std::vector<Entry>{kFirst, kThird});
+  CHECK(room.journal().damaged_lines == 1);
+}
+
+TEST_CASE("a journal that is too large is not read in part: its end counts most") {
+  const Room room;
+  REQUIRE(append_to_journal(room.path(), kFirst));
+  fs::resize_file(room.path(), (std::uintmax_t{256} << 20U) + 1);
+
+  CHECK(read_journal(room.path()).error().code == ErrorCode::unreadable);
 }

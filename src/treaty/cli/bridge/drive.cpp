@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "treaty/base/text.h"
 #include "treaty/bridge/names.h"
 #include "treaty/cli/bridge/progress.h"
 #include "treaty/cli/terminal.h"
@@ -30,6 +31,12 @@ boost::json::array words_of(const std::vector<std::string>& command) {
   boost::json::array words;
   for (const std::string& word : command) words.emplace_back(word);
   return words;
+}
+
+// Words are any bytes; a journal is UTF-8.
+std::vector<std::string> as_journalled(std::vector<std::string> command) {
+  for (std::string& word : command) word = repaired_utf8(word);
+  return command;
 }
 
 std::string request_text(const Exchange& exchange) {
@@ -90,7 +97,7 @@ int Drive::run() {
 Drive::Step<void> Drive::begin() {
   run_ = bridge::remember_run(driver_.history());
   const bool is_open = run_.stage != Stage::none;
-  if (is_open && run_.command == options_.command && !options_.fresh) return go_on();
+  if (is_open && run_.command == as_journalled(options_.command) && !options_.fresh) return go_on();
   if (is_open) say("an interrupted run is left as it is; this one begins anew");
   return begin_fresh();
 }
