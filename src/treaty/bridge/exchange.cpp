@@ -161,7 +161,10 @@ std::expected<std::string, Error> response_path(std::string_view directory, std:
                                  std::string(*request.response_file)});
   };
   const fs::path place(path);
-  if (is_blank(*request.response_file) || !place.has_filename()) return refused("it is no file");
+  const fs::path name = fs::path(*request.response_file).filename();
+  if (is_blank(*request.response_file) || name.empty() || name == "." || name == "..") {
+    return refused("it is no file");
+  }
   if (path.contains('\0')) return refused("it has a zero byte");
   if (suffix_of_request(place.filename().string())) return refused("it names a request");
   if (std::ranges::find(place, fs::path(kFolder)) != place.end()) {

@@ -337,8 +337,8 @@ TEST_CASE("the answer belongs where response_file says, seen from the request's 
 TEST_CASE("a response_file that is no place for an answer makes the request broken") {
   const Room room;
   for (const std::string& place :
-       {std::string(""), std::string(" "), std::string("/"), std::string("sub/"),
-        std::string("a\0b", 3), std::string(".agent-request.json"),
+       {std::string(""), std::string(" "), std::string("/"), std::string("sub/"), std::string("."),
+        std::string("sub/.."), std::string("a\0b", 3), std::string(".agent-request.json"),
         std::string("/x/.agent-request-phase4.json"), std::string(".treaty-bridge/journal.ndjson"),
         std::string("/x/.treaty-bridge/lock")}) {
     CAPTURE(place);
@@ -353,6 +353,21 @@ TEST_CASE("a response_file that is no place for an answer makes the request brok
     CHECK(!exchange.request.problem.empty());
     CHECK(!exchange.waits());
   }
+}
+
+TEST_CASE("an answer is looked for where the program looks, also behind links and ways up") {
+  const Room room;
+  const testing::TemporaryDirectory elsewhere;
+  fs::create_directory(elsewhere.path() + "/deep");
+  fs::create_symlink(elsewhere.path() + "/deep", room.file("link"));
+  BridgeRequest asked = request();
+  asked.response_file = room.file("link") + "/../answer.json";
+  room.ask(asked);
+
+  REQUIRE(replace_file(elsewhere.path() + "/answer.json", encode(response())));
+
+  CHECK(read_file(*asked.response_file, 1 << 20) == encode(response()));
+  CHECK(room.exchange().answer == AnswerState::answered);
 }
 
 TEST_CASE("an answer in the place that response_file names is found") {

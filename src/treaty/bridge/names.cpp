@@ -57,8 +57,14 @@ std::optional<std::int64_t> phase_of_suffix(std::string_view suffix) {
   return number;
 }
 
+// Not lexically_normal(): behind a link, `..` is not where the text has it, and whoever opens the
+// name looks there.
 std::string path_in(std::string_view directory, std::string_view name) {
-  return (std::filesystem::path(directory) / name).lexically_normal().string();
+  std::filesystem::path path;
+  for (const auto& part : std::filesystem::path(directory) / name) {
+    if (part != ".") path /= part;
+  }
+  return path.string();
 }
 
 std::string lock_path(std::string_view directory) {

@@ -26,7 +26,7 @@ std::string suffix_of_phase(std::int64_t phase);
 // The number in a suffix; nothing for the empty one.
 std::optional<std::int64_t> phase_of_suffix(std::string_view suffix);
 
-// `name` as a path in `directory`, unless it is absolute.
+// `name` as a path in `directory`, unless it is absolute; `.` is left out, `..` stays.
 std::string path_in(std::string_view directory, std::string_view name);
 
 // Files of treaty's own in a directory.

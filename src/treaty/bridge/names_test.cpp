@@ -75,6 +75,15 @@ TEST_CASE("relative names are seen from the directory, absolute ones from nowher
   CHECK(path_in("/work/", "./a.json") == "/work/a.json");
   CHECK(path_in("/work", "sub/a.json") == "/work/sub/a.json");
   CHECK(path_in("/work", "/other/a.json") == "/other/a.json");
+  CHECK(path_in("/work/./", "x//./a.json") == "/work/x/a.json");
+  CHECK(path_in("", "a.json") == "a.json");
+  CHECK(path_in(".", "a.json") == "a.json");
+}
+
+TEST_CASE("a way up stays in a name, since behind a link it leads elsewhere") {
+  CHECK(path_in("/work", "../a.json") == "/work/../a.json");
+  CHECK(path_in("/work", "/x/link/../a.json") == "/x/link/../a.json");
+  CHECK(path_in("/work", "sub/") == "/work/sub/");
 }
 
 TEST_CASE("what treaty keeps lies in a folder of its own") {

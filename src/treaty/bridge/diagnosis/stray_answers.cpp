@@ -54,7 +54,7 @@ class Search {
     }
     std::string above = directory_;
     for (int level = 0; level < kLevelsUp; ++level) {
-      above = path_in(above, "..");
+      above = fs::path(above).parent_path().string();
       look_for_names(above);
     }
     for (const std::string& name : here) {
