@@ -55,9 +55,12 @@ class Directory:
             return None
 
     def await_response(self, document, suffix=""):
+        """The answer to this request, when it is there and journalled."""
         def of_this_request():
             found = self.response(suffix)
-            return found if found and found["request_id"] == document["request_id"] else None
+            noted = [entry["request_id"] for entry in self.journal("answer.written", "answer.found")]
+            is_it = found and found["request_id"] == document["request_id"] and document["request_id"] in noted
+            return found if is_it else None
 
         return until(of_this_request, f"the answer to {document['request_id']}")
 

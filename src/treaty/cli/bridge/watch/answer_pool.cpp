@@ -77,14 +77,14 @@ void AnswerPool::serve(Worker& worker) {
     if (waiting_.empty()) return;
     Job job = std::move(waiting_.front());
     waiting_.pop_front();
-    while (blocked.take()) {
-    }
     worker.is_cancelled = false;
     worker.job = &job;
     lock.unlock();
     Reply reply = answer(job);
     lock.lock();
-    worker.job = nullptr;
+    worker.job = nullptr;  // From here on nobody interrupts it; what came late is taken away.
+    while (blocked.take()) {
+    }
     finish(std::move(job), std::move(reply));
   }
 }
