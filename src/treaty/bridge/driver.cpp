@@ -1,7 +1,10 @@
 #include "treaty/bridge/driver.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "treaty/base/files.h"
@@ -127,6 +130,16 @@ std::expected<std::string, Error> Driver::quarantine(const std::string& path,
       note("file.quarantined", {{"file", path}, {"reason", reason}, {"kept_as", *kept}});
   if (!noted) return std::unexpected(noted.error());
   return kept;
+}
+
+std::expected<void, Error> Driver::may_answer(const Exchange& exchange) const {
+  const fs::path folder = fs::path(exchange.response.path).parent_path();
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    return std::unexpected(Error{ErrorCode::unwritable,
+                                 fmt::format("cannot be written: {}", std::strerror(errno)),
+                                 exchange.response.path});
+  }
+  return may_replace(exchange.response);
 }
 
 std::expected<void, Error> Driver::may_replace(const ResponseFile& there) const {

@@ -49,9 +49,7 @@ class Driver {
 
   // Whether an answer could be written to its place, as far as that can be known before there is
   // one; ErrorCode::conflict as below.
-  std::expected<void, Error> may_answer(const Exchange& exchange) const {
-    return may_replace(exchange.response);
-  }
+  std::expected<void, Error> may_answer(const Exchange& exchange) const;
 
   // Writes the answer to its place and journals it. What is no answer to this request and stands
   // there goes to the quarantine first. ErrorCode::conflict when the request has been answered

@@ -27,9 +27,13 @@ std::string refusal(std::string_view file, std::string_view problem) {
   return fmt::format("{}\n{}", file, problem);
 }
 
-// The same text under another name is another question: its answer belongs elsewhere.
+// What is asked, and when. Its context may change: a server that takes its question up again says
+// there that it is another process now. The same question under another name is another one: its
+// answer belongs elsewhere.
 std::size_t content_of(const Exchange& exchange) {
-  return std::hash<std::string>()(exchange.suffix + "\n" + exchange.request.text);
+  const auto& request = *exchange.request.document;
+  return std::hash<std::string>()(fmt::format("{}\n{}\n{}\n{}", exchange.suffix, request.created_at,
+                                              request.agent_name, request.prompt));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Whom the commands of the bridge ask: the gateway of this process, or one behind an address.
+#include <algorithm>
 #include <chrono>
 
 #include "treaty/cli/bridge/asking.h"
@@ -45,11 +46,33 @@ class RemoteAgents final : public Agents {
   RemoteAddress address_;
 };
 
-std::expected<std::unique_ptr<Agents>, int> open_own_agents(std::string_view command,
-                                                            const Arguments& arguments,
-                                                            const OpenGateway& open) {
+// The agent that would be asked what it asks; empty when there is none.
+std::string asks_itself(const config::Configuration& configuration,
+                        std::span<const std::string> directories) {
+  for (const auto& [name, agent] : configuration.turns.agents) {
+    for (const dispatch::Choice& choice : agent.chain) {
+      const auto bridge = configuration.bridges.find(choice.backend);
+      if (bridge == configuration.bridges.end()) continue;
+      const auto place = bridge::resolve_directory(bridge->second.path);
+      if (place && std::ranges::find(directories, *place) != directories.end()) return name;
+    }
+  }
+  return {};
+}
+
+std::expected<std::unique_ptr<Agents>, int> open_own_agents(
+    std::string_view command, const Arguments& arguments, const OpenGateway& open,
+    std::span<const std::string> directories) {
   auto configuration = load_private_configuration(command, arguments);
   if (!configuration) return std::unexpected(kBadConfiguration);
+  if (const std::string name = asks_itself(*configuration, directories); !name.empty()) {
+    print_error(
+        "treaty {}: the agent {} asks by file in a directory that is answered here: it would be "
+        "asked its own questions\n"
+        "Next: answer with another configuration: --config FILE\n",
+        command, harmless(name));
+    return std::unexpected(kBadConfiguration);
+  }
   const std::string agent = arguments.get("--agent");
   if (!agent.empty() && configuration->turns.find_agent(agent) == nullptr) {
     print_error(
@@ -88,7 +111,8 @@ std::expected<AskOptions, std::string> read_ask_options(std::string_view command
 
 std::expected<std::unique_ptr<Agents>, int> open_agents(std::string_view command,
                                                         const Arguments& arguments,
-                                                        const OpenGateway& open) {
+                                                        const OpenGateway& open,
+                                                        std::span<const std::string> directories) {
   auto address = read_remote_address(arguments);
   if (!address && address.error().exit_code == kWrongUsage) {
     return std::unexpected(wrong_usage(command, address.error().message));
@@ -98,7 +122,7 @@ std::expected<std::unique_ptr<Agents>, int> open_agents(std::string_view command
     return std::unexpected(address.error().exit_code);
   }
   if (*address) return std::make_unique<RemoteAgents>(**std::move(address));
-  return open_own_agents(command, arguments, open);
+  return open_own_agents(command, arguments, open, directories);
 }
 
 }  // namespace treaty::cli

@@ -105,7 +105,7 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   const auto chosen = choose(*exchanges, bridge::answered_requests(driver->history()), replaces,
                              arguments.get("--phase"));
   if (!chosen) return tell(chosen.error());
-  auto agents = open_agents(kCommand, arguments, open);
+  auto agents = open_agents(kCommand, arguments, open, std::span(&*directory, 1));
   if (!agents) return agents.error();
   return answer(*driver, **agents, signals, *chosen, *options);
 }

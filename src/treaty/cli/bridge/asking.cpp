@@ -50,8 +50,11 @@ class Inquiry {
         door_(agents.open_door(signals)) {}
 
   Reply run(std::optional<Asked> earlier) {
+    // An answer that has no place is not paid for.
+    if (const auto may = driver_.may_answer(exchange_); !may) return unwritable(may.error());
     Reply reply = ask(std::move(earlier));
     if (reply.response) return written(std::move(reply));
+    if (may_go_on_) return reply;
     const std::string why = reply.signal != 0 ? "interrupted" : reply.failure;
     // What cannot be journalled either is asked under its old ids next time, which costs nothing.
     [[maybe_unused]] const auto noted =
@@ -97,10 +100,10 @@ class Inquiry {
   // what was asked then is not what is asked now.
   bool is_lost(const TurnEnd& end, const Asked& earlier) const {
     const std::string_view code = error_code_of(end);
-    if (code == "idempotency_conflict" || code == "agent_not_found" || code == "agent_mismatch" ||
-        code == "session_not_found") {
-      return true;
-    }
+    constexpr std::array<std::string_view, 7> kLost = {
+        "idempotency_conflict", "agent_not_found", "agent_mismatch", "session_not_found",
+        "turn_in_progress",     "turn_superseded", "turn_expired"};
+    if (std::ranges::find(kLost, code) != kLost.end()) return true;
     return code == "turn_cancelled" && !is_overdue(earlier);
   }
 
@@ -149,6 +152,7 @@ class Inquiry {
     if (end.signal != 0 && (!end.result || code == "turn_cancelled")) {
       return {.signal = end.signal};
     }
+    may_go_on_ = !end.result;
     if (!end.result || std::ranges::find(kNotAsked, code) != kNotAsked.end()) {
       return {.exit_code = end.exit_code == kOk ? kViolated : end.exit_code,
               .failure = std::string(trimmed(told_))};
@@ -187,9 +191,10 @@ class Inquiry {
   const contracts::BridgeRequest& request_;
   const AskOptions& options_;
   std::unique_ptr<Door> door_;
-  std::string told_{};    // What the talk had to say beside the answer.
-  bool expired_ = false;  // Of the last turn,
-  double took_ = 0;       // in seconds.
+  std::string told_{};      // What the talk had to say beside the answer.
+  bool expired_ = false;    // Of the last turn,
+  double took_ = 0;         // in seconds.
+  bool may_go_on_ = false;  // Nothing was heard of it: its turn may run, and is asked for again.
 };
 
 }  // namespace

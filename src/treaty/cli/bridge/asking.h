@@ -4,6 +4,7 @@
 #include <expected>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -42,10 +43,12 @@ struct AskOptions {
 std::expected<AskOptions, std::string> read_ask_options(std::string_view command,
                                                         const Arguments& arguments);
 
-// Tells on stderr why not; the error is the exit code.
+// Tells on stderr why not; the error is the exit code. `directories`: where their answers go. An
+// agent that asks by file there would be asked its own questions, and is refused.
 std::expected<std::unique_ptr<Agents>, int> open_agents(std::string_view command,
                                                         const Arguments& arguments,
-                                                        const OpenGateway& open);
+                                                        const OpenGateway& open,
+                                                        std::span<const std::string> directories);
 
 // What came of a request.
 struct Reply {

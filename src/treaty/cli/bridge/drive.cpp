@@ -20,9 +20,6 @@ using bridge::Fault;
 using bridge::FileState;
 using bridge::Stage;
 
-constexpr int kNotFound = 127;  // As shells tell it,
-constexpr int kNotStarted = 126;
-
 void say(std::string_view text) { print_error("treaty bridge run: {}\n", text); }
 
 std::string id_of(const Exchange& exchange) { return exchange.request.document->request_id; }
@@ -90,7 +87,6 @@ int Drive::run() {
     }
     if (const auto answered = answer_all(); !answered) return finish(answered.error());
     run_.stage = Stage::started;
-    run_.resumed = true;
   }
 }
 
@@ -98,15 +94,25 @@ Drive::Step<void> Drive::begin() {
   run_ = bridge::remember_run(driver_.history());
   const bool is_open = run_.stage != Stage::none;
   if (is_open && run_.command == as_journalled(options_.command) && !options_.fresh) return go_on();
-  if (is_open) say("an interrupted run is left as it is; this one begins anew");
+  if (is_open && !options_.fresh) {
+    std::vector<std::string> words;
+    for (const std::string& word : run_.command) words.push_back(shell_word(harmless(word)));
+    say(
+        fmt::format("a run of another program was interrupted here: {}\n"
+                    "Next: go on with that one, or give --fresh, which puts its files aside",
+                    fmt::join(words, " ")));
+    return std::unexpected(End{.exit_code = kTryLater, .is_refused = true});
+  }
   return begin_fresh();
 }
 
 Drive::Step<void> Drive::begin_fresh() {
   run_ = {.stage = Stage::started, .command = options_.command};
-  if (auto noted = note("run.started", {{"command", words_of(options_.command)}}); !noted) {
-    return noted;
-  }
+  std::error_code ignored;
+  auto noted = note("run.started", {{"command", words_of(options_.command)},
+                                    {"options", words_of(options_.words)},
+                                    {"from", std::filesystem::current_path(ignored).string()}});
+  if (!noted) return noted;
   return clear_table();
 }
 
@@ -154,7 +160,7 @@ Drive::Step<void> Drive::go_on() {
   say(run_.stage == Stage::needs || run_.resumed ? "going on with an interrupted run"
                                                  : "beginning an interrupted run again");
   if (run_.stage == Stage::started && !run_.resumed) return clear_table();
-  has_answers_ = true;  // What was answered may not have been taken.
+  is_taken_up_ = true;
   return {};
 }
 
@@ -172,7 +178,7 @@ Drive::Step<ProgramEnd> Drive::run_program() {
         fmt::format("{} cannot be started: {}", harmless(words[0]), std::strerror(program.error())),
         !run_.resumed});
   }
-  has_answers_ = false;
+  is_taken_up_ = false;
   const auto process = bridge::find_process(program->pid()).value_or(bridge::Process{});
   const auto noted = note("program.started", {{"pid", program->pid()},
                                               {"started", process.started},
@@ -197,19 +203,27 @@ Drive::Step<void> Drive::answer_all() {
   if (const auto* stop = std::get_if<bridge::Stop>(&next)) {
     const bool has_answer = stop->fault == Fault::same_request &&
                             (*exchanges)[stop->place].answer == bridge::AnswerState::answered;
-    if (has_answers_ && has_answer) return {};  // The driver died before the program could take it.
-    return std::unexpected(end_of(*stop, *exchanges));
-  }
-  if (const auto* found = std::get_if<bridge::Resume>(&next)) {
+    const bool has_none = stop->fault == Fault::no_request || stop->fault == Fault::broken_request;
+    if (is_taken_up_ && has_none) return start_again();
+    // The driver died before the program could take its answer.
+    if (!is_taken_up_ || !has_answer) return std::unexpected(end_of(*stop, *exchanges));
+  } else if (const auto* found = std::get_if<bridge::Resume>(&next)) {
     for (const std::size_t place : found->found) {
       if (auto taken = take_found((*exchanges)[place]); !taken) return taken;
     }
-    return {};
+  } else {
+    for (const std::size_t place : std::get<bridge::AnswerRequests>(next).waiting) {
+      if (auto answered = answer((*exchanges)[place]); !answered) return answered;
+    }
   }
-  for (const std::size_t place : std::get<bridge::AnswerRequests>(next).waiting) {
-    if (auto answered = answer((*exchanges)[place]); !answered) return answered;
-  }
+  run_.resumed = true;
   return {};
+}
+
+// What it asked was of no use, and nobody has mended it: perhaps the program was.
+Drive::Step<void> Drive::start_again() {
+  if (run_.resumed) return {};
+  return clear_table();
 }
 
 Drive::Step<void> Drive::take_found(const Exchange& exchange) {
@@ -231,7 +245,7 @@ Drive::Step<void> Drive::answer(const Exchange& exchange) {
     const Waiting waiting(exchange, options_.ask.agent.empty()
                                         ? exchange.request.document->agent_name
                                         : options_.ask.agent);
-    reply = answer_request(driver_, agents_, signals_, exchange,
+    reply = answer_request(driver_, *agents_, signals_, exchange,
                            asked == questions.end() ? std::nullopt : std::optional(asked->second),
                            options_.ask);
   }
@@ -256,8 +270,7 @@ Drive::End Drive::end_of(const bridge::Stop& stop, const std::vector<Exchange>& 
               fmt::format("the program left with 42, but there is no request in {}\n"
                           "Next: it has to write {} there (TREATY_BRIDGE_DIR names the directory) "
                           "before it leaves; --dir DIR looks elsewhere",
-                          place, bridge::request_name("")),
-              true};
+                          place, bridge::request_name(""))};
     case Fault::broken_request: {
       const Exchange& exchange = exchanges[stop.place];
       return {
@@ -295,6 +308,8 @@ Drive::Step<void> Drive::note(std::string event, boost::json::object details) {
 
 int Drive::finish(const End& end) {
   if (!end.message.empty()) say(end.message);
+  if (end.is_refused) return end.exit_code;
+  agents_.reset();  // It takes its time; who is killed meanwhile has not told his end.
   const auto noted = driver_.note("run.ended", {{"exit", end.exit_code},
                                                 {"final", end.is_final},
                                                 {"reason", end.reason},

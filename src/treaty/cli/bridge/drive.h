@@ -13,6 +13,7 @@ namespace treaty::cli {
 
 struct DriveOptions {
   std::vector<std::string> command{};  // The program and its arguments.
+  std::vector<std::string> words{};    // The options of the run itself, as they were given.
   int most_resumes = bridge::kDefaultMostResumes;
   bool fresh = false;  // An interrupted run is not gone on with.
   AskOptions ask{};
@@ -20,8 +21,12 @@ struct DriveOptions {
 
 class Drive {
  public:
-  Drive(bridge::Driver& driver, Agents& agents, Signals& signals, DriveOptions options)
-      : driver_(driver), agents_(agents), signals_(signals), options_(std::move(options)) {}
+  Drive(bridge::Driver& driver, std::unique_ptr<Agents> agents, Signals& signals,
+        DriveOptions options)
+      : driver_(driver),
+        agents_(std::move(agents)),
+        signals_(signals),
+        options_(std::move(options)) {}
 
   // Drives until the program leaves with anything but 42, or cannot go on; answers the exit code.
   int run();
@@ -33,6 +38,7 @@ class Drive {
     std::string reason{};   // For the journal.
     std::string message{};  // For people.
     bool is_final = false;
+    bool is_refused = false;  // Nothing was begun, so nothing has ended.
   };
   template <class T>
   using Step = std::expected<T, End>;
@@ -43,6 +49,7 @@ class Drive {
   Step<void> clear_table();
   Step<ProgramEnd> run_program();
   Step<void> answer_all();
+  Step<void> start_again();
   Step<void> answer(const bridge::Exchange& exchange);
   Step<void> take_found(const bridge::Exchange& exchange);
   Step<void> note(std::string event, boost::json::object details = {});
@@ -51,11 +58,11 @@ class Drive {
   int finish(const End& end);
 
   bridge::Driver& driver_;
-  Agents& agents_;
+  std::unique_ptr<Agents> agents_;
   Signals& signals_;
   DriveOptions options_;
   bridge::RunMemory run_{};
-  bool has_answers_ = false;  // Nothing was answered since it last ran: it would ask the same.
+  bool is_taken_up_ = false;  // Of an interrupted run nothing has been done yet.
 };
 
 }  // namespace treaty::cli

@@ -4,12 +4,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <string_view>
 
 namespace treaty::cli {
@@ -19,6 +21,13 @@ constexpr int kLook = 200;  // Milliseconds between looks where the system canno
 
 // Readable when the process is gone; -1 when the system has no such thing.
 int descriptor_of(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+
+int failure_of(const std::string& path) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode)) return EACCES;
+  return access(path.c_str(), X_OK) == 0 ? 0 : errno;
+}
 
 constexpr std::string_view kVariable = "TREATY_BRIDGE_DIR=";
 
@@ -60,6 +69,22 @@ void wait_a_while(int gone, Signals& signals) {
 }
 
 }  // namespace
+
+int find_program(const std::string& name) {
+  if (name.contains('/')) return failure_of(name);
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/bin:/usr/bin" : path;
+  int worst = ENOENT;
+  while (true) {
+    const std::size_t end = rest.find(':');
+    const std::string_view folder = rest.substr(0, end);
+    const int failure = failure_of(folder.empty() ? name : std::string(folder) + "/" + name);
+    if (failure == 0) return 0;
+    if (failure == EACCES) worst = EACCES;
+    if (end == std::string_view::npos) return worst;
+    rest.remove_prefix(end + 1);
+  }
+}
 
 std::expected<Program, int> Program::start(const std::vector<std::string>& words,
                                            const std::string& bridge_directory) {

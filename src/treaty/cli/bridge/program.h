@@ -13,6 +13,13 @@
 
 namespace treaty::cli {
 
+constexpr int kNotFound = 127;    // What a shell makes of a program that is not there,
+constexpr int kNotStarted = 126;  // and of one that cannot be run.
+
+// Whether there is a program of that name to start, by its path or by PATH: 0, or a number of
+// errno.
+int find_program(const std::string& name);
+
 struct ProgramEnd {
   int code = 0;    // Its exit code,
   int signal = 0;  // or the signal that ended it.

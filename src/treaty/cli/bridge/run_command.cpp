@@ -1,12 +1,15 @@
 // `treaty bridge run`: drives a program that asks agents by files.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstring>
 
 #include "treaty/cli/bridge/bridge_verbs.h"
 #include "treaty/cli/bridge/directory.h"
 #include "treaty/cli/bridge/drive.h"
+#include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
 namespace {
@@ -32,17 +35,44 @@ std::expected<DriveOptions, std::string> read_options(const Arguments& arguments
   return options;
 }
 
+// All but --dir and --fresh, as they were given: for whoever is told how to go on.
+std::vector<std::string> words_of(const Arguments& arguments) {
+  std::vector<std::string> words;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    words.push_back(name);
+    words.push_back(value);
+  };
+  for (const auto& [name, value] : arguments.options) {
+    if (name != "--dir" && name != "--fresh") add(name, value);
+  }
+  for (const auto& [name, values] : arguments.lists) {
+    for (const std::string& value : values) add(name, value);
+  }
+  return words;
+}
+
+// Told before anything is touched.
+int tell_unstartable(const std::string& program, int failure) {
+  const bool missing = failure == ENOENT || failure == ENOTDIR;
+  print_error("treaty {}: {} cannot be started: {}\n", kCommand, harmless(program),
+              std::strerror(failure));
+  return missing ? kNotFound : kNotStarted;
+}
+
 int run(const Arguments& arguments, const OpenGateway& open) {
   auto options = read_options(arguments);
   if (!options) return wrong_usage(kCommand, options.error());
+  options->words = words_of(arguments);
   const auto directory = named_directory(kCommand, arguments);
   if (!directory) return directory.error();
+  const std::string& program = options->command.front();
+  if (const int failure = find_program(program)) return tell_unstartable(program, failure);
   Signals signals{SIGINT, SIGTERM, SIGHUP};
-  auto agents = open_agents(kCommand, arguments, open);
+  auto agents = open_agents(kCommand, arguments, open, std::span(&*directory, 1));
   if (!agents) return agents.error();
   auto driver = open_driver(kCommand, *directory);
   if (!driver) return driver.error();
-  return Drive(*driver, **agents, signals, *std::move(options)).run();
+  return Drive(*driver, *std::move(agents), signals, *std::move(options)).run();
 }
 
 std::vector<Option> options() {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "treaty/backends/bridge/asker.h"
 #include "treaty/base/json.h"
 #include "treaty/base/json_dynamic.h"
 #include "treaty/turns/settings.h"
@@ -47,9 +48,11 @@ void take_attempt(AgentResult& result, const std::string& attempt) {
 
 contracts::UserTurn turn_of(const contracts::BridgeRequest& request, const std::string& agent) {
   contracts::UserTurn turn{.instruction = request.prompt};
-  if (!request.context.empty()) {
+  boost::json::object context = request.context;
+  context.erase(backends::kAskedBy);  // Which process asks is nothing to the agent.
+  if (!context.empty()) {
     json::Writer writer(json::Layout::indented);
-    json::write(writer, request.context);
+    json::write(writer, context);
     turn.input_artifacts.push_back({.relative_path = "context.json",
                                     .file_name = "context.json",
                                     .contents = writer.take(),

@@ -122,7 +122,8 @@ int run(const Arguments& arguments, const OpenGateway& open) {
                 harmless(watch.error().message));
     return kUnavailable;
   }
-  auto agents = open_agents(kCommand, arguments, open);
+  auto agents = open_agents(kCommand, arguments, open,
+                            std::vector<std::string>(directories->begin(), directories->end()));
   if (!agents) return agents.error();
   const auto answer = [&](const Job& job, Signals& cancellation) {
     return answer_request(*job.driver, **agents, cancellation, job.exchange, job.earlier, *ask);
