@@ -493,6 +493,16 @@ class Standings(DoctorTest):
         self.bridge("doctor")
         self.assertEqual({path: path.stat().st_mtime_ns for path in self.work.rglob("*")}, before)
 
+    def test_names_of_any_bytes_are_told_as_text(self):
+        place = os.fsencode(self.work) + b"/caf\xe9"
+        os.mkdir(place)
+        with open(place + b"/.agent-request.json", "wb") as file:
+            file.write(as_bytes(asked()))
+        self.assertEqual(self.diagnosis("--dir", os.fsdecode(place))["standing"], "waiting")
+        self.assertEqual(self.bridge("respond", "--dir", os.fsdecode(place), stdin=b"Fine.").code, 0)
+        report = self.diagnosis("--dir", os.fsdecode(place))
+        self.assertEqual([fault["code"] for fault in report["faults"]], ["answer-ready"], "the journal is whole")
+
     def test_it_takes_no_arguments(self):
         self.assert_usage(self.bridge("doctor", "work"), "no arguments")
 
@@ -554,6 +564,17 @@ class Runs(DoctorTest):
         self.fault("run-without-request")
         self.put("repaired", "")
         self.assert_mended("run-without-request")
+
+    def test_a_request_that_was_written_elsewhere_is_found(self):
+        self.agent()
+        (self.work / "inbox").mkdir()
+        ran = self.drive(self.program("if not RESUMED: ask()"), "--dir", "inbox")
+        self.assertEqual(ran.code, 1, ran)
+        self.fault("run-without-request", "--dir", "inbox")
+        fault = self.fault("request-elsewhere", "--dir", "inbox")
+        self.assertIn(REQUEST, fault["what"])
+        self.assertEqual((fault["severity"], fault["mend"]), ("note", "treaty bridge doctor"))
+        self.assertIn("waits for an agent", self.mend(fault).out)
 
     def test_a_program_that_failed_is_a_note(self):
         self.agent()

@@ -87,6 +87,14 @@ void look_at_holder(const DirectoryView& view, std::vector<Diagnosis>& found) {
   }
 }
 
+void look_elsewhere(const DirectoryView& view, std::vector<Diagnosis>& found) {
+  if (view.stray_requests.empty()) return;
+  const std::string& nearest = view.stray_requests.front();
+  found.push_back(make_diagnosis(Ailment::request_elsewhere,
+                                 fmt::format("nothing is asked here, but in {}", nearest), {},
+                                 {bridge_command({.directory = parent_of(nearest)}, "doctor")}));
+}
+
 std::string counted(std::size_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
@@ -131,6 +139,7 @@ std::vector<Diagnosis> diagnose(const DirectoryView& view) {
   look_at_space(view, found);
   diagnose_exchanges(view, found);
   diagnose_run(view, found);
+  look_elsewhere(view, found);
   look_at_holder(view, found);
   look_at_files(view, found);
   std::vector<Diagnosis> sorted;

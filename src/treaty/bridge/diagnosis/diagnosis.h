@@ -31,6 +31,7 @@ enum class Ailment {
   request_overdue,
   request_refused,
   request_left,
+  request_elsewhere,
   answer_unreadable,
   answer_being_written,
   answer_torn,

@@ -72,9 +72,9 @@ void look_at_ended_run(const DirectoryView& view, const Entry& end, std::vector<
     return exchange.request.state != FileState::absent;
   });
   if (reason == "no_request" && !has_request) {
-    std::vector<Words> mend;
-    if (!run.command.empty()) mend.push_back(run_again(view, run));
-    found.push_back(make_diagnosis(Ailment::run_without_request, {}, {}, std::move(mend)));
+    found.push_back(
+        make_diagnosis(Ailment::run_without_request, {}, {},
+                       {run.command.empty() ? bridge_command(view, "log") : run_again(view, run)}));
   } else if (reason == "exited" && exit_in(end) != 0) {
     found.push_back(
         make_diagnosis(Ailment::run_failed,

@@ -17,7 +17,9 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLargest = std::size_t{16} << 20U;
 constexpr std::size_t kMostEntries = 4096;  // Of a directory that are looked at.
-constexpr int kLevelsUp = 3;
+constexpr std::size_t kMostFiles = 256;     // That are read; each may be as large as an answer.
+constexpr int kLevelsUp = 3;                // In which an answer is looked for,
+constexpr int kLevelsUpOfRequests = 1;      // which has an id; a request may be of anybody.
 
 // The names in a directory, sorted; nothing when it cannot be read.
 std::vector<std::string> names_in(const std::string& directory) {
@@ -32,12 +34,45 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
+// Around a link nobody stands, but around what it stands for.
+std::string without_link(const std::string& directory) {
+  std::error_code ignored;
+  if (!fs::is_symlink(directory, ignored)) return directory;
+  return fs::canonical(directory, ignored).string();
+}
+
+// Where somebody may have written who stood elsewhere: above, right below, and where we stand.
+std::vector<std::string> places_around(const std::string& directory,
+                                       const std::vector<std::string>& names, int levels_up) {
+  std::vector<std::string> places;
+  std::string above = directory;
+  for (int level = 0; level < levels_up; ++level) {
+    const fs::path up = (fs::path(without_link(above)) / "..").lexically_normal();
+    above = (up.has_filename() ? up : up.parent_path()).string();  // Without a slash at its end.
+    places.push_back(above);
+  }
+  for (const std::string& name : names) {
+    std::string below = path_in(directory, name);
+    std::error_code ignored;
+    if (name != kFolder && fs::is_directory(below, ignored)) places.push_back(std::move(below));
+  }
+  places.emplace_back(".");
+  return places;
+}
+
+// However it is named.
+std::string identity_of(const std::string& path) {
+  std::error_code failed;
+  const fs::path resolved = fs::weakly_canonical(path, failed);
+  return failed ? path : resolved.string();
+}
+
 class Search {
  public:
   Search(std::string directory, std::span<const Exchange> exchanges)
       : directory_(std::move(directory)) {
     for (const Exchange& exchange : exchanges) {
-      taken_.insert(identity(exchange.response.path));
+      taken_.insert(identity_of(exchange.response.path));
       if (!exchange.waits()) continue;
       wanted_.insert(exchange.request.document->request_id);
       names_.insert(response_name(exchange.suffix));
@@ -52,35 +87,20 @@ class Search {
     for (const std::string& name : here) {
       if (is_like_an_answer(name)) look_at_file(path_in(directory_, name));
     }
-    std::string above = directory_;
-    for (int level = 0; level < kLevelsUp; ++level) {
-      above = fs::path(above).parent_path().string();
-      look_for_names(above);
-    }
-    for (const std::string& name : here) {
-      const std::string below = path_in(directory_, name);
-      std::error_code ignored;
-      if (name != kFolder && fs::is_directory(below, ignored)) look_for_names(below);
-    }
-    look_for_names(".");
+    for (const std::string& place : places_around(directory_, here, kLevelsUp))
+      look_for_names(place);
     return std::move(found_);
   }
 
  private:
-  // However it is named.
-  static std::string identity(const std::string& path) {
-    std::error_code failed;
-    const fs::path resolved = fs::weakly_canonical(path, failed);
-    return failed ? path : resolved.string();
-  }
-
   void look_for_names(const std::string& directory) {
     for (const std::string& name : names_) look_at_file(path_in(directory, name));
   }
 
   void look_at_file(const std::string& path) {
     std::error_code ignored;
-    if (!fs::is_regular_file(path, ignored) || !taken_.insert(identity(path)).second) return;
+    if (!fs::is_regular_file(path, ignored) || !taken_.insert(identity_of(path)).second) return;
+    if (++files_ > kMostFiles) return;
     const auto text = read_file(path, kLargest);
     if (!text) return;
     std::string id = answered_id(*text);
@@ -91,6 +111,7 @@ class Search {
   std::set<std::string> wanted_{};  // Ids of requests that wait,
   std::set<std::string> names_{};   // and how their answers may be called.
   std::set<std::string> taken_{};   // Files that are where they belong, or were looked at.
+  std::size_t files_ = 0;           // How many were.
   std::vector<StrayAnswer> found_{};
 };
 
@@ -115,9 +136,20 @@ std::string answered_id(std::string_view text) {
 
 std::vector<StrayAnswer> find_stray_answers(const std::string& directory,
                                             std::span<const Exchange> exchanges) {
-  std::error_code ignored;
-  const bool is_link = fs::is_symlink(directory, ignored);
-  return Search(is_link ? fs::canonical(directory, ignored).string() : directory, exchanges).run();
+  return Search(without_link(directory), exchanges).run();
+}
+
+std::vector<std::string> find_stray_requests(const std::string& directory) {
+  const std::string here = without_link(directory);
+  std::vector<std::string> found;
+  std::set<std::string> seen = {identity_of(here)};
+  for (const std::string& place : places_around(here, names_in(here), kLevelsUpOfRequests)) {
+    if (!seen.insert(identity_of(place)).second) continue;
+    for (const std::string& name : names_in(place)) {
+      if (suffix_of_request(name)) found.push_back(path_in(place, name));
+    }
+  }
+  return found;
 }
 
 }  // namespace treaty::bridge

@@ -29,4 +29,8 @@ std::string answered_id(std::string_view text);
 std::vector<StrayAnswer> find_stray_answers(const std::string& directory,
                                             std::span<const Exchange> exchanges);
 
+// Requests right above, right below and where the process stands, for a directory in which nothing
+// is asked.
+std::vector<std::string> find_stray_requests(const std::string& directory);
+
 }  // namespace treaty::bridge

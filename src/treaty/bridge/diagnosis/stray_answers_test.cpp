@@ -111,6 +111,17 @@ TEST_CASE("Nothing is looked for where nothing waits") {
   CHECK(room.strays().empty());
 }
 
+TEST_CASE("Requests are found right above and right below, and no further") {
+  const Room room;
+  const std::string inbox = path_in(room.path(), "inbox");
+  fs::create_directories(inbox);
+  CHECK(find_stray_requests(inbox) == Paths{path_in(room.path(), request_name(""))});
+  CHECK(find_stray_requests(fs::path(room.path()).parent_path().string()) ==
+        Paths{path_in(room.path(), request_name(""))});
+  fs::create_directories(path_in(inbox, "deeper"));
+  CHECK(find_stray_requests(path_in(inbox, "deeper")).empty());
+}
+
 TEST_CASE("A directory that is a link is looked around where it really is") {
   const Room room;
   room.answer("../.agent-response.json");

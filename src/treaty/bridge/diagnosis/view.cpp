@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -111,6 +112,10 @@ DirectoryView look_at(const std::string& directory) {
   find_missing_places(view);
   view.quarantined = count_files(quarantine_path(directory));
   view.strays = find_stray_answers(directory, view.exchanges);
+  const bool is_asked = std::ranges::any_of(view.exchanges, [](const Exchange& exchange) {
+    return exchange.request.state != FileState::absent;
+  });
+  if (!is_asked) view.stray_requests = find_stray_requests(directory);
   return view;
 }
 

@@ -41,6 +41,7 @@ struct DirectoryView {
   std::optional<Space> space{};
   std::vector<Exchange> exchanges{};
   std::vector<StrayAnswer> strays{};
+  std::vector<std::string> stray_requests{};  // When nothing is asked here.
   std::vector<std::string> missing_places{};  // Directories that answers belong into.
   LockView lock{};
   JournalText journal{};

@@ -1,6 +1,7 @@
 // `treaty bridge check`: the request and the answer of a directory, together.
 #include <fmt/format.h>
 
+#include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/bridge/exchange.h"
 #include "treaty/bridge/names.h"
@@ -92,7 +93,7 @@ class Report {
   void add(const Checked& checked) {
     tally_.add(checked);
     if (json_) {
-      print_document(json_report(checked));
+      print_document(repaired_utf8(json_report(checked)));
     } else {
       print("{}", human_report(checked, colors_));
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "treaty/base/json_write.h"
+#include "treaty/base/text.h"
 #include "treaty/bridge/diagnosis/diagnosis.h"
 #include "treaty/cli/bridge/bridge_verbs.h"
 #include "treaty/cli/bridge/directory.h"
@@ -63,7 +64,8 @@ void print_json(const bridge::DirectoryView& view, const std::vector<Diagnosis>&
     }
     writer.end_object();
   }
-  print_document(writer.end_array().end_object().take() + "\n");
+  // Names of files may be any bytes.
+  print_document(repaired_utf8(writer.end_array().end_object().take()) + "\n");
 }
 
 // Everything that the doctor has a word for.
