@@ -67,7 +67,9 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   if (!directory) return directory.error();
   const std::string& program = options->command.front();
   if (const int failure = find_program(program)) return tell_unstartable(program, failure);
-  Signals signals{SIGINT, SIGTERM, SIGHUP};
+  // nohup has it ignored, and so it stays.
+  Signals signals =
+      is_ignored(SIGHUP) ? Signals{SIGINT, SIGTERM} : Signals{SIGINT, SIGTERM, SIGHUP};
   auto agents = open_agents(kCommand, arguments, open, std::span(&*directory, 1));
   if (!agents) return agents.error();
   auto driver = open_driver(kCommand, *directory);

@@ -49,6 +49,11 @@ void Signals::let_go() {
   pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
 }
 
+bool is_ignored(int number) {
+  struct sigaction action{};
+  return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 void do_watched(Signals& signals, const std::function<void()>& work,
                 const std::function<void(int)>& on_signal) {
   const int done = eventfd(0, EFD_CLOEXEC);

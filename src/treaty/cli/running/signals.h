@@ -44,6 +44,10 @@ class Signals {
   int descriptor_ = -1;
 };
 
+// True when whoever started this process wants it to pass over the signal, as nohup does. One that
+// is waited for would come all the same.
+bool is_ignored(int number);
+
 // Does `work` on a thread of its own and waits for its end. Each signal that comes meanwhile goes
 // to `on_signal`, on this thread.
 void do_watched(Signals& signals, const std::function<void()>& work,

@@ -1,6 +1,9 @@
 #include "treaty/cli/running/signals.h"
 
 #include <doctest/doctest.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -35,6 +38,43 @@ TEST_CASE("a signal reaches the thread that watches, while another one works") {
       });
 
   CHECK(told_on == std::this_thread::get_id());
+}
+
+TEST_CASE("a signal that somebody sent is told from one that a key has sent") {
+  Signals signals{SIGUSR1};
+  kill(getpid(), SIGUSR1);
+  const auto sent = signals.receive();
+  REQUIRE(sent);
+  CHECK(sent->number == SIGUSR1);
+  CHECK(!sent->from_terminal);
+  CHECK(!signals.receive());
+
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    Signals keys{SIGINT};
+    [[maybe_unused]] const auto written = write(STDOUT_FILENO, "r", 1);
+    pollfd waiting{keys.descriptor(), POLLIN, 0};
+    poll(&waiting, 1, -1);
+    const auto pressed = keys.receive();
+    _exit(pressed && pressed->number == SIGINT && pressed->from_terminal ? 0 : 1);
+  }
+  char ready = 0;
+  REQUIRE(read(terminal, &ready, 1) == 1);
+  REQUIRE(write(terminal, "\x03", 1) == 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  close(terminal);
+  CHECK(status == 0);
+}
+
+TEST_CASE("what nohup has ignored is known") {
+  CHECK(!is_ignored(SIGUSR1));
+  const auto before = signal(SIGUSR1, SIG_IGN);
+
+  CHECK(is_ignored(SIGUSR1));
+
+  signal(SIGUSR1, before);
 }
 
 }  // namespace treaty::cli
