@@ -4,6 +4,7 @@ import signal
 import unittest
 
 from bridging import BridgeTest
+from gate import HOLD, Reply
 from treaty_binary import bridge_request, bridge_response
 
 ASKS_ONCE = "if not RESUMED:\n    ask()\nprint(answer()['response'])\n"
@@ -45,6 +46,70 @@ class Leftovers(BridgeTest):
         self.assertEqual(ran.code, 0, ran)
         self.assertEqual(self.document("seen.json"), [".treaty-bridge"])
         self.assertEqual(len(self.journal("file.quarantined")), 4)
+
+
+class AskedToLeave(BridgeTest):
+    """The driver gets a signal while its program runs, and passes it on."""
+
+    def told(self, leaves):
+        """A program that leaves as it likes when it is told to, and at once when it is run again."""
+        return self.program(f"""
+import signal
+def leave(*_):
+    {leaves}
+signal.signal(signal.SIGTERM, leave)
+if count() == 1:
+    os.kill(os.getppid(), signal.SIGTERM)
+    while True:
+        signal.pause()
+print(RESUMED, bool(answer()))
+""")
+
+    def test_a_program_that_asks_before_it_leaves_is_answered_next_time(self):
+        gate = self.agent()
+        program = self.told("ask()")
+
+        ran = self.drive(program)
+
+        self.assertEqual(ran.code, 128 + signal.SIGTERM, ran)
+        self.assertEqual(gate.count, 0)
+        self.assertEqual(self.drive(program).out, "True True\n")
+        self.assertEqual(gate.count, 1)
+
+    def test_a_program_that_leaves_as_shells_tell_it_is_begun_again(self):
+        self.agent()
+        program = self.told("sys.exit(143)")
+
+        self.assertEqual(self.drive(program).code, 143)
+        ran = self.drive(program)
+
+        self.assertEqual((ran.code, ran.out), (0, "False False\n"), ran)
+        self.assertEqual(len(self.journal("run.continued")), 1)
+
+    def test_a_program_that_leaves_in_its_own_way_has_come_to_its_end(self):
+        self.agent()
+        program = self.told("sys.exit(0)")
+
+        self.assertEqual(self.drive(program).code, 0)
+        self.assertEqual(self.drive(program).code, 0)
+
+        self.assertEqual(len(self.journal("run.continued")), 0)
+
+
+class LeftAlone(BridgeTest):
+    def test_what_nohup_has_ignored_stays_ignored(self):
+        gate = self.agent(Reply(HOLD, "At last."))
+        program = self.program(ASKS_ONCE)
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGHUP, before)
+        child = self.start("run", "--", *program)
+        gate.wait_for_calls(1)
+
+        child.send_signal(signal.SIGHUP)
+        gate.open()
+        ran = self.ended(child)
+
+        self.assertEqual((ran.code, ran.out), (0, "At last.\n"), ran)
 
 
 class StrangeNames(BridgeTest):

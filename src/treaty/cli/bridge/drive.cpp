@@ -54,6 +54,20 @@ std::string answer_text(const Exchange& exchange) {
                                 : std::get<contracts::BridgeTimeout>(outcome).error_message));
 }
 
+// A signal that asks to leave is for the driver, too. One that a program answers in its own way, or
+// passes over, changes nothing: then its end is its end.
+bool was_interrupted(const ProgramEnd& end) {
+  const bool left_for_it = end.code == bridge::kNeedAgent || end.code == 128 + end.asked_to;
+  return end.asked_to != 0 && end.signal == 0 && left_for_it;
+}
+
+// How it ended. One that left as if the signal had ended it is told like one that it ended.
+boost::json::object details_of(const ProgramEnd& end) {
+  if (end.signal != 0) return {{"signal", end.signal}};
+  if (was_interrupted(end) && end.code != bridge::kNeedAgent) return {{"signal", end.asked_to}};
+  return {{"code", end.code}};
+}
+
 // Where a run may have left something of an exchange in the directory. A place that the request
 // names outside of it may be somebody else's by now, and a file that is no answer is.
 std::vector<std::string> places_of(const Exchange& exchange, const std::string& directory) {
@@ -74,6 +88,10 @@ int Drive::run() {
     if (run_.stage == Stage::started) {
       const auto ended = run_program();
       if (!ended) return finish(ended.error());
+      if (was_interrupted(*ended)) {
+        return finish(
+            {128 + ended->asked_to, "interrupted", "interrupted; the same command goes on"});
+      }
       if (ended->signal != 0) {
         return finish({ended->exit_code(), "killed",
                        fmt::format("the program was ended by signal {} ({}); the same command "
@@ -186,8 +204,7 @@ Drive::Step<ProgramEnd> Drive::run_program() {
                                               {"resume", run_.resumed}});
   const ProgramEnd end = program->wait(signals_);  // Whatever became of the journal.
   if (!noted) return std::unexpected(noted.error());
-  const std::string_view how = end.signal != 0 ? "signal" : "code";
-  if (auto told = note("program.exited", {{how, end.signal != 0 ? end.signal : end.code}}); !told) {
+  if (auto told = note("program.exited", details_of(end)); !told) {
     // Its own end matters more than the journal's, unless it wants to be run again.
     if (end.signal != 0 || end.code == bridge::kNeedAgent) return std::unexpected(told.error());
     say(told.error().message);

@@ -115,16 +115,18 @@ std::expected<Program, int> Program::start(const std::vector<std::string>& words
 
 ProgramEnd Program::wait(Signals& signals) const {
   const int gone = descriptor_of(pid_);
+  int asked_to = 0;
   int status = SIGKILL;  // Not a success, should nobody know.
   while (waitpid(pid_, &status, WNOHANG) == 0) {
     wait_a_while(gone, signals);
     while (const auto received = signals.receive()) {
+      if (received->number != SIGHUP) asked_to = received->number;
       if (!received->from_terminal) kill(pid_, received->number);
     }
   }
   if (gone >= 0) close(gone);
-  if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status)};
-  return {.code = WEXITSTATUS(status)};
+  if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status), .asked_to = asked_to};
+  return {.code = WEXITSTATUS(status), .asked_to = asked_to};
 }
 
 int wait_for_stranger(const bridge::Process& process, Signals& signals) {

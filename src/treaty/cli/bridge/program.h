@@ -21,8 +21,9 @@ constexpr int kNotStarted = 126;  // and of one that cannot be run.
 int find_program(const std::string& name);
 
 struct ProgramEnd {
-  int code = 0;    // Its exit code,
-  int signal = 0;  // or the signal that ended it.
+  int code = 0;      // Its exit code,
+  int signal = 0;    // or the signal that ended it.
+  int asked_to = 0;  // The last signal that came meanwhile and asks to leave; 0: none.
 
   // What a shell would make of it.
   int exit_code() const { return signal != 0 ? 128 + signal : code; }

@@ -75,6 +75,7 @@ TEST_CASE("a program's exit code is passed through untouched") {
 
     CHECK(end.code == code);
     CHECK(end.signal == 0);
+    CHECK(end.asked_to == 0);
     CHECK(end.exit_code() == code);
   }
 }
@@ -152,6 +153,7 @@ TEST_CASE("a signal that comes while a program runs is passed on to it") {
       run_script(signals, "trap 'exit 7' TERM; kill -TERM $PPID; while :; do :; done");
 
   CHECK(end.code == 7);
+  CHECK(end.asked_to == SIGTERM);
   CHECK(!signals.take());
 }
 
