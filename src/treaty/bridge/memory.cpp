@@ -1,6 +1,6 @@
 #include "treaty/bridge/memory.h"
 
-#include <charconv>
+#include <limits>
 
 #include "treaty/bridge/names.h"
 
@@ -41,11 +41,13 @@ bool is_answer(const Entry& entry) {
 void start_program(RunMemory& run, const Entry& entry) {
   run.stage = Stage::started;
   run.resumed = is_true(entry, "resume");
-  const auto pid = integer_in(entry, "pid");
   run.program.reset();
-  if (pid) {
-    run.program =
-        Process{static_cast<pid_t>(*pid), text_in(entry, "started"), text_in(entry, "boot")};
+  const auto pid = integer_in(entry, "pid");
+  const bool can_be = pid && *pid > 0 && *pid <= std::numeric_limits<pid_t>::max();
+  const std::string started = text_in(entry, "started");
+  // Without its start it cannot be told from whoever has its number now.
+  if (can_be && !started.empty()) {
+    run.program = Process{static_cast<pid_t>(*pid), started, text_in(entry, "boot")};
   }
 }
 

@@ -1,0 +1,218 @@
+#include "treaty/bridge/memory.h"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <boost/json/array.hpp>
+
+using namespace treaty;
+using namespace treaty::bridge;
+
+namespace {
+
+using Entries = std::vector<Entry>;
+
+Entry entry(std::string event, boost::json::object details = {}) {
+  return {"2026-03-01T08:30:00Z", std::move(event), std::move(details)};
+}
+
+Entry started(bool resume = false) {
+  return entry("program.started",
+               {{"pid", 4711}, {"started", "12345"}, {"boot", "b"}, {"resume", resume}});
+}
+Entry left_with(int code) { return entry("program.exited", {{"code", code}}); }
+Entry asked(std::string id, std::string turn = "t1") {
+  return entry("request.asked", {{"request_id", std::move(id)},
+                                 {"session_id", "s1"},
+                                 {"turn_id", std::move(turn)},
+                                 {"agent", "reviewer"}});
+}
+Entry answered(std::string id, std::string phase) {
+  return entry("answer.written", {{"request_id", std::move(id)}, {"phase_key", std::move(phase)}});
+}
+Entry ended(bool is_final) { return entry("run.ended", {{"exit", 75}, {"final", is_final}}); }
+
+// Two phases, from the first start to the end.
+Entries whole_run() {
+  return {entry("run.started", {{"command", {"./program", "--all"}}}),
+          started(),
+          left_with(42),
+          asked("one"),
+          answered("one", "1"),
+          started(true),
+          left_with(42),
+          asked("two"),
+          answered("two", "2"),
+          started(true),
+          left_with(3),
+          ended(true)};
+}
+
+Exchange exchange(std::string suffix, std::optional<std::int64_t> phase,
+                  std::optional<std::string> name) {
+  Exchange one{.suffix = std::move(suffix)};
+  one.request.state = FileState::whole;
+  one.request.document = contracts::BridgeRequest{.request_id = "i",
+                                                  .version = "1.0",
+                                                  .agent_name = "a",
+                                                  .prompt = "p",
+                                                  .created_at = "2026-03-01T08:30:00Z",
+                                                  .phase = phase,
+                                                  .phase_name = std::move(name)};
+  return one;
+}
+
+Entry any_entry() {
+  const std::string id = *rc::gen::element<std::string>("one", "two", "three");
+  switch (*rc::gen::inRange(0, 8)) {
+    case 0: return entry("run.started", {{"command", {"./program"}}});
+    case 1: return started(*rc::gen::arbitrary<bool>());
+    case 2: return left_with(*rc::gen::element(0, 3, 42));
+    case 3: return entry("program.exited", {{"signal", 9}});
+    case 4: return asked(id);
+    case 5: return answered(id, *rc::gen::element<std::string>("1", "2"));
+    case 6: return entry("request.given_up", {{"request_id", id}});
+    default: return ended(*rc::gen::arbitrary<bool>());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("wherever a journal ends, the run is known as it was then") {
+  using enum Stage;
+  const std::vector<Stage> stages = {none,  none,  started, needs,   needs, needs, started,
+                                     needs, needs, needs,   started, over,  none};
+  const std::vector<std::size_t> answers = {0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 0};
+  const Entries journal = whole_run();
+  REQUIRE(stages.size() == journal.size() + 1);
+  for (std::size_t size = 0; size <= journal.size(); ++size) {
+    CAPTURE(size);
+
+    const RunMemory run = remember_run(std::span(journal).first(size));
+
+    CHECK(run.stage == stages[size]);
+    CHECK(run.answered.size() == answers[size]);
+    CHECK(run.program.has_value() == (stages[size] == Stage::started));
+    if (run.stage != none) CHECK(run.command == std::vector<std::string>{"./program", "--all"});
+    if (run.stage == over) CHECK(run.exit_code == 3);
+  }
+  CHECK(!remember_run(std::span(journal).first(2)).resumed);
+  CHECK(remember_run(std::span(journal).first(6)).resumed);
+}
+
+TEST_CASE("a program that was killed can be started again as it was") {
+  const Entries journal = {entry("run.started", {{"command", {"./program"}}}), started(true),
+                           entry("program.exited", {{"signal", 9}})};
+
+  const RunMemory run = remember_run(journal);
+
+  CHECK(run.stage == Stage::started);
+  CHECK(run.resumed);
+  CHECK(!run.program);
+}
+
+TEST_CASE("a run that was stopped goes on with its answers known and its counts at zero") {
+  Entries journal = whole_run();
+  journal.resize(9);
+  journal.push_back(ended(false));
+
+  const RunMemory run = remember_run(journal);
+
+  CHECK(run.stage == Stage::needs);
+  CHECK(run.answers.empty());
+  CHECK(run.answered == std::set<std::string>{"one", "two"});
+}
+
+TEST_CASE("a run that begins knows nothing of the one before") {
+  Entries journal = whole_run();
+  journal.resize(9);
+  journal.push_back(entry("run.started", {{"command", {"./other"}}}));
+
+  const RunMemory run = remember_run(journal);
+
+  CHECK(run.stage == Stage::none);
+  CHECK(run.command == std::vector<std::string>{"./other"});
+  CHECK(run.answered.empty());
+  CHECK(answered_requests(journal) == std::set<std::string>{"one", "two"});
+}
+
+TEST_CASE("answers are counted by their phases, found ones, too") {
+  const Entries journal = {answered("a", "1"), answered("b", "1"), answered("c", "2"),
+                           entry("answer.found", {{"request_id", "d"}, {"phase_key", "2"}})};
+
+  const RunMemory run = remember_run(journal);
+
+  CHECK(run.answers == std::map<std::string, int>{{"1", 2}, {"2", 2}});
+  CHECK(run.answered == std::set<std::string>{"a", "b", "c", "d"});
+}
+
+TEST_CASE("a question is open until it is answered or given up, and the last try counts") {
+  Entries journal = {asked("one", "first"), asked("two"), asked("three"), asked("one", "second")};
+  CHECK(open_questions(journal).size() == 3);
+
+  journal.push_back(answered("two", "1"));
+  journal.push_back(entry("request.given_up", {{"request_id", "three"}}));
+
+  const auto open = open_questions(journal);
+  REQUIRE(open.size() == 1);
+  CHECK(open.at("one") == Asked{.request_id = "one",
+                                .session_id = "s1",
+                                .turn_id = "second",
+                                .agent = "reviewer",
+                                .at = "2026-03-01T08:30:00Z"});
+}
+
+TEST_CASE("whatever a journal tells, what is answered is not open, unless it was asked again") {
+  rc::check([] {
+    Entries journal;
+    const int size = *rc::gen::inRange(0, 40);
+    for (int i = 0; i < size; ++i) journal.push_back(any_entry());
+    const auto open = open_questions(journal);
+    const auto all = answered_requests(journal);
+
+    for (const auto& [id, question] : open) {
+      const auto of_this = [&](const Entry& one) {
+        const auto* named = one.details.if_contains("request_id");
+        return named != nullptr && named->as_string() == id.c_str();
+      };
+      const auto last = std::find_if(journal.rbegin(), journal.rend(), of_this);
+      RC_ASSERT(last->event == "request.asked");
+    }
+    for (const std::string& id : remember_run(journal).answered) RC_ASSERT(all.contains(id));
+  });
+}
+
+TEST_CASE("lines that nobody of us wrote do no harm") {
+  const Entries journal = {
+      entry("run.started", {{"command", "no list"}}), entry("program.started", {{"pid", "4711"}}),
+      entry("program.exited", {{"code", "42"}}),      entry("request.asked"),
+      entry("answer.written", {{"request_id", 7}}),   entry("run.ended", {{"final", "yes"}}),
+      entry("something.else", {{"request_id", "x"}}),
+  };
+
+  const RunMemory run = remember_run(journal);
+
+  CHECK(run.stage == Stage::started);
+  CHECK(!run.program);
+  CHECK(run.command.empty());
+}
+
+TEST_CASE("a program counts as known only with a number that there can be, and its start") {
+  for (const boost::json::object& details :
+       {boost::json::object{{"pid", 4294967297}, {"started", "1"}},
+        boost::json::object{{"pid", -1}, {"started", "1"}},
+        boost::json::object{{"pid", 0}, {"started", "1"}}, boost::json::object{{"pid", 1}},
+        boost::json::object{{"pid", 1}, {"started", ""}, {"boot", ""}}}) {
+    CAPTURE(details);
+    CHECK(!remember_run(Entries{entry("program.started", details)}).program);
+  }
+  CHECK(remember_run(Entries{started()}).program == Process{4711, "12345", "b"});
+}
+
+TEST_CASE("answers are counted by the phase's number, else its file's, else its name") {
+  CHECK(phase_key(exchange("-phase2", 7, "review")) == "7");
+  CHECK(phase_key(exchange("-phase2", std::nullopt, "review")) == "2");
+  CHECK(phase_key(exchange("", std::nullopt, "review")) == "review");
+  CHECK(phase_key(exchange("", std::nullopt, std::nullopt)) == "");
+  CHECK(phase_key(Exchange{.suffix = "-phase02"}) == "2");
+}
