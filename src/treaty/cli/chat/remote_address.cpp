@@ -31,7 +31,7 @@ std::vector<Option> remote_options() {
 std::expected<std::optional<RemoteAddress>, BadAddress> read_remote_address(
     const Arguments& arguments) {
   const std::string text = arguments.get("--url");
-  if (text.empty()) {
+  if (!arguments.has("--url")) {
     if (!arguments.has("--key-env")) return std::nullopt;
     return std::unexpected(BadAddress{kWrongUsage, "--key-env goes with --url"});
   }
