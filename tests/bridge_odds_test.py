@@ -1,10 +1,12 @@
 """Tests of `treaty bridge run` where things are odd: leftovers, links, signals, other programs, strange names."""
+import contextlib
 import os
 import signal
 import unittest
 
 from bridging import BridgeTest
 from gate import HOLD, Reply
+from serving import until
 from treaty_binary import bridge_request, bridge_response
 
 ASKS_ONCE = "if not RESUMED:\n    ask()\nprint(answer()['response'])\n"
@@ -110,6 +112,59 @@ class LeftAlone(BridgeTest):
         ran = self.ended(child)
 
         self.assertEqual((ran.code, ran.out), (0, "At last.\n"), ran)
+
+
+class OthersInTheDirectory(BridgeTest):
+    def test_a_program_that_outlived_its_driver_is_waited_for_before_another_one_begins(self):
+        self.agent()
+        stubborn = self.program("""
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+write("pid", str(os.getpid()))
+signal.pause()
+""", "stubborn.py")
+        child = self.start("run", "--", *stubborn)
+        until((self.work / "pid").exists, "the program")
+        until(lambda: self.journal("program.started"), "its start in the journal")
+        pid = int((self.work / "pid").read_text())
+        self.addCleanup(self.end, pid)
+        child.kill()
+        child.wait()
+
+        other = self.start("run", "--", *self.program(f"""
+try:
+    print(open("/proc/{pid}/stat").read().rpartition(")")[2].split()[0] in "ZX")
+except OSError:
+    print(True)
+"""))
+        line = other.stderr.readline()
+        self.end(pid)
+
+        self.assertIn(f"process {pid}".encode(), line)
+        self.assertEqual(self.ended(other).out, "True\n")
+
+    @staticmethod
+    def end(pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+    def test_a_program_has_no_descriptor_of_the_driver_s(self):
+        self.agent()
+
+        ran = self.drive(self.program("""
+names = {}
+for number in os.listdir("/proc/self/fd"):
+    if int(number) > 2:
+        try:
+            names[number] = os.readlink(f"/proc/self/fd/{number}")
+        except OSError:
+            pass
+if not RESUMED:
+    ask()
+print(json.dumps(names))
+"""))
+
+        self.assertEqual((ran.code, ran.out), (0, "{}\n"), ran)
 
 
 class StrangeNames(BridgeTest):

@@ -110,6 +110,7 @@ int Drive::run() {
 
 Drive::Step<void> Drive::begin() {
   run_ = bridge::remember_run(driver_.history());
+  if (auto gone = await_earlier(); !gone) return gone;
   const bool is_open = run_.stage != Stage::none;
   if (is_open && run_.command == as_journalled(options_.command) && !options_.fresh) return go_on();
   if (is_open && !options_.fresh) {
@@ -122,6 +123,20 @@ Drive::Step<void> Drive::begin() {
     return std::unexpected(End{.exit_code = kTryLater, .is_refused = true});
   }
   return begin_fresh();
+}
+
+// Two programs in one directory would take each other's answers.
+Drive::Step<void> Drive::await_earlier() {
+  if (run_.program && bridge::is_running(*run_.program)) {
+    say(fmt::format(
+        "the program of the interrupted run still runs (process {}); waiting for its end",
+        run_.program->pid));
+    if (const int signal = wait_for_stranger(*run_.program, signals_)) {
+      return std::unexpected(End{128 + signal, "interrupted", "interrupted"});
+    }
+  }
+  run_.program.reset();
+  return {};
 }
 
 Drive::Step<void> Drive::begin_fresh() {
@@ -160,15 +175,6 @@ Drive::Step<void> Drive::clear_table() {
 
 Drive::Step<void> Drive::go_on() {
   if (auto noted = note("run.continued"); !noted) return noted;
-  if (run_.program && bridge::is_running(*run_.program)) {
-    say(fmt::format(
-        "the program of the interrupted run still runs (process {}); waiting for its end",
-        run_.program->pid));
-    if (const int signal = wait_for_stranger(*run_.program, signals_)) {
-      return std::unexpected(End{128 + signal, "interrupted", "interrupted"});
-    }
-  }
-  run_.program.reset();
   if (run_.stage == Stage::over) {
     return std::unexpected(
         End{run_.exit_code, "exited",

@@ -44,6 +44,7 @@ class Drive {
   using Step = std::expected<T, End>;
 
   Step<void> begin();
+  Step<void> await_earlier();
   Step<void> begin_fresh();
   Step<void> go_on();
   Step<void> clear_table();
