@@ -11,8 +11,9 @@
 namespace treaty::cli {
 namespace {
 
-// A request's own timeout_seconds is its deadline; the engine's must not come before it.
-constexpr std::chrono::hours kLongestTurn{24};
+// A request's own timeout_seconds is its deadline; the engine's must not come before it, and
+// requests wait up to 30 days (asking.cpp).
+constexpr std::chrono::hours kLongestTurn{31 * 24};
 
 class OwnAgents final : public Agents {
  public:
