@@ -165,7 +165,9 @@ std::expected<void, Error> Driver::clear_place(const Exchange& exchange, Existin
     return std::unexpected(Error{ErrorCode::conflict, "the request is answered already", path});
   }
   const auto kept = quarantine(path, state == AnswerState::answered ? "replaced" : name_of(state));
-  if (!kept) return std::unexpected(kept.error());
+  std::error_code ignored;
+  const bool is_gone = !kept && !fs::exists(fs::symlink_status(path, ignored));
+  if (!kept && !is_gone) return std::unexpected(kept.error());
   return {};
 }
 
