@@ -4,7 +4,7 @@ import os
 import signal
 import unittest
 
-from bridging import BridgeTest
+from bridging import DISK_FAULTS, BridgeTest
 from gate import HOLD, Reply
 from serving import until
 from treaty_binary import bridge_request, bridge_response
@@ -165,6 +165,19 @@ print(json.dumps(names))
 """))
 
         self.assertEqual((ran.code, ran.out), (0, "{}\n"), ran)
+
+
+@unittest.skipUnless(DISK_FAULTS, "TREATY_DISK_FAULTS is set by ctest")
+class FullDisk(BridgeTest):
+    def test_the_program_s_exit_is_the_exit_even_when_nothing_can_be_journalled_of_it(self):
+        self.agent()
+        for written in (1, 2):
+            with self.subTest(written):
+                ran = self.drive(self.program("sys.exit(3)"), "--fresh",
+                                 **self.faults(f"ENOSPC write {written}", "journal.ndjson"))
+
+                self.assertEqual(ran.code, 3, ran)
+                self.assertIn("No space left", ran.err)
 
 
 class StrangeNames(BridgeTest):

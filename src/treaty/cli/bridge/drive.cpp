@@ -158,14 +158,13 @@ bool Drive::resumes_by_itself() const {
 Drive::Step<void> Drive::clear_table() {
   if (resumes_by_itself()) return {};
   const auto exchanges = bridge::read_exchanges(driver_.directory());
-  if (!exchanges)
-    return std::unexpected(End{kUnavailable, "unavailable", exchanges.error().message});
+  if (!exchanges) return std::unexpected(unavailable(exchanges.error()));
   for (const Exchange& exchange : *exchanges) {
     for (const std::string& path : places_of(exchange, driver_.directory())) {
       std::error_code ignored;
       if (!std::filesystem::exists(path, ignored)) continue;
       const auto kept = driver_.quarantine(path, "leftover");
-      if (!kept) return std::unexpected(End{kUnavailable, "unavailable", kept.error().message});
+      if (!kept) return std::unexpected(unavailable(kept.error()));
       say(fmt::format("{} was left by an earlier run and is kept as {}", harmless(path),
                       harmless(*kept)));
     }
@@ -209,8 +208,8 @@ Drive::Step<ProgramEnd> Drive::run_program() {
                                               {"boot", process.boot},
                                               {"resume", run_.resumed}});
   const ProgramEnd end = program->wait(signals_);  // Whatever became of the journal.
-  if (!noted) return std::unexpected(noted.error());
-  if (auto told = note("program.exited", details_of(end)); !told) {
+  const auto told = noted ? note("program.exited", details_of(end)) : noted;
+  if (!told) {
     // Its own end matters more than the journal's, unless it wants to be run again.
     if (end.signal != 0 || end.code == bridge::kNeedAgent) return std::unexpected(told.error());
     say(told.error().message);
@@ -220,8 +219,7 @@ Drive::Step<ProgramEnd> Drive::run_program() {
 
 Drive::Step<void> Drive::answer_all() {
   const auto exchanges = bridge::read_exchanges(driver_.directory());
-  if (!exchanges)
-    return std::unexpected(End{kUnavailable, "unavailable", exchanges.error().message});
+  if (!exchanges) return std::unexpected(unavailable(exchanges.error()));
   const auto next = bridge::after_need(*exchanges, run_, options_.most_resumes);
   if (const auto* stop = std::get_if<bridge::Stop>(&next)) {
     const bool has_answer = stop->fault == Fault::same_request &&
@@ -324,9 +322,12 @@ Drive::End Drive::end_of(const bridge::Stop& stop, const std::vector<Exchange>& 
 Drive::Step<void> Drive::note(std::string event, boost::json::object details) {
   const auto noted = driver_.note(std::move(event), std::move(details));
   if (noted) return {};
-  return std::unexpected(
-      End{kUnavailable, "unavailable",
-          fmt::format("{}: {}", harmless(noted.error().where), harmless(noted.error().message))});
+  return std::unexpected(unavailable(noted.error()));
+}
+
+Drive::End Drive::unavailable(const Error& error) {
+  return {kUnavailable, "unavailable",
+          fmt::format("{}: {}", harmless(error.where), harmless(error.message))};
 }
 
 int Drive::finish(const End& end) {

@@ -55,6 +55,7 @@ class Drive {
   Step<void> take_found(const bridge::Exchange& exchange);
   Step<void> note(std::string event, boost::json::object details = {});
   End end_of(const bridge::Stop& stop, const std::vector<bridge::Exchange>& exchanges) const;
+  static End unavailable(const Error& error);
   bool resumes_by_itself() const;
   int finish(const End& end);
 
