@@ -131,7 +131,7 @@ signal.pause()
         child.kill()
         child.wait()
 
-        other = self.start("run", "--", *self.program(f"""
+        other = self.start("run", "--fresh", "--", *self.program(f"""
 try:
     print(open("/proc/{pid}/stat").read().rpartition(")")[2].split()[0] in "ZX")
 except OSError:

@@ -71,7 +71,9 @@ void end_run(RunMemory& run, const Entry& entry) {
 
 void take(RunMemory& run, const Entry& entry) {
   if (entry.event == "run.started") {
-    run = {.command = words_in(entry, "command")};
+    run = {.options = words_in(entry, "options"),
+           .from = text_in(entry, "from"),
+           .command = words_in(entry, "command")};
   } else if (entry.event == "program.started") {
     start_program(run, entry);
   } else if (entry.event == "program.exited") {

@@ -34,6 +34,8 @@ enum class Stage {
 
 struct RunMemory {
   Stage stage = Stage::none;
+  std::vector<std::string> options{};    // The options of the run itself,
+  std::string from{};                    // and where it was given.
   std::vector<std::string> command{};    // What the run drives.
   bool resumed = false;                  // The program was last started with --resume.
   std::optional<Process> program{};      // The one that was started.

@@ -28,6 +28,16 @@ std::string set_aside(const std::string& path, std::string_view end) {
   return fmt::format("{}.{}", path, end);
 }
 
+// Whether a path that a request may have named is below the directory, so that a command for it
+// does no harm elsewhere.
+bool is_below(const DirectoryView& view, const std::string& path) {
+  const std::filesystem::path here(view.here);
+  const auto way = (here / path)
+                       .lexically_normal()
+                       .lexically_relative((here / view.directory / "").lexically_normal());
+  return !way.empty() && way != "." && *way.begin() != "..";
+}
+
 // The answer as the lenient profile reads it, when that is all that it needs.
 ResponseFile repaired(const DirectoryView& view, const Exchange& exchange) {
   constexpr double kMilliseconds = 1000;
@@ -92,16 +102,25 @@ class ExchangeVisit {
     return {bridge_command(view_, "answer", with_phase(more))};
   }
 
+  // The request is put aside: the program has to name another place.
+  std::vector<Words> ask_elsewhere() const {
+    return {{"mv", exchange_.request.path, set_aside(exchange_.request.path, "old")}};
+  }
+
   // What goes on with the program: the run that was interrupted, if one was.
   bool can_run_again() const { return run_.stage != Stage::none && !run_.command.empty(); }
   std::vector<Words> go_on(std::vector<Words> otherwise) const {
     if (is_driven()) return {};
-    return can_run_again() ? std::vector<Words>{run_again(view_, run_)} : std::move(otherwise);
+    return can_run_again() ? run_again(view_, run_) : std::move(otherwise);
   }
 
   template <class Document>
   void look_at_unreadable(Ailment ailment, const BridgeFile<Document>& file) {
     const bool is_denied = file.problem.contains(std::strerror(EACCES));
+    if (!is_below(view_, file.path)) {
+      add(ailment, fmt::format("{} {}", file.path, file.problem), {}, ask_elsewhere());
+      return;
+    }
     add(ailment, fmt::format("{} {}", file.path, file.problem), {},
         {is_denied ? Words{"chmod", "u+r", file.path}
                    : Words{"mv", file.path, set_aside(file.path, "old")}});
@@ -256,7 +275,9 @@ class ExchangeVisit {
     if (may_give_way(file)) return false;
     add(Ailment::answer_place_taken,
         fmt::format("response_file names {}, which holds something else", file.path), {},
-        {{"mv", file.path, set_aside(file.path, "old")}, answer().front()});
+        is_below(view_, file.path)
+            ? std::vector<Words>{{"mv", file.path, set_aside(file.path, "old")}, answer().front()}
+            : ask_elsewhere());
     return true;
   }
 

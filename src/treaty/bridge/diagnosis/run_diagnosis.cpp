@@ -54,14 +54,14 @@ void look_at_open_run(const DirectoryView& view, const RunMemory& run, const Ent
   } else {
     // Its beginning may be among the lines that are damaged.
     const bool is_known = !run.command.empty();
-    found.push_back(
-        make_diagnosis(Ailment::run_interrupted,
-                       fmt::format("a run{}{} was interrupted {}", is_known ? " of " : "",
-                                   fmt::join(run.command, " "),
-                                   run.stage == Stage::needs ? "before its request was answered"
-                                                             : "while the program ran"),
-                       why_interrupted(view, end),
-                       {is_known ? run_again(view, run) : bridge_command(view, "log")}));
+    found.push_back(make_diagnosis(
+        Ailment::run_interrupted,
+        fmt::format("a run{}{} was interrupted {}", is_known ? " of " : "",
+                    fmt::join(run.command, " "),
+                    run.stage == Stage::needs ? "before its request was answered"
+                                              : "while the program ran"),
+        why_interrupted(view, end),
+        is_known ? run_again(view, run) : std::vector<Words>{bridge_command(view, "log")}));
   }
 }
 
@@ -72,9 +72,10 @@ void look_at_ended_run(const DirectoryView& view, const Entry& end, std::vector<
     return exchange.request.state != FileState::absent;
   });
   if (reason == "no_request" && !has_request) {
-    found.push_back(
-        make_diagnosis(Ailment::run_without_request, {}, {},
-                       {run.command.empty() ? bridge_command(view, "log") : run_again(view, run)}));
+    found.push_back(make_diagnosis(Ailment::run_without_request, {}, {},
+                                   run.command.empty()
+                                       ? std::vector<Words>{bridge_command(view, "log")}
+                                       : run_again(view, run)));
   } else if (reason == "exited" && exit_in(end) != 0) {
     found.push_back(
         make_diagnosis(Ailment::run_failed,

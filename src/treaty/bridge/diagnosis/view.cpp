@@ -93,7 +93,9 @@ void read_the_journal(DirectoryView& view) {
 }  // namespace
 
 DirectoryView look_at(const std::string& directory) {
+  std::error_code ignored;
   DirectoryView view{.directory = directory,
+                     .here = std::filesystem::current_path(ignored).string(),
                      .presence = presence_of(directory),
                      .now = seconds_of_timestamp(timestamp_now()).value_or(0)};
   if (view.presence != Presence::there) return view;

@@ -35,6 +35,7 @@ struct Space {
 
 struct DirectoryView {
   std::string directory = ".";  // As it was named; the files in it are named by it, too.
+  std::string here{};           // Where it is looked at from.
   Presence presence = Presence::there;
   Access access = Access::good;
   Access folder_access = Access::good;  // Of what treaty keeps there; good while it is not there.

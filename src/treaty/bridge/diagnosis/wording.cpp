@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 namespace treaty::bridge {
 
@@ -14,10 +15,18 @@ Words bridge_command(const DirectoryView& view, std::string_view verb, const Wor
   return words;
 }
 
-Words run_again(const DirectoryView& view, const RunMemory& run) {
-  Words words = bridge_command(view, "run", {"--"});
+std::vector<Words> run_again(const DirectoryView& view, const RunMemory& run) {
+  const bool is_elsewhere = !run.from.empty() && !view.here.empty() && view.here != run.from;
+  const std::filesystem::path named(view.directory);
+  const auto directory =
+      (is_elsewhere ? std::filesystem::path(view.here) / named : named).lexically_normal().string();
+  Words words = {"treaty", "bridge", "run"};
+  if (directory != ".") words.insert(words.end(), {"--dir", directory});
+  words.insert(words.end(), run.options.begin(), run.options.end());
+  words.emplace_back("--");
   words.insert(words.end(), run.command.begin(), run.command.end());
-  return words;
+  if (!is_elsewhere) return {words};
+  return {{"cd", run.from}, words};
 }
 
 std::string duration_text(double seconds) {

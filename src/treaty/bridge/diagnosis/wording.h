@@ -15,8 +15,9 @@ namespace treaty::bridge {
 // is to say.
 Words bridge_command(const DirectoryView& view, std::string_view verb, const Words& more = {});
 
-// "treaty bridge run -- PROGRAM…", for a program that the journal knows.
-Words run_again(const DirectoryView& view, const RunMemory& run);
+// "treaty bridge run -- PROGRAM…", for a program that the journal knows, with the options that were
+// given and from where it was given.
+std::vector<Words> run_again(const DirectoryView& view, const RunMemory& run);
 
 // "12 s", "3 min", "2 h", "5 d".
 std::string duration_text(double seconds);

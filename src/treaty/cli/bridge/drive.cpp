@@ -110,10 +110,9 @@ int Drive::run() {
 
 Drive::Step<void> Drive::begin() {
   run_ = bridge::remember_run(driver_.history());
-  if (auto gone = await_earlier(); !gone) return gone;
   const bool is_open = run_.stage != Stage::none;
-  if (is_open && run_.command == as_journalled(options_.command) && !options_.fresh) return go_on();
-  if (is_open && !options_.fresh) {
+  const bool is_same = is_open && run_.command == as_journalled(options_.command);
+  if (is_open && !is_same && !options_.fresh) {
     std::vector<std::string> words;
     for (const std::string& word : run_.command) words.push_back(shell_word(harmless(word)));
     say(
@@ -122,7 +121,8 @@ Drive::Step<void> Drive::begin() {
                     fmt::join(words, " ")));
     return std::unexpected(End{.exit_code = kTryLater, .is_refused = true});
   }
-  return begin_fresh();
+  if (auto gone = await_earlier(); !gone) return gone;
+  return is_same && !options_.fresh ? go_on() : begin_fresh();
 }
 
 // Two programs in one directory would take each other's answers.
