@@ -157,6 +157,13 @@ std::expected<void, Error> Driver::may_replace(const ResponseFile& there) const 
 
 std::expected<void, Error> Driver::clear_place(const Exchange& exchange, Existing existing) {
   const std::string& path = exchange.response.path;
+  // An agent takes its time. What lies there now may be the answer to what is asked now.
+  const RequestFile now = read_request(exchange.request.path);
+  const auto& asked = exchange.request.document;
+  if (asked && now.document && now.document->request_id != asked->request_id) {
+    return std::unexpected(
+        Error{ErrorCode::conflict, "another request has taken its place", exchange.request.path});
+  }
   const ResponseFile there = read_response(path, exchange.request.document);
   if (auto may = may_replace(there); !may) return may;
   const AnswerState state = judge(exchange.request, there);

@@ -53,7 +53,8 @@ class Driver {
 
   // Writes the answer to its place and journals it. What is no answer to this request and stands
   // there goes to the quarantine first. ErrorCode::conflict when the request has been answered
-  // meanwhile, and when the place holds something that never was an answer.
+  // meanwhile or another one has taken its place, and when the place holds something that never was
+  // an answer.
   std::expected<void, Error> write_answer(const Exchange& exchange,
                                           const contracts::BridgeResponse& response,
                                           Existing existing = Existing::keep);

@@ -184,6 +184,31 @@ TEST_CASE("a request that was answered meanwhile keeps its answer") {
   CHECK(room.quarantine().empty());
 }
 
+TEST_CASE("an answer that comes too late does not push the answer of the next request aside") {
+  Room room;
+  const Exchange first = room.ask();
+  BridgeRequest next = request();
+  next.request_id = kOtherId;
+  room.ask(next);
+  BridgeResponse answer = response("to the next");
+  answer.request_id = kOtherId;
+  room.write(".agent-response.json", encode(answer));
+
+  const auto written = room.driver().write_answer(first, response("to the first"));
+
+  CHECK(written.error().code == ErrorCode::conflict);
+  CHECK(room.text(".agent-response.json") == encode(answer));
+  CHECK(room.events().empty());
+}
+
+TEST_CASE("an answer whose request was taken away is written all the same") {
+  Room room;
+  const Exchange exchange = room.ask();
+  fs::remove(room.file(".agent-request.json"));
+
+  CHECK(room.driver().write_answer(exchange, response()));
+}
+
 TEST_CASE("an answer that is to be replaced is kept in the quarantine") {
   Room room;
   const Exchange exchange = room.ask();
