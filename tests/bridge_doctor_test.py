@@ -588,7 +588,9 @@ class Runs(DoctorTest):
         self.assertEqual(self.drive(program, "--url", "http://127.0.0.1:1").code, 69)
         fault = self.fault("run-interrupted")
         self.assertIn("127.0.0.1:1", fault["why"])
-        self.assertEqual(self.mend(fault).code, 0)
+        self.assertIn("run --url http://127.0.0.1:1 -- ", fault["mend"])  # As it was given.
+        self.assertEqual(self.mend(fault).code, 69)
+        self.assertEqual(self.drive(program).code, 0)
         self.assertTrue(self.diagnosis()["content"])
 
     def test_a_damaged_journal_is_a_note(self):

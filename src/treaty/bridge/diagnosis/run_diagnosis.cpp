@@ -41,6 +41,18 @@ std::string why_interrupted(const DirectoryView& view, const Entry* end) {
   return message.empty() ? std::string(kind_of(Ailment::run_interrupted).why) : message;
 }
 
+bool has_request(const DirectoryView& view) {
+  return std::ranges::any_of(view.exchanges, [](const Exchange& exchange) {
+    return exchange.request.state != FileState::absent;
+  });
+}
+
+// Its beginning may be among the lines that are damaged.
+std::vector<Words> go_on_with(const DirectoryView& view, const RunMemory& run) {
+  if (run.command.empty()) return {bridge_command(view, "log")};
+  return run_again(view, run);
+}
+
 void look_at_open_run(const DirectoryView& view, const RunMemory& run, const Entry* end,
                       std::vector<Diagnosis>& found) {
   const std::string reason = end == nullptr ? "" : text_of_member(*end, "reason");
@@ -51,32 +63,24 @@ void look_at_open_run(const DirectoryView& view, const RunMemory& run, const Ent
   } else if (reason == "too_many_resumes") {
     found.push_back(
         make_diagnosis(Ailment::run_asks_too_often, message, {}, {bridge_command(view, "log")}));
+  } else if (reason == "no_request" && !has_request(view)) {
+    found.push_back(make_diagnosis(Ailment::run_without_request, {}, {}, go_on_with(view, run)));
   } else {
-    // Its beginning may be among the lines that are damaged.
     const bool is_known = !run.command.empty();
-    found.push_back(make_diagnosis(
-        Ailment::run_interrupted,
-        fmt::format("a run{}{} was interrupted {}", is_known ? " of " : "",
-                    fmt::join(run.command, " "),
-                    run.stage == Stage::needs ? "before its request was answered"
-                                              : "while the program ran"),
-        why_interrupted(view, end),
-        is_known ? run_again(view, run) : std::vector<Words>{bridge_command(view, "log")}));
+    found.push_back(
+        make_diagnosis(Ailment::run_interrupted,
+                       fmt::format("a run{}{} was interrupted {}", is_known ? " of " : "",
+                                   fmt::join(run.command, " "),
+                                   run.stage == Stage::needs ? "before its request was answered"
+                                                             : "while the program ran"),
+                       why_interrupted(view, end), go_on_with(view, run)));
   }
 }
 
 void look_at_ended_run(const DirectoryView& view, const Entry& end, std::vector<Diagnosis>& found) {
   const std::string reason = text_of_member(end, "reason");
   const RunMemory run = last_run(view);
-  const bool has_request = std::ranges::any_of(view.exchanges, [](const Exchange& exchange) {
-    return exchange.request.state != FileState::absent;
-  });
-  if (reason == "no_request" && !has_request) {
-    found.push_back(make_diagnosis(Ailment::run_without_request, {}, {},
-                                   run.command.empty()
-                                       ? std::vector<Words>{bridge_command(view, "log")}
-                                       : run_again(view, run)));
-  } else if (reason == "exited" && exit_in(end) != 0) {
+  if (reason == "exited" && exit_in(end) != 0) {
     found.push_back(
         make_diagnosis(Ailment::run_failed,
                        fmt::format("the last program that was driven ({}) ended with {}",
