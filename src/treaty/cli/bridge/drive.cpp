@@ -298,8 +298,7 @@ Drive::End Drive::end_of(const bridge::Stop& stop, const std::vector<Exchange>& 
           kViolated, "broken_request",
           fmt::format("the request in {} cannot be used: {}\nNext: treaty check bridge-request {}",
                       harmless(exchange.request.path), harmless(exchange.request.problem),
-                      shell_word(harmless(exchange.request.path))),
-          true};
+                      shell_word(harmless(exchange.request.path)))};
     }
     case Fault::same_request: {
       const Exchange& exchange = exchanges[stop.place];
