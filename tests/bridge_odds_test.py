@@ -131,6 +131,7 @@ signal.pause()
         child.kill()
         child.wait()
 
+        refused = self.drive(["true"])
         other = self.start("run", "--fresh", "--", *self.program(f"""
 try:
     print(open("/proc/{pid}/stat").read().rpartition(")")[2].split()[0] in "ZX")
@@ -140,6 +141,7 @@ except OSError:
         line = other.stderr.readline()
         self.end(pid)
 
+        self.assertEqual(refused.code, 75, refused)
         self.assertIn(f"process {pid}".encode(), line)
         self.assertEqual(self.ended(other).out, "True\n")
 
