@@ -254,6 +254,22 @@ TEST_CASE("a file that never was an answer is not moved away for one") {
   CHECK(room.events().empty());
 }
 
+TEST_CASE("whether there is a place for an answer is known before anybody is asked for one") {
+  Room room(Reach::inside);
+  room.write("notes.txt", "mine");
+  room.write("empty.json", "");
+
+  CHECK(room.driver().may_answer(room.ask()));
+  CHECK(room.driver().may_answer(room.ask(request("empty.json"))));
+  CHECK(room.driver().may_answer(room.ask(request("new.json"))));
+  for (const std::string place : {"notes.txt", "../outside.json"}) {
+    const auto may = room.driver().may_answer(room.ask(request(place)));
+    REQUIRE(!may);
+    CHECK(may.error().code == ErrorCode::conflict);
+  }
+  CHECK(room.events().empty());
+}
+
 TEST_CASE("an empty file, and a file with an answer, give way in any place") {
   for (const std::string& text : {std::string(), encode(response("old")),
                                   std::string(R"({"request_id": "x", "result": "y"})")}) {

@@ -71,7 +71,7 @@ void wait_a_while(int gone, Signals& signals) {
 }  // namespace
 
 int find_program(const std::string& name) {
-  if (name.contains('/')) return failure_of(name);
+  if (name.contains('/') || name.empty()) return failure_of(name);
   const char* path = std::getenv("PATH");
   std::string_view rest = path == nullptr ? "/bin:/usr/bin" : path;
   int worst = ENOENT;

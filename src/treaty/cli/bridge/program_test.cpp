@@ -113,13 +113,22 @@ TEST_CASE("a program is looked up as a shell would do it") {
 TEST_CASE("a program that cannot be started says why, and leaves no process behind") {
   const Paper paper;
   REQUIRE(replace_file(paper.path(), "no program"));
-
-  CHECK(Program::start({"treaty-has-no-such-program"}, "/").error() == ENOENT);
-  CHECK(Program::start({""}, "/").error() == ENOENT);
-  CHECK(Program::start({"/"}, "/").error() == EACCES);
-  CHECK(Program::start({paper.path()}, "/").error() == EACCES);
-  CHECK(Program::start({paper.path() + "/x"}, "/").error() == ENOTDIR);
+  const std::vector<std::pair<std::string, int>> failures = {{"treaty-has-no-such-program", ENOENT},
+                                                             {"", ENOENT},
+                                                             {"/", EACCES},
+                                                             {paper.path(), EACCES},
+                                                             {paper.path() + "/x", ENOTDIR}};
+  for (const auto& [name, failure] : failures) {
+    CAPTURE(name);
+    CHECK(Program::start({name}, "/").error() == failure);
+    CHECK(find_program(name) == failure);
+  }
   CHECK(waitpid(-1, nullptr, WNOHANG) == -1);
+}
+
+TEST_CASE("what can be started is known before it is") {
+  CHECK(find_program("true") == 0);
+  CHECK(find_program("/bin/sh") == 0);
 }
 
 TEST_CASE("nothing is blocked in a program that is blocked here") {
