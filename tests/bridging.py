@@ -56,6 +56,22 @@ def count():
     return starts
 """
 
+# Asks twice; what it was told is in result.txt in the end.
+TWO_PHASES = """
+state = read("state.json") or {}
+for phase in (1, 2):
+    suffix = f"-phase{phase}"
+    if str(phase) in state:
+        continue
+    asked = read(name("request", suffix))
+    told = answer(suffix)
+    if not RESUMED or asked is None or told is None or told["request_id"] != asked["request_id"]:
+        ask(suffix, phase=phase, prompt=f"Part {phase}.")
+    state[str(phase)] = told["response"]
+    write("state.json", state)
+write("result.txt", " / ".join(state.values()))
+"""
+
 
 class BridgeTest(ServingTest):
     """A directory of its own for each test, with a configuration whose agents ask a gate."""

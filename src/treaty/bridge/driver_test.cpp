@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <thread>
 
@@ -356,19 +357,25 @@ TEST_CASE("a journal that cannot be read keeps a driver from answering") {
 TEST_CASE("several threads may answer, each another request") {
   Room room;
   constexpr int kThreads = 8;
+  std::atomic<int> answered = 0;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
     for (int number = 0; number < kThreads; ++number) {
-      threads.emplace_back([&room, number] {
+      threads.emplace_back([&room, &answered, number] {
         const std::string suffix = suffix_of_phase(number);
         BridgeRequest asked = request();
         asked.phase = number;
-        (void)replace_file(room.file(request_name(suffix)), encode(asked));
-        (void)room.driver().write_answer(read_exchange(room.path(), suffix), response());
+        const bool is_asked =
+            replace_file(room.file(request_name(suffix)), encode(asked)).has_value();
+        const auto written =
+            room.driver().write_answer(read_exchange(room.path(), suffix), response());
+        answered += is_asked && written ? 1 : 0;
       });
     }
   }
 
+  CHECK(answered == kThreads);
   CHECK(room.events() == Texts(kThreads, "answer.written"));
   const auto exchanges = read_exchanges(room.path());
   REQUIRE(exchanges);
@@ -379,7 +386,7 @@ TEST_CASE("several threads may answer, each another request") {
 
 TEST_CASE("what killed writers left behind is cleared away, and nothing else") {
   const testing::TemporaryDirectory directory;
-  const std::string path = directory.path();
+  const std::string& path = directory.path();
   const Texts gone = {".agent-response.json.treaty-a1B2c3",
                       ".agent-response-phase2.json.treaty-xxxxxx"};
   const Texts stay = {".agent-request.json.treaty-a1B2c3", "answer.json.treaty-a1B2c3",

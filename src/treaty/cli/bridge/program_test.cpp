@@ -20,8 +20,6 @@
 using namespace treaty;
 using namespace treaty::cli;
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr int kHang = 60'000;  // Milliseconds after which something will never come.
