@@ -488,6 +488,22 @@ print(answer()["response"])
         self.assertEqual((self.work / "notes.txt").read_text(), "precious")
         self.assertEqual(self.calls.count, 0)
 
+    def test_an_answer_of_another_directory_is_not_pushed_aside(self):
+        elsewhere = self.folder / "elsewhere.json"
+        program = self.program(f"""
+if not RESUMED:
+    ask(phase=1, response_file={str(elsewhere)!r})
+if read(name("request"))["phase"] == 1:
+    ask(phase=2, response_file={str(elsewhere)!r})
+""")
+        elsewhere.write_text(json.dumps(bridge_response(request_id=OTHER_UUID)))
+
+        self.assertEqual(self.drive(program).code, 1)
+        self.assertEqual(json.loads(elsewhere.read_text())["request_id"], OTHER_UUID)
+        elsewhere.unlink()
+        ran = self.drive(program)  # What was written from here is its own.
+        self.assertEqual((ran.code, self.calls.count), (0, 2), ran)
+
     def test_a_place_that_does_not_exist_is_told(self):
         ran = self.drive(self.program("if not RESUMED:\n    ask(response_file='/nowhere/at/all.json')\n"))
 

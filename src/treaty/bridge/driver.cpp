@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -152,7 +153,25 @@ std::expected<void, Error> Driver::may_replace(const ResponseFile& there) const 
                                  "response_file names a file that is no answer; it stays as it is",
                                  there.path});
   }
+  // Elsewhere lie answers of others, who may not have read them yet.
+  if (there.state != FileState::absent && !is_inside(directory_, there.path) &&
+      !has_answered_at(there.path)) {
+    return std::unexpected(
+        Error{ErrorCode::conflict,
+              "response_file names a file of another directory that was not written from here; it "
+              "stays as it is",
+              there.path});
+  }
   return {};
+}
+
+bool Driver::has_answered_at(const std::string& path) const {
+  const auto journal = read_journal(journal_path(directory_));
+  return journal && std::ranges::any_of(journal->entries, [&](const Entry& entry) {
+           const auto* file = entry.details.if_contains("file");
+           return entry.event == "answer.written" && file != nullptr && file->is_string() &&
+                  std::string_view(file->get_string()) == path;
+         });
 }
 
 std::expected<void, Error> Driver::clear_place(const Exchange& exchange, Existing existing) {

@@ -67,6 +67,7 @@ class Driver {
         reach_(reach) {}
 
   std::expected<void, Error> may_replace(const ResponseFile& there) const;
+  bool has_answered_at(const std::string& path) const;
   std::expected<void, Error> clear_place(const Exchange& exchange, Existing existing);
 
   std::string directory_;

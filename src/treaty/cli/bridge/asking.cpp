@@ -155,7 +155,7 @@ class Inquiry {
     may_go_on_ = !end.result;
     if (!end.result || std::ranges::find(kNotAsked, code) != kNotAsked.end()) {
       return {.exit_code = end.exit_code == kOk ? kViolated : end.exit_code,
-              .failure = std::string(trimmed(told_))};
+              .failure = std::string(without_command(trimmed(told_)))};
     }
     const auto diary = door_->diary(asked.session_id);
     const AgentResult result =
@@ -166,6 +166,12 @@ class Inquiry {
                                              .duration_seconds = took_},
                                             answered_by(asked.agent, diary)),
             .signal = end.signal};
+  }
+
+  // Whoever tells it names the command himself.
+  std::string_view without_command(std::string_view told) const {
+    const std::string named = fmt::format("treaty {}: ", options_.command);
+    return told.starts_with(named) ? told.substr(named.size()) : told;
   }
 
   Reply written(Reply reply) {

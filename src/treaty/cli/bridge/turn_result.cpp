@@ -101,7 +101,8 @@ bridge::AnsweredBy answered_by(const std::string& agent, std::span<const DiaryEn
 AgentResult timed_out(std::int64_t seconds) {
   return {.finish_reason = "error",
           .error = contracts::AgentError{
-              .message = fmt::format("the agent did not answer within {} seconds", seconds),
+              .message = fmt::format("the agent did not answer within {} second{}", seconds,
+                                     seconds == 1 ? "" : "s"),
               .code = "timeout",
               .type = "Deadline",
               .retryable = true}};

@@ -32,12 +32,6 @@ bool may_pass(const Reply& reply) {
   return reply.exit_code == kUnavailable || reply.exit_code == kTryLater;
 }
 
-// The lines of a turn bring the command's name along.
-std::string_view without_command(std::string_view failure) {
-  constexpr std::string_view kNamed = "treaty bridge watch: ";
-  return failure.starts_with(kNamed) ? failure.substr(kNamed.size()) : failure;
-}
-
 template <class... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;
@@ -206,7 +200,7 @@ bool Watcher::settle(Watched& watched, const Job& job, const Reply& reply) {
       tell("{}: withdrawn or replaced, and given up", harmless(job.exchange.request.path));
     return watched.seen.cancelled(suffix);
   }
-  const std::string_view failure = without_command(reply.failure);
+  const std::string_view failure = reply.failure;
   if (!may_pass(reply)) {
     retries_.erase(place);
     refuse(watched, job.exchange, {std::string(failure)});
