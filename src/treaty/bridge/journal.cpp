@@ -73,6 +73,16 @@ bool write_at_once(int file, std::string_view line) {
 
 }  // namespace
 
+std::string text_in(const Entry& entry, std::string_view name) {
+  const auto* value = entry.details.if_contains(name);
+  if (value == nullptr || !value->is_string()) return {};
+  return std::string(value->get_string());
+}
+
+bool is_answer(const Entry& entry) {
+  return entry.event == "answer.written" || entry.event == "answer.found";
+}
+
 std::string encode(const Entry& entry) {
   json::Writer writer;
   writer.begin_object().member(kAt, entry.at).member(kEvent, entry.event);

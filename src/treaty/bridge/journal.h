@@ -20,6 +20,12 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
+// The text of that member; empty when it has none.
+std::string text_in(const Entry& entry, std::string_view name);
+
+// Tells of a request that was answered, by us or by somebody else.
+bool is_answer(const Entry& entry);
+
 struct JournalText {
   std::vector<Entry> entries{};
   std::size_t damaged_lines = 0;  // Lines that are no entries; a crash leaves at most the last.

@@ -7,12 +7,6 @@
 namespace treaty::bridge {
 namespace {
 
-std::string text_in(const Entry& entry, std::string_view name) {
-  const auto* value = entry.details.if_contains(name);
-  if (value == nullptr || !value->is_string()) return {};
-  return std::string(value->get_string());
-}
-
 bool is_true(const Entry& entry, std::string_view name) {
   const auto* value = entry.details.if_contains(name);
   return value != nullptr && value->is_bool() && value->get_bool();
@@ -32,10 +26,6 @@ std::vector<std::string> words_in(const Entry& entry, std::string_view name) {
     if (word.is_string()) words.emplace_back(word.get_string());
   }
   return words;
-}
-
-bool is_answer(const Entry& entry) {
-  return entry.event == "answer.written" || entry.event == "answer.found";
 }
 
 void start_program(RunMemory& run, const Entry& entry) {

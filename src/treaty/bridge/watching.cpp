@@ -17,12 +17,6 @@ std::int64_t nanoseconds_of(const Entry& entry) {
   return static_cast<std::int64_t>(seconds_of_timestamp(entry.at).value_or(0) * kSecond);
 }
 
-std::string text_in(const Entry& entry, std::string_view name) {
-  const auto* value = entry.details.if_contains(name);
-  if (value == nullptr || !value->is_string()) return {};
-  return std::string(value->get_string());
-}
-
 std::string refusal(std::string_view file, std::string_view problem) {
   return fmt::format("{}\n{}", file, problem);
 }
@@ -40,7 +34,7 @@ std::size_t content_of(const Exchange& exchange) {
 
 RequestsSeen::RequestsSeen(std::span<const Entry> history) : open_(open_questions(history)) {
   for (const Entry& entry : history) {
-    if (entry.event == "answer.written" || entry.event == "answer.found") {
+    if (is_answer(entry)) {
       answered_[text_in(entry, "request_id")] = {.at = nanoseconds_of(entry)};
     } else if (entry.event == "request.refused") {
       refusals_[refusal(text_in(entry, "file"), text_in(entry, "problem"))] = nanoseconds_of(entry);

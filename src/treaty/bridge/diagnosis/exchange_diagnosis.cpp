@@ -212,8 +212,7 @@ class ExchangeVisit {
     }
     if (const Entry* refusal = last_refusal()) {
       add(Ailment::request_refused,
-          fmt::format("{} was refused: {}", exchange_.request.path,
-                      text_of_member(*refusal, "problem")),
+          fmt::format("{} was refused: {}", exchange_.request.path, text_in(*refusal, "problem")),
           {}, is_driven() ? std::vector<Words>{bridge_command(view_, "log")} : answer());
       return;
     }
@@ -237,12 +236,11 @@ class ExchangeVisit {
     for (const Entry& entry : view_.journal.entries) {
       const auto at = seconds_of_timestamp(entry.at);
       const bool is_about_it = entry.event == "request.refused" &&
-                               std::filesystem::path(text_of_member(entry, "file")).filename() ==
+                               std::filesystem::path(text_in(entry, "file")).filename() ==
                                    std::filesystem::path(exchange_.request.path).filename() &&
                                at && view_.now - *at <= age_of(view_, exchange_.request);
       if (is_about_it) refusal = &entry;
-      if (entry.event == "request.asked" &&
-          text_of_member(entry, "request_id") == request().request_id) {
+      if (entry.event == "request.asked" && text_in(entry, "request_id") == request().request_id) {
         refusal = nullptr;
       }
     }

@@ -37,7 +37,7 @@ std::string first_line(const std::string& message) { return message.substr(0, me
 std::string why_interrupted(const DirectoryView& view, const Entry* end) {
   if (view.program_runs) return "its driver was ended; the program still runs";
   if (end == nullptr) return "its driver was ended: killed, or with the machine";
-  const std::string message = first_line(text_of_member(*end, "message"));
+  const std::string message = first_line(text_in(*end, "message"));
   return message.empty() ? std::string(kind_of(Ailment::run_interrupted).why) : message;
 }
 
@@ -55,8 +55,8 @@ std::vector<Words> go_on_with(const DirectoryView& view, const RunMemory& run) {
 
 void look_at_open_run(const DirectoryView& view, const RunMemory& run, const Entry* end,
                       std::vector<Diagnosis>& found) {
-  const std::string reason = end == nullptr ? "" : text_of_member(*end, "reason");
-  const std::string message = end == nullptr ? "" : first_line(text_of_member(*end, "message"));
+  const std::string reason = end == nullptr ? "" : text_in(*end, "reason");
+  const std::string message = end == nullptr ? "" : first_line(text_in(*end, "message"));
   if (reason == "same_request") {
     found.push_back(
         make_diagnosis(Ailment::run_asks_again, message, {}, {bridge_command(view, "log")}));
@@ -78,7 +78,7 @@ void look_at_open_run(const DirectoryView& view, const RunMemory& run, const Ent
 }
 
 void look_at_ended_run(const DirectoryView& view, const Entry& end, std::vector<Diagnosis>& found) {
-  const std::string reason = text_of_member(end, "reason");
+  const std::string reason = text_in(end, "reason");
   const RunMemory run = last_run(view);
   if (reason == "exited" && exit_in(end) != 0) {
     found.push_back(
@@ -87,7 +87,7 @@ void look_at_ended_run(const DirectoryView& view, const Entry& end, std::vector<
                                    fmt::join(run.command, " "), exit_in(end)),
                        {}, {bridge_command(view, "log")}));
   } else if (reason == "not_started") {
-    found.push_back(make_diagnosis(Ailment::run_failed, first_line(text_of_member(end, "message")),
+    found.push_back(make_diagnosis(Ailment::run_failed, first_line(text_in(end, "message")),
                                    "nothing was run, and nothing was asked", {}));
   }
 }
@@ -97,8 +97,7 @@ void look_at_ended_run(const DirectoryView& view, const Entry& end, std::vector<
 bool was_taken(const DirectoryView& view, std::string_view request_id) {
   bool answered = false;
   for (const Entry& entry : view.journal.entries) {
-    const bool is_answer = entry.event == "answer.written" || entry.event == "answer.found";
-    if (is_answer && text_of_member(entry, "request_id") == request_id) answered = true;
+    if (is_answer(entry) && text_in(entry, "request_id") == request_id) answered = true;
     if (answered && entry.event == "program.started") return true;
   }
   return false;

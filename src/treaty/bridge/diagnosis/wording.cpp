@@ -40,11 +40,6 @@ std::string duration_text(double seconds) {
   return fmt::format("{} d", std::floor(seconds / kDay));
 }
 
-std::string text_of_member(const Entry& entry, std::string_view name) {
-  const auto* value = entry.details.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
 Diagnosis make_diagnosis(Ailment ailment, std::string what, std::string why,
                          std::vector<Words> mend) {
   const AilmentKind& kind = kind_of(ailment);

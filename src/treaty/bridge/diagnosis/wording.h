@@ -22,9 +22,6 @@ std::vector<Words> run_again(const DirectoryView& view, const RunMemory& run);
 // "12 s", "3 min", "2 h", "5 d".
 std::string duration_text(double seconds);
 
-// The text of that member of an entry; empty when it has none.
-std::string text_of_member(const Entry& entry, std::string_view name);
-
 // The general words of the ailment, unless there are better ones.
 Diagnosis make_diagnosis(Ailment ailment, std::string what = {}, std::string why = {},
                          std::vector<Words> mend = {});

@@ -71,16 +71,7 @@ int tell(const Refusal& refusal) {
 
 int answer(bridge::Driver& driver, Agents& agents, Signals& signals, const Exchange& exchange,
            const AskOptions& options) {
-  const auto questions = bridge::open_questions(driver.history());
-  const auto asked = questions.find(exchange.request.document->request_id);
-  Reply reply;
-  {
-    const Waiting waiting(
-        exchange, options.agent.empty() ? exchange.request.document->agent_name : options.agent);
-    reply = answer_request(driver, agents, signals, exchange,
-                           asked == questions.end() ? std::nullopt : std::optional(asked->second),
-                           options);
-  }
+  const Reply reply = answer_shown(driver, agents, signals, exchange, options);
   if (!reply.response) {
     if (reply.signal == 0) return tell({reply.exit_code, reply.failure});
     return tell({128 + reply.signal, "interrupted; the request still waits"});

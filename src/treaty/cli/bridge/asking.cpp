@@ -11,6 +11,7 @@
 #include "treaty/base/timestamp.h"
 #include "treaty/bridge/result_file.h"
 #include "treaty/cli/bridge/deadline.h"
+#include "treaty/cli/bridge/progress.h"
 #include "treaty/cli/bridge/turn_result.h"
 #include "treaty/cli/running/invoke_report.h"
 #include "treaty/cli/terminal.h"
@@ -209,6 +210,17 @@ Reply answer_request(bridge::Driver& driver, Agents& agents, Signals& signals,
                      const Exchange& exchange, const std::optional<Asked>& earlier,
                      const AskOptions& options) {
   return Inquiry(driver, agents, signals, exchange, options).run(earlier);
+}
+
+Reply answer_shown(bridge::Driver& driver, Agents& agents, Signals& signals,
+                   const Exchange& exchange, const AskOptions& options) {
+  const contracts::BridgeRequest& request = *exchange.request.document;
+  const auto questions = bridge::open_questions(driver.history());
+  const auto asked = questions.find(request.request_id);
+  const Waiting waiting(exchange, options.agent.empty() ? request.agent_name : options.agent);
+  return answer_request(driver, agents, signals, exchange,
+                        asked == questions.end() ? std::nullopt : std::optional(asked->second),
+                        options);
 }
 
 }  // namespace treaty::cli

@@ -65,4 +65,9 @@ Reply answer_request(bridge::Driver& driver, Agents& agents, Signals& signals,
                      const bridge::Exchange& exchange, const std::optional<bridge::Asked>& earlier,
                      const AskOptions& options);
 
+// The same for whoever watches: a question that the journal has as open is taken up, and the
+// seconds count on a terminal.
+Reply answer_shown(bridge::Driver& driver, Agents& agents, Signals& signals,
+                   const bridge::Exchange& exchange, const AskOptions& options);
+
 }  // namespace treaty::cli

@@ -17,7 +17,6 @@ namespace {
 
 using bridge::Exchange;
 using bridge::Fault;
-using bridge::FileState;
 using bridge::Stage;
 
 void say(std::string_view text) { print_error("treaty bridge run: {}\n", text); }
@@ -114,6 +113,7 @@ Drive::Step<void> Drive::begin() {
   const bool is_same = is_open && run_.command == as_journalled(options_.command);
   if (is_open && !is_same && !options_.fresh) {
     std::vector<std::string> words;
+    words.reserve(run_.command.size());
     for (const std::string& word : run_.command) words.push_back(shell_word(harmless(word)));
     say(
         fmt::format("a run of another program was interrupted here: {}\n"
@@ -259,17 +259,7 @@ Drive::Step<void> Drive::take_found(const Exchange& exchange) {
 }
 
 Drive::Step<void> Drive::answer(const Exchange& exchange) {
-  const auto questions = bridge::open_questions(driver_.history());
-  const auto asked = questions.find(id_of(exchange));
-  Reply reply;
-  {
-    const Waiting waiting(exchange, options_.ask.agent.empty()
-                                        ? exchange.request.document->agent_name
-                                        : options_.ask.agent);
-    reply = answer_request(driver_, *agents_, signals_, exchange,
-                           asked == questions.end() ? std::nullopt : std::optional(asked->second),
-                           options_.ask);
-  }
+  const Reply reply = answer_shown(driver_, *agents_, signals_, exchange, options_.ask);
   if (reply.response) {
     say(answer_line(exchange, *reply.response));
     ++run_.answers[bridge::phase_key(exchange)];

@@ -14,6 +14,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "treaty/cli/running/environment.h"
+
 namespace treaty::cli {
 namespace {
 
@@ -27,25 +29,6 @@ int failure_of(const std::string& path) {
   if (stat(path.c_str(), &status) != 0) return errno;
   if (!S_ISREG(status.st_mode)) return EACCES;
   return access(path.c_str(), X_OK) == 0 ? 0 : errno;
-}
-
-constexpr std::string_view kVariable = "TREATY_BRIDGE_DIR=";
-
-std::vector<std::string> environment_with(const std::string& bridge_directory) {
-  std::vector<std::string> lines;
-  for (char** line = environ; *line != nullptr; ++line) {
-    if (!std::string_view(*line).starts_with(kVariable)) lines.emplace_back(*line);
-  }
-  lines.push_back(std::string(kVariable) + bridge_directory);
-  return lines;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  out.reserve(texts.size() + 1);
-  for (std::string& text : texts) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
 }
 
 // In the child, between fork and exec: only what is allowed there.
@@ -89,7 +72,7 @@ int find_program(const std::string& name) {
 std::expected<Program, int> Program::start(const std::vector<std::string>& words,
                                            const std::string& bridge_directory) {
   std::vector<std::string> kept = words;
-  std::vector<std::string> variables = environment_with(bridge_directory);
+  std::vector<std::string> variables = environment_with({{"TREATY_BRIDGE_DIR", bridge_directory}});
   const std::vector<char*> arguments = pointers_to(kept);
   const std::vector<char*> environment = pointers_to(variables);
   // Whoever started this process may not care for the ends of children; then nobody could learn how

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "treaty/cli/running/environment.h"
 
 namespace treaty::cli {
 
@@ -33,9 +33,6 @@ struct ProcessLimits {
   std::size_t output_bytes = std::size_t{1} << 20U;
   std::size_t error_bytes = std::size_t{4} << 10U;
 };
-
-// Variables for the child, beside those of this process.
-using Variables = std::vector<std::pair<std::string, std::string>>;
 
 // Runs `/bin/sh -c command`. Ends it when `interrupt` (a descriptor, or -1) becomes readable.
 ProcessRun run_process(const std::string& command, std::string_view input,

@@ -18,11 +18,6 @@ using bridge::Entry;
 
 constexpr const char* kCommand = "bridge log";
 
-std::string text_in(const Entry& entry, std::string_view name) {
-  const auto* value = entry.details.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
 std::string number_in(const Entry& entry, std::string_view name) {
   const auto* value = entry.details.if_contains(name);
   if (value == nullptr || !value->is_number()) return {};
