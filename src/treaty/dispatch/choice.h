@@ -1,9 +1,12 @@
-// One entry of an agent's chain of backends: whom to ask, and for what.
+// One entry of an agent's chain of backends: whom to ask, for what, when, and how patiently.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "treaty/dispatch/policy.h"
 
 namespace treaty::dispatch {
 
@@ -13,6 +16,10 @@ struct Choice {
   std::int64_t context_window = 128'000;  // Tokens that fit into a call and its answer.
   std::optional<std::int64_t> max_output_tokens{};
   std::optional<double> temperature{};
+  int preference = 0;             // Lower ones first; those with the same are equals,
+  int weight = 1;                 // of which one is drawn, more often the heavier it is.
+  std::vector<std::string> on{};  // Codes of failures that lead here; none: the usual ones.
+  Policy policy{};
   bool operator==(const Choice&) const = default;
 };
 

@@ -11,6 +11,7 @@
 
 #include "treaty/backends/call.h"
 #include "treaty/base/schema/schema.h"
+#include "treaty/dispatch/budget.h"
 #include "treaty/dispatch/choice.h"
 
 namespace treaty::turns {
@@ -30,6 +31,7 @@ struct Role {
 
 enum class OnMismatch { keep_pending, fail_turn };
 enum class OnDisconnect { keep_running, cancel };
+enum class OnCut { fail, go_on };  // A backend fails after some of its text has left.
 
 struct Agent {
   std::string name;
@@ -41,6 +43,8 @@ struct Agent {
   std::chrono::milliseconds deadline{300'000};  // Of a round: from its request to its answer.
   OnMismatch on_mismatch = OnMismatch::keep_pending;
   OnDisconnect on_disconnect = OnDisconnect::keep_running;
+  OnCut on_cut = OnCut::fail;
+  dispatch::Budget budget{};  // Of all its turns, whoever sends them.
 
   // Null when there is none of that name; an empty name is the agent's own role.
   const Role* find_role(std::string_view conversation) const;
@@ -54,6 +58,7 @@ struct Settings {
   bool initial_requests = false;   // sessions.initial: a first request may come without ids.
   std::chrono::milliseconds tool_deadline{std::chrono::hours(24)};
   std::size_t max_running_turns = 1'000;  // More of them: overloaded.
+  std::map<std::string, dispatch::Budget, std::less<>> tenant_budgets{};
 
   // Null when there is none of that name. `default`, whom a request means that names nobody, is
   // also the only agent there is, whatever its name.

@@ -1,0 +1,24 @@
+// What dispatch does, as it does it, for whoever keeps a diary.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "treaty/contracts/agent_result.h"
+#include "treaty/dispatch/choice.h"
+
+namespace treaty::dispatch {
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  virtual void on_attempt_started(const Choice& choice, int attempt) = 0;
+  virtual void on_attempt_ended(const Choice& choice, int attempt, Seconds took,
+                                const contracts::AgentResult& result) = 0;
+  virtual void on_waiting(const Choice& choice, Seconds wait, std::string_view reason) = 0;
+  virtual void on_switched(const Choice& from, const Choice& to, std::string_view reason) = 0;
+  virtual void on_breaker(const Choice& choice, bool is_open) = 0;
+};
+
+}  // namespace treaty::dispatch

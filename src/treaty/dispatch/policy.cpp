@@ -1,0 +1,202 @@
+#include "treaty/dispatch/policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace treaty::dispatch {
+namespace {
+
+using contracts::AgentResult;
+using contracts::RateLimitState;
+using contracts::RateLimitWindow;
+
+constexpr Seconds kMinute = 60;
+constexpr Seconds kHour = 3'600;
+constexpr Seconds kDay = 86'400;
+constexpr Seconds kMonth = 30 * kDay;
+
+// Of an exhausted window that does not say when it is full again, and whose name does not either.
+constexpr Seconds kUnknownReset = 60;
+
+// AgentError::type of a backend that nobody listens at, or that hangs up.
+constexpr std::array<std::string_view, 2> kNobodyThere = {"ConnectionRefused", "ConnectionReset"};
+constexpr int kKnocks = 2;
+
+std::string_view word_of(Span span) {
+  switch (span) {
+    case Span::minute: return "a minute or less";
+    case Span::hour: return "an hour";
+    case Span::day: return "a day or more";
+  }
+  return "";
+}
+
+std::string seconds_text(Seconds seconds) {
+  return seconds < 10 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} s", seconds);
+}
+
+std::string words_of(const Standing& standing) {
+  switch (standing.obstacle) {
+    case Obstacle::window:
+      return fmt::format("the window {} ({}) is used up for {}", standing.window,
+                         word_of(standing.span), seconds_text(standing.wait));
+    case Obstacle::retry_after:
+      return fmt::format("the provider asked for a wait of {}", seconds_text(standing.wait));
+    case Obstacle::breaker:
+      return fmt::format("the backend failed again and again and is left alone for {}",
+                         seconds_text(standing.wait));
+    case Obstacle::concurrency: return "as many calls as it may have at a time are running";
+    case Obstacle::warm_up: return "its limits are not known before the first answers";
+  }
+  return "";
+}
+
+// What cannot be waited for: the next backend, or the end.
+Decision leave(const Situation& situation, std::string reason) {
+  if (situation.has_next) return {.act = Act::move_on, .reason = std::move(reason)};
+  return {.act = Act::fail, .reason = std::move(reason)};
+}
+
+std::optional<Seconds> retry_after_of(const AgentResult& result) {
+  if (!result.rate_limit || !result.rate_limit->retry_after) return std::nullopt;
+  const double seconds = result.rate_limit->retry_after->value();
+  return seconds > 0 ? std::optional(seconds) : std::nullopt;
+}
+
+bool is_nobody_there(const contracts::AgentError& error) {
+  return error.type && std::ranges::find(kNobodyThere, *error.type) != kNobodyThere.end();
+}
+
+Decision after_retryable(const AgentResult& result, const Situation& situation) {
+  const auto& error = *result.error;
+  const std::string code = error.code.value_or("");
+  if (situation.attempts >= situation.policy.max_attempts) {
+    return leave(situation, fmt::format("{} again after {} attempts", code, situation.attempts));
+  }
+  if (is_nobody_there(error) && situation.has_next && situation.attempts >= kKnocks) {
+    return leave(situation, "nobody answers there, and there is another backend");
+  }
+  Seconds wait = backoff_after(situation.policy, situation.attempts);
+  if (result.rate_limit && result.rate_limit->limited) {
+    if (const auto standing = standing_of(*result.rate_limit)) {
+      const Decision decision = decide_before(*standing, situation);
+      if (decision.act != Act::wait) return decision;
+      wait = std::max(wait, standing->wait);
+    }
+  }
+  wait = std::max(wait, retry_after_of(result).value_or(0));
+  wait *= 1 + situation.policy.jitter * situation.dice;
+  if (wait > situation.left) {
+    return leave(situation, fmt::format("{}, and the deadline leaves no time to try again", code));
+  }
+  return {.act = Act::wait,
+          .wait = wait,
+          .reason = fmt::format("{}: trying again in {}", code, seconds_text(wait))};
+}
+
+}  // namespace
+
+Span span_of(Seconds length) {
+  if (length <= kMinute) return Span::minute;
+  return length <= kHour ? Span::hour : Span::day;
+}
+
+std::string_view name_of(Obstacle obstacle) {
+  switch (obstacle) {
+    case Obstacle::window: return "window";
+    case Obstacle::retry_after: return "retry_after";
+    case Obstacle::breaker: return "breaker";
+    case Obstacle::concurrency: return "concurrency";
+    case Obstacle::warm_up: return "warm_up";
+  }
+  return "";
+}
+
+Decision decide_before(const Standing& standing, const Situation& situation) {
+  const std::string words = words_of(standing);
+  const bool in_time = standing.wait <= situation.left;
+  const bool is_soon = standing.wait <= situation.policy.max_wait;
+  const Decision wait{.act = Act::wait, .wait = standing.wait, .reason = words};
+  // Whoever is left alone for being ill has a substitute that is not.
+  if (standing.obstacle == Obstacle::breaker && situation.has_next) return leave(situation, words);
+  switch (standing.span) {
+    case Span::minute: break;
+    case Span::hour:
+      if (situation.has_next) return leave(situation, words);
+      if (in_time) return wait;
+      return leave(situation, words + "; the deadline is before that");
+    case Span::day:
+      if (situation.has_next) return leave(situation, words);
+      break;
+  }
+  if (is_soon && in_time) return wait;
+  return leave(situation, words + (in_time ? "; that is longer than max_wait"
+                                           : "; the deadline is before that"));
+}
+
+Decision decide_after(const AgentResult& result, const Situation& situation) {
+  if (!result.error) return {};
+  const auto& error = *result.error;
+  if (!error.code) return {.act = Act::fail, .reason = "cancelled"};
+  if (situation.was_heard) {
+    return {.act = Act::fail, .reason = "the client has some of the answer already"};
+  }
+  if (error.retryable.value_or(false)) return after_retryable(result, situation);
+  return leave(situation, fmt::format("{}, which does not pass by itself", *error.code));
+}
+
+Seconds backoff_after(const Policy& policy, int attempts) {
+  if (policy.backoff.empty() || attempts <= 0) return 0;
+  const auto last = policy.backoff.size() - 1;
+  return policy.backoff[std::min(static_cast<std::size_t>(attempts - 1), last)];
+}
+
+bool is_own_fault(std::string_view code) {
+  return code == "context_length" || code == "content_filter" || code == "invalid_request";
+}
+
+Seconds length_of_window(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, Seconds>, 6> kLengths = {{
+      {"10_second", 10},
+      {"second", 1},
+      {"minute", kMinute},
+      {"hour", kHour},
+      {"day", kDay},
+      {"month", kMonth},
+  }};
+  for (const auto& [word, length] : kLengths) {
+    if (name.contains(word)) return length;
+  }
+  return 0;
+}
+
+std::optional<Standing> standing_of(const RateLimitState& state) {
+  std::optional<Standing> longest;
+  for (const RateLimitWindow& window : state.windows) {
+    if (!window.remaining || window.remaining->value() > 0) continue;
+    const Seconds length = length_of_window(window.name);
+    const Seconds reset = window.resets_in ? window.resets_in->value()
+                          : length > 0     ? length
+                                           : kUnknownReset;
+    const Standing standing{.obstacle = Obstacle::window,
+                            .wait = std::max(reset, 0.0),
+                            .span = span_of(length > 0 ? length : reset),
+                            .window = window.name};
+    if (!longest || standing.wait > longest->wait) longest = standing;
+  }
+  const Seconds asked = state.retry_after ? state.retry_after->value() : 0;
+  if (!longest) {
+    if (asked <= 0) return std::nullopt;
+    return Standing{.obstacle = Obstacle::retry_after, .wait = asked, .span = span_of(asked)};
+  }
+  // A bucket that refills is full much later than there is room for one call: what the provider
+  // asks for counts, where it asks.
+  if (asked > 0) longest->wait = asked;
+  return longest;
+}
+
+}  // namespace treaty::dispatch

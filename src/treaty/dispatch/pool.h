@@ -1,0 +1,117 @@
+// One quota pool: everybody who calls the same model with the same key waits in one line here, on
+// whatever thread. Thread-safe; no method blocks for longer than it takes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "treaty/dispatch/policy.h"
+#include "treaty/dispatch/quota/breaker.h"
+#include "treaty/dispatch/quota/quota.h"
+#include "treaty/dispatch/time.h"
+
+namespace treaty::dispatch {
+
+// Who is asked: two entries of the configuration with the same address, key and model are one pool.
+struct PoolName {
+  std::string key{};       // Digest of address and secret, and the model: the same after a restart.
+  std::string provider{};  // As the configuration names it,
+  std::string model{};     // for people.
+  bool has_limits = true;  // Its answers may tell windows: begin carefully.
+};
+
+// What a pool shows of itself, at one moment; times from then on.
+struct PoolView {
+  PoolName name{};
+  struct WindowView {
+    std::string name{};
+    std::string resource{};
+    std::optional<double> limit{};
+    double remaining = 0;  // Now, as far as it can be known.
+    Seconds resets_in = 0;
+    Seconds length = 0;
+    bool refills = false;
+  };
+  std::vector<WindowView> windows{};
+  Seconds next_free_in = 0;  // For a call that came now.
+  std::string obstacle{};    // Why not now; empty: it is free.
+  Seconds blocked_for = 0;   // A 429 said so.
+  int waiting = 0;
+  int running = 0;
+  BreakerState breaker = BreakerState::closed;
+  int failures = 0;              // In a row.
+  Seconds breaker_opens_in = 0;  // Until the probe.
+};
+
+class Pool {
+ public:
+  explicit Pool(PoolName name) : name_(std::move(name)) {}
+
+  const PoolName& name() const { return name_; }
+
+  // A place in the line. Nobody who came later is let go before.
+  std::uint64_t join();
+
+  // Either lets the call go (nothing is answered, and tell() or drop() must follow), or says what
+  // keeps it: then the alarm rings when that changes.
+  std::optional<Standing> ask(std::uint64_t place, double bytes, const Policy& policy, Moment now,
+                              const std::shared_ptr<Alarm>& alarm);
+
+  // Somebody waits for a reason of its own (a backoff): the alarm rings when the breaker opens.
+  void doze(std::uint64_t place, const std::shared_ptr<Alarm>& alarm);
+
+  // Leaves the line, or ends the doze.
+  void leave(std::uint64_t place, Moment now);
+
+  // How a call that was let go has ended.
+  Breaker::Told tell(std::uint64_t place, double bytes, const contracts::AgentResult& result,
+                     const Policy& policy, Moment now);
+  void drop(std::uint64_t place, Moment now);  // It was never sent, or nobody knows how it ended.
+
+  bool is_open(Moment now) const;  // The breaker: nobody is let go now.
+
+  TokenEstimate estimate() const;
+  PoolView view(const Policy& policy, Moment now) const;
+
+  // What outlives the process, as JSON with times since 1970. restore() answers false, and changes
+  // nothing, when the text makes no sense. Whether it has changed since the last save.
+  std::string save(Moment now, double unix_now);
+  bool restore(std::string_view state, Moment now, double unix_now);
+  bool has_news() const;
+
+ private:
+  struct Waiting {
+    std::shared_ptr<Alarm> alarm;
+    Cost cost{};
+  };
+  struct Running {
+    std::uint64_t number = 0;  // Of the quota.
+    bool is_probe = false;
+  };
+
+  std::optional<Standing> standing(std::uint64_t place, const Cost& cost, const Policy& policy,
+                                   Moment now) const;
+  Cost ahead_of(std::uint64_t place) const;
+  void ring_first() const;
+  void ring_all() const;
+
+  const PoolName name_;
+  mutable std::mutex mutex_;
+  std::uint64_t next_place_ = 1;
+  std::map<std::uint64_t, Waiting> line_{};  // Those who wait for the pool,
+  Cost line_cost_{0, 0, 0};
+  std::map<std::uint64_t, std::shared_ptr<Alarm>> dozing_{};  // and for something else.
+  std::map<std::uint64_t, Running> running_{};
+  Quota quota_{};
+  Breaker breaker_{};
+  TokenEstimate estimate_{};
+  Moment next_release_ = 0;  // Of those who waited: they are spread.
+  int trust_ = 0;            // Calls at a time while nothing is known; 0: any number.
+  bool has_news_ = false;
+};
+
+}  // namespace treaty::dispatch

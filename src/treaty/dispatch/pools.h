@@ -1,0 +1,41 @@
+// All quota pools of the process: one for each (provider, key, model), shared by all workers, and
+// kept by the store from one run of the process to the next.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "treaty/dispatch/pool.h"
+#include "treaty/store/store.h"
+
+namespace treaty::dispatch {
+
+// Thread-safe.
+class Pools {
+ public:
+  explicit Pools(std::shared_ptr<Time> time) : time_(std::move(time)) {}
+
+  // The pool of that name's key; made when there is none.
+  std::shared_ptr<Pool> find(const PoolName& name);
+
+  std::vector<PoolView> view() const;  // By provider and model; those that were asked for only.
+
+  // What the store kept of a process before this one.
+  boost::asio::awaitable<std::expected<void, Error>> load(store::Store& store);
+
+  // Writes what has changed since the last time; nothing then costs nothing.
+  boost::asio::awaitable<std::expected<void, Error>> save(store::Store& store);
+
+  Time& time() const { return *time_; }
+
+ private:
+  std::shared_ptr<Time> time_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Pool>, std::less<>> pools_{};  // By their keys.
+  std::map<std::string, std::string, std::less<>> kept_{};  // States of pools nobody asked for yet.
+};
+
+}  // namespace treaty::dispatch

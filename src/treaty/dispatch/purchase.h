@@ -1,0 +1,37 @@
+// Budgets of a call: set aside before it, settled after it, in the store, so that neither parallel
+// turns nor other processes nor a crash can spend the same money twice.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "treaty/backends/call.h"
+#include "treaty/contracts/agent_result.h"
+#include "treaty/dispatch/choice.h"
+#include "treaty/dispatch/quota/quota.h"
+#include "treaty/results/prices.h"
+#include "treaty/store/store.h"
+
+namespace treaty::dispatch {
+
+// Of an answer, when nobody says how much it may be: a budget needs a bound.
+constexpr std::int64_t kAnswerTokens = 4'096;
+
+// What a call may take at most. Pure.
+store::Purchase purchase_of(const backends::Call& call, const Choice& choice,
+                            const TokenEstimate& estimate,
+                            const std::optional<results::Price>& price,
+                            std::vector<store::BudgetLimit> limits, double unix_now);
+
+// What an attempt has cost. A failed one without a word about usage has cost nothing.
+store::Amount spent_by(const contracts::AgentResult& result);
+
+// Seconds from then until budgets begin anew.
+Seconds until_next_day(double unix_now);
+
+}  // namespace treaty::dispatch

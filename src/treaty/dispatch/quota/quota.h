@@ -1,0 +1,65 @@
+// What is known of the limits of one (provider, key, model): its newest windows, what was sent
+// since they were told, how long a refusal keeps everybody waiting, and how many tokens calls take.
+// A value: nothing here knows a thread or a clock.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "treaty/dispatch/policy.h"
+#include "treaty/dispatch/quota/window.h"
+
+namespace treaty::dispatch {
+
+// Tokens of a call, by the bytes of its text: four bytes a token at first, then what the model's
+// own answers have taught.
+struct TokenEstimate {
+  double tokens_per_byte = 0.25;
+  double output_tokens = 0;  // Of an answer.
+  bool has_learnt = false;
+
+  Cost cost_of(double bytes) const { return {1, bytes * tokens_per_byte, output_tokens}; }
+  void learn(double bytes, const contracts::UsageInfo& usage);
+};
+
+class Quota {
+ public:
+  // What keeps a call of that cost behind others that wait; nothing: it may go.
+  std::optional<Standing> standing(const Cost& ahead, const Cost& cost, Moment now) const;
+
+  // Counts a call; the number by which its answer is told. Numbers count up.
+  std::uint64_t send(const Cost& cost, Moment now);
+
+  // What the answer of a call says. Windows that an older call told do not replace newer ones.
+  void tell(std::uint64_t call, const contracts::AgentResult& result, Moment now);
+
+  // The time to the next call when calls wait for a window.
+  Seconds gap(const Cost& cost) const;
+
+  // Passes on to the windows that begin at `now`.
+  void advance(Moment now);
+
+  std::vector<Window> windows{};
+  Moment blocked_until = 0;  // Nobody is asked before: a 429 said so.
+  bool is_known = false;     // An answer has come.
+
+ private:
+  struct Sent {
+    std::uint64_t number = 0;
+    Moment at = 0;
+    Cost cost{};
+  };
+
+  void take(Window newer);
+  void correct(std::uint64_t call, const contracts::AgentResult& result);
+  double used_since(const Window& window, std::uint64_t call, Moment from) const;
+  void forget_reflected();
+
+  std::uint64_t last_number_ = 0;
+  std::deque<Sent> sent_{};  // Those that a window may not have counted yet.
+};
+
+}  // namespace treaty::dispatch

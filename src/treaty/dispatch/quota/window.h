@@ -1,0 +1,61 @@
+// One rate-limit window of a pool: what the provider said last, and what was sent since. A value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "treaty/contracts/agent_result.h"
+#include "treaty/dispatch/seconds.h"
+
+namespace treaty::dispatch {
+
+// What a call takes out of the windows; tokens are estimates until the answer has told.
+struct Cost {
+  double requests = 1;
+  double input_tokens = 0;
+  double output_tokens = 0;
+
+  Cost& operator+=(const Cost& other);
+  Cost& operator-=(const Cost& other);
+};
+
+class Window {
+ public:
+  // Nothing when the window says nothing that could be kept: no remaining. What contradicts itself
+  // is read the careful way.
+  static std::optional<Window> make(const contracts::RateLimitWindow& told, Moment now);
+
+  // The same window, told again by a later call.
+  void tell(const Window& newer);
+
+  // Its share of a call.
+  double share_of(const Cost& cost) const;
+
+  // When there is enough for a call of `share` behind others of `ahead`; `now` when there is.
+  Moment free_at(double ahead, double share, Moment now) const;
+
+  // The time between two calls of that share when they are spread over the window; 0: they need not
+  // be, since it refills as it goes.
+  Seconds gap(double share) const;
+
+  // When its reset has passed: full again but for what was sent since.
+  bool has_passed(Moment now) const { return now >= resets; }
+  void begin_anew();
+
+  double level(Moment now) const;  // May be below zero.
+
+  std::string name{};
+  std::string resource{};
+  std::optional<double> limit{};
+  double remaining = 0;  // As of `seen`.
+  Moment seen = 0;
+  Moment resets = 0;     // Full again.
+  Seconds length = 0;    // From one reset to the next, as far as it is known.
+  bool refills = false;  // Comes back bit by bit, `rate` a second, not all at once.
+  double rate = 0;
+  std::uint64_t told_by = 0;  // The call whose answer told it.
+  double used = 0;            // By calls that were sent after that one.
+};
+
+}  // namespace treaty::dispatch
