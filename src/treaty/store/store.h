@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "treaty/base/error.h"
+#include "treaty/store/budgets.h"
 #include "treaty/store/changes.h"
 #include "treaty/store/records.h"
 
@@ -88,7 +89,8 @@ class Store {
                                              std::size_t limit) = 0;
 
   // Unfinished turns that nobody runs: from now on this process has them. `diary` answers what is
-  // added to the diagnostics of each one's newest round; it runs on a thread of the store.
+  // added to the diagnostics of each one's newest round; it runs on a thread of the store. What
+  // processes that are gone had reserved is spent.
   using Diary = std::function<std::string(const Round& newest)>;
   virtual Task<std::vector<Abandoned>> claim_abandoned(Diary diary) = 0;
 
@@ -111,6 +113,21 @@ class Store {
 
   // What prune would delete now.
   virtual Task<Pruned> prunable(Milliseconds before, std::optional<std::string> tenant) = 0;
+
+  // Sets aside what a call may take, in one durable transaction: the largest output that all of its
+  // budgets leave. A refusal sets nothing aside.
+  virtual Task<Reserved> reserve(Purchase purchase) = 0;
+
+  // Counts a call, and what it took, even if that is more than was set aside, on the day it was set
+  // aside. `conflict` when this process has no such reservation, or it is settled. Whatever a
+  // process leaves behind, however it ends, becomes spent in full.
+  virtual Task<void> settle_reservation(std::int64_t id, Amount spent) = 0;
+
+  virtual Task<std::vector<Spending>> spending(std::int64_t day) = 0;  // By scope.
+
+  // Instead of those with the same keys. What is not saved for 60 days is forgotten.
+  virtual Task<void> save_pools(std::vector<PoolRecord> pools) = 0;
+  virtual Task<std::vector<PoolRecord>> pools() = 0;
 
   // Whether it can be written to now.
   virtual Task<void> probe() = 0;

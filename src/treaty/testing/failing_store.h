@@ -66,6 +66,19 @@ class FailingStore final : public store::Store {
                                       std::optional<std::string> tenant) override {
     return store_.prunable(before, std::move(tenant));
   }
+  store::Task<store::Reserved> reserve(store::Purchase purchase) override {
+    return store_.reserve(std::move(purchase));
+  }
+  store::Task<void> settle_reservation(std::int64_t id, store::Amount spent) override {
+    return store_.settle_reservation(id, spent);
+  }
+  store::Task<std::vector<store::Spending>> spending(std::int64_t day) override {
+    return store_.spending(day);
+  }
+  store::Task<void> save_pools(std::vector<store::PoolRecord> pools) override {
+    return store_.save_pools(std::move(pools));
+  }
+  store::Task<std::vector<store::PoolRecord>> pools() override { return store_.pools(); }
   store::Task<void> probe() override { return store_.probe(); }
 
  private:

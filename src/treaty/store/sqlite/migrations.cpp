@@ -102,7 +102,42 @@ CREATE TABLE probes (id INTEGER PRIMARY KEY, count INTEGER NOT NULL);
 INSERT INTO probes VALUES (1, 0);
 )sql";
 
-constexpr std::array kMigrations = {kJournal};
+// A reservation is added to the sums of each of its scopes; its shares say how much, until they are
+// taken off again. Ids are never given out again here either.
+constexpr const char* kBudgets = R"sql(
+CREATE TABLE spending (
+  day INTEGER NOT NULL,            -- Since 1970, UTC.
+  scope TEXT NOT NULL,
+  tokens INTEGER NOT NULL,
+  picodollars INTEGER NOT NULL,
+  reserved_tokens INTEGER NOT NULL,
+  reserved_picodollars INTEGER NOT NULL,
+  calls INTEGER NOT NULL,          -- Settled.
+  PRIMARY KEY (day, scope)
+) WITHOUT ROWID;
+
+CREATE TABLE reservations (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  owner INTEGER NOT NULL,          -- The process that has made it.
+  day INTEGER NOT NULL
+);
+
+CREATE TABLE shares (
+  reservation INTEGER NOT NULL,
+  scope TEXT NOT NULL,
+  tokens INTEGER NOT NULL,
+  picodollars INTEGER NOT NULL,
+  PRIMARY KEY (reservation, scope)
+) WITHOUT ROWID;
+
+CREATE TABLE pools (
+  "key" TEXT PRIMARY KEY,
+  state TEXT NOT NULL,
+  updated_at INTEGER NOT NULL
+) WITHOUT ROWID;
+)sql";
+
+constexpr std::array kMigrations = {kJournal, kBudgets};
 
 std::expected<void, Error> outcome_of(Database& database, const std::string& path) {
   if (const auto failure = database.take_failure()) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "treaty/store/sqlite/budgets/reservations.h"
 #include "treaty/store/sqlite/migrations.h"
 
 namespace treaty::store::sqlite {
@@ -15,7 +16,6 @@ namespace {
 
 constexpr mode_t kOnlyOurs = 0600;
 constexpr mode_t kOurDirectory = 0700;
-constexpr std::int64_t kTables = 8;
 
 std::unexpected<Error> unavailable(std::string message, const std::string& path) {
   return std::unexpected(
@@ -61,14 +61,22 @@ bool set_log_mode(Database& database) {
   return false;
 }
 
-std::expected<void, Error> check_tables(Database& database, const std::string& path) {
-  const std::int64_t tables = database.value_of(
-      "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('sessions', "
-      "'contexts', 'turns', 'names', 'requests', 'answers', 'owners', 'probes')");
+// The tables of that version.
+std::expected<void, Error> check_tables(Database& database, std::int64_t version,
+                                        const std::string& path) {
+  std::int64_t missing =
+      8 - database.value_of(
+              "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('sessions', "
+              "'contexts', 'turns', 'names', 'requests', 'answers', 'owners', 'probes')");
+  if (version >= kVersionWithBudgets) {
+    missing += 4 - database.value_of(
+                       "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN "
+                       "('spending', 'reservations', 'shares', 'pools')");
+  }
   if (const auto failure = database.take_failure()) {
     return std::unexpected(error_of(*failure, path));
   }
-  if (tables == kTables) return {};
+  if (missing == 0) return {};
   return std::unexpected(error_of({.code = SQLITE_CORRUPT, .message = "a table is missing"}, path));
 }
 
@@ -78,11 +86,11 @@ std::expected<Database, Error> open_to_read(const std::string& path) {
   const auto version = check_version(*database, path);
   if (!version) return std::unexpected(version.error());
   if (*version == 0) return unavailable("there is no store yet; `treaty serve` makes one", path);
-  if (*version < static_cast<std::int64_t>(migrations().size())) {
+  if (*version < kOldestReadable) {
     return unavailable("the store is of an older version; `treaty serve` brings it up to date",
                        path);
   }
-  if (auto ok = check_tables(*database, path); !ok) return std::unexpected(ok.error());
+  if (auto ok = check_tables(*database, *version, path); !ok) return std::unexpected(ok.error());
   return std::move(*database);
 }
 
@@ -100,11 +108,13 @@ std::expected<Database, Error> open_to_write(const std::string& path, Access acc
     return std::unexpected(error_of(*database->take_failure(), path));
   }
   if (auto ok = migrate(*database, path); !ok) return std::unexpected(ok.error());
-  if (auto ok = check_tables(*database, path); !ok) return std::unexpected(ok.error());
+  const auto newest = static_cast<std::int64_t>(migrations().size());
+  if (auto ok = check_tables(*database, newest, path); !ok) return std::unexpected(ok.error());
   return std::move(*database);
 }
 
-// Gives this process a number that no other ever had, and forgets processes that are gone.
+// Gives this process a number that no other ever had, and forgets processes that are gone; what
+// they had reserved is spent.
 std::expected<void, Error> sign_on(Opened& opened, const std::string& path) {
   Database& database = opened.database;
   Owners& owners = *opened.owners;
@@ -120,6 +130,7 @@ std::expected<void, Error> sign_on(Opened& opened, const std::string& path) {
   for (const std::int64_t other : gone) {
     Statement(database, "DELETE FROM owners WHERE number = ?", other).run();
   }
+  spend_abandoned(database, owners);
   // Held before anybody can see the number: it is never taken for one that is gone.
   if (!database.has_failed()) {
     if (auto ok = owners.hold(number); !ok) {

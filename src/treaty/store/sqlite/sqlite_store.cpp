@@ -3,6 +3,8 @@
 #include <chrono>
 #include <filesystem>
 
+#include "treaty/store/sqlite/budgets/pools.h"
+#include "treaty/store/sqlite/budgets/reservations.h"
 #include "treaty/store/sqlite/integrity.h"
 #include "treaty/store/sqlite/journal.h"
 #include "treaty/store/sqlite/opening.h"
@@ -109,7 +111,9 @@ class SqliteStore final : public Store {
 
   Task<std::vector<Abandoned>> claim_abandoned(Diary diary) override {
     return write<std::vector<Abandoned>>([diary = std::move(diary)](const Journal& journal) {
-      return sqlite::claim_abandoned(journal, diary);
+      auto claimed = sqlite::claim_abandoned(journal, diary);
+      if (claimed) sqlite::spend_abandoned(journal.database, *journal.owners);
+      return claimed;
     });
   }
 
@@ -160,6 +164,34 @@ class SqliteStore final : public Store {
       total.turns += session.turns;
     }
     co_return total;
+  }
+
+  Task<Reserved> reserve(Purchase purchase) override {
+    return write<Reserved>([purchase = std::move(purchase)](const Journal& journal) {
+      return sqlite::reserve(journal, purchase);
+    });
+  }
+
+  Task<void> settle_reservation(std::int64_t id, Amount spent) override {
+    return write<void>([id, spent](const Journal& journal) {
+      return sqlite::settle_reservation(journal, id, spent);
+    });
+  }
+
+  Task<std::vector<Spending>> spending(std::int64_t day) override {
+    return read<std::vector<Spending>>(
+        [day](Database& database) { return sqlite::spending(database, day); });
+  }
+
+  Task<void> save_pools(std::vector<PoolRecord> pools) override {
+    return write<void>([pools = std::move(pools)](const Journal& journal) {
+      return sqlite::save_pools(journal, pools);
+    });
+  }
+
+  Task<std::vector<PoolRecord>> pools() override {
+    return read<std::vector<PoolRecord>>(
+        [](Database& database) { return sqlite::pools(database); });
   }
 
   Task<void> probe() override {

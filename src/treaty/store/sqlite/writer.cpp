@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "treaty/store/sqlite/budgets/reservations.h"
+
 namespace treaty::store::sqlite {
 namespace {
 
@@ -129,7 +131,11 @@ void Writer::checkpoint() {
 
 void Writer::sign_off() {
   if (!database_ || owners_ == nullptr) return;
+  // What fails here is found by the next process, as if this one had been killed.
+  Statement(*database_, "BEGIN IMMEDIATE").run();
+  spend_all_of(*database_, owners_->held());
   Statement(*database_, "DELETE FROM owners WHERE number = ?", owners_->held()).run();
+  Statement(*database_, "COMMIT").run();
 }
 
 }  // namespace treaty::store::sqlite

@@ -1,0 +1,221 @@
+#include "treaty/store/sqlite/budgets/reservations.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "treaty/store/sqlite/budgets/grant.h"
+#include "treaty/store/sqlite/migrations.h"
+
+namespace treaty::store::sqlite {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+// A row of `spending`.
+struct Sums {
+  Amount spent{};
+  Amount reserved{};
+  std::int64_t calls = 0;
+  bool is_new = false;
+};
+
+// What a reservation has added to the sums of a scope.
+struct Share {
+  std::string scope{};
+  Amount amount{};
+};
+
+struct OpenReservation {
+  std::int64_t id = 0;
+  std::int64_t day = 0;
+};
+
+Sums read_sums(Database& database, std::int64_t day, const std::string& scope) {
+  Statement row(database,
+                "SELECT tokens, picodollars, reserved_tokens, reserved_picodollars, calls "
+                "FROM spending WHERE day = ? AND scope = ?",
+                day, scope);
+  if (!row.next()) return {.is_new = true};
+  Sums sums;
+  sums.spent.tokens = row.integer();
+  sums.spent.picodollars = row.integer();
+  sums.reserved.tokens = row.integer();
+  sums.reserved.picodollars = row.integer();
+  sums.calls = row.integer();
+  return sums;
+}
+
+// At the first row of a day. Days are counted and not compared with that one: a clock that leaps
+// ahead for a moment does not take what was spent today.
+void forget_old_days(Database& database, std::int64_t day) {
+  Statement others(database, "SELECT 1 FROM spending WHERE day = ? LIMIT 1", day);
+  if (others.next()) return;
+  Statement(database,
+            "DELETE FROM spending WHERE day <= "
+            "(SELECT DISTINCT day FROM spending ORDER BY day DESC LIMIT 1 OFFSET 39)")
+      .run();
+}
+
+void write_sums(Database& database, std::int64_t day, const std::string& scope, const Sums& sums) {
+  if (sums.is_new) forget_old_days(database, day);
+  Statement(database, "INSERT OR REPLACE INTO spending VALUES (?, ?, ?, ?, ?, ?, ?)", day, scope,
+            sums.spent.tokens, sums.spent.picodollars, sums.reserved.tokens,
+            sums.reserved.picodollars, sums.calls)
+      .run();
+}
+
+std::vector<Account> accounts_of(Database& database, const Purchase& purchase) {
+  std::vector<Account> accounts;
+  for (const BudgetLimit& limit : purchase.limits) {
+    const Sums sums = read_sums(database, purchase.day, limit.scope);
+    accounts.push_back({.limit = limit, .spent = sums.spent, .reserved = sums.reserved});
+  }
+  return accounts;
+}
+
+// So much of `amount` that the sum does not overflow: it can be taken off again exactly.
+std::int64_t share_of(std::int64_t sum, std::int64_t amount) {
+  return std::min(amount, kMost - sum);
+}
+
+void set_aside(Database& database, std::int64_t id, std::int64_t day, const std::string& scope,
+               const Amount& amount) {
+  Sums sums = read_sums(database, day, scope);
+  const Amount share{.tokens = share_of(sums.reserved.tokens, amount.tokens),
+                     .picodollars = share_of(sums.reserved.picodollars, amount.picodollars)};
+  Statement(database, "INSERT OR IGNORE INTO shares VALUES (?, ?, ?, ?)", id, scope, share.tokens,
+            share.picodollars)
+      .run();
+  if (database.has_failed() || database.changes() == 0) return;  // Two limits of one scope.
+  sums.reserved.tokens += share.tokens;
+  sums.reserved.picodollars += share.picodollars;
+  write_sums(database, day, scope, sums);
+}
+
+void write_reservation(const Journal& journal, const Purchase& purchase, Reservation& reservation) {
+  Statement(journal.database, "INSERT INTO reservations (owner, day) VALUES (?, ?)",
+            journal.owner(), purchase.day)
+      .run();
+  reservation.id = journal.database.last_row();
+  for (const BudgetLimit& limit : purchase.limits) {
+    set_aside(journal.database, reservation.id, purchase.day, limit.scope, reservation.amount);
+  }
+}
+
+std::vector<Share> shares_of(Database& database, std::int64_t id) {
+  std::vector<Share> shares;
+  Statement rows(database, "SELECT scope, tokens, picodollars FROM shares WHERE reservation = ?",
+                 id);
+  while (rows.next()) {
+    Share share;
+    share.scope = rows.text();
+    share.amount.tokens = rows.integer();
+    share.amount.picodollars = rows.integer();
+    shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
+void release(std::int64_t& reserved, std::int64_t share) {
+  reserved = std::max<std::int64_t>(reserved - share, 0);
+}
+
+// Without `spent`: all that was set aside.
+void spend(Database& database, const OpenReservation& reservation,
+           const std::optional<Amount>& spent) {
+  for (const Share& share : shares_of(database, reservation.id)) {
+    const Amount& amount = spent ? *spent : share.amount;
+    Sums sums = read_sums(database, reservation.day, share.scope);
+    release(sums.reserved.tokens, share.amount.tokens);
+    release(sums.reserved.picodollars, share.amount.picodollars);
+    sums.spent.tokens = saturating_sum(sums.spent.tokens, amount.tokens);
+    sums.spent.picodollars = saturating_sum(sums.spent.picodollars, amount.picodollars);
+    sums.calls += 1;
+    write_sums(database, reservation.day, share.scope, sums);
+  }
+  Statement(database, "DELETE FROM shares WHERE reservation = ?", reservation.id).run();
+  Statement(database, "DELETE FROM reservations WHERE id = ?", reservation.id).run();
+}
+
+bool may_come_back(const Reserved& reserved) {
+  const auto* exhausted = std::get_if<Exhausted>(&reserved);
+  return exhausted != nullptr && exhausted->may_come_back;
+}
+
+std::optional<std::int64_t> day_of(const Journal& journal, std::int64_t id) {
+  Statement row(journal.database, "SELECT day FROM reservations WHERE id = ? AND owner = ?", id,
+                journal.owner());
+  return row.next() ? std::optional(row.integer()) : std::nullopt;
+}
+
+}  // namespace
+
+std::expected<Reserved, Error> reserve(const Journal& journal, const Purchase& purchase) {
+  if (journal.owner() == 0) return std::unexpected(conflict("this process does not run turns"));
+  Database& database = journal.database;
+  Reserved answer = grant(purchase, accounts_of(database, purchase));
+  if (may_come_back(answer) && spend_abandoned(database, *journal.owners)) {
+    answer = grant(purchase, accounts_of(database, purchase));
+  }
+  if (auto* reservation = std::get_if<Reservation>(&answer)) {
+    write_reservation(journal, purchase, *reservation);
+  }
+  return answer;
+}
+
+std::expected<void, Error> settle_reservation(const Journal& journal, std::int64_t id,
+                                              Amount spent) {
+  const auto day = day_of(journal, id);
+  if (journal.database.has_failed()) return {};
+  if (!day) {
+    return std::unexpected(conflict("there is no such reservation of this process any more"));
+  }
+  spent.tokens = std::max<std::int64_t>(spent.tokens, 0);
+  spent.picodollars = std::max<std::int64_t>(spent.picodollars, 0);
+  spend(journal.database, {.id = id, .day = *day}, spent);
+  return {};
+}
+
+void spend_all_of(Database& database, std::int64_t owner) {
+  std::vector<OpenReservation> open;
+  Statement rows(database, "SELECT id, day FROM reservations WHERE owner = ?", owner);
+  while (rows.next()) {
+    const std::int64_t id = rows.integer();
+    open.push_back({.id = id, .day = rows.integer()});
+  }
+  for (const OpenReservation& reservation : open) spend(database, reservation, std::nullopt);
+}
+
+bool spend_abandoned(Database& database, const Owners& owners) {
+  std::vector<std::int64_t> gone;
+  Statement rows(database, "SELECT DISTINCT owner FROM reservations");
+  while (rows.next()) {
+    const std::int64_t owner = rows.integer();
+    if (owners.is_gone(owner)) gone.push_back(owner);
+  }
+  for (const std::int64_t owner : gone) spend_all_of(database, owner);
+  return !gone.empty();
+}
+
+std::vector<Spending> spending(Database& database, std::int64_t day) {
+  if (database.value_of("PRAGMA user_version") < kVersionWithBudgets) return {};
+  std::vector<Spending> all;
+  Statement rows(database,
+                 "SELECT scope, tokens, picodollars, reserved_tokens, reserved_picodollars, calls "
+                 "FROM spending WHERE day = ? ORDER BY scope",
+                 day);
+  while (rows.next()) {
+    Spending one;
+    one.scope = rows.text();
+    one.spent.tokens = rows.integer();
+    one.spent.picodollars = rows.integer();
+    one.reserved.tokens = rows.integer();
+    one.reserved.picodollars = rows.integer();
+    one.calls = rows.integer();
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace treaty::store::sqlite

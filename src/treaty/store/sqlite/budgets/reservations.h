@@ -1,0 +1,28 @@
+// Budgets as the writer keeps them: sums of a day for each scope, and what is set aside of them.
+//
+// As in journal.h: every function runs inside a transaction that it shares with others, and a
+// refusal leaves nothing behind.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <vector>
+
+#include "treaty/store/budgets.h"
+#include "treaty/store/sqlite/journal.h"
+
+namespace treaty::store::sqlite {
+
+std::expected<Reserved, Error> reserve(const Journal& journal, const Purchase& purchase);
+std::expected<void, Error> settle_reservation(const Journal& journal, std::int64_t id,
+                                              Amount spent);
+
+// In full, since nobody can say any more how much of it was needed: what one process has reserved,
+void spend_all_of(Database& database, std::int64_t owner);
+
+// and what processes have reserved that are gone. True when there was something.
+bool spend_abandoned(Database& database, const Owners& owners);
+
+std::vector<Spending> spending(Database& database, std::int64_t day);
+
+}  // namespace treaty::store::sqlite
