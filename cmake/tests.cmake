@@ -4,7 +4,7 @@ find_package(rapidcheck REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS src/treaty/*_test.cpp)
-file(GLOB testing_sources CONFIGURE_DEPENDS src/treaty/testing/*.cpp)
+file(GLOB testing_sources CONFIGURE_DEPENDS src/treaty/testing/*.cpp src/treaty/testing/*/*.cpp)
 list(APPEND test_sources ${testing_sources})
 list(REMOVE_DUPLICATES test_sources)
 add_executable(treaty_tests ${test_sources})

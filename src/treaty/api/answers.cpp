@@ -77,7 +77,7 @@ http::Response refusal_response(const Refusal& refusal, contracts::Dialect diale
   const contracts::InvokeResult result{.outcome = contracts::Failure{{turns::error_of(refusal)}}};
   http::Response response =
       json_response(turns::status_of(refusal.reason), contracts::encode(result, dialect));
-  add_retry_after(response, turns::retry_after_of(refusal.reason));
+  add_retry_after(response, turns::retry_after_of(refusal));
   if (refusal.reason == Reason::unauthenticated) {
     response.headers.set("www-authenticate", "Bearer realm=\"treaty\"");
   }

@@ -8,6 +8,7 @@
 #include "treaty/backends/bridge/bridge_backend.h"
 #include "treaty/backends/http_backend.h"
 #include "treaty/backends/masked_backend.h"
+#include "treaty/base/hash.h"
 #include "treaty/base/text.h"
 #include "treaty/config/load.h"
 #include "treaty/http/client.h"
@@ -43,6 +44,28 @@ std::shared_ptr<backends::Backend> http_backend(boost::asio::io_context& context
       catalog.shared->prices);
 }
 
+// A pool is an account and a model: known again after a restart by a digest, which holds no key.
+dispatch::PoolNames pools_of_provider(const std::string& name,
+                                      const config::HttpProvider& settings) {
+  Sha256 digest;
+  digest.add(fmt::format("{}\n{}\n{}", settings.kind, settings.base_url, settings.key));
+  const std::string account = digest.hex().substr(0, 32);
+  return [name, account](const std::string& model) {
+    return dispatch::PoolName{
+        .key = fmt::format("{}/{}", account, model), .provider = name, .model = model};
+  };
+}
+
+// Of a backend in this house: nobody limits it but its own answers.
+dispatch::PoolNames own_pools(const std::string& name) {
+  return [name](const std::string& model) {
+    return dispatch::PoolName{.key = fmt::format("{}/{}", name, model),
+                              .provider = name,
+                              .model = model,
+                              .has_limits = false};
+  };
+}
+
 // Keys of all providers, configured or only in the environment.
 std::shared_ptr<const KnownSecrets> known_secrets(const config::Configuration& configuration) {
   std::vector<std::string> keys;
@@ -59,8 +82,11 @@ std::shared_ptr<const KnownSecrets> known_secrets(const config::Configuration& c
 }  // namespace
 
 std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
-    const config::Configuration& configuration) {
+    const config::Configuration& configuration, std::shared_ptr<dispatch::Pools> pools,
+    store::Store& store) {
   auto shared = std::make_shared<SharedBackends>();
+  shared->pools = std::move(pools);
+  shared->store = &store;
   shared->secrets = known_secrets(configuration);
   auto prices = results::read_prices(configuration.prices_file.empty()
                                          ? results::built_in_prices()
@@ -83,22 +109,31 @@ std::shared_ptr<dispatch::Dispatcher> make_dispatcher(
     boost::asio::io_context& context, const config::Configuration& configuration,
     std::shared_ptr<const SharedBackends> shared) {
   auto catalog = std::make_shared<Catalog>(std::move(shared));
-  dispatch::Backends backends;
+  dispatch::Sources sources;
   for (const auto& [name, settings] : configuration.providers) {
-    backends[name] = http_backend(context, *catalog, settings);
+    sources[name] = {.backend = http_backend(context, *catalog, settings),
+                     .provider_kind = settings.kind,
+                     .pool_of = pools_of_provider(name, settings)};
   }
   for (const auto& [name, player] : catalog->shared->players) {
-    backends[name] =
-        std::make_shared<backends::ScriptedBackend>(player, backends::system_clock_seconds);
+    sources[name] = {.backend = std::make_shared<backends::ScriptedBackend>(
+                         player, backends::system_clock_seconds),
+                     .pool_of = own_pools(name)};
   }
   for (const auto& [name, bridge] : configuration.bridges) {
-    backends[name] = std::make_shared<backends::BridgeBackend>(backends::BridgeTarget{
-        .directory = bridge.path, .agent_name = bridge.agent_name, .timeout = bridge.timeout});
+    sources[name] = {
+        .backend = std::make_shared<backends::BridgeBackend>(backends::BridgeTarget{
+            .directory = bridge.path, .agent_name = bridge.agent_name, .timeout = bridge.timeout}),
+        .pool_of = own_pools(name)};
   }
-  for (auto& [name, backend] : backends) {
-    backend = std::make_shared<backends::MaskedBackend>(backend, catalog->shared->secrets);
+  for (auto& [name, source] : sources) {
+    source.backend =
+        std::make_shared<backends::MaskedBackend>(source.backend, catalog->shared->secrets);
   }
-  catalog->dispatcher = std::make_unique<dispatch::Dispatcher>(std::move(backends));
+  catalog->dispatcher = std::make_unique<dispatch::Dispatcher>(
+      std::move(sources), dispatch::Dispatcher::Services{.pools = catalog->shared->pools,
+                                                         .store = catalog->shared->store,
+                                                         .prices = &catalog->shared->prices});
   dispatch::Dispatcher* dispatcher = catalog->dispatcher.get();
   return {std::move(catalog), dispatcher};
 }

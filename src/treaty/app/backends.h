@@ -16,16 +16,19 @@
 
 namespace treaty::app {
 
-// What the workers share: the price table, what no backend may tell, and one player a script, so
-// that a script is played once and not once a worker.
+// What the workers share: the price table, what no backend may tell, one player a script, so that a
+// script is played once and not once a worker, and the quota pools.
 struct SharedBackends {
   results::PriceTable prices{};
   std::shared_ptr<const KnownSecrets> secrets{};
   std::map<std::string, std::shared_ptr<backends::SharedScriptPlayer>, std::less<>> players{};
+  std::shared_ptr<dispatch::Pools> pools{};
+  store::Store* store = nullptr;  // For budgets.
 };
 
 std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
-    const config::Configuration& configuration);
+    const config::Configuration& configuration, std::shared_ptr<dispatch::Pools> pools,
+    store::Store& store);
 
 // For the event loop of `context`, on whose thread it must be dropped.
 std::shared_ptr<dispatch::Dispatcher> make_dispatcher(boost::asio::io_context& context,

@@ -29,7 +29,7 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// How often turns whose tools are overdue are looked for.
+// How often turns whose tools are overdue are looked for, and what pools have learnt is kept.
 constexpr auto kSweep = 1s;
 
 // How long connections have to send what they were given, once all turns have ended.
@@ -126,6 +126,7 @@ class RunningGateway final : public cli::Gateway {
   RunningGateway(std::unique_ptr<store::Store> store, config::Configuration configuration,
                  const std::shared_ptr<const SharedBackends>& shared)
       : store_(std::move(store)),
+        pools_(shared->pools),
         engine_(*store_, system_now),
         configuration_(std::move(configuration)) {
     const auto settings = std::make_shared<const turns::Settings>(configuration_.turns);
@@ -139,9 +140,12 @@ class RunningGateway final : public cli::Gateway {
           std::make_unique<Lane>(engine_, configuration_, settings, shared, occupancy, i == 0));
     }
     for (auto& lane : lanes_) lane->start();
+    // What is not known of the limits is learnt anew.
+    asio::co_spawn(lanes_.front()->context(), pools_->load(*store_), asio::use_future).wait();
   }
 
   ~RunningGateway() override {
+    asio::co_spawn(lanes_.front()->context(), pools_->save(*store_), asio::use_future).wait();
     for (auto& lane : lanes_) lane->join();
     store_.reset();  // What it still does, it tells the loops, which are there until then.
   }
@@ -163,7 +167,7 @@ class RunningGateway final : public cli::Gateway {
   }
 
   std::expected<void, Error> reload(const config::Configuration& configuration) override {
-    auto shared = share_backends(configuration);
+    auto shared = share_backends(configuration, pools_, *store_);
     if (!shared) return std::unexpected(shared.error());
     const auto settings = std::make_shared<const turns::Settings>(configuration.turns);
     const auto doors = api_settings(configuration);
@@ -246,6 +250,7 @@ class RunningGateway final : public cli::Gateway {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     while (true) {
       co_await engine_.expire_overdue(lanes_.front()->worker());
+      co_await pools_->save(*store_);
       timer.expires_after(kSweep);
       co_await timer.async_wait(asio::use_awaitable);
     }
@@ -257,6 +262,7 @@ class RunningGateway final : public cli::Gateway {
   }
 
   std::unique_ptr<store::Store> store_;
+  std::shared_ptr<dispatch::Pools> pools_;
   turns::Engine engine_;
   config::Configuration configuration_;
   std::vector<std::unique_ptr<Lane>> lanes_{};
@@ -266,14 +272,15 @@ class RunningGateway final : public cli::Gateway {
 
 std::expected<std::unique_ptr<cli::Gateway>, Error> open_gateway(
     const config::Configuration& configuration) {
-  auto shared = share_backends(configuration);
-  if (!shared) return std::unexpected(shared.error());
   auto store = store::open_sqlite_address(
       configuration.store, {.on_damage = [](const Error& error) {
         std::fprintf(stderr, "treaty: the store is damaged: %s; nothing more is written to it\n",
                      error.message.c_str());
       }});
   if (!store) return std::unexpected(store.error());
+  auto shared = share_backends(configuration,
+                               std::make_shared<dispatch::Pools>(dispatch::system_time()), **store);
+  if (!shared) return std::unexpected(shared.error());
   return std::make_unique<RunningGateway>(*std::move(store), configuration, *std::move(shared));
 }
 

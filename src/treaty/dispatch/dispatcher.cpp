@@ -1,68 +1,38 @@
 #include "treaty/dispatch/dispatcher.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <limits>
 
-#include <boost/asio/this_coro.hpp>
+#include "treaty/dispatch/call_run.h"
 
 namespace treaty::dispatch {
-namespace {
 
 namespace asio = boost::asio;
-using contracts::AgentResult;
 
-// Passes the text on and remembers that there was some.
-class Watched final : public backends::Sink {
- public:
-  explicit Watched(backends::Sink& sink) : sink_(sink) {}
+Dispatcher::Dispatcher(Sources sources, Services services)
+    : sources_(std::move(sources)),
+      services_(std::move(services)),
+      random_(services_.seed != 0 ? services_.seed : std::random_device()()) {}
 
-  void on_text(std::string_view delta) override {
-    has_text = true;
-    sink_.on_text(delta);
-  }
-
-  bool has_text = false;
-
- private:
-  backends::Sink& sink_;
-};
-
-AgentResult unknown_backend(const Choice& choice) {
-  return {.finish_reason = "error",
-          .error = contracts::AgentError{
-              .message = fmt::format("no backend is named {}", choice.backend),
-              .code = "model_unavailable",
-              .retryable = false}};
+asio::awaitable<Dispatched> Dispatcher::run(CallOrder order, backends::Call call,
+                                            backends::Sink& sink, Observer& observer) {
+  CallRun one(*this, order, std::move(call), sink, observer);
+  co_return co_await one.run();
 }
 
-}  // namespace
-
-Dispatcher::Dispatcher(Backends backends) : backends_(std::move(backends)) {}
-
-asio::awaitable<AgentResult> Dispatcher::run(std::span<const Choice> chain, backends::Call call,
-                                             backends::Sink& sink,
-                                             std::function<void(const Attempt&)> on_attempt) {
-  co_await asio::this_coro::throw_if_cancelled(false);  // A cancelled call has its result, too.
-  AgentResult result;
+Seconds Dispatcher::next_free(std::span<const Choice> chain) const {
+  Seconds soonest = std::numeric_limits<Seconds>::infinity();
+  const Moment now = services_.pools->time().now();
   for (const Choice& choice : chain) {
-    call.model = choice.model;
-    call.max_output_tokens = choice.max_output_tokens;
-    call.temperature = choice.temperature;
-    Watched watched(sink);
-    const auto backend = backends_.find(choice.backend);
-    result = backend == backends_.end() ? unknown_backend(choice)
-                                        : co_await backend->second->run(call, watched);
-    on_attempt({choice, result});
-    if (!result.error || watched.has_text || !is_worth_switching(*result.error)) break;
-    const auto state = co_await asio::this_coro::cancellation_state;
-    if (state.cancelled() != asio::cancellation_type::none) break;
+    if (!choice.on.empty()) continue;
+    const auto source = sources_.find(choice.backend);
+    if (source == sources_.end()) continue;
+    const auto pool = services_.pools->find(source->second.pool_of(choice.model));
+    soonest = std::min(soonest, pool->view(now).next_free_in);
   }
-  co_return result;
+  return soonest == std::numeric_limits<Seconds>::infinity() ? 0 : soonest;
 }
 
-bool is_worth_switching(const contracts::AgentError& error) {
-  if (!error.code) return false;  // Cancelled.
-  return *error.code != "context_length" && *error.code != "content_filter" &&
-         *error.code != "invalid_request";
-}
+double Dispatcher::dice() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
 }  // namespace treaty::dispatch

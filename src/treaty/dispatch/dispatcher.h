@@ -1,42 +1,71 @@
-// Tries the backends of a chain in their order of preference until one answers.
+// Runs a call on a chain of backends: pace, try, retry, switch (results.md section 5). What to do
+// is decided by policy.h; here it is done.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "treaty/backends/backend.h"
-#include "treaty/dispatch/choice.h"
+#include "treaty/dispatch/chain.h"
+#include "treaty/dispatch/dispatched.h"
+#include "treaty/dispatch/happening.h"
+#include "treaty/dispatch/pools.h"
+#include "treaty/dispatch/purchase.h"
 
 namespace treaty::dispatch {
 
-using Backends = std::map<std::string, std::shared_ptr<backends::Backend>, std::less<>>;
+using PoolNames = std::function<PoolName(const std::string& model)>;
 
-// One attempt, for whoever keeps a diary of them.
-struct Attempt {
-  const Choice& choice;
-  const contracts::AgentResult& result;
+// A backend of one worker, and the pools of its models.
+struct Source {
+  std::shared_ptr<backends::Backend> backend{};
+  std::string provider_kind{};  // For the price table; empty: there are no prices.
+  PoolNames pool_of{};
+};
+using Sources = std::map<std::string, Source, std::less<>>;
+
+struct CallOrder {
+  std::span<const Choice> chain;
+  Moment deadline = 0;
+  bool continues_cuts = false;                // on_cut: continue.
+  std::vector<store::BudgetLimit> budgets{};  // None: nothing is set aside.
 };
 
-// Belongs to one event loop, as its backends do.
+// Belongs to one event loop, as its backends do. Pools and store are shared with the other loops.
 class Dispatcher {
  public:
-  explicit Dispatcher(Backends backends);
+  struct Services {
+    std::shared_ptr<Pools> pools{};
+    store::Store* store = nullptr;  // For budgets; outlives the dispatcher. Null: there are none.
+    const results::PriceTable* prices = nullptr;  // Likewise.
+    std::uint64_t seed = 0;                       // Of jitter and weights; 0: a random one.
+  };
 
-  // Asks the first choice; the next one when it failed before any text came and the failure is not
-  // the call's own fault. Cancelling the coroutine ends the call in hand.
-  boost::asio::awaitable<contracts::AgentResult> run(
-      std::span<const Choice> chain, backends::Call call, backends::Sink& sink,
-      std::function<void(const Attempt&)> on_attempt);
+  Dispatcher(Sources sources, Services services);
+
+  // Cancelling the coroutine ends the call in hand, or the wait.
+  boost::asio::awaitable<Dispatched> run(CallOrder order, backends::Call call, backends::Sink& sink,
+                                         Observer& observer);
+
+  // Seconds until the first backend of the chain is free for a call that comes now.
+  Seconds next_free(std::span<const Choice> chain) const;
+
+  Pools& pools() const { return *services_.pools; }
 
  private:
-  Backends backends_;
-};
+  friend class CallRun;
 
-// True when another backend may do better with the same call.
-bool is_worth_switching(const contracts::AgentError& error);
+  double dice();  // 0 to 1.
+
+  Sources sources_;
+  Services services_;
+  std::mt19937_64 random_;
+};
 
 }  // namespace treaty::dispatch

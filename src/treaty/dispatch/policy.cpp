@@ -57,7 +57,8 @@ std::string words_of(const Standing& standing) {
 
 // What cannot be waited for: the next backend, or the end.
 Decision leave(const Situation& situation, std::string reason) {
-  if (situation.has_next) return {.act = Act::move_on, .reason = std::move(reason)};
+  const bool has_time = situation.left > 0;
+  if (situation.has_next && has_time) return {.act = Act::move_on, .reason = std::move(reason)};
   return {.act = Act::fail, .reason = std::move(reason)};
 }
 
@@ -123,6 +124,10 @@ Decision decide_before(const Standing& standing, const Situation& situation) {
   const Decision wait{.act = Act::wait, .wait = standing.wait, .reason = words};
   // Whoever is left alone for being ill has a substitute that is not.
   if (standing.obstacle == Obstacle::breaker && situation.has_next) return leave(situation, words);
+  // Nobody waits for one backend again and again when there is another.
+  if (situation.has_next && situation.waited + standing.wait > situation.policy.max_wait) {
+    return leave(situation, words + "; that is longer than max_wait");
+  }
   switch (standing.span) {
     case Span::minute: break;
     case Span::hour:

@@ -45,6 +45,7 @@ struct Situation {
   const Policy& policy;
   int attempts = 0;        // Made at this backend, in this call.
   Seconds left = 0;        // Until the deadline.
+  Seconds waited = 0;      // For this backend, before this attempt.
   bool has_next = false;   // Another backend of the chain takes this failure.
   bool was_heard = false;  // Text of this call is with the client already.
   double dice = 0;         // 0 to 1, for the jitter.

@@ -49,7 +49,7 @@ struct PoolView {
 
 class Pool {
  public:
-  explicit Pool(PoolName name) : name_(std::move(name)) {}
+  explicit Pool(PoolName name);
 
   const PoolName& name() const { return name_; }
 
@@ -65,17 +65,17 @@ class Pool {
   void doze(std::uint64_t place, const std::shared_ptr<Alarm>& alarm);
 
   // Leaves the line, or ends the doze.
-  void leave(std::uint64_t place, Moment now);
+  void leave(std::uint64_t place);
 
   // How a call that was let go has ended.
   Breaker::Told tell(std::uint64_t place, double bytes, const contracts::AgentResult& result,
                      const Policy& policy, Moment now);
-  void drop(std::uint64_t place, Moment now);  // It was never sent, or nobody knows how it ended.
+  void drop(std::uint64_t place);  // It was never sent, or nobody knows how it ended.
 
   bool is_open(Moment now) const;  // The breaker: nobody is let go now.
 
   TokenEstimate estimate() const;
-  PoolView view(const Policy& policy, Moment now) const;
+  PoolView view(Moment now) const;
 
   // What outlives the process, as JSON with times since 1970. restore() answers false, and changes
   // nothing, when the text makes no sense. Whether it has changed since the last save.
@@ -96,6 +96,7 @@ class Pool {
   std::optional<Standing> standing(std::uint64_t place, const Cost& cost, const Policy& policy,
                                    Moment now) const;
   Cost ahead_of(std::uint64_t place) const;
+  void take_out(std::uint64_t place);
   void ring_first() const;
   void ring_all() const;
 

@@ -1,13 +1,9 @@
-// Budgets of a call: set aside before it, settled after it, in the store, so that neither parallel
-// turns nor other processes nor a crash can spend the same money twice.
+// What a call may cost at most, and what it has cost: budgets are set aside before it and settled
+// after it, in the store, so that neither parallel turns nor other processes nor a crash can spend
+// the same money twice. Pure.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
-#include <functional>
-#include <memory>
 #include <optional>
-#include <string>
-#include <variant>
 #include <vector>
 
 #include "treaty/backends/call.h"
@@ -15,7 +11,7 @@
 #include "treaty/dispatch/choice.h"
 #include "treaty/dispatch/quota/quota.h"
 #include "treaty/results/prices.h"
-#include "treaty/store/store.h"
+#include "treaty/store/budgets.h"
 
 namespace treaty::dispatch {
 
@@ -28,8 +24,13 @@ store::Purchase purchase_of(const backends::Call& call, const Choice& choice,
                             const std::optional<results::Price>& price,
                             std::vector<store::BudgetLimit> limits, double unix_now);
 
-// What an attempt has cost. A failed one without a word about usage has cost nothing.
-store::Amount spent_by(const contracts::AgentResult& result);
+// What an attempt has cost, of whose text `heard_bytes` came. A failed one without a word about
+// usage has cost nothing, unless it was cut while it ran.
+store::Amount spent_by(const contracts::AgentResult& result, const store::Purchase& purchase,
+                       double heard_bytes);
+
+// Bytes of text that the model is given: what tokens are estimated by.
+double bytes_of(const backends::Call& call);
 
 // Seconds from then until budgets begin anew.
 Seconds until_next_day(double unix_now);

@@ -77,11 +77,21 @@ TurnHouse::TurnHouse(std::string directory) {
   store_ = *store::open_sqlite_store(directory + "/treaty.db");
   failing_ = std::make_unique<FailingStore>(*store_);
   settings_ = std::make_shared<turns::Settings>();
-  settings_->agents["default"] = {.name = "default",
-                                  .role = {.tools = {{.declaration = {.name = "read_file"}}}},
-                                  .chain = {{.backend = "told", .model = "m"}}};
+  settings_->agents["default"] = {
+      .name = "default",
+      .role = {.tools = {{.declaration = {.name = "read_file"}}}},
+      .chain = {{.backend = "told", .model = "m", .policy = {.max_attempts = 1}}}};
   auto dispatcher = std::make_shared<dispatch::Dispatcher>(
-      dispatch::Backends{{"told", std::make_shared<Told>(*this)}});
+      dispatch::Sources{{"told",
+                         {.backend = std::make_shared<Told>(*this),
+                          .pool_of =
+                              [](const std::string& model) {
+                                return dispatch::PoolName{
+                                    .key = "told/" + model, .provider = "told", .model = model};
+                              }}}},
+      dispatch::Dispatcher::Services{
+          .pools = std::make_shared<dispatch::Pools>(dispatch::system_time()),
+          .store = failing_.get()});
   worker_ = std::make_unique<turns::Worker>(loop_.get_executor(), settings_, dispatcher);
   engine_ = std::make_unique<turns::Engine>(*failing_, [this] { return now; });
 }

@@ -91,12 +91,12 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submis
             "Idempotency-Key"});
     co_return log;
   }
-  Verdict decided = co_await decide_turn(*settings, asked);
+  Verdict decided = co_await decide_turn(*settings, *dispatcher, asked);
   for (int glances = 1; std::holds_alternative<Running>(decided); ++glances) {
     // Another process runs it, or did until it ended.
     if (glances % kGlancesToRecover == 0) co_await recover(worker);
     co_await pause(kGlance);
-    decided = co_await decide_turn(*settings, asked);
+    decided = co_await decide_turn(*settings, *dispatcher, asked);
     if (log->opening()) co_return log;  // Taken over meanwhile, for all who wait here.
   }
   if (auto* begin = std::get_if<Begin>(&decided)) {
@@ -119,20 +119,30 @@ void Engine::start(Worker& worker, std::shared_ptr<TurnLog> log, RunOrder order)
   asio::co_spawn(worker.executor, TurnRun::run(run), asio::detached);
 }
 
-asio::awaitable<Verdict> Engine::decide_turn(const Settings& settings, const Asked& asked) {
+asio::awaitable<Verdict> Engine::decide_turn(const Settings& settings,
+                                             const dispatch::Dispatcher& dispatcher,
+                                             const Asked& asked) {
   const bool is_full = shared_->live.count() >= settings.max_running_turns;
   while (true) {
     Verdict verdict;
+    const Agent* sent_away = nullptr;
     const auto applied = co_await shared_->store.decide(
         {asked.room, asked.request.turn_id, asked.key}, [&](const store::View& view) {
           Decision decision = decide(settings, asked, view);
-          if (is_full && std::holds_alternative<Begin>(decision.verdict)) {
+          const auto* begin = std::get_if<Begin>(&decision.verdict);
+          if (is_full && begin != nullptr) {
+            sent_away = begin->agent;
             decision = {Refusal{Reason::overloaded, "too many turns run now: try again later"}};
           }
           verdict = std::move(decision.verdict);
           return std::move(decision.change);
         });
     if (!applied) co_return store_refusal(applied.error());
+    if (auto* refusal = std::get_if<Refusal>(&verdict);
+        refusal != nullptr && sent_away != nullptr) {
+      // Earlier than its backends can take one more, nobody need come back.
+      refusal->retry_after = std::max(dispatcher.next_free(sent_away->chain), 1.0);
+    }
     if (std::holds_alternative<Replay>(verdict)) {
       shared_->live.ring(applied->session);  // The answer may be that the turn has just failed.
     }

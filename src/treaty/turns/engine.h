@@ -94,7 +94,9 @@ class Engine {
   store::Milliseconds now() const;
 
  private:
-  boost::asio::awaitable<Verdict> decide_turn(const Settings& settings, const Asked& asked);
+  boost::asio::awaitable<Verdict> decide_turn(const Settings& settings,
+                                              const dispatch::Dispatcher& dispatcher,
+                                              const Asked& asked);
   Answered<store::TurnState> end_turn(store::Room room, std::string turn_id,
                                       store::TurnState state);
   Answered<std::vector<Event>> events_now(std::int64_t session, std::int64_t last_id);

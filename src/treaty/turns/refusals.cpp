@@ -124,9 +124,10 @@ int status_of_code(std::string_view error_code) {
   return backend == kBackendStatus.end() ? 502 : backend->second;
 }
 
-std::optional<int> retry_after_of(Reason reason) {
+std::optional<double> retry_after_of(const Refusal& refusal) {
+  if (refusal.retry_after) return refusal.retry_after;
+  const Reason reason = refusal.reason;
   if (reason == Reason::overloaded || reason == Reason::store_unavailable) return 1;
-  if (reason == Reason::budget_exhausted) return 60;
   return std::nullopt;
 }
 

@@ -39,6 +39,7 @@ struct Refusal {
   std::string message;                   // What happened, and what to do next.
   std::optional<std::string> context{};  // The place: a JSON pointer, an id.
   std::optional<std::string> details{};  // Rule ids and differences.
+  std::optional<double> retry_after{};   // Seconds, when more is known than the reason tells.
 };
 
 std::string_view code_of(Reason reason);
@@ -51,6 +52,6 @@ contracts::InvokeError error_of(const Refusal& refusal);
 int status_of_code(std::string_view error_code);
 
 // Seconds to wait before the same is tried again; nothing when waiting does not help.
-std::optional<int> retry_after_of(Reason reason);
+std::optional<double> retry_after_of(const Refusal& refusal);
 
 }  // namespace treaty::turns

@@ -71,7 +71,9 @@ void write(json::Writer& writer, const Progress& progress) {
   for (const auto& [call, count] : progress.calls) writer.member(call, count);
   writer.end_object().name("call_ids").begin_array();
   for (const std::string& id : progress.call_ids) writer.value(id);
-  writer.end_array().end_object();
+  writer.end_array();
+  if (progress.was_continued) writer.member("was_continued", true);
+  writer.end_object();
 }
 
 // --- In -----------------------------------------------------------------------------------------
@@ -237,6 +239,11 @@ class Reading {
       good_ = good_ && id.is_string();
       if (good_) progress.call_ids.emplace(id.text());
     });
+    if (members.next_is("was_continued")) {
+      const auto continued = members.take("was_continued");
+      good_ = good_ && continued->is_boolean();
+      progress.was_continued = good_ && continued->boolean();
+    }
     return progress;
   }
 

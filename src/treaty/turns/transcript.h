@@ -23,6 +23,7 @@ struct Progress {
   int tool_rounds = 0;
   std::map<std::string, int> calls{};  // By name and a digest of the arguments: how often made.
   std::set<std::string, std::less<>> call_ids{};  // No two calls of a turn have the same.
+  bool was_continued = false;  // An answer was cut, and another backend went on with it.
   bool operator==(const Progress&) const = default;
 };
 

@@ -21,11 +21,11 @@ std::string Outcome::body_in(contracts::Dialect wanted) const {
 Outcome outcome_of(const Refusal& refusal, contracts::Dialect dialect) {
   const contracts::InvokeResult result{.outcome = contracts::Failure{{error_of(refusal)}},
                                        .result_id = new_uuid()};
-  const auto wait = retry_after_of(refusal.reason);
+  const auto wait = retry_after_of(refusal);
   return {.body = contracts::encode(result, dialect),
           .dialect = dialect,
           .error_code = std::string(code_of(refusal.reason)),
-          .retry_after = wait ? std::optional<double>(*wait) : std::nullopt};
+          .retry_after = wait};
 }
 
 void TurnLog::open(Opening opening, std::int64_t first_event) {

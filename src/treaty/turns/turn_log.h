@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "treaty/contracts/inspection/names.h"
+#include "treaty/dispatch/dispatched.h"
 #include "treaty/turns/bell.h"
 #include "treaty/turns/refusals.h"
 
@@ -26,8 +27,9 @@ namespace treaty::turns {
 struct Outcome {
   std::string body{};
   contracts::Dialect dialect = contracts::Dialect::pascal;
-  std::string error_code{};             // Empty: successful.
-  std::optional<double> retry_after{};  // Seconds.
+  std::string error_code{};                   // Empty: successful.
+  std::optional<double> retry_after{};        // Seconds.
+  std::vector<dispatch::LimitLine> limits{};  // That kept it from being served.
 
   // The bytes in the dialect that a client speaks.
   std::string body_in(contracts::Dialect wanted) const;

@@ -15,8 +15,8 @@ class Breaker {
   // Closed: anybody. Open: nobody. Open for long enough: one, the probe, until it is told.
   bool lets(Moment now) const;
 
-  // The call that lets() has let go goes now: while it is open, that is the probe.
-  void begin();
+  // The call that lets() has let go goes now. True: it is the probe.
+  bool begin();
 
   // The probe ended without an answer: cancelled, or never sent.
   void give_up_probe();
@@ -25,7 +25,7 @@ class Breaker {
     bool opened = false;
     bool closed = false;
   };
-  // `was_probe`: the call that begin() made one.
+  // `was_probe`: what begin() answered for that call.
   Told tell(const contracts::AgentResult& result, bool was_probe, const Policy& policy, Moment now);
 
   BreakerState state(Moment now) const;

@@ -44,7 +44,6 @@ class Quota {
 
   std::vector<Window> windows{};
   Moment blocked_until = 0;  // Nobody is asked before: a 429 said so.
-  bool is_known = false;     // An answer has come.
 
  private:
   struct Sent {

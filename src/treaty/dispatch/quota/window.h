@@ -41,9 +41,14 @@ class Window {
 
   // When its reset has passed: full again but for what was sent since.
   bool has_passed(Moment now) const { return now >= resets; }
-  void begin_anew();
+  void begin_anew(Moment now);
 
   double level(Moment now) const;  // May be below zero.
+
+  // Compares what is told now with what was told some time before. In a window that refills, what
+  // is gone and the time until it is back go together; one that ends at once comes closer to its
+  // end whatever is gone.
+  void weigh(const Window& newer);
 
   std::string name{};
   std::string resource{};
@@ -54,6 +59,10 @@ class Window {
   Seconds length = 0;    // From one reset to the next, as far as it is known.
   bool refills = false;  // Comes back bit by bit, `rate` a second, not all at once.
   double rate = 0;
+  int votes = 0;             // For and against that it refills.
+  Moment weighed_at = 0;     // What the last vote was about: how much was gone,
+  double weighed_taken = 0;  // and how long until it would be back.
+  Seconds weighed_to_full = 0;
   std::uint64_t told_by = 0;  // The call whose answer told it.
   double used = 0;            // By calls that were sent after that one.
 };

@@ -27,6 +27,21 @@ Conclusion conclude_failure(const contracts::AgentError& error, std::optional<do
           .retry_after = retry_after};
 }
 
+Conclusion conclude_failure(const contracts::AgentError& error, const dispatch::Dispatched& call) {
+  const auto& limited = call.result.rate_limit;
+  const auto retry_after =
+      limited && limited->retry_after ? std::optional(limited->retry_after->value()) : std::nullopt;
+  Conclusion conclusion = conclude_failure(error, retry_after);
+  // Two failures are not the backend's: the house itself says no.
+  for (const Reason reason : {Reason::budget_exhausted, Reason::store_unavailable}) {
+    if (error.code == code_of(reason)) {
+      conclusion.answer = error_of(Refusal{reason, error.message});
+    }
+  }
+  conclusion.limits = call.limits;
+  return conclusion;
+}
+
 Conclusion conclude_refusal(const Refusal& refusal, TurnState state, bool retryable) {
   return {.state = state, .answer = error_of(refusal), .retryable = retryable};
 }

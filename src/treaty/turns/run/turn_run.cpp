@@ -14,6 +14,7 @@
 #include "treaty/base/ids.h"
 #include "treaty/base/json_write.h"
 #include "treaty/turns/prompt.h"
+#include "treaty/turns/run/attempt_notes.h"
 
 namespace treaty::turns {
 namespace {
@@ -32,38 +33,11 @@ constexpr std::chrono::milliseconds kStoreRetry{1'000};
 // follows must have an id above theirs.
 constexpr std::int64_t kUnknownDeltas = std::int64_t{1} << 24U;
 
-// Of an answer, when nobody says how much it may be.
-constexpr std::int64_t kAnswerTokens = 4'096;
+using dispatch::kAnswerTokens;
 
-std::string attempt_data(const dispatch::Attempt& attempt) {
-  json::Writer writer;
-  writer.begin_object().member("Backend", attempt.choice.backend);
-  writer.member("Model", attempt.choice.model);
-  if (attempt.result.error) {
-    const auto& error = *attempt.result.error;
-    writer.member("ErrorCode", error.code.value_or("aborted"));
-    if (error.status_code) writer.member("Status", *error.status_code);
-    writer.member("Retryable", error.retryable.value_or(false));
-  } else if (attempt.result.finish_reason) {
-    writer.member("FinishReason", *attempt.result.finish_reason);
-  }
-  if (const auto& data = attempt.result.provider_data) {
-    const auto* id = data->if_contains("request_id");
-    if (id != nullptr && id->is_string()) {
-      writer.member("RequestId", std::string_view(id->get_string()));
-    }
-  }
-  if (const auto& usage = attempt.result.usage) {
-    if (usage->input_tokens) writer.member("InputTokens", *usage->input_tokens);
-    if (usage->output_tokens) writer.member("OutputTokens", *usage->output_tokens);
-  }
-  return writer.end_object().take();
-}
-
-std::optional<double> retry_after_of(const AgentResult& result) {
-  if (!result.rate_limit || !result.rate_limit->retry_after) return std::nullopt;
-  return result.rate_limit->retry_after->value();
-}
+constexpr const char* kContinued =
+    "The answer was cut off in the middle, and another model went on with it: look at the place "
+    "where they meet.";
 
 }  // namespace
 
@@ -122,16 +96,26 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
         TurnState::failed, true);
   }
   const Agent& agent = *order_.begin.agent;
+  const auto& time = order_.dispatcher->pools().time();
+  deadline_ = time.now() + std::chrono::duration<double>(agent.deadline).count();
+  asio::steady_timer deadline(worker_.executor, agent.deadline);
+  deadline.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+    if (cancelled) return;
+    self->stop_ = Stop::deadline;
+    self->stop_signal_.emit(asio::cancellation_type::terminal);
+  });
   while (true) {
     if (const Stop stop = stop_; stop != Stop::none) co_return stopped(stop);
-    const AgentResult result = co_await ask_backend();
+    const dispatch::Dispatched call = co_await ask_backend();
+    const AgentResult& result = call.result;
     if (const Stop stop = stop_; stop != Stop::none && result.error) co_return stopped(stop);
     Stepped stepped =
         next_step(*order_.begin.role, agent.max_rounds, std::move(transcript_.progress), result);
     transcript_.progress = std::move(stepped.progress);
+    transcript_.progress.was_continued |= call.was_continued;
     for (const StepNote& made : stepped.notes) note(made.kind, made.data);
     if (const auto* fail = std::get_if<Fail>(&stepped.step)) {
-      co_return conclude_failure(fail->error, retry_after_of(result));
+      co_return conclude_failure(fail->error, call);
     }
     transcript_.messages.emplace_back(std::move(stepped.said));
     if (const auto* finish = std::get_if<Finish>(&stepped.step)) {
@@ -141,6 +125,7 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
         warnings.emplace_back(
             "There is no index to search: RagScope was not used for this answer.");
       }
+      if (transcript_.progress.was_continued) warnings.emplace_back(kContinued);
       co_return conclude_finish(*finish, transcript_.progress, std::move(warnings));
     }
     auto* ask = std::get_if<AskClient>(&stepped.step);
@@ -250,25 +235,58 @@ backends::Call TurnRun::make_call() {
 }
 
 // Step 5.
-asio::awaitable<AgentResult> TurnRun::ask_backend() {
-  asio::steady_timer deadline(worker_.executor, order_.begin.agent->deadline);
-  deadline.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
-    if (cancelled) return;
-    self->stop_ = Stop::deadline;
-    self->stop_signal_.emit(asio::cancellation_type::terminal);
-  });
-  note("attempt.started", "{}");
-  const std::function<void(const dispatch::Attempt&)> on_attempt =
-      [&](const dispatch::Attempt& attempt) {
-        note(attempt.result.error ? "attempt.failed" : "attempt.completed", attempt_data(attempt));
-      };
-  AgentResult result = co_await asio::co_spawn(
+asio::awaitable<dispatch::Dispatched> TurnRun::ask_backend() {
+  co_return co_await asio::co_spawn(
       worker_.executor,
-      order_.dispatcher->run(order_.begin.agent->chain, make_call(),
-                             static_cast<backends::Sink&>(*this), on_attempt),
+      order_.dispatcher->run({.chain = order_.begin.agent->chain,
+                              .deadline = deadline_,
+                              .continues_cuts = order_.begin.agent->on_cut == OnCut::go_on,
+                              .budgets = budgets()},
+                             make_call(), static_cast<backends::Sink&>(*this),
+                             static_cast<dispatch::Observer&>(*this)),
       asio::bind_cancellation_slot(stop_signal_.slot(), asio::use_awaitable));
-  deadline.cancel();
-  co_return result;
+}
+
+// Those that a call of this turn is paid from.
+std::vector<store::BudgetLimit> TurnRun::budgets() const {
+  std::vector<store::BudgetLimit> limits;
+  const auto add = [&](std::string scope, const dispatch::Budget& budget) {
+    if (!budget.is_empty()) {
+      limits.push_back({std::move(scope), budget.tokens, budget.picodollars});
+    }
+  };
+  const Agent& agent = *order_.begin.agent;
+  if (!agent.budget.is_empty()) add("agent:" + agent.name, agent.budget);
+  const auto& tenants = order_.settings->tenant_budgets;
+  const std::string& tenant = order_.begin.session.room.tenant;
+  if (const auto own = tenants.find(tenant); own != tenants.end()) {
+    add("tenant:" + tenant, own->second);
+  }
+  return limits;
+}
+
+void TurnRun::on_attempt_started(const dispatch::Choice& choice, int attempt) {
+  note("attempt.started", started_data(choice, attempt));
+}
+
+void TurnRun::on_attempt_ended(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
+                               const AgentResult& result) {
+  note(result.error ? "attempt.failed" : "attempt.completed",
+       ended_data(choice, attempt, took, result));
+}
+
+void TurnRun::on_waiting(const dispatch::Choice& choice, dispatch::Seconds wait,
+                         std::string_view reason) {
+  note("waiting", waiting_data(choice, wait, reason));
+}
+
+void TurnRun::on_switched(const dispatch::Choice& from, const dispatch::Choice& to,
+                          std::string_view reason) {
+  note("switched", switched_data(from, to, reason));
+}
+
+void TurnRun::on_breaker(const dispatch::Choice& choice, bool is_open) {
+  note(is_open ? "breaker.opened" : "breaker.closed", backend_data(choice));
 }
 
 void TurnRun::on_text(std::string_view delta) {
@@ -367,7 +385,8 @@ asio::awaitable<void> TurnRun::settle(Conclusion conclusion) {
                 .dialect = order_.request.dialect,
                 .error_code = written.error_code,
                 .retry_after = conclusion.retryable ? conclusion.retry_after.value_or(1)
-                                                    : std::optional<double>()});
+                                                    : std::optional<double>(),
+                .limits = std::move(conclusion.limits)});
 }
 
 // Those who wait are told so; whoever comes next waits for the next try, under ids of its own: the

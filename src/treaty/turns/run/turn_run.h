@@ -45,7 +45,9 @@ struct RunOrder {
   std::vector<contracts::InvokeError> warnings{};
 };
 
-class TurnRun final : public std::enable_shared_from_this<TurnRun>, private backends::Sink {
+class TurnRun final : public std::enable_shared_from_this<TurnRun>,
+                      private backends::Sink,
+                      private dispatch::Observer {
  public:
   TurnRun(std::shared_ptr<RunServices> services, Worker& worker, std::shared_ptr<TurnLog> log,
           RunOrder order);
@@ -67,7 +69,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>, private back
   boost::asio::awaitable<Conclusion> conclude();
   boost::asio::awaitable<std::expected<void, Error>> prepare();
   boost::asio::awaitable<std::expected<void, Error>> recall();
-  boost::asio::awaitable<contracts::AgentResult> ask_backend();
+  boost::asio::awaitable<dispatch::Dispatched> ask_backend();
   boost::asio::awaitable<void> settle(Conclusion conclusion);
   static boost::asio::awaitable<void> mark_streamed(std::shared_ptr<TurnRun> self);
   store::Settlement settlement_of(const Conclusion& conclusion, const Written& written) const;
@@ -75,7 +77,16 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>, private back
   void tell_store_unavailable();
   void remember(const Conclusion& conclusion);
   void note(std::string_view kind, std::string_view data);
+  std::vector<store::BudgetLimit> budgets() const;
   void on_text(std::string_view delta) override;
+  void on_attempt_started(const dispatch::Choice& choice, int attempt) override;
+  void on_attempt_ended(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
+                        const contracts::AgentResult& result) override;
+  void on_waiting(const dispatch::Choice& choice, dispatch::Seconds wait,
+                  std::string_view reason) override;
+  void on_switched(const dispatch::Choice& from, const dispatch::Choice& to,
+                   std::string_view reason) override;
+  void on_breaker(const dispatch::Choice& choice, bool is_open) override;
   contracts::InvokeResult result_of(const Conclusion& conclusion) const;
   backends::Call make_call();
 
@@ -90,6 +101,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>, private back
   std::shared_ptr<const History> history_{};
   Transcript transcript_{};  // Of this round.
 
+  dispatch::Moment deadline_ = 0;
   boost::asio::cancellation_signal stop_signal_{};
   std::atomic<Stop> stop_ = Stop::none;
 };

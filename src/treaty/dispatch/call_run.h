@@ -1,0 +1,102 @@
+// One call on its way along a chain of backends.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "treaty/dispatch/dispatcher.h"
+#include "treaty/dispatch/totals.h"
+
+namespace treaty::dispatch {
+
+class CallRun {
+ public:
+  CallRun(Dispatcher& dispatcher, const CallOrder& order, backends::Call call, backends::Sink& sink,
+          Observer& observer);
+
+  boost::asio::awaitable<Dispatched> run();
+
+ private:
+  // Passes text on and remembers what a client has heard.
+  class Hearing final : public backends::Sink {
+   public:
+    Hearing(backends::Sink& sink, bool streams, bool keeps)
+        : sink_(sink), streams_(streams), keeps_(keeps) {}
+    void on_text(std::string_view delta) override;
+
+    std::size_t bytes = 0;  // That came, whoever they were for.
+    std::string text{};     // That a client has, if it is kept.
+    bool streams() const { return streams_; }
+
+   private:
+    backends::Sink& sink_;
+    bool streams_;
+    bool keeps_;
+  };
+
+  // A place in the line of one pool. Leaves it, however the coroutine ends.
+  class Visit {
+   public:
+    explicit Visit(std::shared_ptr<Pool> pool) : pool_(std::move(pool)), place_(pool_->join()) {}
+    ~Visit();
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+    std::optional<Standing> ask(double bytes, const Policy& policy, Moment now,
+                                const std::shared_ptr<Alarm>& alarm);
+    Breaker::Told tell(double bytes, const contracts::AgentResult& result, const Policy& policy,
+                       Moment now);
+    void doze(const std::shared_ptr<Alarm>& alarm) { pool_->doze(place_, alarm); }
+    Pool& pool() const { return *pool_; }
+
+   private:
+    std::shared_ptr<Pool> pool_;
+    std::uint64_t place_;
+    bool is_running_ = false;
+  };
+
+  // What was set aside for an attempt.
+  struct SetAside {
+    store::Purchase purchase{};
+    store::Reservation reservation{};
+  };
+
+  template <class T>
+  using Waiting = boost::asio::awaitable<T>;
+
+  Waiting<Decision> stay_at(const Choice& choice);
+  Waiting<Decision> wait_for_backend(Visit& visit, const Choice& choice, int attempts,
+                                     Moment not_before);
+  Waiting<bool> attempt(Visit& visit, const Choice& choice, const Source& source, int attempts);
+  Waiting<std::optional<SetAside>> set_aside(const Choice& choice, const Source& source,
+                                             const Pool& pool);
+  Waiting<void> settle(const SetAside& aside, std::size_t heard_before);
+  Waiting<bool> is_cancelled();
+  Waiting<void> pause(Moment until);
+
+  Situation situation(const Choice& choice, int attempts, std::string_view code);
+  std::optional<std::size_t> next_after(std::string_view code) const;
+  void fail_unasked(const Standing& standing, const Decision& decision);
+  void fail_by_budget(const store::Exhausted& exhausted);
+  void begin_continuation();
+  void tell_when_to_return(Dispatched& dispatched) const;
+  Moment now() const { return time_.now(); }
+
+  Dispatcher& dispatcher_;
+  Time& time_;
+  const CallOrder& order_;
+  backends::Call call_;
+  const double bytes_;
+  Hearing hearing_;
+  Observer& observer_;
+  const std::vector<const Choice*> chain_;
+  std::size_t at_ = 0;              // In the chain.
+  std::size_t heard_at_entry_ = 0;  // Hearing::bytes when this backend was first asked.
+  std::string spoken_before_{};     // By backends that were cut.
+  std::shared_ptr<Alarm> alarm_{};
+  contracts::AgentResult result_{};  // The newest.
+  Totals totals_{};
+  std::vector<LimitLine> limits_{};
+};
+
+}  // namespace treaty::dispatch

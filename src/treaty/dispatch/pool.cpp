@@ -1,0 +1,218 @@
+#include "treaty/dispatch/pool.h"
+
+#include <algorithm>
+
+#include "treaty/dispatch/quota/quota_state.h"
+
+namespace treaty::dispatch {
+namespace {
+
+// Calls at a time before the first answer has told whether there are limits.
+constexpr int kFirstTrust = 32;
+constexpr int kFullTrust = 1'024;  // More than that at a time: no limit of ours.
+
+// How soon somebody looks again who waits for others to end; mostly an alarm comes first.
+constexpr Seconds kGlance = 1;
+
+bool is_rate_limit(const contracts::AgentResult& result) {
+  return result.error && result.error->code == "rate_limit";
+}
+
+}  // namespace
+
+Pool::Pool(PoolName name) : name_(std::move(name)), trust_(name_.has_limits ? kFirstTrust : 0) {}
+
+std::uint64_t Pool::join() {
+  const std::scoped_lock lock(mutex_);
+  return next_place_++;
+}
+
+std::optional<Standing> Pool::ask(std::uint64_t place, double bytes, const Policy& policy,
+                                  Moment now, const std::shared_ptr<Alarm>& alarm) {
+  const std::scoped_lock lock(mutex_);
+  quota_.advance(now);
+  dozing_.erase(place);
+  const Cost cost = estimate_.cost_of(bytes);
+  if (auto obstacle = standing(place, cost, policy, now)) {
+    if (line_.try_emplace(place, Waiting{alarm, cost}).second) line_cost_ += cost;
+    return obstacle;
+  }
+  const bool has_waited = line_.contains(place);
+  take_out(place);
+  if (has_waited) next_release_ = now + quota_.gap(cost);
+  running_[place] = {.number = quota_.send(cost, now), .is_probe = breaker_.begin()};
+  has_news_ = true;
+  ring_first();
+  return std::nullopt;
+}
+
+// The longest of what stands in the way; nothing: it may go.
+std::optional<Standing> Pool::standing(std::uint64_t place, const Cost& cost, const Policy& policy,
+                                       Moment now) const {
+  std::optional<Standing> longest;
+  const auto add = [&](Standing one) {
+    if (!longest || one.wait > longest->wait) longest = std::move(one);
+  };
+  if (!breaker_.lets(now)) {
+    const Seconds closed_for = *breaker_.open_until - now;
+    return Standing{.obstacle = Obstacle::breaker, .wait = std::max(closed_for, kGlance)};
+  }
+  const auto running = static_cast<int>(running_.size());
+  if (policy.max_concurrent > 0 && running >= policy.max_concurrent) {
+    add({.obstacle = Obstacle::concurrency, .wait = kGlance});
+  }
+  if (trust_ > 0 && running >= trust_) add({.obstacle = Obstacle::warm_up, .wait = kGlance});
+  const bool is_first = line_.empty() || line_.begin()->first >= place;
+  if (auto limit = quota_.standing(is_first ? Cost{0, 0, 0} : ahead_of(place), cost, now)) {
+    add(*std::move(limit));
+  }
+  // Those who waited go one after the other, in their order.
+  if (!line_.empty() && now < next_release_) {
+    add({.obstacle = Obstacle::window, .wait = next_release_ - now, .window = "spread"});
+  }
+  if (!longest && !is_first) longest = Standing{.obstacle = Obstacle::window, .wait = kGlance};
+  return longest;
+}
+
+// Whoever comes last need not count all the others.
+Cost Pool::ahead_of(std::uint64_t place) const {
+  if (line_.rbegin()->first < place) return line_cost_;
+  Cost ahead{0, 0, 0};
+  for (const auto& [other, waiting] : line_) {
+    if (other >= place) break;
+    ahead += waiting.cost;
+  }
+  return ahead;
+}
+
+void Pool::take_out(std::uint64_t place) {
+  const auto found = line_.find(place);
+  if (found == line_.end()) return;
+  line_cost_ -= found->second.cost;
+  line_.erase(found);
+}
+
+void Pool::doze(std::uint64_t place, const std::shared_ptr<Alarm>& alarm) {
+  const std::scoped_lock lock(mutex_);
+  dozing_[place] = alarm;
+}
+
+void Pool::leave(std::uint64_t place) {
+  const std::scoped_lock lock(mutex_);
+  dozing_.erase(place);
+  const bool was_first = !line_.empty() && line_.begin()->first == place;
+  take_out(place);
+  if (was_first) ring_first();
+}
+
+Breaker::Told Pool::tell(std::uint64_t place, double bytes, const contracts::AgentResult& result,
+                         const Policy& policy, Moment now) {
+  const std::scoped_lock lock(mutex_);
+  const auto call = running_.find(place);
+  if (call == running_.end()) return {};
+  const auto [number, is_probe] = call->second;
+  running_.erase(call);
+  if (!result.error && result.usage) estimate_.learn(bytes, *result.usage);
+  const Moment blocked_before = quota_.blocked_until;
+  quota_.tell(number, result, now);
+  if (!quota_.windows.empty()) {
+    trust_ = 0;
+  } else if (is_rate_limit(result)) {
+    trust_ = 1;
+  } else if (trust_ > 0 && !result.error) {
+    trust_ = trust_ * 2 > kFullTrust ? 0 : trust_ * 2;
+  }
+  const Breaker::Told told = breaker_.tell(result, is_probe, policy, now);
+  has_news_ = true;
+  // Some who wait may go elsewhere now.
+  if (told.opened || told.closed || quota_.blocked_until > blocked_before) {
+    ring_all();
+  } else {
+    ring_first();
+  }
+  return told;
+}
+
+void Pool::drop(std::uint64_t place) {
+  const std::scoped_lock lock(mutex_);
+  const auto call = running_.find(place);
+  if (call == running_.end()) return;
+  if (call->second.is_probe) breaker_.give_up_probe();
+  running_.erase(call);
+  ring_first();
+}
+
+bool Pool::is_open(Moment now) const {
+  const std::scoped_lock lock(mutex_);
+  return !breaker_.lets(now);
+}
+
+TokenEstimate Pool::estimate() const {
+  const std::scoped_lock lock(mutex_);
+  return estimate_;
+}
+
+PoolView Pool::view(Moment now) const {
+  const std::scoped_lock lock(mutex_);
+  Quota quota = quota_;
+  quota.advance(now);
+  PoolView view{.name = name_,
+                .blocked_for = std::max(quota.blocked_until - now, 0.0),
+                .waiting = static_cast<int>(line_.size()),
+                .running = static_cast<int>(running_.size()),
+                .breaker = breaker_.state(now),
+                .failures = breaker_.failures};
+  for (const Window& window : quota.windows) {
+    view.windows.push_back({.name = window.name,
+                            .resource = window.resource,
+                            .limit = window.limit,
+                            .remaining = std::max(window.level(now), 0.0),
+                            .resets_in = window.resets - now,
+                            .length = window.length,
+                            .refills = window.refills});
+  }
+  if (breaker_.open_until) view.breaker_opens_in = std::max(*breaker_.open_until - now, 0.0);
+  std::optional<Standing> obstacle = quota.standing(line_cost_, estimate_.cost_of(0), now);
+  if (view.breaker_opens_in > (obstacle ? obstacle->wait : 0)) {
+    obstacle = Standing{.obstacle = Obstacle::breaker, .wait = view.breaker_opens_in};
+  }
+  if (obstacle) {
+    view.next_free_in = obstacle->wait;
+    view.obstacle = name_of(obstacle->obstacle);
+  }
+  return view;
+}
+
+std::string Pool::save(Moment now, double unix_now) {
+  const std::scoped_lock lock(mutex_);
+  has_news_ = false;
+  return encode_state({quota_.windows, quota_.blocked_until, breaker_, estimate_}, now, unix_now);
+}
+
+bool Pool::restore(std::string_view state, Moment now, double unix_now) {
+  auto decoded = decode_state(state, now, unix_now);
+  if (!decoded) return false;
+  const std::scoped_lock lock(mutex_);
+  quota_.windows = std::move(decoded->windows);
+  quota_.blocked_until = decoded->blocked_until;
+  breaker_ = decoded->breaker;
+  estimate_ = decoded->estimate;
+  if (!quota_.windows.empty()) trust_ = 0;
+  return true;
+}
+
+bool Pool::has_news() const {
+  const std::scoped_lock lock(mutex_);
+  return has_news_;
+}
+
+void Pool::ring_first() const {
+  if (!line_.empty()) line_.begin()->second.alarm->ring();
+}
+
+void Pool::ring_all() const {
+  for (const auto& [place, waiting] : line_) waiting.alarm->ring();
+  for (const auto& [place, alarm] : dozing_) alarm->ring();
+}
+
+}  // namespace treaty::dispatch

@@ -1,0 +1,62 @@
+#include "treaty/dispatch/pools.h"
+
+#include <algorithm>
+
+namespace treaty::dispatch {
+
+std::shared_ptr<Pool> Pools::find(const PoolName& name) {
+  const std::scoped_lock lock(mutex_);
+  auto& pool = pools_[name.key];
+  if (pool) return pool;
+  pool = std::make_shared<Pool>(name);
+  if (const auto kept = kept_.find(name.key); kept != kept_.end()) {
+    pool->restore(kept->second, time_->now(), time_->unix_now());
+    kept_.erase(kept);
+  }
+  return pool;
+}
+
+std::vector<PoolView> Pools::view() const {
+  std::vector<std::shared_ptr<Pool>> pools;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [key, pool] : pools_) pools.push_back(pool);
+  }
+  const Moment now = time_->now();
+  std::vector<PoolView> views;
+  views.reserve(pools.size());
+  for (const auto& pool : pools) views.push_back(pool->view(now));
+  std::ranges::sort(views, {}, [](const PoolView& view) {
+    return std::pair(view.name.provider, view.name.model);
+  });
+  return views;
+}
+
+boost::asio::awaitable<std::expected<void, Error>> Pools::load(store::Store& store) {
+  auto records = co_await store.pools();
+  if (!records) co_return std::unexpected(records.error());
+  const std::scoped_lock lock(mutex_);
+  for (auto& [key, state] : *records) {
+    if (const auto pool = pools_.find(key); pool != pools_.end()) {
+      pool->second->restore(state, time_->now(), time_->unix_now());
+    } else {
+      kept_[key] = std::move(state);
+    }
+  }
+  co_return std::expected<void, Error>();
+}
+
+boost::asio::awaitable<std::expected<void, Error>> Pools::save(store::Store& store) {
+  std::vector<store::PoolRecord> records;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [key, pool] : pools_) {
+      if (!pool->has_news()) continue;
+      records.push_back({key, pool->save(time_->now(), time_->unix_now())});
+    }
+  }
+  if (records.empty()) co_return std::expected<void, Error>();
+  co_return co_await store.save_pools(std::move(records));
+}
+
+}  // namespace treaty::dispatch

@@ -1,0 +1,86 @@
+#include "treaty/dispatch/purchase.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace treaty::dispatch {
+namespace {
+
+constexpr double kDay = 86'400;
+constexpr double kPicodollars = 1e12;
+
+// Calls differ from the average that was learnt: so much more is set aside.
+constexpr double kMargin = 1.25;
+constexpr double kFirstTokensPerByte = 0.5;  // Before anything was learnt.
+constexpr double kTemplateTokens = 16;       // What a provider puts around the texts.
+constexpr std::int64_t kLeastOutput = 16;    // Some providers take no less as a limit.
+
+std::int64_t whole(double value) {
+  return static_cast<std::int64_t>(std::clamp(std::ceil(value), 0.0, 1e15));
+}
+
+std::int64_t tokens_of(const contracts::UsageInfo& usage) {
+  const std::int64_t parts = std::max<std::int64_t>(usage.input_tokens.value_or(0), 0) +
+                             std::max<std::int64_t>(usage.output_tokens.value_or(0), 0);
+  return std::max(parts, usage.total_tokens.value_or(0));
+}
+
+}  // namespace
+
+double bytes_of(const backends::Call& call) {
+  std::size_t bytes = call.system.size() + call.messages.bytes();
+  for (const backends::Tool& tool : call.tools) {
+    bytes += tool.name.size() + tool.description.size() + tool.parameters_json.size();
+  }
+  if (call.output) bytes += call.output->schema_json.size();
+  return static_cast<double>(bytes);
+}
+
+store::Purchase purchase_of(const backends::Call& call, const Choice& choice,
+                            const TokenEstimate& estimate,
+                            const std::optional<results::Price>& price,
+                            std::vector<store::BudgetLimit> limits, double unix_now) {
+  const double ratio =
+      estimate.has_learnt ? estimate.tokens_per_byte * kMargin : kFirstTokensPerByte;
+  store::Purchase purchase{.day = static_cast<std::int64_t>(std::floor(unix_now / kDay)),
+                           .limits = std::move(limits)};
+  purchase.input_tokens = whole(bytes_of(call) * ratio + kTemplateTokens);
+  purchase.output_tokens = choice.max_output_tokens.value_or(kAnswerTokens);
+  // An answer that would be cut short is not worth its input.
+  purchase.least_output = std::min(purchase.output_tokens,
+                                   std::max(whole(estimate.output_tokens * kMargin), kLeastOutput));
+  if (price) {
+    const auto dearest = [](results::Picodollars plain, std::optional<results::Picodollars> other) {
+      return std::max(plain, other.value_or(plain));
+    };
+    purchase.input_price = dearest(price->input, price->cache_write);
+    purchase.output_price = price->output;
+  }
+  return purchase;
+}
+
+store::Amount spent_by(const contracts::AgentResult& result, const store::Purchase& purchase,
+                       double heard_bytes) {
+  store::Amount spent;
+  if (result.usage) spent.tokens = tokens_of(*result.usage);
+  if (result.cost) {
+    const auto* total = std::get_if<double>(&*result.cost);
+    const double dollars =
+        total != nullptr ? *total : std::get<contracts::CostInfo>(*result.cost).total.value_or(0);
+    spent.picodollars = whole(dollars * kPicodollars);
+  }
+  // Cut in the middle: whoever was at work sends a bill that nobody has told us.
+  const bool is_cut =
+      result.error && (!result.error->code || result.error->code == "timeout" || heard_bytes > 0);
+  if (is_cut && !result.usage) {
+    const std::int64_t output = whole(heard_bytes * kFirstTokensPerByte);
+    spent.tokens = purchase.input_tokens + output;
+    spent.picodollars =
+        purchase.input_tokens * purchase.input_price + output * purchase.output_price;
+  }
+  return spent;
+}
+
+Seconds until_next_day(double unix_now) { return kDay - std::fmod(unix_now, kDay); }
+
+}  // namespace treaty::dispatch

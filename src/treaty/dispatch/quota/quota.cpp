@@ -1,0 +1,157 @@
+#include "treaty/dispatch/quota/quota.h"
+
+#include <algorithm>
+
+namespace treaty::dispatch {
+namespace {
+
+using contracts::AgentResult;
+
+constexpr std::size_t kMostWindows = 32;
+constexpr std::size_t kMostSent = 4'096;     // Older calls are in the windows by then.
+constexpr std::size_t kMostUncounted = 256;  // As long as there are no windows.
+constexpr Seconds kLongestBlock = 40 * 86'400.0;
+
+// After a 429 that asks for no wait, or for none to speak of.
+constexpr Seconds kLeastBlock = 1;
+
+// How much a new answer counts against what was learnt before.
+constexpr double kFreshInput = 0.2;
+constexpr double kFreshOutput = 0.1;
+constexpr double kMostTokensPerByte = 1'000;
+
+bool is_refused(const AgentResult& result) {
+  return result.error && result.error->code == "rate_limit";
+}
+
+double blend(double before, double now, double weight) { return before + weight * (now - before); }
+
+}  // namespace
+
+void TokenEstimate::learn(double bytes, const contracts::UsageInfo& usage) {
+  const double input =
+      static_cast<double>(std::max<std::int64_t>(usage.input_tokens.value_or(0), 0));
+  const double output =
+      static_cast<double>(std::max<std::int64_t>(usage.output_tokens.value_or(0), 0));
+  if (input <= 0 && output <= 0) return;
+  if (bytes > 0 && input > 0) {
+    const double ratio = std::min(input / bytes, kMostTokensPerByte);
+    tokens_per_byte = has_learnt ? blend(tokens_per_byte, ratio, kFreshInput) : ratio;
+  }
+  output_tokens = has_learnt ? blend(output_tokens, output, kFreshOutput) : output;
+  has_learnt = true;
+}
+
+std::optional<Standing> Quota::standing(const Cost& ahead, const Cost& cost, Moment now) const {
+  std::optional<Standing> longest;
+  if (now < blocked_until) {
+    const Seconds wait = blocked_until - now;
+    longest = Standing{.obstacle = Obstacle::retry_after, .wait = wait, .span = span_of(wait)};
+  }
+  for (const Window& window : windows) {
+    const Seconds wait = window.free_at(window.share_of(ahead), window.share_of(cost), now) - now;
+    if (wait <= 0 || (longest && wait < longest->wait)) continue;
+    longest = Standing{.obstacle = Obstacle::window,
+                       .wait = wait,
+                       .span = span_of(window.length),
+                       .window = window.name};
+  }
+  return longest;
+}
+
+std::uint64_t Quota::send(const Cost& cost, Moment now) {
+  ++last_number_;
+  sent_.push_back({.number = last_number_, .at = now, .cost = cost});
+  if (sent_.size() > (windows.empty() ? kMostUncounted : kMostSent)) sent_.pop_front();
+  for (Window& window : windows) window.used += window.share_of(cost);
+  return last_number_;
+}
+
+void Quota::tell(std::uint64_t call, const AgentResult& result, Moment now) {
+  correct(call, result);
+  if (const auto& state = result.rate_limit) {
+    for (const auto& told : state->windows) {
+      auto window = Window::make(told, now);
+      if (!window) continue;
+      window->told_by = call;
+      take(*std::move(window));
+    }
+    const Seconds asked = state->retry_after ? state->retry_after->value() : 0;
+    if (result.error && state->limited && asked > 0) {
+      blocked_until = std::max(blocked_until, now + std::min(asked, kLongestBlock));
+    }
+  }
+  if (is_refused(result) && result.error->retryable.value_or(false)) {
+    blocked_until = std::max(blocked_until, now + kLeastBlock);
+  }
+  forget_reflected();
+}
+
+void Quota::take(Window newer) {
+  const auto known = std::ranges::find_if(windows, [&](const Window& window) {
+    return window.name == newer.name && window.resource == newer.resource;
+  });
+  if (known == windows.end()) {
+    if (windows.size() == kMostWindows) return;
+    newer.used = used_since(newer, newer.told_by, 0);
+    windows.push_back(std::move(newer));
+    return;
+  }
+  if (newer.told_by < known->told_by) return;
+  known->tell(newer);
+  known->used = used_since(*known, known->told_by, 0);
+}
+
+// A call that was refused took nothing; one that was answered took what the answer says.
+void Quota::correct(std::uint64_t call, const AgentResult& result) {
+  const auto sent = std::ranges::lower_bound(sent_, call, {}, &Sent::number);
+  if (sent == sent_.end() || sent->number != call) return;
+  Cost cost = sent->cost;
+  if (is_refused(result)) cost = {0, 0, 0};
+  if (result.usage && result.usage->input_tokens) {
+    cost.input_tokens = static_cast<double>(*result.usage->input_tokens);
+  }
+  if (result.usage && result.usage->output_tokens) {
+    cost.output_tokens = static_cast<double>(*result.usage->output_tokens);
+  }
+  for (Window& window : windows) {
+    if (call <= window.told_by || sent->at < window.seen) continue;
+    window.used += window.share_of(cost) - window.share_of(sent->cost);
+  }
+  sent->cost = cost;
+}
+
+double Quota::used_since(const Window& window, std::uint64_t call, Moment from) const {
+  double used = 0;
+  for (auto sent = sent_.rbegin(); sent != sent_.rend() && sent->number > call; ++sent) {
+    if (sent->at >= from) used += window.share_of(sent->cost);
+  }
+  return used;
+}
+
+void Quota::forget_reflected() {
+  if (windows.empty()) return;
+  std::uint64_t oldest = last_number_;
+  for (const Window& window : windows) oldest = std::min(oldest, window.told_by);
+  while (!sent_.empty() && sent_.front().number <= oldest) sent_.pop_front();
+}
+
+Seconds Quota::gap(const Cost& cost) const {
+  Seconds longest = 0;
+  for (const Window& window : windows) {
+    longest = std::max(longest, window.gap(window.share_of(cost)));
+  }
+  return longest;
+}
+
+void Quota::advance(Moment now) {
+  std::erase_if(windows,
+                [&](const Window& window) { return window.has_passed(now) && !window.limit; });
+  for (Window& window : windows) {
+    if (!window.has_passed(now)) continue;
+    window.begin_anew(now);
+    window.used = used_since(window, window.told_by, window.seen);
+  }
+}
+
+}  // namespace treaty::dispatch

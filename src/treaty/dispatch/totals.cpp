@@ -1,0 +1,50 @@
+#include "treaty/dispatch/totals.h"
+
+#include <limits>
+
+namespace treaty::dispatch {
+namespace {
+
+using contracts::AgentResult;
+using contracts::UsageInfo;
+using Count = std::optional<std::int64_t>;
+
+Count sum(const Count& left, const Count& right) {
+  if (!left || !right) return left ? left : right;
+  std::int64_t total = 0;
+  if (__builtin_add_overflow(*left, *right, &total))
+    return std::numeric_limits<std::int64_t>::max();
+  return total;
+}
+
+UsageInfo sum(const UsageInfo& left, const UsageInfo& right) {
+  return {.input_tokens = sum(left.input_tokens, right.input_tokens),
+          .output_tokens = sum(left.output_tokens, right.output_tokens),
+          .total_tokens = sum(left.total_tokens, right.total_tokens),
+          .cache_read_tokens = sum(left.cache_read_tokens, right.cache_read_tokens),
+          .cache_write_tokens = sum(left.cache_write_tokens, right.cache_write_tokens),
+          .api_calls = sum(left.api_calls, right.api_calls)};
+}
+
+std::optional<double> dollars_of(const AgentResult& result) {
+  if (!result.cost) return std::nullopt;
+  if (const auto* total = std::get_if<double>(&*result.cost)) return *total;
+  return std::get<contracts::CostInfo>(*result.cost).total;
+}
+
+}  // namespace
+
+void Totals::add(const AgentResult& attempt) {
+  ++calls_;
+  if (attempt.usage) usage_ = usage_ ? sum(*usage_, *attempt.usage) : *attempt.usage;
+  if (const auto dollars = dollars_of(attempt)) cost_ = cost_.value_or(0) + *dollars;
+}
+
+void Totals::give_to(AgentResult& last) const {
+  if (calls_ == 0 || (calls_ == 1 && last.usage == usage_)) return;
+  last.usage = usage_;
+  if (last.usage) last.usage->api_calls = calls_;
+  if (cost_) last.cost = *cost_;
+}
+
+}  // namespace treaty::dispatch

@@ -1,0 +1,108 @@
+#include "treaty/testing/simulation/limited_provider.h"
+
+#include <algorithm>
+#include <boost/asio/this_coro.hpp>
+#include <cmath>
+
+namespace treaty::testing {
+
+namespace asio = boost::asio;
+using contracts::AgentResult;
+using dispatch::Seconds;
+
+LimitedProvider::LimitedProvider(std::shared_ptr<dispatch::Time> time, Options options)
+    : time_(std::move(time)), options_(std::move(options)), random_(options_.seed) {
+  for (const TrueLimit& limit : options_.limits) {
+    buckets_.push_back({.limit = limit, .level = limit.capacity, .at = time_->now()});
+  }
+}
+
+void LimitedProvider::refill(Bucket& bucket) const {
+  const auto now = time_->now();
+  const Seconds passed = now - bucket.at;
+  if (bucket.limit.refills) {
+    bucket.level = std::min(bucket.limit.capacity,
+                            bucket.level + passed * bucket.limit.capacity / bucket.limit.seconds);
+    bucket.at = now;
+  } else if (passed >= bucket.limit.seconds) {
+    bucket.level = bucket.limit.capacity;
+    bucket.at += std::floor(passed / bucket.limit.seconds) * bucket.limit.seconds;
+  }
+}
+
+std::optional<Seconds> LimitedProvider::take(double tokens) {
+  std::optional<Seconds> wait;
+  const auto share = [&](const Bucket& bucket) {
+    return bucket.limit.resource == "requests" ? 1.0 : tokens;
+  };
+  for (Bucket& bucket : buckets_) {
+    refill(bucket);
+    const double missing = share(bucket) - bucket.level;
+    if (missing <= 0) continue;
+    const Seconds until = bucket.limit.refills
+                              ? missing * bucket.limit.seconds / bucket.limit.capacity
+                              : bucket.at + bucket.limit.seconds - time_->now();
+    wait = std::max(wait.value_or(0), until);
+  }
+  if (wait) return wait;
+  for (Bucket& bucket : buckets_) bucket.level -= share(bucket);
+  return std::nullopt;
+}
+
+contracts::RateLimitState LimitedProvider::state() const {
+  contracts::RateLimitState state;
+  if (!options_.tells_windows) return state;
+  for (const Bucket& bucket : buckets_) {
+    const Seconds to_full = bucket.limit.refills ? (bucket.limit.capacity - bucket.level) *
+                                                       bucket.limit.seconds / bucket.limit.capacity
+                                                 : bucket.at + bucket.limit.seconds - time_->now();
+    state.windows.push_back({.name = bucket.limit.name,
+                             .resource = bucket.limit.resource,
+                             .remaining = static_cast<std::int64_t>(std::floor(bucket.level)),
+                             .limit = static_cast<std::int64_t>(bucket.limit.capacity),
+                             .resets_in = static_cast<std::int64_t>(std::ceil(to_full))});
+  }
+  return state;
+}
+
+asio::awaitable<AgentResult> LimitedProvider::run(const backends::Call& /*call*/,
+                                                  backends::Sink& /*sink*/) {
+  std::uniform_real_distribution<double> around(0.5, 1.5);
+  const double tokens = std::round(options_.tokens * around(random_));
+  const Seconds latency = options_.latency * around(random_);
+  ++asked;
+  AgentResult result{.content = "Done.", .finish_reason = "stop"};
+  const auto alarm = time_->alarm(co_await asio::this_coro::executor);
+  if (const auto wait = take(tokens)) {
+    ++refused;
+    result = {
+        .finish_reason = "error",
+        .error = contracts::AgentError{
+            .message = "too many", .code = "rate_limit", .status_code = 429, .retryable = true}};
+    result.rate_limit = state();
+    result.rate_limit->limited = true;
+    if (options_.tells_retry_after) result.rate_limit->retry_after = std::ceil(*wait);
+    co_await alarm->wait_until(time_->now() + latency / 10);
+    co_return result;
+  }
+  taken_at.push_back(time_->now());
+  result.rate_limit = state();  // As of now: the answer comes later.
+  result.usage = contracts::UsageInfo{.input_tokens = static_cast<std::int64_t>(tokens * 0.8),
+                                      .output_tokens = static_cast<std::int64_t>(tokens * 0.2)};
+  co_await alarm->wait_until(time_->now() + latency);
+  co_return result;
+}
+
+Seconds LimitedProvider::best_possible(int calls) const {
+  Seconds longest = options_.latency;
+  for (const TrueLimit& limit : options_.limits) {
+    const double needed = limit.resource == "requests" ? calls : calls * options_.tokens;
+    const double beyond = std::max(needed - limit.capacity, 0.0);
+    const Seconds time = limit.refills ? beyond / limit.capacity * limit.seconds
+                                       : std::ceil(beyond / limit.capacity) * limit.seconds;
+    longest = std::max(longest, time + options_.latency);
+  }
+  return longest;
+}
+
+}  // namespace treaty::testing
