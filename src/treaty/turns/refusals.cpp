@@ -128,6 +128,7 @@ std::optional<double> retry_after_of(const Refusal& refusal) {
   if (refusal.retry_after) return refusal.retry_after;
   const Reason reason = refusal.reason;
   if (reason == Reason::overloaded || reason == Reason::store_unavailable) return 1;
+  if (reason == Reason::budget_exhausted) return 60;
   return std::nullopt;
 }
 
