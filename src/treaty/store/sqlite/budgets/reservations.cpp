@@ -11,6 +11,7 @@ namespace treaty::store::sqlite {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kDaysKept = 40;
 
 // A row of `spending`.
 struct Sums {
@@ -51,10 +52,11 @@ Sums read_sums(Database& database, std::int64_t day, const std::string& scope) {
 void forget_old_days(Database& database, std::int64_t day) {
   Statement others(database, "SELECT 1 FROM spending WHERE day = ? LIMIT 1", day);
   if (others.next()) return;
-  Statement(database,
-            "DELETE FROM spending WHERE day <= "
-            "(SELECT DISTINCT day FROM spending ORDER BY day DESC LIMIT 1 OFFSET 39)")
-      .run();
+  // A statement of its own: as a part of the other one SQLite 3.40 takes no notice of the OFFSET.
+  Statement oldest(database, "SELECT DISTINCT day FROM spending ORDER BY day DESC LIMIT 1 OFFSET ?",
+                   kDaysKept - 1);
+  if (!oldest.next()) return;
+  Statement(database, "DELETE FROM spending WHERE day <= ?", oldest.integer()).run();
 }
 
 void write_sums(Database& database, std::int64_t day, const std::string& scope, const Sums& sums) {
