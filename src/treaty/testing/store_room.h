@@ -1,10 +1,19 @@
-// For tests of the store: calls that wait for their answer, and turns in few words.
+// For tests of the store: calls that wait for their answer, turns in few words, other processes
+// that use it, and a disk that is full.
 #pragma once
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <csignal>
 #include <exception>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -101,5 +110,69 @@ inline store::View look(store::Store& store, store::Lookup lookup) {
   }));
   return answer ? seen : store::View{};
 }
+
+// In memory where there is such a place: for tests that end no power, and where syncing would take
+// long.
+inline std::filesystem::path quick_place() {
+  const std::filesystem::path memory = "/dev/shm";
+  return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+}
+
+// A process that opens the store, does something there, and then stays until it is killed.
+class OtherProcess {
+ public:
+  OtherProcess(const std::string& path, const std::function<bool(store::Store&)>& deed) {
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) return;
+    child_ = ::fork();
+    if (child_ == 0) {
+      const auto store = open_store(path);
+      const char said = store && deed(*store) ? 'y' : 'n';
+      if (::write(ends[1], &said, 1) != 1) ::_exit(1);
+      while (true) ::pause();
+    }
+    ::close(ends[1]);
+    char heard = 'n';
+    has_done_it_ = ::read(ends[0], &heard, 1) == 1 && heard == 'y';
+    ::close(ends[0]);
+  }
+  ~OtherProcess() { kill(); }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+
+  bool has_done_it() const { return has_done_it_; }
+
+  void kill() {
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+    child_ = 0;
+  }
+
+ private:
+  pid_t child_ = 0;
+  bool has_done_it_ = false;
+};
+
+// While it lives, no file of this process can be written to.
+class FullDisk {
+ public:
+  FullDisk() {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit none = before_;
+    none.rlim_cur = 0;
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  void (*handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before_{};
+};
 
 }  // namespace treaty::testing

@@ -1,11 +1,7 @@
 #include "treaty/store/sqlite/owners.h"
 
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <array>
-#include <csignal>
 
 #include "treaty/testing/store_room.h"
 
@@ -15,44 +11,13 @@ namespace {
 using testing::begin;
 using testing::complete;
 using testing::open_store;
+using testing::OtherProcess;
 using testing::settle;
 using testing::wait_for;
 
 const Room kRoom{.tenant = "local", .session_id = "s1"};
 
-// A process that begins a turn and then stays until it is killed.
-class OtherProcess {
- public:
-  explicit OtherProcess(const std::string& path, const std::string& turn_id) {
-    std::array<int, 2> ends{};
-    REQUIRE(::pipe(ends.data()) == 0);
-    child_ = ::fork();
-    if (child_ == 0) {
-      const auto store = open_store(path);
-      const char said = store && begin(*store, kRoom, turn_id) ? 'y' : 'n';
-      if (::write(ends[1], &said, 1) != 1) ::_exit(1);
-      while (true) ::pause();
-    }
-    ::close(ends[1]);
-    char heard = 'n';
-    REQUIRE(::read(ends[0], &heard, 1) == 1);
-    ::close(ends[0]);
-    REQUIRE(heard == 'y');
-  }
-  ~OtherProcess() { kill(); }
-  OtherProcess(const OtherProcess&) = delete;
-  OtherProcess& operator=(const OtherProcess&) = delete;
-
-  void kill() {
-    if (child_ <= 0) return;
-    ::kill(child_, SIGKILL);
-    ::waitpid(child_, nullptr, 0);
-    child_ = 0;
-  }
-
- private:
-  pid_t child_ = 0;
-};
+bool begins_a_turn(Store& store) { return begin(store, kRoom, "t1").has_value(); }
 
 struct Fixture {
   testing::TemporaryDirectory directory;
@@ -89,7 +54,8 @@ TEST_CASE_FIXTURE(Fixture, "a symbolic link in the place of the lock file is not
 
 TEST_CASE_FIXTURE(Fixture,
                   "turns of a process that lives are left alone; of one that is killed, taken") {
-  OtherProcess other(path, "t1");
+  OtherProcess other(path, begins_a_turn);
+  REQUIRE(other.has_done_it());
   const auto store = open_store(path);
   REQUIRE(store);
 
@@ -112,7 +78,8 @@ TEST_CASE_FIXTURE(Fixture,
 
 TEST_CASE_FIXTURE(Fixture, "what a killed process was told is there when it comes back") {
   {
-    OtherProcess other(path, "t1");
+    OtherProcess other(path, begins_a_turn);
+    REQUIRE(other.has_done_it());
     other.kill();
   }
 

@@ -4,7 +4,6 @@
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -38,12 +37,6 @@ struct ModelSession {
     return found == turns.rend() ? nullptr : &*found;
   }
 };
-
-// In memory where there is such a place: these tests end no power, and syncing would take long.
-std::filesystem::path quick_place() {
-  const std::filesystem::path memory = "/dev/shm";
-  return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
-}
 
 class Run {
  public:
@@ -233,7 +226,7 @@ class Run {
     return session == nullptr ? nullptr : &session->turns[which % session->turns.size()];
   }
 
-  testing::TemporaryDirectory directory_{quick_place()};
+  testing::TemporaryDirectory directory_{testing::quick_place()};
   int generation_ = 0;
   int keys_ = 0;
   std::map<std::string, ModelSession> sessions_{};

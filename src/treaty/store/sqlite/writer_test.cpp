@@ -1,10 +1,8 @@
 #include "treaty/store/sqlite/writer.h"
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 
 #include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <future>
 
@@ -14,6 +12,7 @@ namespace treaty::store {
 namespace {
 
 using testing::begin;
+using testing::FullDisk;
 using testing::open_store;
 using testing::wait_for;
 
@@ -53,27 +52,6 @@ struct Fixture {
     loop.run();
     return answers;
   }
-};
-
-// While it lives, no file of this process can be written to.
-class FullDisk {
- public:
-  FullDisk() {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit none = before_;
-    none.rlim_cur = 0;
-    ::setrlimit(RLIMIT_FSIZE, &none);
-  }
-  ~FullDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
-
- private:
-  void (*handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit before_{};
 };
 
 std::pair<Room, Decide> opening(int number) {
