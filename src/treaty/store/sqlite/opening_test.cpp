@@ -37,6 +37,19 @@ struct Fixture {
     const auto failure = database->take_failure();
     CHECK_MESSAGE(!failure, (failure ? failure->message : ""));
   }
+  // As the program wrote it that knew no other, with one session.
+  void make_first_version() const {
+    execute("PRAGMA journal_mode = WAL");
+    execute(sqlite::migrations()[0]);
+    execute(
+        ("PRAGMA user_version = 1; PRAGMA application_id = " + std::to_string(sqlite::kApplication))
+            .c_str());
+    execute(
+        "INSERT INTO sessions VALUES (1, 'local', 's1', 'a', 'c', '', NULL, 1, 1, 0, 0, 0, -1)");
+  }
+  std::int64_t version() const {
+    return sqlite::Database::open(path, sqlite::Access::read)->value_of("PRAGMA user_version");
+  }
   void write(const std::string& text) const { std::ofstream(path, std::ios::binary) << text; }
 };
 
@@ -155,9 +168,13 @@ TEST_CASE_FIXTURE(Fixture, "a store of a later version is refused and stays as i
 
 TEST_CASE_FIXTURE(Fixture, "a store without one of its tables is damaged") {
   REQUIRE(open_store(path) != nullptr);
-  execute("DROP TABLE answers");
+  for (const char* table : {"answers", "shares"}) {
+    execute(("ALTER TABLE " + std::string(table) + " RENAME TO gone").c_str());
 
-  CHECK(code_of(Purpose::run) == ErrorCode::corrupt);
+    CHECK(code_of(Purpose::run) == ErrorCode::corrupt);
+    CHECK(code_of(Purpose::read) == ErrorCode::corrupt);
+    execute(("ALTER TABLE gone RENAME TO " + std::string(table)).c_str());
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "damage is found after a process that did not say goodbye") {
@@ -188,6 +205,46 @@ TEST_CASE_FIXTURE(Fixture, "every migration starts from the version before it") 
   REQUIRE(sqlite::migrate(*database, path));
 
   CHECK(database->value_of("PRAGMA application_id") == sqlite::kApplication);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a store of the first version is read as it is") {
+  make_first_version();
+
+  const auto store = open_store(path, {.purpose = Purpose::read});
+
+  REQUIRE(store);
+  CHECK(wait_for(store->list_sessions({})).value().size() == 1);
+  CHECK(wait_for(store->find_session(kRoom)).value()->turns == 0);
+  CHECK(wait_for(store->spending(1)).value().empty());
+  CHECK(wait_for(store->pools()).value().empty());
+  CHECK(version() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a store of the first version is brought up to date by who writes") {
+  make_first_version();
+  const auto reader = open_store(path, {.purpose = Purpose::read});
+  REQUIRE(reader);
+  REQUIRE(wait_for(reader->pools()));
+
+  const auto store = open_store(path);
+
+  REQUIRE(store);
+  CHECK(version() == 2);
+  CHECK(complete(*store, kRoom, "t1") != 0);
+  const Purchase purchase{.day = 1, .limits = {{.scope = "agent:a"}}, .output_tokens = 5};
+  REQUIRE(wait_for(store->reserve(purchase)));
+  REQUIRE(wait_for(store->save_pools({{"a", "1"}})));
+  CHECK(wait_for(reader->find_session(kRoom)).value()->turns == 1);
+  CHECK(wait_for(reader->spending(1)).value().size() == 1);
+  CHECK(wait_for(reader->pools()).value().size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a store of the first version without one of its tables is damaged") {
+  make_first_version();
+  execute("DROP TABLE answers");
+
+  CHECK(code_of(Purpose::read) == ErrorCode::corrupt);
+  CHECK(code_of(Purpose::maintain) == ErrorCode::corrupt);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a directory is no store") {
