@@ -124,13 +124,25 @@ std::optional<bool> Reader::boolean(const Node& node) {
 }
 
 std::optional<std::chrono::milliseconds> Reader::duration(const Node& node,
-                                                          std::chrono::milliseconds most) {
+                                                          std::chrono::milliseconds most,
+                                                          std::chrono::milliseconds least) {
   const auto written = text(node);
   if (!written) return std::nullopt;
   const auto time = parse_duration(*written);
-  if (time && *time >= std::chrono::milliseconds(1) && *time <= most) return time;
-  note(node, fmt::format("expected a duration from 1ms to {}", duration_text(most)),
+  if (time && *time >= least && *time <= most) return time;
+  note(node,
+       fmt::format("expected a duration from {} to {}", duration_text(least), duration_text(most)),
        "with its unit: 500ms, 30s, 5m, 24h, 7d");
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> Reader::dollars(const Node& node) {
+  const auto written = number_text(node);
+  if (!written) return std::nullopt;
+  const auto amount = parse_dollars(*written);
+  if (amount && *amount > 0) return amount;
+  note(node, "expected dollars, more than 0 and at most 1000000",
+       "such as 2.50, with at most 12 decimals");
   return std::nullopt;
 }
 

@@ -47,8 +47,10 @@ class Reader {
                                       std::int64_t most);
   std::optional<double> decimal(const yaml::Node& node, double least, double most);
   std::optional<bool> boolean(const yaml::Node& node);
-  std::optional<std::chrono::milliseconds> duration(const yaml::Node& node,
-                                                    std::chrono::milliseconds most);
+  std::optional<std::chrono::milliseconds> duration(
+      const yaml::Node& node, std::chrono::milliseconds most,
+      std::chrono::milliseconds least = std::chrono::milliseconds(1));
+  std::optional<std::int64_t> dollars(const yaml::Node& node);  // More than none, in 10^-12.
   std::optional<std::size_t> size(const yaml::Node& node, std::size_t least, std::size_t most);
   bool is_map(const yaml::Node& node, std::string_view what);  // Nothing at all is an empty one.
   bool is_list(const yaml::Node& node, std::string_view what);

@@ -31,6 +31,11 @@ constexpr std::array<Unit, 8> kSizes = {{{"GiB", std::int64_t{1} << 30},
                                          {"B", 1},
                                          {"", 1}}};
 
+constexpr std::int64_t kDollar = 1'000'000'000'000;
+constexpr std::size_t kDollarDecimals = 12;
+constexpr std::int64_t kMostDollars = 1'000'000 * kDollar;
+constexpr std::size_t kDollarDigits = 7;  // Of kMostDollars, before the point.
+
 std::optional<std::int64_t> measure(std::string_view text, std::span<const Unit> units) {
   constexpr double kMost = 9e15;  // Doubles have all whole numbers up to there.
   text = trimmed(text);
@@ -60,7 +65,34 @@ std::optional<std::size_t> parse_size(std::string_view text) {
   return static_cast<std::size_t>(*bytes);
 }
 
+std::optional<std::int64_t> parse_dollars(std::string_view text) {
+  text = trimmed(text);
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const std::string_view whole = text.substr(0, point);
+  const std::string_view decimals = text.substr(std::min(point + 1, text.size()));
+  if (whole.size() + decimals.size() == 0) return std::nullopt;
+  if (whole.size() > kDollarDigits || decimals.size() > kDollarDecimals) return std::nullopt;
+  std::int64_t amount = 0;
+  for (std::size_t i = 0; i < whole.size() + kDollarDecimals; ++i) {
+    const std::size_t behind = i - std::min(i, whole.size());
+    const char digit = i < whole.size()           ? whole[i]
+                       : behind < decimals.size() ? decimals[behind]
+                                                  : '0';
+    if (!is_digit(digit)) return std::nullopt;
+    amount = amount * 10 + (digit - '0');
+  }
+  return amount <= kMostDollars ? std::optional(amount) : std::nullopt;
+}
+
+std::string dollars_text(std::int64_t picodollars) {
+  std::string text = fmt::format("{}.{:012}", picodollars / kDollar, picodollars % kDollar);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 std::string duration_text(std::chrono::milliseconds time) {
+  if (time.count() == 0) return "0s";
   // A day is 24h; only several of them are days.
   const std::span units = std::span(kDurations).subspan(time <= std::chrono::hours(24) ? 1 : 0);
   const auto unit =
