@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,17 @@ struct AccessKey {
   std::string sha256;  // 64 lower-case hex digits.
 };
 
+// What a `dispatch` map says. What it does not say comes from a wider one, or is the default.
+struct PolicyOverrides {
+  std::optional<dispatch::Seconds> max_wait{};
+  std::optional<int> max_attempts{};
+  std::optional<std::vector<dispatch::Seconds>> backoff{};
+  std::optional<double> jitter{};
+  std::optional<int> max_concurrent{};
+  std::optional<int> breaker_failures{};
+  std::optional<dispatch::Seconds> breaker_open{};
+};
+
 // A backend over HTTP: a provider of the house with the operator's own address and key.
 struct HttpProvider {
   std::string kind;        // "openai", "cerebras", "custom"…
@@ -34,6 +46,7 @@ struct HttpProvider {
   std::string protocol{};  // Empty: the provider's own.
   std::string ca_file{};
   std::chrono::milliseconds timeout{300'000};
+  PolicyOverrides dispatch{};  // The chains have it applied already.
 };
 
 // A backend that plays a script.

@@ -29,6 +29,7 @@ struct Sources {
   std::function<std::expected<std::string, Error>(const std::string& path)> read_file{};
   std::function<bool(const std::string& path)> file_exists{};
   std::string directory = "/";  // Where the process stands; absolute.
+  double now = 0;               // Seconds since 1970: prices have dates.
 };
 
 // Those of this process: its environment, its files, where it stands.

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -63,7 +64,9 @@ Sources process_sources(Flags flags) {
           .environment = variable,
           .read_file = read_file,
           .file_exists = file_exists,
-          .directory = failed ? "/" : here.string()};
+          .directory = failed ? "/" : here.string(),
+          .now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+                     .count()};
 }
 
 }  // namespace treaty::config

@@ -1,10 +1,13 @@
 #include "treaty/config/show.h"
 
+#include <cmath>
+
 #include "treaty/backends/providers/provider.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/secrets.h"
 #include "treaty/config/addresses.h"
 #include "treaty/config/demo.h"
+#include "treaty/config/sections/policies.h"
 #include "treaty/config/units.h"
 
 namespace treaty::config {
@@ -62,6 +65,35 @@ std::string_view own_protocol(std::string_view kind) {
   return provider == nullptr ? std::string_view() : provider->protocol->name;
 }
 
+Node seconds(dispatch::Seconds value) {
+  return duration(std::chrono::milliseconds(std::llround(value * 1'000)));
+}
+
+Node policy_of(const dispatch::Policy& policy) {
+  Node backoff{.kind = Kind::list};
+  for (const dispatch::Seconds wait : policy.backoff) backoff.items.push_back(seconds(wait));
+  return Map{}
+      .add("max_wait", seconds(policy.max_wait))
+      .add("max_attempts", number(policy.max_attempts))
+      .add("backoff", std::move(backoff))
+      .add("jitter", decimal(policy.jitter))
+      .add("max_concurrent", number(policy.max_concurrent))
+      .add("breaker_failures", number(policy.breaker_failures))
+      .add("breaker_open", seconds(policy.breaker_open))
+      .node;
+}
+
+Node budget_of(const dispatch::Budget& budget) {
+  Map map;
+  if (budget.tokens) map.add("tokens_per_day", number(*budget.tokens));
+  if (budget.picodollars) {
+    map.add("dollars_per_day", {.kind = Kind::decimal,
+                                .decimal = static_cast<double>(*budget.picodollars) / 1e12,
+                                .text = dollars_text(*budget.picodollars)});
+  }
+  return map.node;
+}
+
 Node provider_of(const HttpProvider& provider) {
   Map map;
   map.add("kind", text(provider.kind));
@@ -71,6 +103,7 @@ Node provider_of(const HttpProvider& provider) {
                provider.protocol.empty() ? own_protocol(provider.kind) : provider.protocol);
   map.add_text("ca_file", provider.ca_file);
   map.add("timeout", duration(provider.timeout));
+  map.add("dispatch", policy_of(overridden({}, provider.dispatch)));
   return map.node;
 }
 
@@ -99,6 +132,13 @@ Node choice_of(const dispatch::Choice& choice, const Configuration& configuratio
   map.add("context_window", number(choice.context_window));
   if (choice.max_output_tokens) map.add("max_output_tokens", number(*choice.max_output_tokens));
   if (choice.temperature) map.add("temperature", decimal(*choice.temperature));
+  map.add("preference", number(choice.preference)).add("weight", number(choice.weight));
+  if (!choice.on.empty()) {
+    Node failures{.kind = Kind::list};
+    for (const std::string& failure : choice.on) failures.items.push_back(text(failure));
+    map.add("on", std::move(failures));
+  }
+  map.add("dispatch", policy_of(choice.policy));
   return map.node;
 }
 
@@ -146,7 +186,17 @@ Node agent_of(const turns::Agent& agent, const Configuration& configuration) {
   map.add("deadline", duration(agent.deadline));
   map.add("on_mismatch", text(fails ? "fail_turn" : "keep"));
   map.add("on_disconnect", text(cancels ? "cancel" : "continue"));
+  map.add("on_cut", text(agent.on_cut == turns::OnCut::go_on ? "continue" : "fail"));
+  if (!agent.budget.is_empty()) map.add("budget", budget_of(agent.budget));
   return map.node;
+}
+
+Node tenants_of(const Configuration& configuration) {
+  Map tenants;
+  for (const auto& [name, budget] : configuration.turns.tenant_budgets) {
+    tenants.add(name, Map{}.add("budget", budget_of(budget)).node);
+  }
+  return tenants.node;
 }
 
 Node http_of(const Http& http) {
@@ -181,6 +231,7 @@ Node shown(const Configuration& configuration) {
     agents.add(name, agent_of(agent, configuration));
   }
   map.add("agents", std::move(agents.node));
+  map.add("tenants", tenants_of(configuration));
   const turns::Settings& turns = configuration.turns;
   map.add("sessions", Map{}
                           .add("open", text(turns.explicit_sessions ? "explicit" : "implicit"))

@@ -21,7 +21,12 @@ workers: 2
 keys: [{tenant: acme, sha256: )" + std::string(64, 'c') +
                                    R"(}]
 providers:
-  main: {kind: openai, key: hunter2, base_url: 'http://127.0.0.1:1/v1', timeout: 90s}
+  main:
+    kind: openai
+    key: hunter2
+    base_url: 'http://127.0.0.1:1/v1'
+    timeout: 90s
+    dispatch: {max_wait: 0s, backoff: 250ms, breaker_failures: 0}
   own: {kind: custom, base_url: 'http://127.0.0.1:2/v1', protocol: responses, ca_file: own.pem}
   other: {kind: groq, key_env: OTHER_KEY}
 agents:
@@ -30,8 +35,19 @@ agents:
     mode: "General: all"
     system: "You cost 5$$.\n  Be brief.\n\nAlways: \"yes\""
     backends:
-      - {provider: main, model: small, context_window: 9000, max_output_tokens: 5, temperature: 0.5}
-      - {script: play.yaml}
+      - {provider: main, model: gpt-4o, context_window: 9000, max_output_tokens: 5, temperature: 0.5}
+      - script: play.yaml
+        preference: 7
+        weight: 3
+        on: [timeout, context_length]
+        dispatch:
+          max_wait: 90s
+          max_attempts: 9
+          backoff: [1s, 1.5s, 0s]
+          jitter: 0.25
+          max_concurrent: 8
+          breaker_failures: 6
+          breaker_open: 1ms
       - {scripted: demo}
       - {bridge: {dir: room, agent_name: "the writer", timeout: 90s}}
     max_rounds: 3
@@ -43,7 +59,13 @@ agents:
       "a/b": {mode: Other, system: Be other., tools: []}
       "c": {system_file: play.yaml}
     on_mismatch: fail_turn
+    on_cut: continue
+    dispatch: {max_attempts: 2, jitter: 0}
+    budget: {tokens_per_day: 1000000, dollars_per_day: 999999.000000000001}
   "yes": {system_file: play.yaml, backends: [{scripted: demo}]}
+tenants:
+  acme: {budget: {dollars_per_day: 2.50}}
+  local: {budget: {tokens_per_day: 5}}
 sessions: {open: explicit, initial: true}
 turns: {tool_deadline: 1h, max_running: 7, deadline: 70s}
 http:
@@ -61,7 +83,9 @@ prices: prices.yaml
                            .environment = {{"OTHER_KEY", "hunter2"}},
                            .files = {{"/work/play.yaml", "- Hello."},
                                      {"/work/own.pem", "PEM"},
-                                     {"/work/prices.yaml", "prices: []"}}};
+                                     {"/work/prices.yaml",
+                                      "prices: [{provider: openai, models: [gpt-4o], from: "
+                                      "2025-01-01, input: 1, output: 1}]"}}};
   return given;
 }
 
@@ -77,7 +101,8 @@ Configuration loaded(const Given& given) {
 void add_ways(const yaml::Node& node, const std::string& way, std::set<std::string>& ways) {
   if (!way.empty()) ways.insert(way);
   if (way.ends_with(".parameters")) return;
-  const bool names = way == "providers" || way == "agents" || way.ends_with(".conversations");
+  const bool names =
+      way == "providers" || way == "agents" || way == "tenants" || way.ends_with(".conversations");
   for (const auto& [key, value] : node.members) {
     add_ways(value, (way.empty() ? "" : way + ".") + (names ? "NAME" : key.text), ways);
   }
@@ -91,9 +116,11 @@ std::set<std::string> ways_of(const yaml::Node& tree) {
 }
 
 TEST_CASE("Every key that is read is shown") {
-  // What is written in another way than it was read: the key is masked, the text is the file's.
+  // What is written in another way than it was read: the key is masked, the text is the file's, and
+  // every entry of a chain has the whole policy that holds for it.
   const std::set<std::string> others = {"providers.NAME.key_env", "agents.NAME.system_file",
-                                        "agents.NAME.conversations.NAME.system_file"};
+                                        "agents.NAME.conversations.NAME.system_file",
+                                        "agents.NAME.dispatch"};
   const auto written = yaml::read(everything().yaml);
   REQUIRE(written);
   const std::set<std::string> given = ways_of(*written);
@@ -138,6 +165,10 @@ TEST_CASE("What is shown reads back as the same configuration") {
         loaded(everything()).turns.agents.at("default").role.tools[0].declaration.parameters_json);
   CHECK(agent.chain == loaded(everything()).turns.agents.at("default").chain);
   CHECK(second.turns.agents.contains("yes"));
+  CHECK(agent.on_cut == turns::OnCut::go_on);
+  CHECK(agent.budget == loaded(everything()).turns.agents.at("default").budget);
+  CHECK(agent.budget.picodollars == 999'999'000'000'000'001);
+  CHECK(second.turns.tenant_budgets == loaded(everything()).turns.tenant_budgets);
 }
 
 TEST_CASE("Secrets are masked") {
@@ -156,7 +187,10 @@ TEST_CASE("The defaults are written out") {
 
   for (const char* line :
        {"listen: \"127.0.0.1:8088\"", "tool_deadline: \"24h\"", "max_body: \"16MiB\"",
-        "open: implicit", "- scripted: demo", "max_rounds: 8", "on_disconnect: continue"}) {
+        "open: implicit", "- scripted: demo", "max_rounds: 8", "on_disconnect: continue",
+        "on_cut: fail", "max_wait: \"1m\"", "max_attempts: 5", "- \"35s\"", "jitter: 0.1",
+        "max_concurrent: 0", "breaker_failures: 5", "breaker_open: \"30s\"", "preference: 1",
+        "weight: 1", "tenants: {}"}) {
     CAPTURE(line);
     CHECK(yaml.contains(line));
   }

@@ -81,6 +81,7 @@ void settle_backends(Reader& reader, Draft& draft) {
   if (agents.empty()) add_default_agent(reader, draft, usual);
   for (const std::string& name : draft.agents_without_backends) {
     agents.at(name).chain = {usual.choice};
+    agents.at(name).chain.front().preference = 1;
     draft.configuration.notes.push_back(fmt::format("agent {}: {}", name, usual.note));
     if (usual.place == nullptr) continue;
     draft.references.push_back({.agent = name, .entry = usual.place, .provider = usual.place});

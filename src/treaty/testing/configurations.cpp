@@ -19,7 +19,8 @@ config::Sources Given::sources() const {
                 Error{ErrorCode::unreadable, "cannot be read: No such file or directory", path});
           },
           .file_exists = [all](const std::string& path) { return all.contains(path); },
-          .directory = "/work"};
+          .directory = "/work",
+          .now = 1'790'000'000};
 }
 
 std::string problems_of(const Given& given) {

@@ -8,7 +8,7 @@
 
 namespace treaty::testing {
 
-// The process stands in /work, its user's home is /home/ada.
+// The process stands in /work, its user's home is /home/ada, and it is September 2026.
 struct Given {
   std::string yaml{};  // treaty.yaml; empty: there is none.
   std::map<std::string, std::string, std::less<>> environment{};

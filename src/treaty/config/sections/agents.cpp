@@ -1,15 +1,14 @@
-// `agents`: what they are told, whom they ask, in which order, and with which tools.
+// `agents`: what they are told, with which tools, and how much they may spend.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
-#include "treaty/backends/scripted/script.h"
 #include "treaty/base/text.h"
-#include "treaty/config/demo.h"
+#include "treaty/config/sections/budgets.h"
+#include "treaty/config/sections/chain.h"
+#include "treaty/config/sections/policies.h"
 #include "treaty/config/sections/sections.h"
 #include "treaty/config/sections/tools.h"
-#include "treaty/config/units.h"
 
 namespace treaty::config {
 namespace {
@@ -64,144 +63,14 @@ constexpr std::array<Member<RoleDraft>, 4> kRoleMembers = {{
     {"tools", take_role_tools},
 }};
 
-// One entry of the chain while it is read.
-struct ChoiceDraft {
-  dispatch::Choice choice{};
-  const Node* provider{};
-  const Node* script{};
-  const Node* scripted{};
-  const Node* bridge{};
-  bool has_model = false;
-};
-
-constexpr std::chrono::hours kLongestWait(24);
-
-constexpr std::array<Member<BridgeDirectory>, 3> kBridgeMembers = {{
-    {"dir",
-     [](Reader& reader, const Node& node, BridgeDirectory& bridge) {
-       if (const auto path = reader.phrase(node)) bridge.path = reader.path_of(*path);
-     }},
-    {"agent_name",
-     [](Reader& reader, const Node& node, BridgeDirectory& bridge) {
-       bridge.agent_name = reader.phrase(node).value_or("");
-     }},
-    {"timeout",
-     [](Reader& reader, const Node& node, BridgeDirectory& bridge) {
-       bridge.timeout = reader.duration(node, kLongestWait).value_or(bridge.timeout);
-     }},
-}};
-
-template <auto Part>
-void take_place(Reader& /*reader*/, const Node& node, ChoiceDraft& draft) {
-  draft.*Part = &node;
-}
-
-constexpr std::array<Member<ChoiceDraft>, 8> kChoiceMembers = {{
-    {"provider", take_place<&ChoiceDraft::provider>},
-    {"script", take_place<&ChoiceDraft::script>},
-    {"scripted", take_place<&ChoiceDraft::scripted>},
-    {"bridge", take_place<&ChoiceDraft::bridge>},
-    {"model",
-     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
-       draft.choice.model = reader.phrase(node).value_or("");
-       draft.has_model = true;
-     }},
-    {"context_window",
-     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
-       auto& window = draft.choice.context_window;
-       window = reader.integer(node, 1, 100'000'000).value_or(window);
-     }},
-    {"max_output_tokens",
-     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
-       draft.choice.max_output_tokens = reader.integer(node, 1, 100'000'000);
-     }},
-    {"temperature",
-     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
-       draft.choice.temperature = reader.decimal(node, 0, 2);
-     }},
-}};
-
 // An agent while it is read.
 struct AgentDraft {
   Agent& agent;
   RoleDraft role;
   Draft& draft;
   const Node* conversations{};
-  const Node* backends{};
+  bool has_backends = false;
 };
-
-void take_script(Reader& reader, const Node& node, ChoiceDraft& entry, Draft& draft) {
-  auto file = reader.file(node);
-  if (!file) return;
-  entry.choice.backend = fmt::format("script:{}", file->path);
-  if (const auto script = backends::read_script(file->text); !script) {
-    const auto& first = script.error().front();
-    reader.note(node,
-                fmt::format("the script {} is not in order: {}:{}: {}", node.text, first.line,
-                            first.column, first.message),
-                "`treaty mock --check --script FILE` tells all of it");
-  }
-  draft.configuration.scripts[entry.choice.backend] = {.path = std::move(file->path),
-                                                       .text = std::move(file->text)};
-}
-
-void take_scripted(Reader& reader, const Node& node, ChoiceDraft& entry, Draft& draft) {
-  constexpr std::array<std::string_view, 1> kBuiltIn = {"demo"};
-  if (!reader.word(node, kBuiltIn)) return;
-  entry.choice.backend = kDemoBackend;
-  draft.configuration.scripts[entry.choice.backend] = {.text = std::string(demo_script())};
-}
-
-// Whoever answers is asked for the agent of this name, unless the file says another.
-void take_bridge(Reader& reader, const Node& node, ChoiceDraft& entry, AgentDraft& target) {
-  BridgeDirectory bridge{.agent_name = target.agent.name};
-  reader.members<BridgeDirectory>(node, "a bridge", kBridgeMembers, bridge);
-  if (node.find("dir") == nullptr &&
-      (node.kind == yaml::Kind::map || node.kind == yaml::Kind::null)) {
-    reader.note(node, "a bridge needs `dir`, the directory in which it asks",
-                "such as {bridge: {dir: /var/lib/agents/reviewer}}");
-  }
-  entry.choice.backend = fmt::format("bridge:{} ({}, {})", bridge.path, bridge.agent_name,
-                                     duration_text(bridge.timeout));
-  target.draft.configuration.bridges[entry.choice.backend] = std::move(bridge);
-}
-
-void take_backend(Reader& reader, const Node& node, AgentDraft& target) {
-  ChoiceDraft entry;
-  reader.members<ChoiceDraft>(node, "a backend", kChoiceMembers, entry);
-  const std::array<const Node*, 4> named = {entry.provider, entry.script, entry.scripted,
-                                            entry.bridge};
-  if (std::ranges::count(named, nullptr) != 3 && node.kind == yaml::Kind::map) {
-    reader.note(node, "a backend has exactly one of `provider`, `script`, `scripted` and `bridge`",
-                "such as {provider: main, model: gpt-5-mini} or {scripted: demo}");
-  }
-  if (entry.provider != nullptr) {
-    const auto name = reader.phrase(*entry.provider);
-    if (!name) return;
-    entry.choice.backend = *name;
-    target.draft.references.push_back({.agent = target.agent.name,
-                                       .index = target.agent.chain.size(),
-                                       .entry = &node,
-                                       .provider = entry.provider,
-                                       .has_model = entry.has_model});
-  } else if (entry.script != nullptr) {
-    take_script(reader, *entry.script, entry, target.draft);
-  } else if (entry.scripted != nullptr) {
-    take_scripted(reader, *entry.scripted, entry, target.draft);
-  } else if (entry.bridge != nullptr) {
-    take_bridge(reader, *entry.bridge, entry, target);
-  }
-  const bool names_a_model =
-      entry.has_model || entry.provider != nullptr || entry.bridge != nullptr;
-  if (!names_a_model) entry.choice.model = "scripted";
-  target.agent.chain.push_back(std::move(entry.choice));
-}
-
-void take_backends(Reader& reader, const Node& node, AgentDraft& target) {
-  target.backends = &node;
-  if (!reader.is_list(node, "backends")) return;
-  for (const Node& item : node.items) take_backend(reader, item, target);
-}
 
 template <void (*Take)(Reader&, const Node&, RoleDraft&)>
 void of_role(Reader& reader, const Node& node, AgentDraft& target) {
@@ -210,8 +79,9 @@ void of_role(Reader& reader, const Node& node, AgentDraft& target) {
 
 constexpr std::array<std::string_view, 2> kMismatchWords = {"keep", "fail_turn"};
 constexpr std::array<std::string_view, 2> kDisconnectWords = {"continue", "cancel"};
+constexpr std::array<std::string_view, 2> kCutWords = {"fail", "continue"};
 
-constexpr std::array<Member<AgentDraft>, 11> kAgentMembers = {{
+constexpr std::array<Member<AgentDraft>, 14> kAgentMembers = {{
     {"description",
      [](Reader& reader, const Node& node, AgentDraft& target) {
        target.agent.description = reader.text(node).value_or("");
@@ -219,7 +89,19 @@ constexpr std::array<Member<AgentDraft>, 11> kAgentMembers = {{
     {"mode", of_role<take_mode>},
     {"system", of_role<take_system>},
     {"system_file", of_role<take_system_file>},
-    {"backends", take_backends},
+    {"backends",
+     [](Reader& reader, const Node& node, AgentDraft& target) {
+       target.has_backends = node.kind != yaml::Kind::null;
+       take_chain(reader, node, target.agent, target.draft);
+     }},
+    {"dispatch",
+     [](Reader& reader, const Node& node, AgentDraft& target) {
+       take_policy(reader, node, target.draft.agent_policies[target.agent.name]);
+     }},
+    {"budget",
+     [](Reader& reader, const Node& node, AgentDraft& target) {
+       target.agent.budget = read_budget(reader, node, target.agent.name, target.draft);
+     }},
     {"tools", of_role<take_role_tools>},
     {"conversations", [](Reader& /*reader*/, const Node& node,
                          AgentDraft& target) { target.conversations = &node; }},
@@ -244,6 +126,11 @@ constexpr std::array<Member<AgentDraft>, 11> kAgentMembers = {{
        const bool cancels = reader.word(node, kDisconnectWords).value_or(0) == 1;
        target.agent.on_disconnect =
            cancels ? turns::OnDisconnect::cancel : turns::OnDisconnect::keep_running;
+     }},
+    {"on_cut",
+     [](Reader& reader, const Node& node, AgentDraft& target) {
+       const bool goes_on = reader.word(node, kCutWords).value_or(0) == 1;
+       target.agent.on_cut = goes_on ? turns::OnCut::go_on : turns::OnCut::fail;
      }},
 }};
 
@@ -270,12 +157,7 @@ void take_agent(Reader& reader, const Node& name, const Node& node, Draft& draft
   agent.name = name.text;
   AgentDraft target{.agent = agent, .role = {.role = agent.role}, .draft = draft};
   reader.members<AgentDraft>(node, "an agent", kAgentMembers, target);
-  if (target.backends == nullptr || target.backends->kind == yaml::Kind::null) {
-    draft.agents_without_backends.push_back(agent.name);
-  } else if (target.backends->kind == yaml::Kind::list && target.backends->items.empty()) {
-    reader.note(*target.backends, fmt::format("the agent {} asks nobody", name.text),
-                "leave `backends` out for the usual one");
-  }
+  if (!target.has_backends) draft.agents_without_backends.push_back(agent.name);
   if (target.conversations != nullptr) take_conversations(reader, *target.conversations, agent);
 }
 
@@ -290,11 +172,11 @@ std::vector<std::string> agent_keys() {
   std::vector<std::string> keys;
   const std::string agent = "agents.NAME.";
   for (const auto& member : kAgentMembers) keys.push_back(fmt::format("{}{}", agent, member.name));
-  for (const auto& member : kChoiceMembers) {
-    keys.push_back(fmt::format("{}backends[].{}", agent, member.name));
+  for (const std::string& key : chain_keys()) {
+    keys.push_back(fmt::format("{}backends[].{}", agent, key));
   }
-  for (const auto& member : kBridgeMembers) {
-    keys.push_back(fmt::format("{}backends[].bridge.{}", agent, member.name));
+  for (const std::string_view key : budget_keys()) {
+    keys.push_back(fmt::format("{}budget.{}", agent, key));
   }
   for (const std::string_view key : tool_keys()) {
     keys.push_back(fmt::format("{}tools[].{}", agent, key));

@@ -37,7 +37,8 @@ TEST_CASE("Every key of an agent has its place") {
                   "    max_rounds: 3\n"
                   "    deadline: 10s\n"
                   "    on_mismatch: fail_turn\n"
-                  "    on_disconnect: cancel\n",
+                  "    on_disconnect: cancel\n"
+                  "    on_cut: continue\n",
               .files = {{"/work/play.yaml", "- Hello."}}};
 
   const Configuration configuration = loaded(given);
@@ -51,13 +52,16 @@ TEST_CASE("Every key of an agent has its place") {
   CHECK(agent.deadline == std::chrono::seconds(10));
   CHECK(agent.on_mismatch == turns::OnMismatch::fail_turn);
   CHECK(agent.on_disconnect == turns::OnDisconnect::cancel);
+  CHECK(agent.on_cut == turns::OnCut::go_on);
   REQUIRE(agent.chain.size() == 4);
   CHECK(agent.chain[0] == dispatch::Choice{.backend = "main",
                                            .model = "gpt-4o",
                                            .context_window = 9'000,
                                            .max_output_tokens = 100,
-                                           .temperature = 0.5});
-  CHECK(agent.chain[1] == dispatch::Choice{.backend = "main", .model = "gpt-5-mini"});
+                                           .temperature = 0.5,
+                                           .preference = 1});
+  CHECK(agent.chain[1] ==
+        dispatch::Choice{.backend = "main", .model = "gpt-5-mini", .preference = 2});
   CHECK(agent.chain[2].backend == "script:/work/play.yaml");
   CHECK(agent.chain[3].model == "actor");
   CHECK(configuration.scripts.at("script:/work/play.yaml").text == "- Hello.");
@@ -148,7 +152,7 @@ TEST_CASE("An agent without backends asks whom an agent would that nobody has wr
     CHECK(keyed.turns.agents.at("b").chain[0].backend == "scripted:demo");
     CHECK(keyed.notes.at(0).ends_with("of groq, since GROQ_API_KEY is set"));
     CHECK(named.turns.agents.at("a").chain[0] ==
-          dispatch::Choice{.backend = "own", .model = "gpt-5-mini"});
+          dispatch::Choice{.backend = "own", .model = "gpt-5-mini", .preference = 1});
     CHECK(named.notes.size() == 1);
   }
 }
@@ -223,6 +227,8 @@ TEST_CASE("Mistakes of an agent are told at their place") {
   CHECK(problems_of(with_agent("    on_mismatch: drop")).contains("expected keep or fail_turn"));
   CHECK(problems_of(with_agent("    on_disconnect: cancle")) ==
         "treaty.yaml:4:20: expected continue or cancel (did you mean cancel?)\n");
+  CHECK(problems_of(with_agent("    on_cut: contine")) ==
+        "treaty.yaml:4:13: expected fail or continue (did you mean continue?)\n");
   CHECK(problems_of(with_agent("    conversations: {' ': {}}"))
             .contains("the name of a conversation is"));
   CHECK(problems_of(with_agent("    conversations: {a: {backends: []}}"))

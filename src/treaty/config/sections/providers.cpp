@@ -6,6 +6,7 @@
 
 #include "treaty/backends/providers/endpoint.h"
 #include "treaty/base/text.h"
+#include "treaty/config/sections/policies.h"
 #include "treaty/config/sections/sections.h"
 
 namespace treaty::config {
@@ -25,6 +26,7 @@ struct Written {
   const Node* protocol{};
   const Node* ca_file{};
   const Node* timeout{};
+  const Node* dispatch{};
 };
 
 template <auto Part>
@@ -32,7 +34,7 @@ void take(Reader& /*reader*/, const Node& node, Written& written) {
   written.*Part = &node;
 }
 
-constexpr std::array<Member<Written>, 7> kMembers = {{
+constexpr std::array<Member<Written>, 8> kMembers = {{
     {"kind", take<&Written::kind>},
     {"base_url", take<&Written::base_url>},
     {"key", take<&Written::key>},
@@ -40,6 +42,7 @@ constexpr std::array<Member<Written>, 7> kMembers = {{
     {"protocol", take<&Written::protocol>},
     {"ca_file", take<&Written::ca_file>},
     {"timeout", take<&Written::timeout>},
+    {"dispatch", take<&Written::dispatch>},
 }};
 
 backends::Environment plain(const Environment& environment) {
@@ -148,6 +151,7 @@ void take_provider(Reader& reader, const Node& name, const Node& node, Draft& dr
   draft.provider_order.push_back(name.text);
   draft.provider_nodes[name.text] = &name;
   HttpProvider& out = draft.configuration.providers[name.text];
+  if (written.dispatch != nullptr) take_policy(reader, *written.dispatch, out.dispatch);
   const Provider* provider = kind_of(reader, name, written);
   if (provider == nullptr) return;
   out.kind = provider->name;

@@ -24,6 +24,12 @@ struct ProviderReference {
   bool has_model = false;
 };
 
+// A budget in dollars needs prices.
+struct DollarBudget {
+  std::string agent{};  // Whose it is; empty: a tenant's, who may ask any agent.
+  const yaml::Node* place{};
+};
+
 struct Draft {
   Configuration configuration{};
   const yaml::Node* listen{};  // Where it is written; null: nowhere.
@@ -35,6 +41,10 @@ struct Draft {
   std::vector<ProviderReference> references{};
   std::vector<std::string> agents_without_backends{};
   std::set<std::string> agents_with_deadline{};  // Of their own, that is.
+  std::map<std::string, PolicyOverrides, std::less<>> agent_policies{};
+  std::map<std::string, std::vector<PolicyOverrides>, std::less<>> entry_policies{};  // Of a chain.
+  std::vector<DollarBudget> dollar_budgets{};
+  std::vector<const yaml::Node*> tenant_names{};
 };
 
 // The whole file.
@@ -42,9 +52,14 @@ std::span<const Member<Draft>> file_members();
 
 void take_providers(Reader& reader, const yaml::Node& node, Draft& draft);
 void take_agents(Reader& reader, const yaml::Node& node, Draft& draft);
+void take_tenants(Reader& reader, const yaml::Node& node, Draft& draft);
 
 // After the whole file: names that are used are names that are there, keys that are needed too.
 void settle_providers(Reader& reader, Draft& draft);
+
+// After the chains are known: every entry has its whole policy, and what budgets need is there.
+void settle_policies(Draft& draft);
+void settle_budgets(Reader& reader, const Draft& draft);
 
 // The provider of that kind as it is without a word in the file.
 HttpProvider provider_of_kind(const Sources& sources, std::string_view kind);
@@ -56,5 +71,6 @@ std::string_view default_model_of(std::string_view kind);
 std::vector<std::string> server_keys();
 std::vector<std::string> provider_keys();
 std::vector<std::string> agent_keys();
+std::vector<std::string> tenant_keys();
 
 }  // namespace treaty::config

@@ -1,4 +1,4 @@
-// Everything of treaty.yaml but its providers and agents.
+// Everything of treaty.yaml but its providers, agents and tenants.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -163,13 +163,14 @@ constexpr std::array<Member<Draft>, 3> kTurnMembers = {{
      }},
 }};
 
-constexpr std::array<Member<Draft>, 10> kFileMembers = {{
+constexpr std::array<Member<Draft>, 11> kFileMembers = {{
     {"listen", take_listen},
     {"store", take_store},
     {"workers", take_workers},
     {"keys", take_keys},
     {"providers", take_providers},
     {"agents", take_agents},
+    {"tenants", take_tenants},
     {"sessions",
      [](Reader& reader, const Node& node, Draft& draft) {
        reader.members<turns::Settings>(node, "sessions", kSessionMembers,

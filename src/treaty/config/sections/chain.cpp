@@ -1,0 +1,217 @@
+#include "treaty/config/sections/chain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "treaty/backends/scripted/script.h"
+#include "treaty/config/demo.h"
+#include "treaty/config/sections/policies.h"
+#include "treaty/config/units.h"
+
+namespace treaty::config {
+namespace {
+
+using turns::Agent;
+using yaml::Node;
+
+// One entry of the chain while it is read.
+struct ChoiceDraft {
+  dispatch::Choice choice{};
+  const Node* provider{};
+  const Node* script{};
+  const Node* scripted{};
+  const Node* bridge{};
+  bool has_model = false;
+  PolicyOverrides policy{};
+};
+
+constexpr std::chrono::hours kLongestWait(24);
+
+constexpr std::array<Member<BridgeDirectory>, 3> kBridgeMembers = {{
+    {"dir",
+     [](Reader& reader, const Node& node, BridgeDirectory& bridge) {
+       if (const auto path = reader.phrase(node)) bridge.path = reader.path_of(*path);
+     }},
+    {"agent_name",
+     [](Reader& reader, const Node& node, BridgeDirectory& bridge) {
+       bridge.agent_name = reader.phrase(node).value_or("");
+     }},
+    {"timeout",
+     [](Reader& reader, const Node& node, BridgeDirectory& bridge) {
+       bridge.timeout = reader.duration(node, kLongestWait).value_or(bridge.timeout);
+     }},
+}};
+
+template <auto Part>
+void take_place(Reader& /*reader*/, const Node& node, ChoiceDraft& draft) {
+  draft.*Part = &node;
+}
+
+// What a backend may fail by (results.md section 3).
+constexpr std::array<std::string_view, 8> kFailures = {
+    "context_length", "content_filter", "model_unavailable", "auth_error",
+    "rate_limit",     "timeout",        "server_error",      "invalid_request"};
+
+void take_failure(Reader& reader, const Node& node, ChoiceDraft& draft) {
+  const auto index = reader.word(node, kFailures);
+  if (!index) return;
+  auto& on = draft.choice.on;
+  if (std::ranges::count(on, kFailures[*index]) > 0) {
+    return reader.note(node, fmt::format("{} is there twice", kFailures[*index]));
+  }
+  on.emplace_back(kFailures[*index]);
+}
+
+// One word is a list of one.
+void take_on(Reader& reader, const Node& node, ChoiceDraft& draft) {
+  if (node.is_scalar() && node.kind != yaml::Kind::null) return take_failure(reader, node, draft);
+  if (!reader.is_list(node, "failures")) return;
+  if (node.kind == yaml::Kind::list && node.items.empty()) {
+    reader.note(node, "no failure leads to this backend", "leave `on` out for the usual ones");
+  }
+  for (const Node& item : node.items) take_failure(reader, item, draft);
+}
+
+constexpr std::array<Member<ChoiceDraft>, 12> kChoiceMembers = {{
+    {"provider", take_place<&ChoiceDraft::provider>},
+    {"script", take_place<&ChoiceDraft::script>},
+    {"scripted", take_place<&ChoiceDraft::scripted>},
+    {"bridge", take_place<&ChoiceDraft::bridge>},
+    {"model",
+     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
+       draft.choice.model = reader.phrase(node).value_or("");
+       draft.has_model = true;
+     }},
+    {"context_window",
+     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
+       auto& window = draft.choice.context_window;
+       window = reader.integer(node, 1, 100'000'000).value_or(window);
+     }},
+    {"max_output_tokens",
+     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
+       draft.choice.max_output_tokens = reader.integer(node, 1, 100'000'000);
+     }},
+    {"temperature",
+     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
+       draft.choice.temperature = reader.decimal(node, 0, 2);
+     }},
+    {"preference",
+     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
+       draft.choice.preference = static_cast<int>(reader.integer(node, 1, 1'000).value_or(1));
+     }},
+    {"weight",
+     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
+       draft.choice.weight = static_cast<int>(reader.integer(node, 1, 1'000).value_or(1));
+     }},
+    {"on", take_on},
+    {"dispatch", [](Reader& reader, const Node& node,
+                    ChoiceDraft& draft) { take_policy(reader, node, draft.policy); }},
+}};
+
+void take_script(Reader& reader, const Node& node, ChoiceDraft& entry, Draft& draft) {
+  auto file = reader.file(node);
+  if (!file) return;
+  entry.choice.backend = fmt::format("script:{}", file->path);
+  if (const auto script = backends::read_script(file->text); !script) {
+    const auto& first = script.error().front();
+    reader.note(node,
+                fmt::format("the script {} is not in order: {}:{}: {}", node.text, first.line,
+                            first.column, first.message),
+                "`treaty mock --check --script FILE` tells all of it");
+  }
+  draft.configuration.scripts[entry.choice.backend] = {.path = std::move(file->path),
+                                                       .text = std::move(file->text)};
+}
+
+void take_scripted(Reader& reader, const Node& node, ChoiceDraft& entry, Draft& draft) {
+  constexpr std::array<std::string_view, 1> kBuiltIn = {"demo"};
+  if (!reader.word(node, kBuiltIn)) return;
+  entry.choice.backend = kDemoBackend;
+  draft.configuration.scripts[entry.choice.backend] = {.text = std::string(demo_script())};
+}
+
+// Whoever answers is asked for the agent of this name, unless the file says another.
+void take_bridge(Reader& reader, const Node& node, ChoiceDraft& entry, const Agent& agent,
+                 Draft& draft) {
+  BridgeDirectory bridge{.agent_name = agent.name};
+  reader.members<BridgeDirectory>(node, "a bridge", kBridgeMembers, bridge);
+  if (node.find("dir") == nullptr &&
+      (node.kind == yaml::Kind::map || node.kind == yaml::Kind::null)) {
+    reader.note(node, "a bridge needs `dir`, the directory in which it asks",
+                "such as {bridge: {dir: /var/lib/agents/reviewer}}");
+  }
+  entry.choice.backend = fmt::format("bridge:{} ({}, {})", bridge.path, bridge.agent_name,
+                                     duration_text(bridge.timeout));
+  draft.configuration.bridges[entry.choice.backend] = std::move(bridge);
+}
+
+// The order of the list is the preference of those that name none.
+int position_after(const std::vector<dispatch::Choice>& chain) {
+  return static_cast<int>(chain.size()) + 1;
+}
+
+void take_backend(Reader& reader, const Node& node, Agent& agent, Draft& draft) {
+  ChoiceDraft entry;
+  reader.members<ChoiceDraft>(node, "a backend", kChoiceMembers, entry);
+  const std::array<const Node*, 4> named = {entry.provider, entry.script, entry.scripted,
+                                            entry.bridge};
+  if (std::ranges::count(named, nullptr) != 3 && node.kind == yaml::Kind::map) {
+    reader.note(node, "a backend has exactly one of `provider`, `script`, `scripted` and `bridge`",
+                "such as {provider: main, model: gpt-5-mini} or {scripted: demo}");
+  }
+  if (entry.provider != nullptr) {
+    const auto name = reader.phrase(*entry.provider);
+    if (!name) return;
+    entry.choice.backend = *name;
+    draft.references.push_back({.agent = agent.name,
+                                .index = agent.chain.size(),
+                                .entry = &node,
+                                .provider = entry.provider,
+                                .has_model = entry.has_model});
+  } else if (entry.script != nullptr) {
+    take_script(reader, *entry.script, entry, draft);
+  } else if (entry.scripted != nullptr) {
+    take_scripted(reader, *entry.scripted, entry, draft);
+  } else if (entry.bridge != nullptr) {
+    take_bridge(reader, *entry.bridge, entry, agent, draft);
+  }
+  const bool names_a_model =
+      entry.has_model || entry.provider != nullptr || entry.bridge != nullptr;
+  if (!names_a_model) entry.choice.model = "scripted";
+  if (entry.choice.preference == 0) entry.choice.preference = position_after(agent.chain);
+  agent.chain.push_back(std::move(entry.choice));
+  draft.entry_policies[agent.name].push_back(std::move(entry.policy));
+}
+
+// Those with `on` wait for others to fail.
+bool is_last_resort(const Node& entry) {
+  const Node* on = entry.kind == yaml::Kind::map ? entry.find("on") : nullptr;
+  return on != nullptr && on->kind != yaml::Kind::null;
+}
+
+}  // namespace
+
+void take_chain(Reader& reader, const Node& node, Agent& agent, Draft& draft) {
+  if (!reader.is_list(node, "backends") || node.kind == yaml::Kind::null) return;
+  for (const Node& item : node.items) take_backend(reader, item, agent, draft);
+  if (node.items.empty()) {
+    reader.note(node, fmt::format("the agent {} asks nobody", agent.name),
+                "leave `backends` out for the usual one");
+  } else if (std::ranges::all_of(node.items, is_last_resort)) {
+    reader.note(
+        node, fmt::format("the agent {} asks nobody first: all its backends have `on`", agent.name),
+        "leave `on` out of one of them");
+  }
+}
+
+std::vector<std::string> chain_keys() {
+  std::vector<std::string> keys;
+  for (const auto& member : kChoiceMembers) keys.emplace_back(member.name);
+  for (const auto& member : kBridgeMembers) keys.push_back(fmt::format("bridge.{}", member.name));
+  for (const std::string_view key : policy_keys()) keys.push_back(fmt::format("dispatch.{}", key));
+  return keys;
+}
+
+}  // namespace treaty::config

@@ -1,0 +1,107 @@
+#include "treaty/config/sections/policies.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "treaty/config/sections/sections.h"
+
+namespace treaty::config {
+namespace {
+
+using dispatch::Policy;
+using dispatch::Seconds;
+using yaml::Node;
+
+constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24);
+constexpr std::chrono::milliseconds kNone(0);
+
+std::optional<Seconds> seconds(Reader& reader, const Node& node, std::chrono::milliseconds least) {
+  const auto time = reader.duration(node, kLongest, least);
+  if (!time) return std::nullopt;
+  return std::chrono::duration<Seconds>(*time).count();
+}
+
+std::optional<int> whole(Reader& reader, const Node& node, int least, int most) {
+  const auto number = reader.integer(node, least, most);
+  if (!number) return std::nullopt;
+  return static_cast<int>(*number);
+}
+
+// One duration is a list of one.
+void take_backoff(Reader& reader, const Node& node, PolicyOverrides& overrides) {
+  constexpr std::size_t kMost = 20;
+  if (node.is_scalar()) {
+    if (const auto only = seconds(reader, node, kNone)) overrides.backoff = {*only};
+    return;
+  }
+  if (!reader.is_list(node, "durations")) return;
+  if (node.items.empty() || node.items.size() > kMost) {
+    return reader.note(node, fmt::format("expected 1 to {} durations", kMost),
+                       "such as [2s, 8s, 16s]; the last one stays, and 0s waits for nothing");
+  }
+  std::vector<Seconds> waits;
+  for (const Node& item : node.items) {
+    if (const auto wait = seconds(reader, item, kNone)) waits.push_back(*wait);
+  }
+  if (!waits.empty()) overrides.backoff = std::move(waits);
+}
+
+constexpr std::array<Member<PolicyOverrides>, 7> kMembers = {{
+    {"max_wait", [](Reader& reader, const Node& node,
+                    PolicyOverrides& out) { out.max_wait = seconds(reader, node, kNone); }},
+    {"max_attempts", [](Reader& reader, const Node& node,
+                        PolicyOverrides& out) { out.max_attempts = whole(reader, node, 1, 100); }},
+    {"backoff", take_backoff},
+    {"jitter", [](Reader& reader, const Node& node,
+                  PolicyOverrides& out) { out.jitter = reader.decimal(node, 0, 1); }},
+    {"max_concurrent",
+     [](Reader& reader, const Node& node, PolicyOverrides& out) {
+       out.max_concurrent = whole(reader, node, 0, 100'000);
+     }},
+    {"breaker_failures",
+     [](Reader& reader, const Node& node, PolicyOverrides& out) {
+       out.breaker_failures = whole(reader, node, 0, 1'000);
+     }},
+    {"breaker_open",
+     [](Reader& reader, const Node& node, PolicyOverrides& out) {
+       out.breaker_open = seconds(reader, node, std::chrono::milliseconds(1));
+     }},
+}};
+
+}  // namespace
+
+void take_policy(Reader& reader, const Node& node, PolicyOverrides& overrides) {
+  reader.members<PolicyOverrides>(node, "dispatch", kMembers, overrides);
+}
+
+Policy overridden(Policy policy, const PolicyOverrides& overrides) {
+  policy.max_wait = overrides.max_wait.value_or(policy.max_wait);
+  policy.max_attempts = overrides.max_attempts.value_or(policy.max_attempts);
+  policy.backoff = overrides.backoff.value_or(policy.backoff);
+  policy.jitter = overrides.jitter.value_or(policy.jitter);
+  policy.max_concurrent = overrides.max_concurrent.value_or(policy.max_concurrent);
+  policy.breaker_failures = overrides.breaker_failures.value_or(policy.breaker_failures);
+  policy.breaker_open = overrides.breaker_open.value_or(policy.breaker_open);
+  return policy;
+}
+
+void settle_policies(Draft& draft) {
+  for (auto& [name, agent] : draft.configuration.turns.agents) {
+    const PolicyOverrides& of_agent = draft.agent_policies[name];
+    auto& of_entries = draft.entry_policies[name];
+    of_entries.resize(agent.chain.size());  // The usual backend has no entry in the file.
+    for (std::size_t i = 0; i < agent.chain.size(); ++i) {
+      dispatch::Choice& choice = agent.chain[i];
+      const auto provider = draft.configuration.providers.find(choice.backend);
+      if (provider != draft.configuration.providers.end()) {
+        choice.policy = overridden(choice.policy, provider->second.dispatch);
+      }
+      choice.policy = overridden(overridden(choice.policy, of_agent), of_entries[i]);
+    }
+  }
+}
+
+std::vector<std::string_view> policy_keys() { return Reader::names_of<PolicyOverrides>(kMembers); }
+
+}  // namespace treaty::config
