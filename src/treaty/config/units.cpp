@@ -34,7 +34,6 @@ constexpr std::array<Unit, 8> kSizes = {{{"GiB", std::int64_t{1} << 30},
 constexpr std::int64_t kDollar = 1'000'000'000'000;
 constexpr std::size_t kDollarDecimals = 12;
 constexpr std::int64_t kMostDollars = 1'000'000 * kDollar;
-constexpr std::size_t kDollarDigits = 7;  // Of kMostDollars, before the point.
 
 std::optional<std::int64_t> measure(std::string_view text, std::span<const Unit> units) {
   constexpr double kMost = 9e15;  // Doubles have all whole numbers up to there.
@@ -48,7 +47,7 @@ std::optional<std::int64_t> measure(std::string_view text, std::span<const Unit>
   if (unit == units.end()) return std::nullopt;
   const double measured = number * static_cast<double>(unit->factor);
   if (!(measured >= 0 && measured <= kMost)) return std::nullopt;
-  return static_cast<std::int64_t>(measured);
+  return std::llround(measured);  // 1.001 is a bit less than that in binary.
 }
 
 }  // namespace
@@ -71,14 +70,14 @@ std::optional<std::int64_t> parse_dollars(std::string_view text) {
   const std::string_view whole = text.substr(0, point);
   const std::string_view decimals = text.substr(std::min(point + 1, text.size()));
   if (whole.size() + decimals.size() == 0) return std::nullopt;
-  if (whole.size() > kDollarDigits || decimals.size() > kDollarDecimals) return std::nullopt;
+  if (decimals.size() > kDollarDecimals) return std::nullopt;
   std::int64_t amount = 0;
   for (std::size_t i = 0; i < whole.size() + kDollarDecimals; ++i) {
     const std::size_t behind = i - std::min(i, whole.size());
     const char digit = i < whole.size()           ? whole[i]
                        : behind < decimals.size() ? decimals[behind]
                                                   : '0';
-    if (!is_digit(digit)) return std::nullopt;
+    if (!is_digit(digit) || amount > kMostDollars / 10) return std::nullopt;
     amount = amount * 10 + (digit - '0');
   }
   return amount <= kMostDollars ? std::optional(amount) : std::nullopt;
