@@ -13,13 +13,11 @@ namespace {
 
 using testing::Given;
 
-const Given& everything() {
-  static const Given given{.yaml = R"(
+constexpr std::string_view kEverything = R"(
 listen: "[::1]:9000"
 store: sqlite:turns.db
 workers: 2
-keys: [{tenant: acme, sha256: )" + std::string(64, 'c') +
-                                   R"(}]
+keys: [{tenant: acme, sha256: cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc}]
 providers:
   main:
     kind: openai
@@ -79,13 +77,18 @@ http:
   idle_timeout: 3s
   shutdown_timeout: 4s
 prices: prices.yaml
-)",
-                           .environment = {{"OTHER_KEY", "hunter2"}},
-                           .files = {{"/work/play.yaml", "- Hello."},
-                                     {"/work/own.pem", "PEM"},
-                                     {"/work/prices.yaml",
-                                      "prices: [{provider: openai, models: [gpt-4o], from: "
-                                      "2025-01-01, input: 1, output: 1}]"}}};
+)";
+
+const Given& everything() {
+  static const Given given{
+      .yaml = std::string(kEverything),
+      .environment = {{"OTHER_KEY", "hunter2"}},
+      .files = {
+          {"/work/play.yaml", "- Hello."},
+          {"/work/own.pem", "PEM"},
+          {"/work/prices.yaml",
+           "prices: [{provider: openai, models: [gpt-4o], from: 2025-01-01, input: 1, output: "
+           "1}]"}}};
   return given;
 }
 
