@@ -5,6 +5,23 @@
 #include <cmath>
 
 namespace treaty::testing {
+namespace {
+
+struct Tokens {
+  double input = 0;
+  double output = 0;
+};
+
+// Of the same call always the same, and of no other: how long an answer is, nobody knows before.
+Tokens tokens_of(const backends::Call& call) {
+  constexpr double kBytesPerToken = 3.3;
+  constexpr std::size_t kMostOutput = 400;
+  const std::size_t bytes = call.messages.bytes();
+  return {std::ceil(static_cast<double>(bytes) / kBytesPerToken),
+          static_cast<double>(bytes * 7'919 % kMostOutput)};
+}
+
+}  // namespace
 
 namespace asio = boost::asio;
 using contracts::AgentResult;
@@ -65,15 +82,15 @@ contracts::RateLimitState LimitedProvider::state() const {
   return state;
 }
 
-asio::awaitable<AgentResult> LimitedProvider::run(const backends::Call& /*call*/,
+asio::awaitable<AgentResult> LimitedProvider::run(const backends::Call& call,
                                                   backends::Sink& /*sink*/) {
   std::uniform_real_distribution<double> around(0.5, 1.5);
-  const double tokens = std::round(options_.tokens * around(random_));
+  const Tokens tokens = tokens_of(call);
   const Seconds latency = options_.latency * around(random_);
   ++asked;
   AgentResult result{.content = "Done.", .finish_reason = "stop"};
   const auto alarm = time_->alarm(co_await asio::this_coro::executor);
-  if (const auto wait = take(tokens)) {
+  if (const auto wait = take(tokens.input + tokens.output)) {
     ++refused;
     result = {
         .finish_reason = "error",
@@ -86,17 +103,19 @@ asio::awaitable<AgentResult> LimitedProvider::run(const backends::Call& /*call*/
     co_return result;
   }
   taken_at.push_back(time_->now());
+  tokens_taken_ += tokens.input + tokens.output;
   result.rate_limit = state();  // As of now: the answer comes later.
-  result.usage = contracts::UsageInfo{.input_tokens = static_cast<std::int64_t>(tokens * 0.8),
-                                      .output_tokens = static_cast<std::int64_t>(tokens * 0.2)};
+  result.usage = contracts::UsageInfo{.input_tokens = static_cast<std::int64_t>(tokens.input),
+                                      .output_tokens = static_cast<std::int64_t>(tokens.output)};
   co_await alarm->wait_until(time_->now() + latency);
   co_return result;
 }
 
-Seconds LimitedProvider::best_possible(int calls) const {
+Seconds LimitedProvider::best_possible() const {
+  const auto calls = static_cast<double>(taken_at.size());
   Seconds longest = options_.latency;
   for (const TrueLimit& limit : options_.limits) {
-    const double needed = limit.resource == "requests" ? calls : calls * options_.tokens;
+    const double needed = limit.resource == "requests" ? calls : tokens_taken_;
     const double beyond = std::max(needed - limit.capacity, 0.0);
     const Seconds time = limit.refills ? beyond / limit.capacity * limit.seconds
                                        : std::ceil(beyond / limit.capacity) * limit.seconds;

@@ -25,7 +25,6 @@ class LimitedProvider final : public backends::Backend {
   struct Options {
     std::vector<TrueLimit> limits{};
     dispatch::Seconds latency = 0.5;  // On average; half to one and a half of it.
-    double tokens = 1'000;            // Of a call, likewise.
     bool tells_windows = true;
     bool tells_retry_after = true;
     std::uint64_t seed = 1;
@@ -36,8 +35,8 @@ class LimitedProvider final : public backends::Backend {
   boost::asio::awaitable<contracts::AgentResult> run(const backends::Call& call,
                                                      backends::Sink& sink) override;
 
-  // The least time in which the limits let so many calls through.
-  dispatch::Seconds best_possible(int calls) const;
+  // The least time in which the limits let through what was not refused.
+  dispatch::Seconds best_possible() const;
 
   int asked = 0;
   int refused = 0;
@@ -57,6 +56,7 @@ class LimitedProvider final : public backends::Backend {
   std::shared_ptr<dispatch::Time> time_;
   Options options_;
   std::vector<Bucket> buckets_{};
+  double tokens_taken_ = 0;
   std::mt19937_64 random_;
 };
 
