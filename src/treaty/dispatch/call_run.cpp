@@ -92,7 +92,7 @@ CallRun::CallRun(Dispatcher& dispatcher, const CallOrder& order, backends::Call 
 
 asio::awaitable<Dispatched> CallRun::run() {
   co_await asio::this_coro::throw_if_cancelled(false);  // A cancelled call has its result, too.
-  alarm_ = time_.alarm(co_await asio::this_coro::executor);
+  executor_ = co_await asio::this_coro::executor;
   Dispatched dispatched;
   result_ = failure("model_unavailable", "NoBackend", "the agent has no backend to ask", false);
   while (at_ < chain_.size() && !chain_[at_]->on.empty()) ++at_;
@@ -129,7 +129,7 @@ asio::awaitable<Decision> CallRun::stay_at(const Choice& choice) {
                       fmt::format("no backend is named {}", choice.backend), false);
     co_return decide_after(result_, situation(choice, 1, "model_unavailable"));
   }
-  Visit visit(dispatcher_.pools().find(source->second.pool_of(choice.model)));
+  Visit visit(dispatcher_.pool_of(choice, source->second));
   Moment not_before = 0;
   for (int attempts = 0;;) {
     const Decision admitted = co_await wait_for_backend(visit, choice, attempts, not_before);
@@ -151,7 +151,7 @@ asio::awaitable<Decision> CallRun::wait_for_backend(Visit& visit, const Choice& 
   while (now() < not_before) {
     if (co_await is_cancelled()) co_return Decision{.act = Act::fail};
     // Registered first: a breaker that opens between the look and the wait rings.
-    visit.doze(alarm_);
+    visit.doze(alarm());
     if (attempts > 0 && visit.pool().is_open(now()) && next_after("server_error")) {
       co_return Decision{.act = Act::move_on, .reason = "its breaker opened meanwhile"};
     }
@@ -163,6 +163,10 @@ asio::awaitable<Decision> CallRun::wait_for_backend(Visit& visit, const Choice& 
     if (co_await is_cancelled()) co_return Decision{.act = Act::fail};
     const auto standing = visit.ask(bytes_, choice.policy, now(), alarm_);
     if (!standing) co_return Decision{.act = Act::finish};
+    if (!alarm_) {
+      alarm();  // Most calls never need one. The line is joined with it at the next look.
+      continue;
+    }
     Situation here = situation(choice, attempts, code_of(standing->obstacle));
     here.waited = now() - began;
     Decision decision = decide_before(*standing, here);
@@ -255,7 +259,12 @@ asio::awaitable<bool> CallRun::is_cancelled() {
   co_return true;
 }
 
-asio::awaitable<void> CallRun::pause(Moment until) { co_await alarm_->wait_until(until); }
+asio::awaitable<void> CallRun::pause(Moment until) { co_await alarm()->wait_until(until); }
+
+const std::shared_ptr<Alarm>& CallRun::alarm() {
+  if (!alarm_) alarm_ = time_.alarm(executor_);
+  return alarm_;
+}
 
 Situation CallRun::situation(const Choice& choice, int attempts, std::string_view code) {
   return {.policy = choice.policy,
@@ -314,7 +323,7 @@ void CallRun::tell_when_to_return(Dispatched& dispatched) const {
   if (at_ >= chain_.size()) return;
   const auto source = dispatcher_.sources_.find(chain_[at_]->backend);
   if (source == dispatcher_.sources_.end()) return;
-  const auto pool = dispatcher_.pools().find(source->second.pool_of(chain_[at_]->model));
+  const auto pool = dispatcher_.pool_of(*chain_[at_], source->second);
   for (const auto& window : pool->view(now()).windows) {
     if (dispatched.limits.size() == kMostLimits) break;
     dispatched.limits.push_back({.name = window.name,

@@ -81,6 +81,7 @@ class CallRun {
   void begin_continuation();
   void tell_when_to_return(Dispatched& dispatched) const;
   Moment now() const { return time_.now(); }
+  const std::shared_ptr<Alarm>& alarm();
 
   Dispatcher& dispatcher_;
   Time& time_;
@@ -93,7 +94,8 @@ class CallRun {
   std::size_t at_ = 0;              // In the chain.
   std::size_t heard_at_entry_ = 0;  // Hearing::bytes when this backend was first asked.
   std::string spoken_before_{};     // By backends that were cut.
-  std::shared_ptr<Alarm> alarm_{};
+  boost::asio::any_io_executor executor_{};
+  std::shared_ptr<Alarm> alarm_{};   // None until something has to be waited for.
   contracts::AgentResult result_{};  // The newest.
   Totals totals_{};
   std::vector<LimitLine> limits_{};

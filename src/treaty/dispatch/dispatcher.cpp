@@ -27,10 +27,15 @@ Seconds Dispatcher::next_free(std::span<const Choice> chain) const {
     if (!choice.on.empty()) continue;
     const auto source = sources_.find(choice.backend);
     if (source == sources_.end()) continue;
-    const auto pool = services_.pools->find(source->second.pool_of(choice.model));
-    soonest = std::min(soonest, pool->view(now).next_free_in);
+    soonest = std::min(soonest, pool_of(choice, source->second)->view(now).next_free_in);
   }
   return soonest == std::numeric_limits<Seconds>::infinity() ? 0 : soonest;
+}
+
+std::shared_ptr<Pool> Dispatcher::pool_of(const Choice& choice, const Source& source) const {
+  auto& pool = known_[choice.backend][choice.model];
+  if (!pool) pool = services_.pools->find(source.pool_of(choice.model));
+  return pool;
 }
 
 double Dispatcher::dice() { return std::uniform_real_distribution<double>(0, 1)(random_); }

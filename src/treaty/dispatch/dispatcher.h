@@ -62,10 +62,13 @@ class Dispatcher {
   friend class CallRun;
 
   double dice();  // 0 to 1.
+  std::shared_ptr<Pool> pool_of(const Choice& choice, const Source& source) const;
 
   Sources sources_;
   Services services_;
   std::mt19937_64 random_;
+  // Those that were looked up before, by backend and model.
+  mutable std::map<std::string, std::map<std::string, std::shared_ptr<Pool>>> known_{};
 };
 
 }  // namespace treaty::dispatch

@@ -34,7 +34,9 @@ std::optional<Standing> Pool::ask(std::uint64_t place, double bytes, const Polic
   dozing_.erase(place);
   const Cost cost = estimate_.cost_of(bytes);
   if (auto obstacle = standing(place, cost, policy, now)) {
-    if (line_.try_emplace(place, Waiting{alarm, cost}).second) line_cost_ += cost;
+    const auto [waiting, is_new] = line_.try_emplace(place, Waiting{alarm, cost});
+    if (is_new) line_cost_ += cost;
+    waiting->second.alarm = alarm;
     return obstacle;
   }
   const bool has_waited = line_.contains(place);
@@ -207,11 +209,13 @@ bool Pool::has_news() const {
 }
 
 void Pool::ring_first() const {
-  if (!line_.empty()) line_.begin()->second.alarm->ring();
+  if (!line_.empty() && line_.begin()->second.alarm) line_.begin()->second.alarm->ring();
 }
 
 void Pool::ring_all() const {
-  for (const auto& [place, waiting] : line_) waiting.alarm->ring();
+  for (const auto& [place, waiting] : line_) {
+    if (waiting.alarm) waiting.alarm->ring();
+  }
   for (const auto& [place, alarm] : dozing_) alarm->ring();
 }
 

@@ -57,7 +57,7 @@ class Pool {
   std::uint64_t join();
 
   // Either lets the call go (nothing is answered, and tell() or drop() must follow), or says what
-  // keeps it: then the alarm rings when that changes.
+  // keeps it: then the alarm, if there is one, rings when that changes.
   std::optional<Standing> ask(std::uint64_t place, double bytes, const Policy& policy, Moment now,
                               const std::shared_ptr<Alarm>& alarm);
 

@@ -70,12 +70,7 @@ std::uint64_t Quota::send(const Cost& cost, Moment now) {
 void Quota::tell(std::uint64_t call, const AgentResult& result, Moment now) {
   correct(call, result);
   if (const auto& state = result.rate_limit) {
-    for (const auto& told : state->windows) {
-      auto window = Window::make(told, now);
-      if (!window) continue;
-      window->told_by = call;
-      take(*std::move(window));
-    }
+    for (const auto& told : state->windows) take(told, call, now);
     const Seconds asked = state->retry_after ? state->retry_after->value() : 0;
     if (result.error && state->limited && asked > 0) {
       blocked_until = std::max(blocked_until, now + std::min(asked, kLongestBlock));
@@ -87,19 +82,22 @@ void Quota::tell(std::uint64_t call, const AgentResult& result, Moment now) {
   forget_reflected();
 }
 
-void Quota::take(Window newer) {
+void Quota::take(const contracts::RateLimitWindow& told, std::uint64_t call, Moment now) {
   const auto known = std::ranges::find_if(windows, [&](const Window& window) {
-    return window.name == newer.name && window.resource == newer.resource;
+    return window.name == told.name && window.resource == told.resource;
   });
-  if (known == windows.end()) {
-    if (windows.size() == kMostWindows) return;
-    newer.used = used_since(newer, newer.told_by, 0);
-    windows.push_back(std::move(newer));
-    return;
+  const bool is_known = known != windows.end();
+  if (is_known ? call < known->told_by : windows.size() == kMostWindows) return;
+  auto window = is_known ? known->read(told, now) : Window::make(told, now);
+  if (!window) return;
+  window->told_by = call;
+  if (is_known) {
+    known->tell(*window);
+  } else {
+    windows.push_back(*std::move(window));
   }
-  if (newer.told_by < known->told_by) return;
-  known->tell(newer);
-  known->used = used_since(*known, known->told_by, 0);
+  Window& kept = is_known ? *known : windows.back();
+  kept.used = used_since(kept, call, 0);
 }
 
 // A call that was refused took nothing; one that was answered took what the answer says.

@@ -52,7 +52,7 @@ class Quota {
     Cost cost{};
   };
 
-  void take(Window newer);
+  void take(const contracts::RateLimitWindow& told, std::uint64_t call, Moment now);
   void correct(std::uint64_t call, const contracts::AgentResult& result);
   double used_since(const Window& window, std::uint64_t call, Moment from) const;
   void forget_reflected();

@@ -46,6 +46,7 @@ class Decoding {
     const Seconds to_full = std::max(*resets - *seen, 0.0);
     window.seen = std::min(*seen, now_);
     window.resets = std::min(*resets, window.seen + to_full);
+    window.named = length_of_window(window.name);
     window.length = number(told, "length", 1, kLongest, 60);
     window.rate = number(told, "rate", 0, 1e19, 0);
     window.votes = static_cast<int>(number(told, "votes", -4, 4, 0));

@@ -38,22 +38,30 @@ Cost& Cost::operator-=(const Cost& other) {
 }
 
 std::optional<Window> Window::make(const contracts::RateLimitWindow& told, Moment now) {
+  Window window;
+  window.named = length_of_window(told.name);
+  auto read = window.read(told, now);
+  if (!read) return std::nullopt;
+  read->name = told.name;
+  read->resource = told.resource;
+  return read;
+}
+
+std::optional<Window> Window::read(const contracts::RateLimitWindow& told, Moment now) const {
   if (!told.remaining) return std::nullopt;
   Window window;
-  window.name = told.name;
-  window.resource = told.resource;
+  window.named = named;
   window.remaining = std::max(told.remaining->value(), 0.0);
   // A limit below what is left of it is none.
   if (told.limit && told.limit->value() > 0 && told.limit->value() >= window.remaining) {
     window.limit = told.limit->value();
   }
-  const Seconds length = length_of_window(told.name);
   const Seconds reset = told.resets_in ? std::clamp(told.resets_in->value(), 0.0, kLongestReset)
-                        : length > 0   ? length
+                        : named > 0    ? named
                                        : kUnknownReset;
   window.seen = now;
   window.resets = now + reset;
-  window.length = length > 0 ? length : std::max(reset, 1.0);
+  window.length = named > 0 ? named : std::max(reset, 1.0);
   return window;
 }
 
@@ -63,7 +71,7 @@ void Window::tell(const Window& newer) {
   remaining = newer.remaining;
   seen = newer.seen;
   resets = newer.resets;
-  length = length_of_window(name) > 0 ? newer.length : std::max(length, newer.length);
+  length = named > 0 ? named : std::max(length, newer.length);
   told_by = newer.told_by;
 }
 

@@ -26,7 +26,8 @@ class Window {
   // is read the careful way.
   static std::optional<Window> make(const contracts::RateLimitWindow& told, Moment now);
 
-  // The same window, told again by a later call.
+  // The same window, told again by a later call; read() leaves out the names, which stay.
+  std::optional<Window> read(const contracts::RateLimitWindow& told, Moment now) const;
   void tell(const Window& newer);
 
   // Its share of a call.
@@ -56,6 +57,7 @@ class Window {
   double remaining = 0;  // As of `seen`.
   Moment seen = 0;
   Moment resets = 0;     // Full again.
+  Seconds named = 0;     // Its length, if the name says it: 0: it does not.
   Seconds length = 0;    // From one reset to the next, as far as it is known.
   bool refills = false;  // Comes back bit by bit, `rate` a second, not all at once.
   double rate = 0;
