@@ -293,6 +293,7 @@ TEST_CASE_FIXTURE(Fixture, "and when it would be waited for in vain") {
 TEST_CASE_FIXTURE(Fixture, "two stores on one file never grant more than the budget together") {
   const auto other = open_store(path);
   std::vector<Task<Reserved>> tasks;
+  tasks.reserve(100);
   for (int i = 0; i < 100; ++i) {
     tasks.push_back((i % 2 == 0 ? *store : *other).reserve(tokens(30)));
   }

@@ -1,0 +1,69 @@
+"""A journal of an older version: read as it is, brought up to date by whoever writes."""
+import json
+import sqlite3
+import unittest
+
+from treaty_binary import TreatyTest
+
+
+class StoreVersionsTest(TreatyTest):
+
+    def setUp(self):
+        super().setUp()
+        self.say("Hello.")
+        self.make_first_version()
+
+    def say(self, text):
+        ran = self.treaty("run", text, "--state-dir", "state", "--format", "json")
+        self.assertEqual(ran.code, 0, ran)
+
+    def make_first_version(self):
+        """What was added since is taken away again: the first version had nothing else."""
+        self.change("DROP TABLE spending; DROP TABLE reservations; DROP TABLE shares; DROP TABLE pools;"
+                    "PRAGMA user_version = 1")
+
+    def change(self, sql):
+        journal = sqlite3.connect(self.folder / "state" / "treaty.db")
+        try:
+            journal.executescript(sql)
+        finally:
+            journal.close()
+
+    def version(self):
+        journal = sqlite3.connect(self.folder / "state" / "treaty.db")
+        try:
+            return journal.execute("PRAGMA user_version").fetchone()[0]
+        finally:
+            journal.close()
+
+    def sessions(self):
+        ran = self.treaty("sessions", "list", "--state-dir", "state", "--format", "json")
+        self.assertEqual(ran.code, 0, ran)
+        return [session["SessionId"] for session in json.loads(ran.out)["Sessions"]]
+
+    def test_it_is_read_as_it_is(self):
+        session, = self.sessions()
+        for verb, word in (("show", "completed"), ("export", "Hello.")):
+            with self.subTest(verb=verb):
+                ran = self.treaty("sessions", verb, session, "--state-dir", "state")
+                self.assertEqual(ran.code, 0, ran)
+                self.assertIn(word, ran.out)
+        self.assertEqual(self.version(), 1)
+
+    def test_a_turn_brings_it_up_to_date_and_keeps_what_is_there(self):
+        before = self.sessions()
+        self.say("Again.")
+        self.assertEqual(self.version(), 2)
+        self.assertEqual(len(self.sessions()), 2)
+        self.assertTrue(set(before) < set(self.sessions()))
+
+    def test_pruning_brings_it_up_to_date_first(self):
+        self.change("UPDATE sessions SET updated_at = 1000; UPDATE turns SET updated_at = 1000")
+        ran = self.treaty("sessions", "prune", "--older-than", "1d", "--state-dir", "state")
+        self.assertEqual(ran.code, 0, ran)
+        self.assertEqual(self.version(), 2)
+        self.assertEqual(self.sessions(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
