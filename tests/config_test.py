@@ -88,24 +88,78 @@ class Check(ConfigTest):
         ran = self.config("check", str(ROOT / "examples" / "treaty.yaml"))
         self.assertEqual(ran.code, 0, ran)
 
+    def test_mistakes_of_dispatch_and_budgets_are_told_with_their_places(self):
+        self.write("treaty.yaml", """\
+providers:
+  main: {kind: openai, key: any, dispatch: {max_wait: 25h}}
+agents:
+  default:
+    dispatch: {max_atempts: 3}
+    backends:
+      - {provider: main, model: own-tune, weight: 0, dispatch: {backoff: []}}
+      - {provider: main, on: [timeot]}
+    on_cut: stop
+    budget: {dollars_per_day: 2.50}
+tenants: {acme: {budget: {}}}
+""")
+        ran = self.config("check")
+        self.assertEqual(ran.code, 78, ran)
+        self.assertEqual(ran.out, "")
+        told = [line.removeprefix("treaty.yaml:") for line in ran.err.splitlines()]
+        self.assertEqual([line.split(": ")[0] for line in told],
+                         ["2:55", "5:16", "7:51", "7:74", "8:31", "9:13", "10:31", "11:11", "11:26"], ran)
+        for line, words in zip(told, (
+                "from 0s to 24h", "did you mean max_attempts?", "1 to 1000", "1 to 20 durations",
+                "did you mean timeout?", "expected fail or continue", "nobody knows what own-tune of main costs",
+                "everybody is the tenant local", "a budget needs")):
+            self.assertIn(words, line)
+
+    def test_a_server_does_not_start_with_a_budget_that_nobody_can_count(self):
+        self.write("treaty.yaml", {
+            "store": "sqlite:turns.db",
+            "providers": {"main": {"kind": "openai", "key": "any"}},
+            "agents": {"default": {"backends": [{"provider": "main", "model": "own-tune"}],
+                                   "budget": {"dollars_per_day": 1}}}})
+        ran = self.treaty("serve", **NEUTRAL)
+        self.assertEqual(ran.code, 78, ran)
+        self.assertIn("nobody knows what own-tune of main costs", ran.err)
+        self.assertFalse((self.folder / "turns.db").exists())
+
+    def test_a_price_of_ones_own_makes_dollars_countable(self):
+        self.write("prices.yaml", {"prices": [{"provider": "openai", "models": ["own-tune"], "from": "2025-01-01",
+                                               "input": 1, "output": 2}]})
+        self.write("treaty.yaml", {
+            "prices": "prices.yaml",
+            "providers": {"main": {"kind": "openai", "key": "any"}},
+            "agents": {"default": {"backends": [{"provider": "main", "model": "own-tune"}],
+                                   "budget": {"dollars_per_day": 1}}}})
+        ran = self.config("check")
+        self.assertEqual(ran.code, 0, ran)
+
     def test_no_secret_is_in_any_message(self):
         self.write("treaty.yaml", f"""
 listen: ${{SECRET}}
 store: postgres://user:{SECRET}@host/db
 workers: ${{SECRET}}
-keys: [{{tenant: a, sha256: {SECRET}}}, {SECRET}]
+keys: [{{tenant: "${{SECRET}}", sha256: {SECRET}}}, {SECRET}]
 providers:
   a: {{kind: openai, key: {SECRET}, base_url: "http://user:{SECRET}@host"}}
   b: {{kind: "${{SECRET}}", key: "${{SECRET}}", timeout: "${{SECRET}}"}}
+  c: {{kind: openai, key: any, dispatch: {{max_wait: "${{SECRET}}", max_attempts: "${{SECRET}}", backoff: ["${{SECRET}}"]}}}}
 agents:
+  other:
+    backends: [{{provider: c, model: "${{SECRET}}", preference: "${{SECRET}}", on: ["${{SECRET}}"], dispatch: {{jitter: "${{SECRET}}"}}}}]
+    on_cut: "${{SECRET}}"
+    budget: {{tokens_per_day: "${{SECRET}}", dollars_per_day: 1}}
   default: {{mode: 1, backends: [{{provider: "${{SECRET}}"}}, {{script: "${{SECRET}}"}}], tools: [{{name: "${{SECRET}}!"}}, {{name: "${{SECRET}}!"}}], max_rounds: "${{SECRET}}", deadline: "${{SECRET}}"}}
 sessions: {{open: "${{SECRET}}", initial: "${{SECRET}}"}}
 http: {{max_body: "${{SECRET}}"}}
 prices: "${{SECRET}}"
+tenants: {{acme: {{budget: {{dollars_per_day: "${{SECRET}}"}}}}, beta: {{budget: {{tokens_per_day: 1}}}}}}
 """)
         ran = self.config("check", SECRET=SECRET)
         self.assertEqual(ran.code, 78, ran)
-        self.assertGreater(len(ran.err.splitlines()), 12, ran)
+        self.assertGreater(len(ran.err.splitlines()), 24, ran)
         self.assertNotIn(SECRET, ran.err)
 
 
@@ -120,6 +174,38 @@ class Show(ConfigTest):
         self.write("again.yaml", once.out)
         again = self.config("show", "again.yaml")
         self.assertEqual(again.out, once.out, again)
+
+    def test_every_entry_of_a_chain_has_its_whole_policy_written_out(self):
+        self.write("treaty.yaml", {
+            "providers": {"main": {"kind": "openai", "key": SECRET,
+                                   "dispatch": {"max_wait": "0s", "jitter": 0.5, "max_attempts": 1}}},
+            "agents": {"default": {
+                "dispatch": {"max_attempts": 2, "backoff": "1s"},
+                "backends": [{"provider": "main", "dispatch": {"backoff": ["1.5s", "0s"], "breaker_failures": 0}},
+                             {"scripted": "demo", "preference": 1, "weight": 9, "on": "timeout"}],
+                "on_cut": "continue",
+                "budget": {"tokens_per_day": 10 ** 15, "dollars_per_day": 0.25}}},
+            "tenants": {"local": {"budget": {"dollars_per_day": 1000000}}}})
+        ran = self.config("show", "--format", "json")
+        self.assertEqual(ran.code, 0, ran)
+        shown = json.loads(ran.out)
+        agent = shown["agents"]["default"]
+        usual = {"max_wait": "1m", "max_attempts": 2, "backoff": ["1s"], "jitter": 0.1, "max_concurrent": 0,
+                 "breaker_failures": 5, "breaker_open": "30s"}
+        first, second = agent["backends"]
+        self.assertEqual(first["dispatch"], usual | {
+            "max_wait": "0s", "backoff": ["1500ms", "0s"], "jitter": 0.5, "breaker_failures": 0})
+        self.assertEqual(second["dispatch"], usual)
+        self.assertEqual([(entry["preference"], entry["weight"], entry.get("on")) for entry in (first, second)],
+                         [(1, 1, None), (1, 9, ["timeout"])])
+        self.assertEqual(shown["providers"]["main"]["dispatch"], usual | {
+            "max_wait": "0s", "max_attempts": 1, "backoff": ["2s", "8s", "16s", "35s"], "jitter": 0.5})
+        self.assertEqual(agent["on_cut"], "continue")
+        self.assertEqual(agent["budget"], {"tokens_per_day": 10 ** 15, "dollars_per_day": 0.25})
+        self.assertEqual(shown["tenants"], {"local": {"budget": {"dollars_per_day": 1000000}}})
+        self.write("again.yaml", self.config("show").out)
+        again = self.config("show", "--format", "json", "again.yaml")
+        self.assertEqual(json.loads(again.out), shown, again)
 
     def test_what_is_shown_to_programs_is_json(self):
         shown = json.loads(self.config("show", "--format", "json", "--listen", "[::1]:0").out)

@@ -174,6 +174,53 @@ TEST_CASE("What is shown reads back as the same configuration") {
   CHECK(second.turns.tenant_budgets == loaded(everything()).turns.tenant_budgets);
 }
 
+rc::Gen<dispatch::Seconds> seconds_from(int least_milliseconds) {
+  return rc::gen::map(rc::gen::inRange(least_milliseconds, 86'400'001),
+                      [](int milliseconds) { return milliseconds / 1'000.0; });
+}
+
+rc::Gen<dispatch::Policy> any_policy() {
+  return rc::gen::exec([] {
+    const auto count = *rc::gen::inRange<std::size_t>(1, 21);
+    return dispatch::Policy{
+        .max_wait = *seconds_from(0),
+        .max_attempts = *rc::gen::inRange(1, 101),
+        .backoff = *rc::gen::container<std::vector<dispatch::Seconds>>(count, seconds_from(0)),
+        .jitter = *rc::gen::inRange(0, 1'001) / 1'000.0,
+        .max_concurrent = *rc::gen::inRange(0, 100'001),
+        .breaker_failures = *rc::gen::inRange(0, 1'001),
+        .breaker_open = *seconds_from(1)};
+  });
+}
+
+TEST_CASE("Any policy, chain and budget reads back as it is shown") {
+  const Configuration all = loaded(everything());
+  const bool holds = rc::check([&] {
+    Configuration configuration = all;
+    turns::Agent& agent = configuration.turns.agents.at("default");
+    for (dispatch::Choice& choice : agent.chain) {
+      choice.preference = *rc::gen::inRange(1, 1'001);
+      choice.weight = *rc::gen::inRange(1, 1'001);
+      choice.policy = *any_policy();
+    }
+    agent.chain.back().on = *rc::gen::elementOf(
+        std::vector<std::vector<std::string>>{{}, {"timeout"}, {"rate_limit", "context_length"}});
+    agent.budget.tokens = *rc::gen::inRange<std::int64_t>(1, 1'000'000'000'000'001);
+    agent.budget.picodollars = *rc::gen::inRange<std::int64_t>(1, 1'000'000'000'000'000'001);
+    configuration.turns.tenant_budgets["acme"] = agent.budget;
+
+    Given again = everything();
+    again.yaml = yaml_of(shown(configuration));
+    const auto second = load(again.sources());
+
+    RC_ASSERT(second.has_value());
+    RC_ASSERT(second->turns.agents.at("default").chain == agent.chain);
+    RC_ASSERT(second->turns.agents.at("default").budget == agent.budget);
+    RC_ASSERT(second->turns.tenant_budgets == configuration.turns.tenant_budgets);
+  });
+  CHECK(holds);
+}
+
 TEST_CASE("Secrets are masked") {
   const Configuration configuration = loaded(everything());
 
