@@ -58,7 +58,7 @@ void settle_listen(Reader& reader, Draft& draft) {
     reader.note(
         {.where = given->where, .message = std::string(kMessage), .hint = std::string(kHint)});
   } else {
-    reader.note(*draft.listen, std::string(kMessage), std::string(kHint));
+    reader.note(*draft.listen, kMessage, kHint);
   }
 }
 

@@ -49,7 +49,7 @@ std::string text_of(const Problem& problem) {
   return out;
 }
 
-void Reader::note(const Node& node, std::string message, std::string hint) {
+void Reader::note(const Node& node, std::string_view message, std::string_view hint) {
   problems_.push_back({.where = file_,
                        .line = node.line,
                        .column = node.column,
@@ -72,7 +72,7 @@ std::optional<std::string> Reader::text(const Node& node) {
   if (node.kind != Kind::string || !node.text.contains('$')) return node.text;
   auto expanded = expand(node.text, sources_.environment);
   if (expanded) return *std::move(expanded);
-  note(node, std::move(expanded.error().message), std::move(expanded.error().hint));
+  note(node, expanded.error().message, expanded.error().hint);
   return std::nullopt;
 }
 

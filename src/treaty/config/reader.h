@@ -34,7 +34,7 @@ class Reader {
 
   const Sources& sources() const { return sources_; }
 
-  void note(const yaml::Node& node, std::string message, std::string hint = {});
+  void note(const yaml::Node& node, std::string_view message, std::string_view hint = {});
   void note(Problem problem) { problems_.push_back(std::move(problem)); }
 
   // In the order of the file.

@@ -171,19 +171,11 @@ void take_agents(Reader& reader, const Node& node, Draft& draft) {
 std::vector<std::string> agent_keys() {
   std::vector<std::string> keys;
   const std::string agent = "agents.NAME.";
-  for (const auto& member : kAgentMembers) keys.push_back(fmt::format("{}{}", agent, member.name));
-  for (const std::string& key : chain_keys()) {
-    keys.push_back(fmt::format("{}backends[].{}", agent, key));
-  }
-  for (const std::string_view key : budget_keys()) {
-    keys.push_back(fmt::format("{}budget.{}", agent, key));
-  }
-  for (const std::string_view key : tool_keys()) {
-    keys.push_back(fmt::format("{}tools[].{}", agent, key));
-  }
-  for (const auto& member : kRoleMembers) {
-    keys.push_back(fmt::format("{}conversations.NAME.{}", agent, member.name));
-  }
+  add_keys(keys, agent, Reader::names_of<AgentDraft>(kAgentMembers));
+  add_chain_keys(keys, agent + "backends[].");
+  add_keys(keys, agent + "budget.", budget_keys());
+  add_keys(keys, agent + "tools[].", tool_keys());
+  add_keys(keys, agent + "conversations.NAME.", Reader::names_of<RoleDraft>(kRoleMembers));
   return keys;
 }
 

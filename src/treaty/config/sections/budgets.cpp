@@ -75,7 +75,7 @@ void settle_tenant(Reader& reader, const Draft& draft, const Node& name) {
     hint = meant.empty() ? fmt::format("there are keys of {}", fmt::join(names, ", "))
                          : fmt::format("did you mean {}?", meant);
   }
-  reader.note(name, fmt::format("no key is of the tenant {}", name.text), std::move(hint));
+  reader.note(name, fmt::format("no key is of the tenant {}", name.text), hint);
 }
 
 // The model of an entry as the file has it, for the same reason.
@@ -149,9 +149,7 @@ std::vector<std::string_view> budget_keys() { return Reader::names_of<Budget>(kB
 
 std::vector<std::string> tenant_keys() {
   std::vector<std::string> keys;
-  for (const auto& member : kTenantMembers) {
-    keys.push_back(fmt::format("tenants.NAME.{}", member.name));
-  }
+  add_keys(keys, "tenants.NAME.", Reader::names_of<Tenant>(kTenantMembers));
   return keys;
 }
 

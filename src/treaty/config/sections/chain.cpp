@@ -206,12 +206,10 @@ void take_chain(Reader& reader, const Node& node, Agent& agent, Draft& draft) {
   }
 }
 
-std::vector<std::string> chain_keys() {
-  std::vector<std::string> keys;
-  for (const auto& member : kChoiceMembers) keys.emplace_back(member.name);
-  for (const auto& member : kBridgeMembers) keys.push_back(fmt::format("bridge.{}", member.name));
-  for (const std::string_view key : policy_keys()) keys.push_back(fmt::format("dispatch.{}", key));
-  return keys;
+void add_chain_keys(std::vector<std::string>& keys, const std::string& section) {
+  add_keys(keys, section, Reader::names_of<ChoiceDraft>(kChoiceMembers));
+  add_keys(keys, section + "bridge.", Reader::names_of<BridgeDirectory>(kBridgeMembers));
+  add_keys(keys, section + "dispatch.", policy_keys());
 }
 
 }  // namespace treaty::config

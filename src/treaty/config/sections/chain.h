@@ -10,6 +10,6 @@ namespace treaty::config {
 
 void take_chain(Reader& reader, const yaml::Node& node, turns::Agent& agent, Draft& draft);
 
-std::vector<std::string> chain_keys();
+void add_chain_keys(std::vector<std::string>& keys, const std::string& section);
 
 }  // namespace treaty::config

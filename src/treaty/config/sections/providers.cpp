@@ -251,7 +251,7 @@ void settle_providers(Reader& reader, Draft& draft) {
 
 std::vector<std::string> provider_keys() {
   std::vector<std::string> keys;
-  for (const auto& member : kMembers) keys.push_back(fmt::format("providers.NAME.{}", member.name));
+  add_keys(keys, "providers.NAME.", Reader::names_of<Written>(kMembers));
   return keys;
 }
 

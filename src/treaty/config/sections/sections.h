@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "treaty/config/configuration.h"
@@ -68,6 +69,8 @@ HttpProvider provider_of_kind(const Sources& sources, std::string_view kind);
 std::string_view default_model_of(std::string_view kind);
 
 // The keys below a section, for known_keys().
+void add_keys(std::vector<std::string>& keys, const std::string& section,
+              const std::vector<std::string_view>& names);
 std::vector<std::string> server_keys();
 std::vector<std::string> provider_keys();
 std::vector<std::string> agent_keys();

@@ -71,14 +71,14 @@ void take_keys(Reader& reader, const Node& node, Draft& draft) {
   auto& keys = draft.configuration.keys;
   for (const Node& item : node.items) {
     if (item.kind != yaml::Kind::map) {
-      reader.note(item, "a key is a map", std::string(kSecretHint));
+      reader.note(item, "a key is a map", kSecretHint);
       continue;
     }
     AccessKey key;
     reader.members<AccessKey>(item, "a key", kKeyMembers, key);
     if (key.tenant.empty() || key.sha256.empty()) {
       reader.note(item, fmt::format("a key needs `{}`", key.tenant.empty() ? "tenant" : "sha256"),
-                  std::string(kSecretHint));
+                  kSecretHint);
     } else if (std::ranges::find(keys, key.sha256, &AccessKey::sha256) != keys.end()) {
       reader.note(item, "the same key is there twice", "a key belongs to one tenant");
     }
@@ -185,23 +185,23 @@ constexpr std::array<Member<Draft>, 11> kFileMembers = {{
     {"prices", take_prices},
 }};
 
-template <class Target, std::size_t Count>
-void add_keys(std::vector<std::string>& keys, std::string_view section,
-              const std::array<Member<Target>, Count>& members) {
-  for (const auto& member : members) keys.push_back(fmt::format("{}{}", section, member.name));
-}
-
 }  // namespace
 
 std::span<const Member<Draft>> file_members() { return kFileMembers; }
 
+void add_keys(std::vector<std::string>& keys, const std::string& section,
+              const std::vector<std::string_view>& names) {
+  keys.reserve(keys.size() + names.size());
+  for (const std::string_view name : names) keys.push_back(fmt::format("{}{}", section, name));
+}
+
 std::vector<std::string> server_keys() {
   std::vector<std::string> keys;
-  add_keys(keys, "", kFileMembers);
-  add_keys(keys, "keys[].", kKeyMembers);
-  add_keys(keys, "sessions.", kSessionMembers);
-  add_keys(keys, "turns.", kTurnMembers);
-  add_keys(keys, "http.", kHttpMembers);
+  add_keys(keys, "", Reader::names_of<Draft>(kFileMembers));
+  add_keys(keys, "keys[].", Reader::names_of<AccessKey>(kKeyMembers));
+  add_keys(keys, "sessions.", Reader::names_of<turns::Settings>(kSessionMembers));
+  add_keys(keys, "turns.", Reader::names_of<Draft>(kTurnMembers));
+  add_keys(keys, "http.", Reader::names_of<Http>(kHttpMembers));
   return keys;
 }
 
