@@ -41,22 +41,28 @@ std::string options_and_examples(const Command& command) {
   return out;
 }
 
-std::string help_of(const Command& command, std::string_view path) {
-  // Behind -- nothing is an option of this command any more.
-  const std::string options_and_arguments =
-      command.positionals.starts_with("--") ? fmt::format("[OPTIONS] {}", command.positionals)
-                                            : fmt::format("{}{}[OPTIONS]", command.positionals,
-                                                          command.positionals.empty() ? "" : " ");
-  return fmt::format("{}\n\nUsage: treaty {} {}\n\n{}\n{}", command.summary, path,
-                     options_and_arguments, command.description, options_and_examples(command));
-}
-
 std::string list_of(std::span<const Command> commands) {
   std::string out = "Commands:\n";
   for (const Command& command : commands) {
     out += fmt::format("  {:10}  {}\n", command.name, command.summary);
   }
   return out;
+}
+
+std::string help_of(const Command& command, std::string_view path) {
+  // Behind -- nothing is an option of this command any more.
+  const std::string options_and_arguments =
+      command.positionals.starts_with("--") ? fmt::format("[OPTIONS] {}", command.positionals)
+                                            : fmt::format("{}{}[OPTIONS]", command.positionals,
+                                                          command.positionals.empty() ? "" : " ");
+  std::string usage = fmt::format("Usage: treaty {} {}\n", path, options_and_arguments);
+  std::string verbs;
+  if (command.has_both()) {
+    usage += fmt::format("       treaty {} COMMAND [ARGUMENTS]\n", path);
+    verbs = "\n" + list_of(command.verbs);
+  }
+  return fmt::format("{}\n\n{}\n{}\n{}{}", command.summary, usage, command.description, verbs,
+                     options_and_examples(command));
 }
 
 std::string overview(std::span<const Command> commands) {
@@ -176,7 +182,9 @@ const Command* named(std::span<const Command> commands, std::string_view path,
 
 // Goes down from verb to verb, to the command that is meant.
 int dispatch(const Command& command, std::string path, std::vector<std::string> words) {
-  if (command.verbs.empty()) return parse_and_run(command, path, std::move(words));
+  const auto is_named = [&](const Command& verb) { return verb.name == words[0]; };
+  const bool names_verb = !words.empty() && std::ranges::any_of(command.verbs, is_named);
+  if (!command.is_choice() && !names_verb) return parse_and_run(command, path, std::move(words));
   if (words.empty()) {
     print_error("{}", overview(command, path));
     return kWrongUsage;

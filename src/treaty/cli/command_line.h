@@ -59,8 +59,13 @@ struct Command {
   std::vector<Example> examples{};
   std::vector<std::string>
       words{};  // What its first argument may be, among others: for completion.
-  std::function<int(const Arguments&)> run{};  // Unless it has verbs.
+  std::function<int(const Arguments&)> run{};  // None: it has verbs and nothing besides.
   std::vector<Command> verbs{};  // Its first word says which; each is a whole command of its own.
+
+  // With a run of its own and verbs, a first word that names no verb is an argument of its own; a
+  // file with the name of a verb is ./NAME.
+  bool has_both() const { return run && !verbs.empty(); }
+  bool is_choice() const { return !run && !verbs.empty(); }
 };
 
 // Runs the command that the arguments name and answers its exit code.

@@ -8,7 +8,8 @@
 namespace treaty::cli {
 namespace {
 
-// A table with one command that has verbs and one that has none, and what was run last.
+// A table with one command that has verbs, one that has none and one that has both, and what was
+// run last.
 struct Table {
   std::string ran;
   Arguments arguments;
@@ -43,7 +44,14 @@ struct Table {
              .summary = "Checks",
              .description = "It checks.",
              .options = {{"--fix", "", "Mends"}},
-             .run = noting("check")}};
+             .run = noting("check")},
+            {.name = "read",
+             .positionals = "[FILE]",
+             .summary = "Reads",
+             .description = "It reads.",
+             .options = {{"--all", "", "Everything"}},
+             .run = noting("read"),
+             .verbs = {look}}};
   }
 
   int run(std::vector<const char*> words) {
@@ -80,6 +88,37 @@ TEST_CASE("Behind -- of a command without verbs stand files, too") {
 
   CHECK(table.arguments.has("--fix"));
   CHECK(table.arguments.positionals == std::vector<std::string>{"a", "--fix"});
+}
+
+TEST_CASE("A command beside its verbs takes every word that names none of them") {
+  Table table;
+
+  CHECK(table.run({"read", "look"}) == kOk);
+  CHECK(table.ran == "bridge look");
+
+  CHECK(table.run({"read", "--all", "file"}) == kOk);
+  CHECK(table.ran == "read");
+  CHECK(table.arguments.positionals == std::vector<std::string>{"file"});
+
+  CHECK(table.run({"read", "./look"}) == kOk);
+  CHECK(table.ran == "read");
+
+  CHECK(table.run({"read", "--all", "look"}) == kOk);
+  CHECK(table.ran == "read");
+
+  CHECK(table.run({"read"}) == kOk);
+  CHECK(table.arguments.positionals.empty());
+}
+
+TEST_CASE("Completions and the manual know a command beside its verbs") {
+  Table table;
+
+  CHECK(bash_completion(table.commands()).contains("options='--all --help'"));
+  CHECK(zsh_completion(table.commands()).contains("'1:argument:{compadd look; _files}'"));
+  CHECK(fish_completion(table.commands())
+            .contains("'__treaty_is read; and not __treaty_is read look' -l all"));
+  CHECK(man_page(table.commands()).contains("treaty read [FILE]"));
+  CHECK(man_page(table.commands()).contains("treaty read look"));
 }
 
 TEST_CASE("Completions and the manual know the verbs and their options") {

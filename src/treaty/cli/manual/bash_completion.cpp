@@ -5,15 +5,9 @@
 namespace treaty::cli {
 namespace {
 
-std::string names_of(std::span<const Command> commands) {
-  std::vector<std::string_view> names;
-  for (const Command& command : commands) names.emplace_back(command.name);
-  return fmt::format("{}", fmt::join(names, " "));
-}
-
 // What bash needs to know of a command: `words` for its first argument, `options`, those `valued`
 // that take a value, and whether `files`, `directories` or a `program` may be arguments.
-std::string leaf_case(const Command& command, const std::string& indent) {
+std::string leaf_lines(const Command& command, const std::string& indent) {
   std::vector<std::string> options;
   std::vector<std::string> valued;
   std::string values;
@@ -36,11 +30,15 @@ std::string leaf_case(const Command& command, const std::string& indent) {
     }
   }
   options.emplace_back("--help");
-  std::string out = fmt::format("{}{})\n", indent, command.name);
+  std::string out;
   const auto line = [&](const std::string& text) { out += fmt::format("{}  {}\n", indent, text); };
   line(fmt::format("options='{}'", fmt::join(options, " ")));
   line(fmt::format("valued=' {} '", fmt::join(valued, " ")));
-  if (!command.words.empty()) line(fmt::format("words='{}'", fmt::join(command.words, " ")));
+  if (command.has_both()) {
+    line(fmt::format("words='{}'", names_of(command.verbs)));
+  } else if (!command.words.empty()) {
+    line(fmt::format("words='{}'", fmt::join(command.words, " ")));
+  }
   if (takes_files(command)) line("files=yes");
   if (takes_directories(command)) line("directories=yes");
   if (takes_program(command)) line("program=yes");
@@ -49,19 +47,27 @@ std::string leaf_case(const Command& command, const std::string& indent) {
     out += values;
     line("esac");
   }
-  line(";;");
   return out;
 }
 
 // `place` says which word the command is: verbs stand behind what they are verbs of.
 std::string command_case(const Command& command, std::size_t place) {
   const std::string indent(place * 6 - 2, ' ');
-  if (command.verbs.empty()) return leaf_case(command, indent);
   std::string out = fmt::format("{}{})\n", indent, command.name);
   const auto line = [&](const std::string& text) { out += fmt::format("{}  {}\n", indent, text); };
-  line(fmt::format("first={} options='--help' words='{}'", place + 1, names_of(command.verbs)));
-  line(fmt::format("if ((COMP_CWORD > {})); then", place + 1));
-  line(fmt::format("  first={} options='' words=''", place + 2));
+  if (!command.is_choice()) out += leaf_lines(command, indent);
+  if (command.verbs.empty()) return out + fmt::format("{}  ;;\n", indent);
+  if (command.is_choice()) {
+    line(fmt::format("first={} options='--help' words='{}'", place + 1, names_of(command.verbs)));
+  }
+  std::string condition = fmt::format("((COMP_CWORD > {}))", place + 1);
+  if (command.has_both()) {
+    condition += fmt::format(" && [[ ' {} ' == *\" ${{COMP_WORDS[{}]}} \"* ]]",
+                             names_of(command.verbs), place + 1);
+  }
+  line(fmt::format("if {}; then", condition));
+  line(fmt::format("  first={} options='' valued='' words='' value=''", place + 2));
+  line("  files='' directories='' program=''");
   line(fmt::format("  case ${{COMP_WORDS[{}]}} in", place + 1));
   for (const Command& verb : command.verbs) out += command_case(verb, place + 1);
   line("  esac");

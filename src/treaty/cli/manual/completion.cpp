@@ -1,6 +1,14 @@
 #include "treaty/cli/manual/completion.h"
 
+#include <fmt/format.h>
+
 namespace treaty::cli {
+
+std::string names_of(std::span<const Command> commands) {
+  std::vector<std::string_view> names;
+  for (const Command& command : commands) names.emplace_back(command.name);
+  return fmt::format("{}", fmt::join(names, " "));
+}
 
 bool takes_value(const Option& option) { return !option.choices.empty() || !option.value.empty(); }
 

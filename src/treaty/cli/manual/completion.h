@@ -13,6 +13,9 @@ std::string bash_completion(std::span<const Command> commands);
 std::string zsh_completion(std::span<const Command> commands);
 std::string fish_completion(std::span<const Command> commands);
 
+// The names with a space between two of them.
+std::string names_of(std::span<const Command> commands);
+
 // What stands after an option, or in the place of an argument.
 enum class Completes { nothing, words, files, directories };
 Completes completes(const Option& option);

@@ -15,9 +15,18 @@ std::string fish_quoted(std::string_view text) {
   return out + "'";
 }
 
-// `path` is the command as it is typed: "check", "bridge run".
-std::string option_line(const std::string& path, const Option& option) {
-  std::string out = fmt::format("complete -c treaty -n '__treaty_is {}' -l {} -d {}", path,
+// The command as it is typed ("check", "bridge run"), and not one of the verbs beside it.
+std::string place_of(const Command& command, const std::string& path) {
+  std::string out = path;
+  if (!command.has_both()) return out;
+  for (const Command& verb : command.verbs) {
+    out += fmt::format("; and not __treaty_is {} {}", path, verb.name);
+  }
+  return out;
+}
+
+std::string option_line(const std::string& place, const Option& option) {
+  std::string out = fmt::format("complete -c treaty -n '__treaty_is {}' -l {} -d {}", place,
                                 option.name.substr(2), fish_quoted(option.help));
   if (!takes_value(option)) return out + "\n";
   switch (completes(option)) {
@@ -31,14 +40,15 @@ std::string option_line(const std::string& path, const Option& option) {
 }
 
 void add_command(std::string& out, const Command& command, const std::string& path) {
-  for (const Option& option : command.options) out += option_line(path, option);
+  const std::string place = place_of(command, path);
+  for (const Option& option : command.options) out += option_line(place, option);
   const std::string start = "complete -c treaty -n '__treaty_is";
-  out += fmt::format("{} {}' -l help -d 'Print this help'\n", start, path);
+  out += fmt::format("{} {}' -l help -d 'Print this help'\n", start, place);
   if (!command.words.empty()) {
     out += fmt::format("{}_first {}' -a '{}'\n", start, path, fmt::join(command.words, " "));
   }
   if (takes_files(command) || takes_program(command)) {
-    out += fmt::format("{} {}' -F\n", start, path);
+    out += fmt::format("{} {}' -F\n", start, place);
   }
   if (takes_directories(command)) {
     out += fmt::format("{} {}' -a '(__fish_complete_directories)'\n", start, path);

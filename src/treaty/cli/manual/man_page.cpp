@@ -46,8 +46,7 @@ void add_options(std::string& out, const Command& command) {
 }
 
 void add_command(std::string& out, const Command& command, const std::string& path) {
-  const std::string positionals =
-      command.verbs.empty() ? command.positionals : "COMMAND [ARGUMENTS]";
+  const std::string positionals = command.is_choice() ? "COMMAND [ARGUMENTS]" : command.positionals;
   out += fmt::format(
       ".SS {}\n",
       argument(fmt::format("treaty {}{}{}", path, positionals.empty() ? "" : " ", positionals)));

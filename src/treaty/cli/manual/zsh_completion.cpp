@@ -39,12 +39,15 @@ std::string specification_of(const Option& option) {
 std::string choice_of(std::span<const Command> commands, std::string_view array,
                       const std::string& indent);
 
-std::string leaf_case(const Command& command, const std::string& indent) {
+std::string arguments_of(const Command& command, const std::string& indent) {
   std::vector<std::string> specifications;
   specifications.reserve(command.options.size() + 4);
   for (const Option& option : command.options) specifications.push_back(specification_of(option));
   specifications.emplace_back("--help[Print this help]");
-  if (!command.words.empty()) {
+  if (command.has_both()) {
+    specifications.push_back(
+        fmt::format("1:argument:{{compadd {}; _files}}", names_of(command.verbs)));
+  } else if (!command.words.empty()) {
     specifications.push_back(fmt::format("1:argument:({})", fmt::join(command.words, " ")));
   }
   if (takes_files(command)) specifications.emplace_back("*:file:_files");
@@ -53,17 +56,24 @@ std::string leaf_case(const Command& command, const std::string& indent) {
     specifications.emplace_back("(-)1:program:_command_names -e");
     specifications.emplace_back("*::arguments:_normal");
   }
-  std::string out = fmt::format("{}{})\n{}  _arguments", indent, command.name, indent);
+  std::string out = indent + "_arguments";
   for (const std::string& one : specifications) {
-    out += fmt::format(" \\\n{}    {}", indent, shell_word(one));
+    out += fmt::format(" \\\n{}  {}", indent, shell_word(one));
   }
-  return out + fmt::format("\n{}  ;;\n", indent);
+  return out + "\n";
 }
 
 std::string command_case(const Command& command, const std::string& indent) {
-  if (command.verbs.empty()) return leaf_case(command, indent);
-  return fmt::format("{}{})\n{}{}  ;;\n", indent, command.name,
-                     choice_of(command.verbs, "verbs", indent + "  "), indent);
+  std::string out = fmt::format("{}{})\n", indent, command.name);
+  if (command.verbs.empty()) out += arguments_of(command, indent + "  ");
+  if (command.has_both()) {
+    out += fmt::format("{}  if (( CURRENT == 2 )) || [[ ' {} ' != *\" $words[2] \"* ]]; then\n",
+                       indent, names_of(command.verbs));
+    out += arguments_of(command, indent + "    ");
+    out += fmt::format("{}    return\n{}  fi\n", indent, indent);
+  }
+  if (!command.verbs.empty()) out += choice_of(command.verbs, "verbs", indent + "  ");
+  return out + fmt::format("{}  ;;\n", indent);
 }
 
 std::string choice_of(std::span<const Command> commands, std::string_view array,
