@@ -85,6 +85,16 @@ class Bash(ManualTest):
         self.assertEqual(self.completed("bridge", "doctor", "do"), [])
         self.assertEqual(self.completed("bridge", "nothing", ""), [])
 
+    def test_a_verb_and_files_are_offered_where_both_may_stand(self):
+        self.write("wanted.txt", "")
+        self.assertEqual(self.completed("limits", "wa"), ["watch", "wanted.txt"])
+        self.assertEqual(self.completed("help", "limits", "w"), ["watch"])
+        self.assertEqual(self.completed("limits", "--ndjson", "wan"), ["wanted.txt"])
+        self.assertEqual(self.completed("limits", "watch", "--url", ""), [])
+        self.assertEqual(self.completed("limits", "watch", "--format", ""), ["human", "json"])
+        self.assertEqual(self.completed("limits", "watch", "wan"), [])
+        self.assertEqual(self.completed("limits", "wanted.txt", "--pro"), ["--profile", "--provider"])
+
     def test_behind_two_dashes_stands_a_program_and_what_it_takes(self):
         self.write("prog-one", "")
         self.assertIn("bash", self.completed("bridge", "run", "--", "bas"))
@@ -108,6 +118,16 @@ class OtherShells(ManualTest):
                              check=False)
         self.assertEqual((ran.returncode, ran.stderr), (0, ""), ran)
 
+    @staticmethod
+    def zsh_block(script, command):
+        """What zsh does for a command itself, without the verbs that it may have beside."""
+        block = script
+        for depth, name in enumerate(command.split()):
+            indent = " " * (4 + 4 * depth)
+            block = re.search(rf"^{indent}{name}\)\n(.*?)^{indent}  ;;", block, re.MULTILINE | re.DOTALL).group(1)
+        own = re.match(r" +if \(\( CURRENT == 2 \)\) \|\| .*\n((?:.*\n)*?) +return\n", block)
+        return own.group(1) if own else block
+
     def test_zsh_knows_every_option_of_every_command(self):
         script = self.printed("completion", "zsh")
         self.assertTrue(script.startswith("#compdef treaty\n"))
@@ -117,9 +137,7 @@ class OtherShells(ManualTest):
                 if command == "bridge":  # A choice of verbs, which come after it.
                     self.assertIn("\n    bridge)\n      local -a verbs\n", script)
                     continue
-                indent = " " * (8 if " " in command else 4)
-                block = re.search(rf"^{indent}{command.split()[-1]}\)\n(.*?)^{indent}  ;;", script,
-                                  re.MULTILINE | re.DOTALL).group(1)
+                block = self.zsh_block(script, command)
                 self.assertEqual(re.findall(r"^ +'\*?(--[a-z-]+)=?\[", block, re.MULTILINE), options)
                 for line in block.splitlines()[1:]:
                     self.assertRegex(line, r"^ +'(?:[^']|'\\'')*'(?: \\)?$")
@@ -132,8 +150,9 @@ class OtherShells(ManualTest):
                 *before, name = command.split()
                 place = f"'__treaty_is_first {before[0]}'" if before else "__treaty_has_none"
                 self.assertIn(f"complete -c treaty -n {place} -a {name} -d '", script)
-                self.assertEqual(re.findall(rf"^complete -c treaty -n '__treaty_is {command}' -l (\S+) -d '", script,
-                                            re.MULTILINE), [option[2:] for option in options])
+                beside = r"(?:; and not __treaty_is [a-z ]+)*"
+                self.assertEqual(re.findall(rf"^complete -c treaty -n '__treaty_is {command}{beside}' -l (\S+) -d '",
+                                            script, re.MULTILINE), [option[2:] for option in options])
 
     def test_a_shell_has_to_be_named(self):
         for words in ([], ["tcsh"], ["bash", "zsh"]):

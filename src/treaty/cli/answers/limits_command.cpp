@@ -6,6 +6,7 @@
 #include "treaty/backends/providers/provider.h"
 #include "treaty/cli/answers/answer_batch.h"
 #include "treaty/cli/commands.h"
+#include "treaty/cli/limits/limits_commands.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/results/limits.h"
 
@@ -91,6 +92,7 @@ Command limits_command() {
                    {"limits --format json answer.txt", "As the contract has it"},
                    {"limits --ndjson < answers.ndjson", "Many"}},
       .run = run,
+      .verbs = {limits_watch_command()},
   };
 }
 

@@ -1,0 +1,111 @@
+#include "treaty/cli/limits/limits_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "treaty/base/json.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+using Value = std::optional<json::Value>;
+
+constexpr double kMost = 1e15;
+
+std::optional<double> find_number(const Value& object, std::string_view name) {
+  const Value value = json::find_member(object, name);
+  if (!value || !value->is_number()) return std::nullopt;
+  return std::clamp(value->number(), 0.0, kMost);
+}
+
+double number_in(const Value& object, std::string_view name) {
+  return find_number(object, name).value_or(0);
+}
+
+std::int64_t count_in(const Value& object, std::string_view name) {
+  return static_cast<std::int64_t>(number_in(object, name));
+}
+
+std::string text_in(const Value& object, std::string_view name) {
+  return harmless(json::find_text(object, name));
+}
+
+bool flag_in(const Value& object, std::string_view name) {
+  const Value value = json::find_member(object, name);
+  return value && value->is_boolean() && value->boolean();
+}
+
+// Reads each element of the array of that name; none when there is no such array.
+template <class Read>
+auto list_in(const Value& object, std::string_view name, Read read) {
+  std::vector<decltype(read(object))> list;
+  const Value value = json::find_member(object, name);
+  if (!value || !value->is_array()) return list;
+  for (const json::Value element : value->elements()) list.push_back(read(element));
+  return list;
+}
+
+LimitsView::Window window_of(const Value& value) {
+  return {.name = text_in(value, "Name"),
+          .limit = find_number(value, "Limit"),
+          .remaining = number_in(value, "Remaining"),
+          .resets_in = number_in(value, "ResetsIn"),
+          .refills = flag_in(value, "Refills")};
+}
+
+LimitsView::Pool pool_of(const Value& value) {
+  const Value breaker = json::find_member(value, "Breaker");
+  return {.provider = text_in(value, "Provider"),
+          .model = text_in(value, "Model"),
+          .obstacle = text_in(value, "Obstacle"),
+          .next_free_in = number_in(value, "NextFreeIn"),
+          .waiting = count_in(value, "Waiting"),
+          .running = count_in(value, "Running"),
+          .windows = list_in(value, "Windows", window_of),
+          .breaker = text_in(breaker, "State"),
+          .failures = count_in(breaker, "Failures"),
+          .probe_in = number_in(breaker, "ProbeIn")};
+}
+
+LimitsView::Budget budget_of(const Value& value) {
+  return {.scope = text_in(value, "Scope"),
+          .name = text_in(value, "Name"),
+          .tokens = {.per_day = find_number(value, "TokensPerDay"),
+                     .spent = number_in(value, "TokensSpent"),
+                     .reserved = number_in(value, "TokensReserved")},
+          .dollars = {.per_day = find_number(value, "DollarsPerDay"),
+                      .spent = number_in(value, "DollarsSpent"),
+                      .reserved = number_in(value, "DollarsReserved")},
+          .resets_in = number_in(value, "ResetsIn")};
+}
+
+}  // namespace
+
+std::expected<LimitsView, std::string> parse_limits(std::string_view text) {
+  const json::Document document(text);
+  const Value root = document.root();
+  const Value pools = json::find_member(root, "Pools");
+  if (!document.faults().empty() || !pools || !pools->is_array()) {
+    return std::unexpected("it answered with something else than limits");
+  }
+  return LimitsView{.at = text_in(root, "At"),
+                    .pools = list_in(root, "Pools", pool_of),
+                    .budgets = list_in(root, "Budgets", budget_of)};
+}
+
+LimitsView without_times(LimitsView view) {
+  view.at.clear();
+  for (LimitsView::Pool& pool : view.pools) {
+    pool.next_free_in = 0;
+    pool.probe_in = 0;
+    for (LimitsView::Window& window : pool.windows) {
+      window.remaining = std::floor(window.remaining);
+      window.resets_in = 0;
+    }
+  }
+  for (LimitsView::Budget& budget : view.budgets) budget.resets_in = 0;
+  return view;
+}
+
+}  // namespace treaty::cli
