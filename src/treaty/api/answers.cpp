@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "treaty/api/limit_headers.h"
 #include "treaty/contracts/text/leaks.h"
 
 namespace treaty::api {
@@ -87,6 +88,9 @@ http::Response refusal_response(const Refusal& refusal, contracts::Dialect diale
 http::Response outcome_response(const turns::Outcome& outcome, contracts::Dialect dialect) {
   http::Response response = json_response(outcome.status(), outcome.body_in(dialect));
   add_retry_after(response, outcome.retry_after);
+  if (response.status == 429 || response.status == 503) {
+    add_limit_headers(response, outcome.limits);
+  }
   return response;
 }
 

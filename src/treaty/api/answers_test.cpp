@@ -62,6 +62,21 @@ TEST_CASE("the answer to a round has the status of its code and says when to try
   CHECK(response.body == outcome.body);
 }
 
+TEST_CASE("an answer that a limit has cost says which one, where it tells to come back") {
+  turns::Outcome outcome = turns::outcome_of({Reason::turn_expired, "Too late."}, Dialect::pascal);
+  outcome.limits = {{.name = "requests", .quota = 60, .remaining = 0, .resets_in = 12}};
+  const auto header = [&](std::string code) {
+    outcome.error_code = std::move(code);
+    return std::string(outcome_response(outcome, Dialect::pascal).headers.get("ratelimit"));
+  };
+
+  CHECK(header("rate_limit") == R"("requests";r=0;t=12)");
+  CHECK(header("budget_exhausted") == R"("requests";r=0;t=12)");
+  CHECK(header("model_unavailable") == R"("requests";r=0;t=12)");
+  CHECK(header("server_error").empty());
+  CHECK(header("").empty());
+}
+
 TEST_CASE("violations are one error: the first in the message, all of them in the details") {
   const auto refusal = violation_refusal(violations_of(R"({"Instruction": 5, "TurnId": "t"})"));
 

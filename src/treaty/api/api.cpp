@@ -36,6 +36,7 @@ Conversation call(Endpoint endpoint, Visit visit) {
     case Endpoint::respond: return replied(respond_as_assistant);
     case Endpoint::check: return replied(check_document);
     case Endpoint::agents: return replied(list_agents);
+    case Endpoint::limits: return replied(show_limits);
     case Endpoint::schema: return replied(show_schema);
     case Endpoint::health: return replied(tell_health);
     case Endpoint::readiness: return replied(tell_readiness);

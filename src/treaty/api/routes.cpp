@@ -26,6 +26,7 @@ constexpr std::array kRoutes = {
     Route{Endpoint::respond, "v1/assistant/respond", kPost},
     Route{Endpoint::check, "v1/check/{}", kPost},
     Route{Endpoint::agents, "v1/agents", kGet},
+    Route{Endpoint::limits, "v1/limits", kGet},
     Route{Endpoint::schema, "schemas/{}", kGet, true},
     Route{Endpoint::health, "healthz", kGet, true},
     Route{Endpoint::readiness, "readyz", kGet, true},

@@ -23,6 +23,7 @@ enum class Endpoint {
   respond,
   check,
   agents,
+  limits,
   schema,
   health,
   readiness,

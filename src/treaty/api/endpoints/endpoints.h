@@ -30,6 +30,9 @@ Reply respond_as_assistant(const Visit& visit);
 Reply check_document(const Visit& visit);
 Reply show_schema(const Visit& visit);
 
+// limits.cpp
+Reply show_limits(const Visit& visit);
+
 // operations.cpp
 Reply list_agents(const Visit& visit);
 Reply tell_health(const Visit& visit);
