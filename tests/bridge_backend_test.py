@@ -7,7 +7,7 @@ import shutil
 import threading
 import unittest
 
-from serving import DISK_FAULTS, LOOK, ServingTest
+from serving import DISK_FAULTS, LOOK, ONCE, ServingTest
 from treaty_binary import OTHER_UUID, bridge_response
 
 
@@ -26,7 +26,7 @@ class BridgeTest(ServingTest):
     def config(self, timeout="60s", agent=None, **members):
         bridge = {"dir": "room", "agent_name": "reviewer", "timeout": timeout}
         return {"agents": {"default": {"system": "You are brief.", "backends": [{"bridge": bridge}],
-                                       **(agent or {})}}, **members}
+                                       "dispatch": ONCE, **(agent or {})}}, **members}
 
     def bridged(self, timeout="60s", agent=None, **members):
         return self.server(self.config(timeout, agent, **members))
@@ -198,7 +198,7 @@ class Answers(BridgeTest):
 
     def test_the_next_backend_is_asked_after_a_timeout(self):
         self.write("play.yaml", "- From the script.")
-        server = self.server({"agents": {"default": {"backends": [
+        server = self.server({"agents": {"default": {"dispatch": ONCE, "backends": [
             {"bridge": {"dir": "room", "timeout": "200ms"}}, {"script": "play.yaml"}]}}})
 
         self.assertEqual(server.say("s1", "t1", "Is it?").text, "From the script.")

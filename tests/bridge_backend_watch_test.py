@@ -3,6 +3,7 @@ import threading
 import unittest
 
 from gate import Reply
+from serving import ONCE
 from watching import WatchTest
 
 
@@ -15,7 +16,8 @@ class BothEndsTest(WatchTest):
 
     def asking(self, timeout="60s"):
         bridge = {"dir": "work", "agent_name": "default", "timeout": timeout}
-        return self.server({"agents": {"default": {"system": "You are brief.", "backends": [{"bridge": bridge}]}}})
+        return self.server({"agents": {"default": {"system": "You are brief.", "backends": [{"bridge": bridge}],
+                                                   "dispatch": ONCE}}})
 
     def lost(self, function, *arguments):
         """Runs it beside the test; what becomes of it does not matter."""

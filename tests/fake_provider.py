@@ -108,9 +108,11 @@ def answer(body, status=200, content_type="application/json", **headers):
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-def open_answer(content_type="text/event-stream"):
+def open_answer(content_type="text/event-stream", **headers):
     """The head of an answer that goes on until the connection closes."""
-    return f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nConnection: close\r\n\r\n".encode()
+    lines = ["HTTP/1.1 200 OK", f"Content-Type: {content_type}", "Connection: close",
+             *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items())]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n"
 
 
 def completion(text="Hello there.", **members):

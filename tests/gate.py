@@ -46,6 +46,7 @@ class Call:
 
     def __init__(self, request, number):
         self.request, self.number, self.json = request, number, request.json
+        self.at = time.monotonic()
 
     @property
     def messages(self):
@@ -92,16 +93,17 @@ def text_of(message):
 
 class Gate:
     """Chat completions, plain and streamed. `replies`: one after the other, the last stays; or a function of the
-    call. A text is a reply. `held`: every answer waits for release()."""
+    call. A text is a reply. `held`: every answer waits for release(). `door`: a bound socket to listen on."""
 
-    def __init__(self, *replies, held=False):
+    def __init__(self, *replies, held=False, door=None):
         self.calls, self.gone = [], 0
         self.held = held
         self.replies = list(replies)
         self._changed = threading.Condition()
         self._tokens, self._open, self._done = 0, False, False
         self._threads = collections.deque()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self._listener = door or socket.create_server(("127.0.0.1", 0))
+        self._listener.listen(512)
         self.port = self._listener.getsockname()[1]
         self._acceptor = threading.Thread(target=self._accept, daemon=True)
         self._acceptor.start()
@@ -227,7 +229,7 @@ class Gate:
             connection.sendall(whole[:-10] if reply.cut else whole)
 
     def _stream(self, connection, reply):
-        connection.sendall(open_answer())
+        connection.sendall(open_answer(**reply.headers))
         for piece in reply.pieces:
             if piece is HOLD:
                 self._hold(connection)

@@ -56,12 +56,18 @@ LOOK = {"name": "look", "run": "client", "description": "Looks.",
         "parameters": {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}}
 
 
+# `dispatch` of those who test what a turn makes of one answer: nothing is tried again, nobody is left alone.
+ONCE = {"max_attempts": 1, "breaker_failures": 0}
+
+
 def configuration(gate=None, agent=None, **members):
-    """treaty.yaml as a value: agent `default` on the gate, with the client tool `look`. JSON is YAML."""
+    """treaty.yaml as a value: agent `default` on the gate, with the client tool `look`. JSON is YAML. What fails is not
+    tried again unless an agent's `dispatch` says so."""
     default = {"mode": "General", "system": "You are brief.", "tools": [LOOK]}
     if gate is not None:
         default["backends"] = [{"provider": "gate", "model": "small-1"}]
     agents = {"default": {**default, **(agent or {})}, **members.pop("agents", {})}
+    agents = {name: {"dispatch": ONCE, **one} for name, one in agents.items()}
     providers = {"gate": {"kind": "openai", "base_url": gate.base_url}} if gate is not None else {}
     providers.update(members.pop("providers", {}))
     return {**({"providers": providers} if providers else {}), "agents": agents, **members}
@@ -431,8 +437,8 @@ class ServingTest(TreatyTest):
         self.last_words = {server.name: server.errors() for server in getattr(self, "servers", [])}
         return super().doCleanups()
 
-    def gate(self, *replies, held=False):
-        gate = Gate(*replies, held=held)
+    def gate(self, *replies, held=False, door=None):
+        gate = Gate(*replies, held=held, door=door)
         self.gates.append(gate)
         return gate
 

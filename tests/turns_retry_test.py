@@ -339,10 +339,11 @@ class Failed(ServingTest):
         self.assertEqual(gate.count, 1)
 
     def test_statuses_follow_the_code_of_the_backends_failure(self):
-        rows = [(429, "rate_limit_exceeded", "rate_limit", 429), (401, "invalid_api_key", "auth_error", 502),
-                (400, "context_length_exceeded", "context_length", 422), (400, "content_filter", "content_filter", 422),
-                (404, "model_not_found", "model_unavailable", 503), (408, None, "timeout", 504),
-                (400, None, "invalid_request", 502), (500, None, "server_error", 502)]
+        # The limit is the last: whoever came after it would wait for it.
+        rows = [(401, "invalid_api_key", "auth_error", 502), (400, "context_length_exceeded", "context_length", 422),
+                (400, "content_filter", "content_filter", 422), (404, "model_not_found", "model_unavailable", 503),
+                (408, None, "timeout", 504), (400, None, "invalid_request", 502), (500, None, "server_error", 502),
+                (429, "rate_limit_exceeded", "rate_limit", 429)]
         gate, server = self.gated(lambda call: Reply(error=(
             rows[call.number - 1][0], {"error": {"message": "No.", "code": rows[call.number - 1][1]}}),
             headers={"Retry_After": "7"}))
