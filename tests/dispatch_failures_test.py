@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from dispatching import DOWN, QUICK, DispatchTest, closed_door, entries, limited, refused
+from dispatching import DOWN, QUICK, DispatchTest, entries, limited, refused
 from gate import Reply
 from serving import turn_path
 
@@ -171,8 +171,7 @@ class Dead(DispatchTest):
     """A provider at whose port nobody listens."""
 
     def dead_and_alive(self, **dispatch):
-        door = closed_door()
-        self.addCleanup(door.close)
+        door = self.closed_door()
         two = self.gate("From two.")
         return door, two, self.chain(door.getsockname()[1], two, dispatch=dispatch)
 
@@ -184,8 +183,7 @@ class Dead(DispatchTest):
         self.assertIn("nobody answers", self.reasons(server, "switched")[0])
 
     def test_alone_it_is_knocked_at_as_often_as_any(self):
-        door = closed_door()
-        self.addCleanup(door.close)
+        door = self.closed_door()
         server = self.chain(door.getsockname()[1], dispatch={"max_attempts": 4})
         self.assert_refused(server.say(), 502, "server_error")
         self.assertEqual(self.kinds(server).count("one failed"), 4)

@@ -39,19 +39,24 @@ def window(limit, remaining, reset, resource="Requests"):
             for kind, value in (("Limit", limit), ("Remaining", remaining), ("Reset", reset))}
 
 
-def closed_door():
-    """A port that refuses connections and belongs to nobody else; a gate may open it."""
-    door = socket.socket()
-    door.bind(("127.0.0.1", 0))
-    return door
-
-
 def entries(count, **members):
     """`backends` of an agent that asks providers one, two, three, each under the model of its name."""
     return [{"provider": name, "model": f"{name}-1", **members} for name in NAMES[:count]]
 
 
 class DispatchTest(ServingTest):
+    def setUp(self):
+        self.doors = []
+        self.addCleanup(lambda: [door.close() for door in self.doors])  # After the gates that opened them.
+        super().setUp()
+
+    def closed_door(self):
+        """A port that refuses connections and belongs to nobody else; a gate may open it."""
+        door = socket.socket()
+        door.bind(("127.0.0.1", 0))
+        self.doors.append(door)
+        return door
+
     def chain(self, *gates, backends=None, dispatch=None, agent=None, **members):
         """A server whose agent asks the gates in their order, as providers one, two, three. A gate may also be a
         port."""
