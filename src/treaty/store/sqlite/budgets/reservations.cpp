@@ -32,6 +32,12 @@ struct OpenReservation {
   std::int64_t day = 0;
 };
 
+// Nothing here is negative, unless somebody has changed the file by hand.
+Amount read_amount(Statement& row) {
+  const std::int64_t tokens = std::max<std::int64_t>(row.integer(), 0);
+  return {.tokens = tokens, .picodollars = std::max<std::int64_t>(row.integer(), 0)};
+}
+
 Sums read_sums(Database& database, std::int64_t day, const std::string& scope) {
   Statement row(database,
                 "SELECT tokens, picodollars, reserved_tokens, reserved_picodollars, calls "
@@ -39,10 +45,8 @@ Sums read_sums(Database& database, std::int64_t day, const std::string& scope) {
                 day, scope);
   if (!row.next()) return {.is_new = true};
   Sums sums;
-  sums.spent.tokens = row.integer();
-  sums.spent.picodollars = row.integer();
-  sums.reserved.tokens = row.integer();
-  sums.reserved.picodollars = row.integer();
+  sums.spent = read_amount(row);
+  sums.reserved = read_amount(row);
   sums.calls = row.integer();
   return sums;
 }
@@ -112,8 +116,7 @@ std::vector<Share> shares_of(Database& database, std::int64_t id) {
   while (rows.next()) {
     Share share;
     share.scope = rows.text();
-    share.amount.tokens = rows.integer();
-    share.amount.picodollars = rows.integer();
+    share.amount = read_amount(rows);
     shares.push_back(std::move(share));
   }
   return shares;
@@ -133,7 +136,7 @@ void spend(Database& database, const OpenReservation& reservation,
     release(sums.reserved.picodollars, share.amount.picodollars);
     sums.spent.tokens = saturating_sum(sums.spent.tokens, amount.tokens);
     sums.spent.picodollars = saturating_sum(sums.spent.picodollars, amount.picodollars);
-    sums.calls += 1;
+    sums.calls = saturating_sum(sums.calls, 1);
     write_sums(database, reservation.day, share.scope, sums);
   }
   Statement(database, "DELETE FROM shares WHERE reservation = ?", reservation.id).run();
@@ -210,10 +213,8 @@ std::vector<Spending> spending(Database& database, std::int64_t day) {
   while (rows.next()) {
     Spending one;
     one.scope = rows.text();
-    one.spent.tokens = rows.integer();
-    one.spent.picodollars = rows.integer();
-    one.reserved.tokens = rows.integer();
-    one.reserved.picodollars = rows.integer();
+    one.spent = read_amount(rows);
+    one.reserved = read_amount(rows);
     one.calls = rows.integer();
     all.push_back(std::move(one));
   }

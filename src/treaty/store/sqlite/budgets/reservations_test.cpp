@@ -204,6 +204,23 @@ TEST_CASE_FIXTURE(Fixture, "sums that would overflow stay at the greatest number
   CHECK(today() == Spending{.scope = "agent:a", .spent = {kMost, kMost}, .calls = 2});
 }
 
+TEST_CASE_FIXTURE(Fixture, "numbers that somebody has written into the file do not overflow") {
+  const std::int64_t id = reserve(*store, tokens(600));
+  auto file = sqlite::Database::open(path, sqlite::Access::write);
+  REQUIRE(file);
+  file->execute(
+      "UPDATE spending SET tokens = -9223372036854775808, reserved_tokens = -9223372036854775808,"
+      "calls = 9223372036854775807; UPDATE shares SET tokens = -9223372036854775808");
+  REQUIRE(!file->take_failure());
+
+  REQUIRE(reserve(*store, tokens(600)) != 0);
+  REQUIRE(settle(*store, id, 10));
+
+  CHECK(today().spent.tokens == 10);
+  CHECK(today().reserved.tokens == 600);
+  CHECK(today().calls == kMost);
+}
+
 TEST_CASE_FIXTURE(Fixture, "the newest 40 days are kept") {
   for (std::int64_t day = kToday; day < kToday + 41; ++day) {
     REQUIRE(settle(*store, reserve(*store, tokens(10, day)), 10));
