@@ -187,6 +187,7 @@ TEST_CASE("A backend names exactly one thing that is there") {
   CHECK(problems_of(backend("{provider: own}")) ==
         "treaty.yaml:2:31: say which model of own (add model: NAME)\n");
   CHECK(problems_of(backend("{}")).contains("a backend has exactly one of"));
+  CHECK(problems_of(backend("{scripted: demo}, ~")).contains("a backend has exactly one of"));
   CHECK(problems_of(backend("{provider: main, scripted: demo}"))
             .contains("a backend has exactly one of"));
   CHECK(problems_of(backend("{scripted: show}")) == "treaty.yaml:2:42: expected demo\n");

@@ -157,7 +157,8 @@ void take_backend(Reader& reader, const Node& node, Agent& agent, Draft& draft) 
   reader.members<ChoiceDraft>(node, "a backend", kChoiceMembers, entry);
   const std::array<const Node*, 4> named = {entry.provider, entry.script, entry.scripted,
                                             entry.bridge};
-  if (std::ranges::count(named, nullptr) != 3 && node.kind == yaml::Kind::map) {
+  const bool is_map = node.kind == yaml::Kind::map || node.kind == yaml::Kind::null;
+  if (std::ranges::count(named, nullptr) != 3 && is_map) {
     reader.note(node, "a backend has exactly one of `provider`, `script`, `scripted` and `bridge`",
                 "such as {provider: main, model: gpt-5-mini} or {scripted: demo}");
   }
