@@ -39,7 +39,7 @@ def limits(*pools, budgets=()):
 class Gateway:
     """Answers GET /v1/limits with what it was told last, and keeps what it was asked."""
 
-    def __init__(self, port=0):
+    def __init__(self, is_there=True):
         gateway = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -60,10 +60,16 @@ class Gateway:
                 pass
 
         self.answer, self.asked = (200, limits(pool())), []
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler, bind_and_activate=False)
         self.server.handle_error = lambda *_: None  # Whoever watches may leave at any moment.
-        self.port = self.server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.server.server_bind()  # The port is its own from here on; who connects before open() is refused.
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.thread = None
+        if is_there:
+            self.open()
+
+    def open(self):
+        self.server.server_activate()
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
         self.thread.start()
 
@@ -71,13 +77,13 @@ class Gateway:
         if self.thread is not None:
             self.server.shutdown()
             self.thread.join()
-            self.server.server_close()
             self.thread = None
+        self.server.server_close()
 
 
 class WatchTest(TreatyTest):
-    def gateway(self, port=0):
-        one = Gateway(port)
+    def gateway(self, is_there=True):
+        one = Gateway(is_there)
         self.addCleanup(one.close)
         return one
 
@@ -143,10 +149,7 @@ class Once(WatchTest):
                 self.assertIn("\nNext: ", ran.err)
 
     def test_nobody_there_is_69(self):
-        gateway = self.gateway()
-        gateway.close()
-
-        ran = self.once(gateway)
+        ran = self.once(self.gateway(is_there=False))
 
         self.assertEqual((ran.code, ran.out), (69, ""), ran)
         self.assertIn("treaty serve", ran.err)
@@ -229,13 +232,11 @@ class Piped(WatchTest):
         self.assertEqual(process.wait(SECONDS), 0)
 
     def test_a_gateway_that_is_gone_is_asked_until_it_is_back(self):
-        gateway = self.gateway()
-        port = gateway.port
-        gateway.close()
+        gateway = self.gateway(is_there=False)
         process = self.start(gateway)
         self.assertRegex(self.line(process.stderr), "refused.*trying again")
 
-        self.gateway(port)
+        gateway.open()
 
         self.assertIn("it answers", self.line(process.stderr))
         self.assertIn("2026", self.line(process.stdout))
@@ -290,6 +291,20 @@ class OnTerminal(WatchTest):
         self.assertEqual(terminal.ended(), 0)
         self.assertIn(SHOW, terminal.seen)
         self.assertEqual(terminal.seen.rfind(HIDE), -1)
+
+    def test_put_aside_it_gives_the_cursor_back_and_takes_it_again(self):
+        terminal = self.watch(self.gateway())
+        terminal.until("resets in")
+        terminal.type("\x1a")
+        self.assertTrue(os.WIFSTOPPED(os.waitpid(terminal.pid, os.WUNTRACED)[1]))
+        terminal.until(re.escape(SHOW))
+
+        os.kill(terminal.pid, signal.SIGCONT)
+
+        terminal.until(re.escape(HIDE))
+        terminal.until("resets in")
+        terminal.type("\x03")
+        self.assertEqual(terminal.ended(), 0)
 
     def test_what_counts_down_goes_on_while_the_gateway_is_gone(self):
         gateway = self.gateway()

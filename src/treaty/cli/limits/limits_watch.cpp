@@ -114,7 +114,11 @@ void LimitsWatch::take(AnsweredLimits answer) {
   answered_ = Clock::now();
   const bool is_news = !view_ || without_times(*view_) != without_times(answer->view);
   view_ = answer->view;
-  if (!screen_ && (is_news || form_ == WatchForm::json)) tell(*answer);
+  if (screen_) {
+    draw();
+  } else if (is_news || form_ == WatchForm::json) {
+    tell(*answer);
+  }
   if (std::fflush(stdout) != 0) end(kViolated);
 }
 
@@ -137,14 +141,14 @@ void LimitsWatch::tell_trouble(const LimitsTrouble& trouble) const {
 
 void LimitsWatch::draw() {
   const ScreenSize size = screen_size();
-  std::vector<std::string> lines = {painted(
-      fitted(notice(), size.width), trouble_ ? Color::red : Color::plain, stdout_has_colors())};
+  const bool colors = stdout_has_colors();
+  std::vector<std::string> lines = {fitted(notice(), size.width)};
+  if (trouble_) lines[0] = painted(lines[0], Color::red, colors);
   if (view_) {
     // A line for the notice, and one for the cursor.
     const std::size_t height = size.height > 3 ? size.height - 2 : 1;
-    const auto drawn =
-        draw_limits(*view_, seconds_since(answered_),
-                    {.width = size.width, .height = height, .has_colors = stdout_has_colors()});
+    const auto drawn = draw_limits(*view_, seconds_since(answered_),
+                                   {.width = size.width, .height = height, .has_colors = colors});
     lines.insert(lines.end(), drawn.begin(), drawn.end());
   }
   screen_->draw(lines);

@@ -49,7 +49,7 @@ void LiveScreen::draw(std::span<const std::string> lines) {
 }
 
 void LiveScreen::put_aside() {
-  print("{}", kShowCursor);
+  print("\r{}{}", kClearRestOfLine, kShowCursor);  // The keys that were pressed are on the screen.
   std::fflush(stdout);
 }
 
