@@ -36,6 +36,9 @@ std::vector<const Choice*> order_of(std::span<const Choice> chain,
     while (end < order.size() && order[end]->preference == order[first]->preference) ++end;
     if (end - first > 1) draw(std::span(order).subspan(first, end - first), dice());
   }
+  // Whoever takes only some failures is not asked before there is one, but has its turn then.
+  const auto usual = std::ranges::find_if(order, [](const Choice* one) { return one->on.empty(); });
+  if (usual != order.end()) std::rotate(order.begin(), usual, usual + 1);
   return order;
 }
 

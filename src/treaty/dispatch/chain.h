@@ -11,7 +11,8 @@
 
 namespace treaty::dispatch {
 
-// By preference; equals in an order that is drawn by their weights. `dice` answers 0 to 1.
+// By preference; equals in an order that is drawn by their weights. `dice` answers 0 to 1. The
+// first is one without `on`, if there is any.
 std::vector<const Choice*> order_of(std::span<const Choice> chain,
                                     const std::function<double()>& dice);
 
