@@ -1,5 +1,6 @@
 #include "treaty/dispatch/totals.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace treaty::dispatch {
@@ -35,13 +36,14 @@ std::optional<double> dollars_of(const AgentResult& result) {
 }  // namespace
 
 void Totals::add(const AgentResult& attempt) {
-  ++calls_;
+  const Count told = attempt.usage ? attempt.usage->api_calls : std::nullopt;
+  calls_ = sum(calls_, std::max<std::int64_t>(told.value_or(1), 1)).value_or(0);
   if (attempt.usage) usage_ = usage_ ? sum(*usage_, *attempt.usage) : *attempt.usage;
   if (const auto dollars = dollars_of(attempt)) cost_ = cost_.value_or(0) + *dollars;
 }
 
 void Totals::give_to(AgentResult& last) const {
-  if (calls_ == 0 || (calls_ == 1 && last.usage == usage_)) return;
+  if (calls_ == 0 || (calls_ == 1 && last.usage == usage_ && dollars_of(last) == cost_)) return;
   last.usage = usage_;
   if (last.usage) last.usage->api_calls = calls_;
   if (cost_) last.cost = *cost_;

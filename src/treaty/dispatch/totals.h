@@ -1,6 +1,7 @@
 // Usage and cost of all attempts of a call: those of failed ones count, too.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "treaty/contracts/agent_result.h"
@@ -15,7 +16,7 @@ class Totals {
   void give_to(contracts::AgentResult& last) const;
 
  private:
-  int calls_ = 0;
+  std::int64_t calls_ = 0;  // Of providers: an attempt may say that it made several.
   std::optional<contracts::UsageInfo> usage_{};
   std::optional<double> cost_{};
 };
