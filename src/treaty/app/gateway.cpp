@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -194,10 +195,11 @@ class RunningGateway final : public cli::Gateway {
     for (auto& lane : lanes_) lane->call([&] { lane->server().abandon(); });
   }
 
-  std::string execute(contracts::AgentExecuteRequest request,
-                      const std::function<void(std::string_view)>& on_text) override {
+  std::string execute(contracts::AgentExecuteRequest request, const OnText& on_text,
+                      const OnEvent& on_event) override {
     auto& lane = *lanes_.front();
-    return asio::co_spawn(lane.context(), follow(lane.worker(), std::move(request), on_text),
+    return asio::co_spawn(lane.context(),
+                          follow(lane.worker(), std::move(request), on_text, on_event),
                           asio::use_future)
         .get();
   }
@@ -219,20 +221,48 @@ class RunningGateway final : public cli::Gateway {
 
  private:
   asio::awaitable<std::string> follow(turns::Worker& worker, contracts::AgentExecuteRequest request,
-                                      const std::function<void(std::string_view)>& on_text) {
+                                      const OnText& on_text, const OnEvent& on_event) {
+    using namespace asio::experimental::awaitable_operators;  // NOLINT: operators only.
     const auto dialect = request.dialect;
     const auto log =
         co_await engine_.execute(worker, {.tenant = kOwnTenant, .request = std::move(request)});
-    std::int64_t last_id = log->first_event() - 1;
+    if (!on_event || !log->opening()) co_return co_await follow_log(*log, dialect, on_text);
+    const auto first =
+        co_await (follow_log(*log, dialect, on_text) || follow_diary(worker, *log, on_event));
+    if (const auto* body = std::get_if<std::string>(&first)) co_return *body;
+    co_return co_await follow_log(*log, dialect, on_text);  // The diary could not be read.
+  }
+
+  static asio::awaitable<std::string> follow_log(turns::TurnLog& log, contracts::Dialect dialect,
+                                                 const OnText& on_text) {
+    std::int64_t last_id = log.first_event() - 1;
     while (true) {
-      for (const auto& event : log->after(last_id)) {
+      for (const auto& event : log.after(last_id)) {
         last_id = event.id;
         if (const auto* delta = std::get_if<turns::Delta>(&event.what)) on_text(delta->text);
         if (const auto* end = std::get_if<std::shared_ptr<const turns::Outcome>>(&event.what)) {
           co_return (*end)->body_in(dialect);
         }
       }
-      co_await log->wait(last_id, 1h);
+      co_await log.wait(last_id, 1h);
+    }
+  }
+
+  // Until it is cancelled, or cannot be read.
+  asio::awaitable<void> follow_diary(turns::Worker& worker, const turns::TurnLog& log,
+                                     const OnEvent& on_event) {
+    const auto opening = *log.opening();
+    const store::Room room{kOwnTenant, opening.session_id};
+    const auto record = co_await store_->find_turn(room, opening.turn_id);
+    if (!record || !*record) co_return;
+    std::int64_t last_id = (*record)->turn.number * turns::kEventsPerTurn;
+    while (true) {
+      const auto events = co_await engine_.events(worker, room, last_id, 1h);
+      if (!events) co_return;
+      for (const auto& event : *events) {
+        last_id = event.id;
+        on_event(event.kind, event.data);
+      }
     }
   }
 

@@ -29,10 +29,12 @@ class Gateway {
   // Accepts no more, lets running turns end (or stay journalled), then leaves.
   virtual void stop() = 0;
 
-  // One turn without a server: deltas as they come (when the request streams), then the
-  // InvokeResult.
-  virtual std::string execute(contracts::AgentExecuteRequest request,
-                              const std::function<void(std::string_view)>& on_text) = 0;
+  // One turn without a server: deltas as they come (when the request streams), entries of its diary
+  // as they are made (unless nobody wants them), then the InvokeResult.
+  using OnText = std::function<void(std::string_view)>;
+  using OnEvent = std::function<void(std::string_view kind, std::string_view data)>;
+  virtual std::string execute(contracts::AgentExecuteRequest request, const OnText& on_text,
+                              const OnEvent& on_event) = 0;
 
   // Ends a running or waiting turn of this process's own tenant; execute() then answers so.
   virtual void cancel(const std::string& session_id, const std::string& turn_id) = 0;

@@ -10,7 +10,7 @@ Answer LocalDoor::ask(const contracts::AgentExecuteRequest& request, const OnTex
   Answer answer;
   if (const auto early = signals_.take()) return {.signal = *early};
   do_watched(
-      signals_, [&] { answer.invoke_result = gateway_.execute(request, on_text); },
+      signals_, [&] { answer.invoke_result = gateway_.execute(request, on_text, on_event_); },
       [&](int number) {
         signal_ = number;
         signals_.let_go();

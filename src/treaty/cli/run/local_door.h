@@ -9,7 +9,9 @@ namespace treaty::cli {
 
 class LocalDoor : public Door {
  public:
-  LocalDoor(Gateway& gateway, Signals& signals) : gateway_(gateway), signals_(signals) {}
+  // `on_event` is told what happens while a turn runs, on another thread.
+  LocalDoor(Gateway& gateway, Signals& signals, Gateway::OnEvent on_event = {})
+      : gateway_(gateway), signals_(signals), on_event_(std::move(on_event)) {}
 
   // The first signal cancels the turn; the second one ends the process.
   Answer ask(const contracts::AgentExecuteRequest& request, const OnText& on_text) override;
@@ -22,6 +24,7 @@ class LocalDoor : public Door {
  private:
   Gateway& gateway_;
   Signals& signals_;
+  Gateway::OnEvent on_event_;
   int signal_ = 0;
 };
 

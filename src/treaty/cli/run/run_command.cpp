@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "treaty/base/json.h"
 #include "treaty/cli/run/local_door.h"
 #include "treaty/cli/run/run_request.h"
 #include "treaty/cli/running/ask_result.h"
@@ -101,6 +102,16 @@ TurnEnd take_turn(Talk& talk, Door& door, const std::string& session,
   return end;
 }
 
+// Whoever waits longer than a moment is told for what.
+void tell_waits(std::string_view kind, std::string_view data) {
+  if (kind != "waiting" && kind != "switched") return;
+  const json::Document document(data);
+  const auto root = document.root();
+  const std::string_view who = json::find_text(root, kind == "waiting" ? "Backend" : "To");
+  print_error("treaty run: {} {}: {}\n", kind == "waiting" ? "waiting for" : "going to",
+              harmless(who), harmless(json::find_text(root, "Reason")));
+}
+
 int run(const Arguments& arguments, const OpenGateway& open) {
   auto tools = read_client_tools(arguments);
   if (!tools) return wrong_usage("run", tools.error());
@@ -119,7 +130,7 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   auto gateway = open_gateway("run", open, *configuration);
   if (!gateway) return gateway.error();
   const bool json = arguments.get("--format") == "json";
-  LocalDoor door(**gateway, signals);
+  LocalDoor door(**gateway, signals, tell_waits);
   LineInput input(STDIN_FILENO, signals);
   Talk talk(door, signals,
             {.command = "run",
