@@ -1,6 +1,7 @@
 #include "treaty/dispatch/quota/quota.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace treaty::dispatch {
 namespace {
@@ -14,6 +15,13 @@ constexpr Seconds kLongestBlock = 40 * 86'400.0;
 
 // After a 429 that asks for no wait, or for none to speak of.
 constexpr Seconds kLeastBlock = 1;
+
+// Calls that are sent within this may come in at the provider in another order: who is told what is
+// left may not have been told of those sent before.
+constexpr Seconds kOvertaking = 0.5;
+
+// Resets that differ by less are the same: they are told in whole seconds.
+constexpr Seconds kSameReset = 1.5;
 
 // How much a new answer counts against what was learnt before.
 constexpr double kFreshInput = 0.2;
@@ -68,9 +76,9 @@ std::uint64_t Quota::send(const Cost& cost, Moment now) {
 }
 
 void Quota::tell(std::uint64_t call, const AgentResult& result, Moment now) {
-  correct(call, result);
+  const Sent telling{.number = call, .at = correct(call, result).value_or(now)};
   if (const auto& state = result.rate_limit) {
-    for (const auto& told : state->windows) take(told, call, now);
+    for (const auto& told : state->windows) take(told, telling, now);
     const Seconds asked = state->retry_after ? state->retry_after->value() : 0;
     if (result.error && state->limited && asked > 0) {
       blocked_until = std::max(blocked_until, now + std::min(asked, kLongestBlock));
@@ -82,28 +90,33 @@ void Quota::tell(std::uint64_t call, const AgentResult& result, Moment now) {
   forget_reflected();
 }
 
-void Quota::take(const contracts::RateLimitWindow& told, std::uint64_t call, Moment now) {
+void Quota::take(const contracts::RateLimitWindow& told, const Sent& telling, Moment now) {
   const auto known = std::ranges::find_if(windows, [&](const Window& window) {
     return window.name == told.name && window.resource == told.resource;
   });
   const bool is_known = known != windows.end();
-  if (is_known ? call < known->told_by : windows.size() == kMostWindows) return;
+  if (!is_known && windows.size() == kMostWindows) return;
   auto window = is_known ? known->read(told, now) : Window::make(told, now);
   if (!window) return;
-  window->told_by = call;
-  if (is_known) {
-    known->tell(*window);
-  } else {
+  window->told_by = telling.number;
+  window->asked = telling.at;
+  if (!is_known) {
     windows.push_back(*std::move(window));
+  } else if (telling.number >= known->told_by) {
+    known->tell(*window);
+  } else if (!known->refills && known->asked - telling.at <= kOvertaking &&
+             std::abs(known->resets - window->resets) < kSameReset) {
+    known->remaining = std::min(known->remaining, window->remaining);
   }
   Window& kept = is_known ? *known : windows.back();
-  kept.used = used_since(kept, call, 0);
+  kept.used = used_since(kept, 0);
 }
 
-// A call that was refused took nothing; one that was answered took what the answer says.
-void Quota::correct(std::uint64_t call, const AgentResult& result) {
+// A call that was refused took nothing; one that was answered took what the answer says. Answers
+// when it was sent; nothing when that is long ago.
+std::optional<Moment> Quota::correct(std::uint64_t call, const AgentResult& result) {
   const auto sent = std::ranges::lower_bound(sent_, call, {}, &Sent::number);
-  if (sent == sent_.end() || sent->number != call) return;
+  if (sent == sent_.end() || sent->number != call) return std::nullopt;
   Cost cost = sent->cost;
   if (is_refused(result)) cost = {0, 0, 0};
   if (result.usage && result.usage->input_tokens) {
@@ -117,21 +130,32 @@ void Quota::correct(std::uint64_t call, const AgentResult& result) {
     window.used += window.share_of(cost) - window.share_of(sent->cost);
   }
   sent->cost = cost;
+  sent->is_answered = true;
+  return sent->at;
 }
 
-double Quota::used_since(const Window& window, std::uint64_t call, Moment from) const {
+// By calls that the one which told the window cannot know of: those after it, and those before it
+// that it may have overtaken.
+double Quota::used_since(const Window& window, Moment from) const {
   double used = 0;
-  for (auto sent = sent_.rbegin(); sent != sent_.rend() && sent->number > call; ++sent) {
-    if (sent->at >= from) used += window.share_of(sent->cost);
+  for (auto sent = sent_.rbegin(); sent != sent_.rend(); ++sent) {
+    const bool is_later = sent->number > window.told_by;
+    if (!is_later && sent->at < window.asked - kOvertaking) break;
+    if (sent->at < from || (!is_later && sent->is_answered)) continue;
+    used += window.share_of(sent->cost);
   }
   return used;
 }
 
 void Quota::forget_reflected() {
   if (windows.empty()) return;
-  std::uint64_t oldest = last_number_;
-  for (const Window& window : windows) oldest = std::min(oldest, window.told_by);
-  while (!sent_.empty() && sent_.front().number <= oldest) sent_.pop_front();
+  const auto& oldest = *std::ranges::min_element(windows, {}, &Window::told_by);
+  while (!sent_.empty() && sent_.front().number <= oldest.told_by) {
+    const bool is_known =
+        sent_.front().is_answered || sent_.front().at < oldest.asked - kOvertaking;
+    if (!is_known) break;
+    sent_.pop_front();
+  }
 }
 
 Seconds Quota::gap(const Cost& cost) const {
@@ -148,7 +172,7 @@ void Quota::advance(Moment now) {
   for (Window& window : windows) {
     if (!window.has_passed(now)) continue;
     window.begin_anew(now);
-    window.used = used_since(window, window.told_by, window.seen);
+    window.used = used_since(window, window.seen);
   }
 }
 

@@ -33,7 +33,8 @@ class Quota {
   // Counts a call; the number by which its answer is told. Numbers count up.
   std::uint64_t send(const Cost& cost, Moment now);
 
-  // What the answer of a call says. Windows that an older call told do not replace newer ones.
+  // What the answer of a call says. Windows that an older call told do not replace newer ones, but
+  // where calls may have overtaken each other the careful one holds.
   void tell(std::uint64_t call, const contracts::AgentResult& result, Moment now);
 
   // The time to the next call when calls wait for a window.
@@ -50,11 +51,12 @@ class Quota {
     std::uint64_t number = 0;
     Moment at = 0;
     Cost cost{};
+    bool is_answered = false;
   };
 
-  void take(const contracts::RateLimitWindow& told, std::uint64_t call, Moment now);
-  void correct(std::uint64_t call, const contracts::AgentResult& result);
-  double used_since(const Window& window, std::uint64_t call, Moment from) const;
+  void take(const contracts::RateLimitWindow& told, const Sent& telling, Moment now);
+  std::optional<Moment> correct(std::uint64_t call, const contracts::AgentResult& result);
+  double used_since(const Window& window, Moment from) const;
   void forget_reflected();
 
   std::uint64_t last_number_ = 0;

@@ -73,6 +73,7 @@ void Window::tell(const Window& newer) {
   resets = newer.resets;
   length = named > 0 ? named : std::max(length, newer.length);
   told_by = newer.told_by;
+  asked = newer.asked;
 }
 
 void Window::weigh(const Window& newer) {

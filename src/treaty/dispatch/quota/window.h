@@ -65,8 +65,9 @@ class Window {
   Moment weighed_at = 0;     // What the last vote was about: how much was gone,
   double weighed_taken = 0;  // and how long until it would be back.
   Seconds weighed_to_full = 0;
-  std::uint64_t told_by = 0;  // The call whose answer told it.
-  double used = 0;            // By calls that were sent after that one.
+  std::uint64_t told_by = 0;  // The call whose answer told it,
+  Moment asked = 0;           // when that was sent,
+  double used = 0;            // and what calls took since that it cannot know of.
 };
 
 }  // namespace treaty::dispatch

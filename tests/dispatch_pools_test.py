@@ -1,0 +1,190 @@
+"""Whole-binary tests of quota pools: one for all workers, and older than the process."""
+import sqlite3
+import threading
+import time
+import unittest
+
+from dispatching import DispatchTest, bucket, limited, refused, window
+from gate import KEY, Reply
+
+USED_UP = bucket("day", 1000, 0, 40_000)
+
+
+class FixedWindow:
+    """What a provider with a window does: `limit` calls in `length` seconds, then refusals until the next begins."""
+
+    def __init__(self, limit, length):
+        self.limit, self.length = limit, length
+        self.refusals, self.used, self.began = 0, {}, None
+        self.lock = threading.Lock()
+
+    def __call__(self, call):
+        with self.lock:
+            self.began = self.began or call.at
+            number, passed = divmod(call.at - self.began, self.length)
+            used = self.used[number] = self.used.get(number, 0) + 1
+            left = f"{self.length - passed:.3f}s"
+            if used > self.limit:
+                self.refusals += 1
+                return limited(Retry_After=self.length, **window(self.limit, 0, left))
+            return Reply("Fine.", headers=window(self.limit, self.limit - used, left))
+
+
+class Workers(DispatchTest):
+    def test_two_workers_never_send_more_than_one_window_allows(self):
+        provider = FixedWindow(limit=10, length=1)
+        gate = self.gate(provider)
+        server = self.chain(gate, workers=2)
+        server.say("first", "t1")
+        answers = self.at_once(40, lambda number: server.say(f"s{number}", "t1"))
+
+        self.assertEqual([answer.status for answer in answers], [200] * 40)
+        self.assertEqual(provider.refusals, 0, provider.used)
+        self.assertEqual(gate.count, 41)
+        self.assertGreaterEqual(len(provider.used), 4)
+
+    def test_a_limit_that_one_worker_learns_is_known_to_the_other(self):
+        one, two = self.gate(Reply("First.", headers=USED_UP)), self.gate("From two.")
+        server = self.chain(one, two, workers=2)
+        self.assertEqual(server.say("first", "t1").text, "First.")
+        answers = self.at_once(16, lambda number: server.say(f"s{number}", "t1"))
+        self.assertEqual([answer.text for answer in answers], ["From two."] * 16)
+        self.assertEqual(one.count, 1)
+
+    def test_a_breaker_that_one_worker_opens_is_open_for_the_other(self):
+        one, two = self.gate(refused(401, "invalid_api_key")), self.gate("From two.")
+        server = self.chain(one, two, workers=2, dispatch={"breaker_failures": 3, "breaker_open": "1h"})
+        for number in range(3):
+            server.say(f"f{number}", "t1")
+        answers = self.at_once(16, lambda number: server.say(f"s{number}", "t1"))
+        self.assertEqual([answer.text for answer in answers], ["From two."] * 16)
+        self.assertEqual(one.count, 3)
+
+
+class Restart(DispatchTest):
+    def used_up(self, **dispatch):
+        """A server that knows that its first backend has nothing left today."""
+        one, two = self.gate(Reply("First.", headers=USED_UP)), self.gate("From two.")
+        server = self.chain(one, two, dispatch=dispatch)
+        self.assertEqual(server.say("first", "t1").text, "First.")
+        return one, two, server
+
+    def saved(self, server, count=1):
+        """Until so many pools are in the store."""
+        def rows():
+            database, = server.databases()
+            with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+                found = connection.execute("SELECT key, state FROM pools").fetchall()
+            connection.close()
+            return found if len(found) >= count else None
+        return self.until(rows, "the pools in the store")
+
+    def test_after_a_stop_the_first_turn_does_not_ask_who_has_nothing_left(self):
+        one, _, server = self.used_up()
+        server.terminate()
+        self.assertEqual(server.wait(), 0)
+        server.start()
+        self.assertEqual(server.say("s1", "t1").text, "From two.")
+        self.assertEqual(one.count, 1)
+        self.assertEqual(self.kinds(server, "s1"), ["switched to two", "two completed", "turn.completed"])
+
+    def test_after_a_kill_it_is_known_too(self):
+        one, _, server = self.used_up()
+        self.saved(server)
+        server.kill9()
+        server.start()
+        self.assertEqual(server.say("s1", "t1").text, "From two.")
+        self.assertEqual(one.count, 1)
+
+    def test_a_refusal_keeps_everybody_waiting_after_a_restart(self):
+        one, two = self.gate(limited(Retry_After=3000)), self.gate("From two.")
+        server = self.chain(one, two)
+        self.assertEqual(server.say("first", "t1").text, "From two.")
+        server.terminate()
+        server.wait()
+        server.start()
+        self.assertEqual(server.say("s1", "t1").text, "From two.")
+        self.assertEqual(one.count, 1)
+
+    def test_a_breaker_stays_open_over_a_restart(self):
+        one, two = self.gate(refused(401, "invalid_api_key")), self.gate("From two.")
+        server = self.chain(one, two, dispatch={"breaker_failures": 1, "breaker_open": "1h"})
+        server.say("first", "t1")
+        server.terminate()
+        server.wait()
+        server.start()
+        self.assertEqual(server.say("s1", "t1").text, "From two.")
+        self.assertEqual(one.count, 1)
+        self.assertIn("left alone", self.reasons(server, "switched", "s1")[0])
+
+    def test_a_window_that_ended_meanwhile_keeps_nobody(self):
+        gate = self.gate(Reply("Fine.", headers=window(10, 0, "1s")))
+        server = self.chain(gate)
+        server.say("first", "t1")
+        server.terminate()
+        server.wait()
+        ended = gate.calls[0].at + 3
+        self.until(lambda: time.monotonic() > ended, "the end of the window")
+        server.start()
+        self.assertEqual(server.say("s1", "t1").text, "Fine.")
+        self.assertEqual(self.kinds(server, "s1"), ["one completed", "turn.completed"])
+
+    def test_another_key_is_another_pool(self):
+        one, _, server = self.used_up()
+        server.terminate()
+        server.wait()
+        server.extra["OPENAI_API_KEY"] = "sk-another"
+        server.start()
+        self.assertEqual(server.say("s1", "t1").text, "First.")
+        self.assertEqual(one.count, 2)
+
+    def test_the_key_is_not_in_the_store(self):
+        _, two, server = self.used_up()
+        server.say("s1", "t1")
+        rows = self.saved(server, 2)
+        self.assertEqual(two.count, 1)
+        server.terminate()
+        server.wait()
+        for key, state in rows:
+            self.assertNotIn(KEY, f"{key} {state}")
+        for file in server.state.rglob("*"):
+            if file.is_file():
+                self.assertNotIn(KEY.encode(), file.read_bytes(), file)
+
+    def test_states_that_cannot_be_read_are_forgotten(self):
+        one, _, server = self.used_up()
+        server.terminate()
+        server.wait()
+        database, = server.databases()
+        connection = sqlite3.connect(database)
+        changed = connection.execute("UPDATE pools SET state = 'no state'").rowcount
+        connection.commit()
+        connection.close()
+        self.assertGreaterEqual(changed, 1)
+        server.start()
+        self.assertEqual(server.say("s1", "t1").text, "First.")
+        self.assertEqual(one.count, 2)
+
+
+class Reload(DispatchTest):
+    def test_pools_are_kept_when_the_configuration_is_read_again(self):
+        one, two = self.gate(Reply("First.", headers=USED_UP)), self.gate("From two.")
+        server = self.chain(one, two)
+        server.say("first", "t1")
+        text = server.config.read_text()
+        self.assertIn("You are brief.", text)
+        server.write_config(text.replace("You are brief.", "You are long."))
+        server.hang_up()
+        turns = iter(range(10_000))
+
+        def is_reloaded():
+            answer = server.say(f"s{next(turns)}", "t1")
+            self.assertEqual(answer.text, "From two.")
+            return two.calls[-1].system.startswith("You are long.")
+
+        self.until(is_reloaded, "the new configuration")
+        self.assertEqual(one.count, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
