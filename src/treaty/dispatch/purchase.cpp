@@ -68,6 +68,13 @@ store::Amount spent_by(const contracts::AgentResult& result, const store::Purcha
     const double dollars =
         total != nullptr ? *total : std::get<contracts::CostInfo>(*result.cost).total.value_or(0);
     spent.picodollars = whole(dollars * kPicodollars);
+  } else if (result.usage) {  // Answered under a name without a price: as dear as what was asked.
+    const auto worth = [](std::optional<std::int64_t> tokens, std::int64_t price) {
+      return static_cast<double>(std::max<std::int64_t>(tokens.value_or(0), 0)) *
+             static_cast<double>(price);
+    };
+    spent.picodollars = whole(worth(result.usage->input_tokens, purchase.input_price) +
+                              worth(result.usage->output_tokens, purchase.output_price));
   }
   // Cut in the middle: whoever was at work sends a bill that nobody has told us.
   const bool is_cut =
