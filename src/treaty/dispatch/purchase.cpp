@@ -15,14 +15,19 @@ constexpr double kFirstTokensPerByte = 0.5;  // Before anything was learnt.
 constexpr double kTemplateTokens = 16;       // What a provider puts around the texts.
 constexpr std::int64_t kLeastOutput = 16;    // Some providers take no less as a limit.
 
+// Of tokens or picodollars; more than that is a provider's mistake.
+constexpr std::int64_t kMost = 1'000'000'000'000'000;
+
 std::int64_t whole(double value) {
-  return static_cast<std::int64_t>(std::clamp(std::ceil(value), 0.0, 1e15));
+  return static_cast<std::int64_t>(std::clamp(std::ceil(value), 0.0, double{kMost}));
 }
 
 std::int64_t tokens_of(const contracts::UsageInfo& usage) {
-  const std::int64_t parts = std::max<std::int64_t>(usage.input_tokens.value_or(0), 0) +
-                             std::max<std::int64_t>(usage.output_tokens.value_or(0), 0);
-  return std::max(parts, usage.total_tokens.value_or(0));
+  const auto count = [](std::optional<std::int64_t> tokens) {
+    return std::clamp<std::int64_t>(tokens.value_or(0), 0, kMost);
+  };
+  return std::max(count(usage.input_tokens) + count(usage.output_tokens),
+                  count(usage.total_tokens));
 }
 
 }  // namespace
@@ -82,8 +87,9 @@ store::Amount spent_by(const contracts::AgentResult& result, const store::Purcha
   if (is_cut && !result.usage) {
     const std::int64_t output = whole(heard_bytes * kFirstTokensPerByte);
     spent.tokens = purchase.input_tokens + output;
-    spent.picodollars =
-        purchase.input_tokens * purchase.input_price + output * purchase.output_price;
+    spent.picodollars = whole(
+        static_cast<double>(purchase.input_tokens) * static_cast<double>(purchase.input_price) +
+        static_cast<double>(output) * static_cast<double>(purchase.output_price));
   }
   return spent;
 }
