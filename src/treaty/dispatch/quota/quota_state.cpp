@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kMostWindows = 32;
 constexpr Seconds kLongest = 40 * 86'400.0;
 constexpr double kMostTokens = 1e15;
+constexpr double kLeastRate = 1e-9;  // Less does not come back while anybody waits.
 constexpr int kMostFailures = 1'000'000;
 
 // From the clock of the wall to the one that never jumps.
@@ -49,6 +50,7 @@ class Decoding {
     window.named = length_of_window(window.name);
     window.length = number(told, "length", 1, kLongest, 60);
     window.rate = number(told, "rate", 0, 1e19, 0);
+    if (window.rate < kLeastRate) window.rate = 0;
     window.votes = static_cast<int>(number(told, "votes", -4, 4, 0));
     const auto refills = json::find_member(told, "refills");
     window.refills =
@@ -66,7 +68,7 @@ class Decoding {
 std::string encode_state(const QuotaState& state, Moment now, double unix_now) {
   const double offset = unix_now - now;
   json::Writer writer;
-  writer.begin_object().member("version", 1);
+  writer.begin_object().member("version", 1).member("saved_at", unix_now);
   if (state.blocked_until > now) writer.member("blocked_until", state.blocked_until + offset);
   writer.member("failures", state.breaker.failures);
   if (state.breaker.open_until) writer.member("open_until", *state.breaker.open_until + offset);
@@ -91,7 +93,9 @@ std::optional<QuotaState> decode_state(std::string_view text, Moment now, double
   const auto root = document.root();
   if (!document.faults().empty() || !root || !root->is_object()) return std::nullopt;
   if (Decoding::number(root, "version", 0, 1'000, 0) != 1) return std::nullopt;
-  const Decoding decoding(now, unix_now);
+  // Nothing is read before it was written: a clock that says so was set back.
+  const double saved_at = Decoding::number(root, "saved_at", 0, 1e12, 0);
+  const Decoding decoding(now, std::max(unix_now, saved_at));
   QuotaState state;
   state.blocked_until = decoding.moment(root, "blocked_until").value_or(0);
   state.breaker.failures =
