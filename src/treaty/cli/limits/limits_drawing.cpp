@@ -241,6 +241,7 @@ std::string countdown_text(double seconds) {
 
 std::vector<std::string> draw_limits(const LimitsView& view, double elapsed, const Canvas& canvas) {
   std::vector<Section> sections;
+  sections.reserve(view.pools.size() + view.budgets.size());
   for (const auto& pool : view.pools) sections.push_back(section_of(pool, elapsed));
   for (const auto& budget : view.budgets) sections.push_back(section_of(budget, elapsed));
   const Columns columns = columns_for(sections, canvas);
