@@ -1,4 +1,4 @@
-"""Tests that docs/guide/limits.md is true: each of its configurations is run, and the diaries tell what stands below it.
+"""Tests that docs/guide/limits.md is true: each of its configurations is run, and diaries tell what stands below it.
 
 An example is a heading with a ```yaml and a ```text block: a treaty.yaml, and what turns tell, one paragraph for each
 turn. `…` stands for the rest of a line. Whom the configuration names is played by `treaty mock`.
@@ -12,16 +12,18 @@ from mock_server import Mock
 from treaty_binary import ROOT
 
 PAGE = (ROOT / "docs" / "guide" / "limits.md").read_text(encoding="utf-8")
-EXAMPLE = re.compile(r"^### ([^\n]+)\n(?:(?!^#).)*?^```yaml\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^### ([^\n]+)\n(?:(?!^#).)*?^```yaml\n(.*?)^```\n\n```text\n(.*?)^```$",
+                     re.MULTILINE | re.DOTALL)
 
 
 def exhausted(span, reset):
-    return {"text": "Fine.", "headers": {f"x-ratelimit-limit-requests-{span}": 100, f"x-ratelimit-remaining-requests-{span}":
-                                         0, f"x-ratelimit-reset-requests-{span}": reset}}
+    told = {"limit": 100, "remaining": 0, "reset": reset}
+    return {"text": "Fine.", "headers": {f"x-ratelimit-{name}-requests-{span}": value for name, value in told.items()}}
 
 
 FINE = ["Fine."]
 DOWN = [{"error": 503}]
+CUT = [{"text": ["A long text ", "that is not ", "told to its end."], "chunk_delay": 50, "cut": 800}]
 TOO_LONG = {"error": {"status": 400, "code": "context_length_exceeded", "message": "This is too long."}}
 
 # What each provider does in the example under that heading.
@@ -33,11 +35,11 @@ PLAYED = {
     "A provider that fails": {"cerebras": DOWN, "openai": FINE},
     "A provider that is not there": {"openai": FINE},
     "A key that is not taken": {"cerebras": [{"error": 401}], "openai": FINE},
-    "Too long for the usual model": {"openai": {"rules": [{"when": {"model": "gpt-5-mini"}, **TOO_LONG}], "replies": FINE}},
+    "Too long for the usual model": {"openai": {"rules": [{"when": {"model": "gpt-5-mini"}, **TOO_LONG}],
+                                                "replies": FINE}},
     "A breaker": {"cerebras": DOWN, "openai": FINE},
     "A stall": {"openai": [{"text": "Never.", "stall": "head"}]},
-    "A stream that is cut": {"cerebras": [{"text": ["A long text ", "that is not ", "told to its end."], "chunk_delay": 50,
-                                           "cut": 800}], "openai": FINE},
+    "A stream that is cut": {"cerebras": CUT, "openai": FINE},
     "A budget": {"openai": [{"text": "Fine.", "usage": {"input_tokens": 100, "output_tokens": 350}}]},
 }
 

@@ -243,7 +243,7 @@ class Day(DispatchTest):
     def test_the_same_provider_under_another_model_is_another_pool(self):
         gate = self.gate(lambda call: limited(**bucket("day", 1000, 0, 40_000)) if call.json["model"] == "large"
                          else Reply("From the small one."))
-        server = self.chain(gate, backends=[{"provider": "one", "model": "large"}, {"provider": "one", "model": "small"}])
+        server = self.chain(gate, backends=[{"provider": "one", "model": name} for name in ("large", "small")])
         for number in range(3):
             self.assertEqual(server.say(f"s{number}", "t1").text, "From the small one.")
         self.assertEqual([call.json["model"] for call in gate.calls], ["large", "small", "small", "small"])
