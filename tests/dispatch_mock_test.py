@@ -1,4 +1,4 @@
-"""Whole-binary tests of dispatch against `treaty mock`, over the wire: storms, limits of every span, death and stalls."""
+"""Whole-binary tests of dispatch against `treaty mock`, over the wire: storms, limits, death and stalls."""
 import json
 import unittest
 
@@ -28,18 +28,20 @@ class MockedTest(DispatchTest):
 class Scenes(MockedTest):
     def test_a_storm_of_429_is_weathered_by_every_turn(self):
         mock = self.mock("storm", {"replies": [
-            {"error": 429, "headers": {"retry-after": 1}, "times": 12}, {"text": "Fine."}]})
-        server = self.chain(mock.port, workers=2)
+            {"error": 429, "headers": {"retry-after": 1}, "times": 8}, {"text": "Fine."}]})
+        # The first refusal may come before others have left: then all of them may meet the same turn.
+        server = self.chain(mock.port, workers=2, dispatch={"max_attempts": 9})
         answers = self.at_once(24, lambda number: server.say(f"s{number}", "t1"))
 
         self.assertEqual([answer.text for answer in answers], ["Fine."] * 24)
-        self.assertEqual(self.asked(mock), 36)
+        self.assertEqual(self.asked(mock), 32)
 
     def test_a_day_limit_switches_and_is_remembered(self):
         one = self.mock("one", [{"text": "From one.", "headers": self.windows("-day", 1000, 0, 40_000)}])
         two = self.mock("two", ["From two."])
         server = self.chain(one.port, two.port)
-        self.assertEqual([server.say(f"s{number}", "t1").text for number in range(4)], ["From one."] + ["From two."] * 3)
+        self.assertEqual([server.say(f"s{number}", "t1").text for number in range(4)],
+                         ["From one."] + ["From two."] * 3)
         self.assertEqual((self.asked(one), self.asked(two)), (1, 3))
 
     def test_an_hour_limit_switches_or_tells_the_client_when_to_come_back(self):
