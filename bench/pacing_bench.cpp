@@ -176,6 +176,16 @@ std::string line_of(const Outcome& outcome, Seconds longest, int x, int y, const
                      points, colour);
 }
 
+// How many calls were made for the 10,000 answers, the refused ones in red.
+std::string bar_of(const Outcome& outcome, int most, int x, int y) {
+  const auto width = [&](int calls) { return static_cast<double>(calls) / most * kPanelWidth; };
+  const double served = width(outcome.asked - outcome.refused);
+  return fmt::format(
+      "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"9\" fill=\"#3a7d44\"/>\n"
+      "<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"9\" fill=\"#c0504d\"/>\n",
+      x, y, served, x + served, y, width(outcome.refused));
+}
+
 struct Compared {
   Scene scene;
   Outcome unpaced;
@@ -187,7 +197,7 @@ void draw(const std::vector<Compared>& all) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) return;
   const int width = 3 * (kPanelWidth + 40) + 20;
-  const int height = static_cast<int>((all.size() + 2) / 3) * (kPanelHeight + 100) + 60;
+  const int height = static_cast<int>((all.size() + 2) / 3) * (kPanelHeight + 140) + 60;
   fmt::print(file,
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" "
              "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{}\" height=\"{}\" "
@@ -197,7 +207,7 @@ void draw(const std::vector<Compared>& all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& [scene, unpaced, paced] = all[i];
     const int x = 20 + static_cast<int>(i % 3) * (kPanelWidth + 40);
-    const int y = 70 + static_cast<int>(i / 3) * (kPanelHeight + 100);
+    const int y = 70 + static_cast<int>(i / 3) * (kPanelHeight + 140);
     const Seconds longest = std::max({unpaced.took, paced.took, paced.best});
     fmt::print(file,
                "<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>\n<rect x=\"{}\" y=\"{}\" "
@@ -210,6 +220,11 @@ void draw(const std::vector<Compared>& all) {
                "<line x1=\"{:.1f}\" y1=\"{}\" x2=\"{:.1f}\" y2=\"{}\" stroke=\"#555\" "
                "stroke-dasharray=\"4 3\"/>\n",
                best, y, best, y + kPanelHeight);
+    const int most = std::max(unpaced.asked, paced.asked);
+    fmt::print(file, "<text x=\"{}\" y=\"{}\">calls made: {} paced, {} unpaced</text>\n{}{}", x,
+               y + kPanelHeight + 72, paced.asked, unpaced.asked,
+               bar_of(paced, most, x, y + kPanelHeight + 80),
+               bar_of(unpaced, most, x, y + kPanelHeight + 92));
     fmt::print(
         file,
         "<text x=\"{}\" y=\"{}\" fill=\"#3a7d44\">paced: {:.2f} % refused, {:.0f} s (+{:.1f} "
