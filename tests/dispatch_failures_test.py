@@ -191,7 +191,7 @@ class Dead(DispatchTest):
         self.assertEqual(self.kinds(server).count("one failed"), 4)
 
     def test_after_five_failures_nobody_knocks_until_a_probe_finds_it_alive(self):
-        door, two, server = self.dead_and_alive(breaker_open="2s")
+        door, two, server = self.dead_and_alive(breaker_open="3s")
         for number in range(3):
             self.assertEqual(server.say(f"s{number}", "t1").text, "From two.")
         opened = self.kinds(server, "s2")

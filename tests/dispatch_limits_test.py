@@ -177,7 +177,7 @@ class Minute(DispatchTest):
 
 class Hour(DispatchTest):
     def test_it_switches_though_the_reset_is_near(self):
-        one, two = self.gate(Reply("First.", headers=bucket("hour", 100, 0, 3))), self.gate("From two.")
+        one, two = self.gate(Reply("First.", headers=bucket("hour", 100, 0, 20))), self.gate("From two.")
         server = self.chain(one, two)
         self.assertEqual([server.say(f"s{number}", "t1").text for number in range(3)],
                          ["First.", "From two.", "From two."])
