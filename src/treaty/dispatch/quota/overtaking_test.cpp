@@ -33,6 +33,7 @@ TEST_CASE("calls that the telling one may have overtaken count until they are an
   Quota quota;
   quota.tell(quota.send({}, 0), telling(9), 0.1);
   std::vector<std::uint64_t> calls;
+  calls.reserve(9);
   for (int i = 0; i < 9; ++i) calls.push_back(quota.send({}, 1));
   CHECK(goes(quota, 1.1) == 0);
   quota.tell(calls.back(), telling(8), 1.1);  // It came in as the first.
