@@ -14,6 +14,7 @@ using contracts::AgentResult;
 
 constexpr std::string_view kCancelled = "Cancelled";
 constexpr std::string_view kDeadline = "Deadline";
+constexpr std::string_view kTooLate = "the turn did not end within its deadline";
 
 // How soon a budget is looked at again that others have set aside for themselves.
 constexpr Seconds kBudgetGlance = 0.05;
@@ -161,6 +162,10 @@ asio::awaitable<Decision> CallRun::wait_for_backend(Visit& visit, const Choice& 
   std::optional<Standing> told;  // The last obstacle that the observer knows.
   while (true) {
     if (co_await is_cancelled()) co_return Decision{.act = Act::fail};
+    if (now() >= order_.deadline) {
+      if (attempts == 0) fail_too_late(choice, told);
+      co_return Decision{.act = Act::fail, .reason = std::string(kTooLate)};
+    }
     const auto standing = visit.ask(bytes_, choice.policy, now(), alarm_);
     if (!standing) co_return Decision{.act = Act::finish};
     if (!alarm_) {
@@ -199,7 +204,7 @@ asio::awaitable<bool> CallRun::attempt(Visit& visit, const Choice& choice, const
   observer_.on_attempt_started(choice, attempts);
   result_ = co_await source.backend->run(call_, hearing_);
   if (was_cancelled(result_) && now() + kSameMoment >= order_.deadline) {
-    result_.error = AgentError{.message = "the turn did not end within its deadline",
+    result_.error = AgentError{.message = std::string(kTooLate),
                                .code = "timeout",
                                .type = std::string(kDeadline),
                                .retryable = true};
@@ -284,6 +289,15 @@ void CallRun::fail_unasked(const Standing& standing, const Decision& decision) {
   result_ = failure(std::string(code_of(standing.obstacle)),
                     std::string(name_of(standing.obstacle)), decision.reason, true);
   result_.rate_limit = contracts::RateLimitState{.limited = true, .retry_after = standing.wait};
+}
+
+// Nor will it be: the deadline has come before it was free.
+void CallRun::fail_too_late(const Choice& choice, const std::optional<Standing>& told) {
+  if (told) {
+    const Situation here = situation(choice, 0, code_of(told->obstacle));
+    return fail_unasked(*told, decide_before(*told, here));
+  }
+  result_ = failure("timeout", std::string(kDeadline), std::string(kTooLate), true);
 }
 
 void CallRun::fail_by_budget(const store::Exhausted& exhausted) {

@@ -77,6 +77,7 @@ class CallRun {
   Situation situation(const Choice& choice, int attempts, std::string_view code);
   std::optional<std::size_t> next_after(std::string_view code) const;
   void fail_unasked(const Standing& standing, const Decision& decision);
+  void fail_too_late(const Choice& choice, const std::optional<Standing>& told);
   void fail_by_budget(const store::Exhausted& exhausted);
   void begin_continuation();
   void tell_when_to_return(Dispatched& dispatched) const;
