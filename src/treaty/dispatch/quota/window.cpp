@@ -113,7 +113,8 @@ double Window::share_of(const Cost& cost) const {
 double Window::level(Moment now) const {
   const double refilled = refills ? rate * std::max(now - seen, 0.0) : 0;
   const double left = remaining - used + refilled;
-  return limit ? std::min(left, *limit) : left;
+  // Nobody owes more than all of it: more is a provider's mistake about usage.
+  return limit ? std::clamp(left, -*limit, *limit) : left;
 }
 
 Moment Window::free_at(double ahead, double share, Moment now) const {
@@ -123,7 +124,7 @@ Moment Window::free_at(double ahead, double share, Moment now) const {
   const bool is_enough =
       span_of(length) == Span::minute ? left >= ahead + own && left > 0 : left > ahead;
   if (is_enough) return now;
-  if (refills) return now + std::max(ahead + own - left, 0.0) / rate;
+  if (refills) return now + std::clamp((ahead + own - left) / rate, 0.0, kLongestReset);
   const Seconds behind = limit ? ahead / *limit * length : 0;
   return std::max(resets, now) + behind;
 }
@@ -134,6 +135,14 @@ Seconds Window::gap(double share) const {
 }
 
 void Window::begin_anew(Moment now) {
+  if (refills && limit) {
+    // What was sent meanwhile is still missing, and nothing flows into a full bucket.
+    remaining = level(now);
+    used = 0;
+    seen = now;
+    resets = now + std::clamp((*limit - remaining) / rate, 1.0, kLongestReset);
+    return;
+  }
   remaining = limit.value_or(remaining);
   seen = resets;
   const Seconds step = std::max(length, 1.0);

@@ -40,7 +40,8 @@ class Window {
   // be, since it refills as it goes.
   Seconds gap(double share) const;
 
-  // When its reset has passed: full again but for what was sent since.
+  // When its reset has passed: full again but for what was sent since; one that refills has what
+  // has flown in until now.
   bool has_passed(Moment now) const { return now >= resets; }
   void begin_anew(Moment now);
 

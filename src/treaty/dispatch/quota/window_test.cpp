@@ -254,6 +254,35 @@ TEST_CASE("After a long silence the windows in between are passed over") {
   CHECK(window.resets == 1'050);
 }
 
+TEST_CASE("What refills is not full at its reset when much was taken meanwhile") {
+  Window window = bucket();  // Empty at 3, full at 53.
+  window.used = 90;
+
+  window.begin_anew(54);
+
+  CHECK(window.level(54) == doctest::Approx(12));
+  CHECK(window.resets == doctest::Approx(98));
+}
+
+TEST_CASE("Nothing flows into a full bucket: after a silence it holds its limit, not more") {
+  Window window = bucket();
+  window.begin_anew(100);
+  REQUIRE(window.has_passed(150));
+  window.begin_anew(150);
+
+  window.used = 100;
+
+  CHECK(window.level(150) == 0);
+}
+
+TEST_CASE("Nobody owes more than a whole window, whatever an answer says that it has used") {
+  Window window = bucket();
+  window.used = 1e18;
+
+  CHECK(window.level(3) == -100);
+  CHECK(window.free_at(0, 1, 3) == doctest::Approx(53.5));
+}
+
 // --- Whatever is told
 
 Number any_number() {
