@@ -149,6 +149,8 @@ TEST_CASE("Parallel calls never set aside, nor spend, more than their budgets al
     CHECK(left.refused + right.refused > 0);
     CHECK(used <= kAgentTokens);
     CHECK(used > kAgentTokens / 2);
+    CHECK(pools->view().front().running == 0);  // Whoever was refused gave its place back.
+    CHECK(pools->view().front().waiting == 0);
     const auto rows = wait_for(store->spending(day_before));
     REQUIRE(rows);
     REQUIRE(rows->size() == 2);

@@ -386,6 +386,7 @@ TEST_CASE("Threads that come and go at once never exceed the limit, and leave no
   };
 
   std::vector<std::jthread> threads;
+  threads.reserve(3);
   for (int i = 0; i < 3; ++i) threads.emplace_back(visit, i);
   threads.clear();
 

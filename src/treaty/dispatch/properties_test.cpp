@@ -278,7 +278,7 @@ class World {
             {.model = "", .system = std::to_string(caller.number), .stream = caller.streams},
             nothing_, nothing_),
         asio::bind_cancellation_slot(
-            caller.stop->slot(), [&](std::exception_ptr failed, Dispatched) {
+            caller.stop->slot(), [&](const std::exception_ptr& failed, const Dispatched&) {
               caller.has_ended = true;
               if (failed) std::rethrow_exception(failed);
               // No wait has gone beyond the deadline.

@@ -14,7 +14,7 @@ using contracts::UsageInfo;
 
 AgentResult attempt(std::optional<std::int64_t> input, std::optional<double> dollars = {}) {
   AgentResult result;
-  if (input) result.usage = UsageInfo{.input_tokens = *input, .output_tokens = 1};
+  if (input) result.usage = UsageInfo{.input_tokens = input, .output_tokens = 1};
   if (dollars) result.cost = *dollars;
   return result;
 }

@@ -234,6 +234,7 @@ TEST_CASE("A window without a limit is forgotten when it has passed") {
 TEST_CASE("More windows than anybody has are not kept") {
   Quota quota;
   std::vector<RateLimitWindow> many;
+  many.reserve(100);
   for (int i = 0; i < 100; ++i) {
     many.push_back(window("w" + std::to_string(i), "requests", 1, 60, 60));
   }
