@@ -6,7 +6,7 @@ import unittest
 
 from dispatching import DOWN, DispatchTest
 from gate import Reply
-from serving import user_turn
+from serving import turn_path, user_turn
 
 DAY = 86_400
 ANSWERED = "one-1, small-1-2026"  # Gates answer under the second name, whatever was asked.
@@ -160,6 +160,20 @@ class Tokens(BudgetTest):
         self.so_far(server, "s2", "turn.accepted")
         gate.open()
         self.assertEqual((first.result().text, second.result().text), ("Fine.", "Fine."))
+
+    def test_a_turn_that_waits_for_others_can_be_cancelled(self):
+        gate = self.gate(Reply("Fine.", usage=(12, 3)), held=True)
+        server = self.chain(gate, agent={"budget": {"tokens_per_day": 1000}})
+        first = self.later(server.say, "s1", "t1")
+        gate.wait_for_calls(1)
+        second = self.later(server.say, "s2", "t1")
+        self.so_far(server, "s2", "turn.accepted")
+        self.assertEqual(server.post(turn_path("s2", "t1", "/cancel")).status, 200)
+        self.assert_refused(second.result(), 409, "turn_cancelled")
+        gate.open()
+        self.assertEqual(first.result().text, "Fine.")
+        self.assertEqual(gate.count, 1)
+        self.assertEqual(self.spending(server)[:2], (15, 0))
 
 
 class Tenants(BudgetTest):

@@ -1,4 +1,5 @@
 """Whole-binary tests of quota pools: one for all workers, and older than the process."""
+import http.client
 import sqlite3
 import threading
 import time
@@ -61,23 +62,29 @@ class Workers(DispatchTest):
         self.assertEqual(one.count, 3)
 
 
-class Restart(DispatchTest):
+class StoreTest(DispatchTest):
+    def saved(self, server, count=1, word="requests"):
+        """Until so many pools are in the store, one of them with that word; (key, state) of each."""
+        database, = server.databases()
+
+        def rows():
+            connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+            try:
+                found = connection.execute("SELECT key, state FROM pools").fetchall()
+            finally:
+                connection.close()
+            return found if len(found) >= count and any(word in state for _, state in found) else None
+
+        return self.until(rows, "the pools in the store")
+
+
+class Restart(StoreTest):
     def used_up(self, **dispatch):
         """A server that knows that its first backend has nothing left today."""
         one, two = self.gate(Reply("First.", headers=USED_UP)), self.gate("From two.")
         server = self.chain(one, two, dispatch=dispatch)
         self.assertEqual(server.say("first", "t1").text, "First.")
         return one, two, server
-
-    def saved(self, server, count=1):
-        """Until so many pools are in the store."""
-        def rows():
-            database, = server.databases()
-            with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-                found = connection.execute("SELECT key, state FROM pools").fetchall()
-            connection.close()
-            return found if len(found) >= count else None
-        return self.until(rows, "the pools in the store")
 
     def test_after_a_stop_the_first_turn_does_not_ask_who_has_nothing_left(self):
         one, _, server = self.used_up()
@@ -164,6 +171,43 @@ class Restart(DispatchTest):
         server.start()
         self.assertEqual(server.say("s1", "t1").text, "First.")
         self.assertEqual(one.count, 2)
+
+
+class Interrupted(StoreTest):
+    """A server that ends while a turn waits for a window."""
+
+    def waiting(self):
+        """(gate, server, turn that waits for four seconds)."""
+        gate = self.gate(lambda call: Reply("First.", headers=window(10, 0, "4s")) if call.number == 1
+                         else Reply("Fine.", headers=window(10, 5, "1s")))
+        server = self.chain(gate, http={"shutdown_timeout": "300ms"})
+        server.say("first", "t1")
+        turn = self.later(server.say, "s1", "t1")
+        self.so_far(server, "s1", "waiting")
+        return gate, server, turn
+
+    def assert_goes_on(self, gate, server):
+        """The turn is taken up again, waits for what is left of the window, and is answered once."""
+        self.assertEqual(server.say("s1", "t1").text, "Fine.")
+        self.assertEqual(gate.count, 2)
+        self.assertGreaterEqual(gate.calls[1].at - gate.calls[0].at, 4)
+
+    def test_after_a_stop_the_turn_goes_on_waiting(self):
+        gate, server, turn = self.waiting()
+        server.terminate()
+        self.assertEqual(turn.result().status, 503)
+        self.assertEqual(server.wait(), 0)
+        server.start()
+        self.assert_goes_on(gate, server)
+
+    def test_after_a_kill_the_turn_goes_on_waiting(self):
+        gate, server, turn = self.waiting()
+        self.saved(server)
+        server.kill9()
+        with self.assertRaises((OSError, http.client.HTTPException)):
+            turn.result()
+        server.start()
+        self.assert_goes_on(gate, server)
 
 
 class Reload(DispatchTest):
