@@ -238,6 +238,8 @@ class Day(DispatchTest):
 
         self.assert_refused(answer, 429, "rate_limit")
         self.assertIn(int(answer.headers["retry-after"]), range(39_900, 40_001))
+        self.assertRegex(answer.headers["ratelimit"], r'^"requests_per_day";r=0;t=(399\d\d|40000)$')
+        self.assertEqual(answer.headers["ratelimit-policy"], '"requests_per_day";q=1000;w=86400')
         self.assertEqual(gate.count, 1)
 
     def test_the_same_provider_under_another_model_is_another_pool(self):
