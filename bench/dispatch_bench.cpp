@@ -75,6 +75,7 @@ class Silence final : public treaty::backends::Sink, public dispatch::Observer {
   void on_waiting(const dispatch::Choice&, dispatch::Seconds, std::string_view) override {}
   void on_switched(const dispatch::Choice&, const dispatch::Choice&, std::string_view) override {}
   void on_breaker(const dispatch::Choice&, bool) override {}
+  void on_given_up(const dispatch::Choice&, std::string_view) override {}
 };
 
 // Microseconds a call.

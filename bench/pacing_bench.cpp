@@ -74,6 +74,7 @@ class Silence final : public treaty::backends::Sink, public dispatch::Observer {
   void on_waiting(const dispatch::Choice&, Seconds, std::string_view) override {}
   void on_switched(const dispatch::Choice&, const dispatch::Choice&, std::string_view) override {}
   void on_breaker(const dispatch::Choice&, bool) override {}
+  void on_given_up(const dispatch::Choice&, std::string_view) override {}
 };
 
 // Prompts of 1.6 to 4.8 KB: 500 to 1,500 tokens, and an answer of up to 400 more.

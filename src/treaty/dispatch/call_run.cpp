@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
 
+#include "treaty/dispatch/failures.h"
+
 namespace treaty::dispatch {
 namespace {
 
@@ -16,8 +18,8 @@ constexpr std::string_view kCancelled = "Cancelled";
 constexpr std::string_view kDeadline = "Deadline";
 constexpr std::string_view kTooLate = "the turn did not end within its deadline";
 
-// How soon a budget is looked at again that others have set aside for themselves.
-constexpr Seconds kBudgetGlance = 0.05;
+// A call that the deadline cuts sooner says nothing about its backend.
+constexpr Seconds kTimeToAnswer = 10;
 
 constexpr std::size_t kMostLimits = 8;
 
@@ -28,14 +30,6 @@ constexpr Seconds kSameMoment = 0.005;
 constexpr const char* kGoOn =
     "Your answer above was cut off. Go on exactly where it ends, without repeating any of it and "
     "without a remark about the interruption.";
-
-AgentResult failure(std::string code, std::string type, std::string message, bool retryable) {
-  return {.finish_reason = "error",
-          .error = AgentError{.message = std::move(message),
-                              .code = std::move(code),
-                              .type = std::move(type),
-                              .retryable = retryable}};
-}
 
 AgentResult aborted() {
   return {.finish_reason = "aborted",
@@ -108,7 +102,10 @@ asio::awaitable<Dispatched> CallRun::run() {
       dispatched.was_continued = true;
       decision.act = Act::move_on;
     }
-    if (decision.act != Act::move_on || !next) break;
+    if (decision.act != Act::move_on || !next) {
+      if (!decision.reason.empty()) observer_.on_given_up(choice, decision.reason);
+      break;
+    }
     observer_.on_switched(choice, *chain_[*next], decision.reason);
     at_ = *next;
   }
@@ -133,10 +130,25 @@ asio::awaitable<Decision> CallRun::stay_at(const Choice& choice) {
   Visit visit(dispatcher_.pool_of(choice, source->second));
   Moment not_before = 0;
   for (int attempts = 0;;) {
-    const Decision admitted = co_await wait_for_backend(visit, choice, attempts, not_before);
-    if (admitted.act != Act::finish) co_return admitted;
-    if (!co_await attempt(visit, choice, source->second, ++attempts)) {
-      co_return Decision{.act = Act::fail, .reason = result_.error->message};
+    const Decision rested = co_await sleep_off(visit, attempts, not_before);
+    if (rested.act != Act::finish) co_return rested;
+    std::optional<SetAside> aside;
+    if (!order_.budgets.empty()) {
+      aside = co_await set_aside(choice, source->second, visit.pool());
+      if (!aside) co_return Decision{.act = Act::fail, .reason = result_.error->message};
+    }
+    const Decision admitted = co_await wait_for_backend(visit, choice, attempts);
+    if (admitted.act != Act::finish) {
+      if (aside) co_await settle(*aside, {});
+      co_return admitted;
+    }
+    const auto heard_before = static_cast<double>(hearing_.bytes);
+    call_.max_output_tokens =
+        aside ? std::optional(aside->reservation.output_tokens) : choice.max_output_tokens;
+    co_await attempt(visit, choice, source->second, ++attempts);
+    if (aside) {
+      const double heard = static_cast<double>(hearing_.bytes) - heard_before;
+      co_await settle(*aside, spent_by(result_, aside->purchase, heard));
     }
     const std::string code = result_.error ? result_.error->code.value_or("") : "";
     const Decision decision = decide_after(result_, situation(choice, attempts, code));
@@ -146,9 +158,8 @@ asio::awaitable<Decision> CallRun::stay_at(const Choice& choice) {
   }
 }
 
-// `finish`: the backend may be asked, and the pool counts on it.
-asio::awaitable<Decision> CallRun::wait_for_backend(Visit& visit, const Choice& choice,
-                                                    int attempts, Moment not_before) {
+// `finish`: the backoff is over.
+asio::awaitable<Decision> CallRun::sleep_off(Visit& visit, int attempts, Moment not_before) {
   while (now() < not_before) {
     if (co_await is_cancelled()) co_return Decision{.act = Act::fail};
     // Registered first: a breaker that opens between the look and the wait rings.
@@ -158,8 +169,15 @@ asio::awaitable<Decision> CallRun::wait_for_backend(Visit& visit, const Choice& 
     }
     co_await pause(not_before);
   }
+  co_return Decision{.act = Act::finish};
+}
+
+// `finish`: the backend may be asked, and the pool counts on it.
+asio::awaitable<Decision> CallRun::wait_for_backend(Visit& visit, const Choice& choice,
+                                                    int attempts) {
   const Moment began = now();
-  std::optional<Standing> told;  // The last obstacle that the observer knows.
+  std::optional<Standing> told;  // The last obstacle,
+  unsigned told_kinds = 0;       // and the kinds that the observer knows.
   while (true) {
     if (co_await is_cancelled()) co_return Decision{.act = Act::fail};
     if (now() >= order_.deadline) {
@@ -179,31 +197,28 @@ asio::awaitable<Decision> CallRun::wait_for_backend(Visit& visit, const Choice& 
       if (attempts == 0) fail_unasked(*standing, decision);
       co_return decision;
     }
-    if (!told || told->obstacle != standing->obstacle || told->window != standing->window) {
-      observer_.on_waiting(choice, standing->wait, decision.reason);
-      told = standing;
-    }
+    // Once for each kind of obstacle: those who wait together meet one after the other again.
+    const auto kind = static_cast<std::size_t>(standing->obstacle);
+    if (!(told_kinds & (1U << kind))) observer_.on_waiting(choice, standing->wait, decision.reason);
+    told_kinds |= 1U << kind;
+    told = standing;
     co_await pause(std::min(now() + standing->wait, order_.deadline));
   }
 }
 
-// False: it could not be paid for, and was not made.
-asio::awaitable<bool> CallRun::attempt(Visit& visit, const Choice& choice, const Source& source,
+asio::awaitable<void> CallRun::attempt(Visit& visit, const Choice& choice, const Source& source,
                                        int attempts) {
   call_.model = choice.model;
-  call_.max_output_tokens = choice.max_output_tokens;
   call_.temperature = choice.temperature;
-  std::optional<SetAside> aside;
-  if (!order_.budgets.empty()) {
-    aside = co_await set_aside(choice, source, visit.pool());
-    if (!aside) co_return false;  // The visit gives the place back.
-    call_.max_output_tokens = aside->reservation.output_tokens;
-  }
-  const std::size_t heard_before = hearing_.bytes;
   const Moment began = now();
   observer_.on_attempt_started(choice, attempts);
   result_ = co_await source.backend->run(call_, hearing_);
-  if (was_cancelled(result_) && now() + kSameMoment >= order_.deadline) {
+  const Moment ended = now();
+  const bool is_late = was_cancelled(result_) && ended + kSameMoment >= order_.deadline;
+  // A backend that had little time has not failed by that.
+  const bool is_its_fault = is_late && ended - began >= kTimeToAnswer;
+  std::optional<AgentResult> cut = is_late && !is_its_fault ? std::optional(result_) : std::nullopt;
+  if (is_late) {
     result_.error = AgentError{.message = std::string(kTooLate),
                                .code = "timeout",
                                .type = std::string(kDeadline),
@@ -211,50 +226,9 @@ asio::awaitable<bool> CallRun::attempt(Visit& visit, const Choice& choice, const
     result_.finish_reason = "error";
   }
   totals_.add(result_);
-  const Breaker::Told told = visit.tell(bytes_, result_, choice.policy, now());
-  observer_.on_attempt_ended(choice, attempts, now() - began, result_);
+  const Breaker::Told told = visit.tell(bytes_, cut ? *cut : result_, choice.policy, ended);
+  observer_.on_attempt_ended(choice, attempts, ended - began, result_);
   if (told.opened || told.closed) observer_.on_breaker(choice, told.opened);
-  if (aside) co_await settle(*aside, heard_before);
-  co_return true;
-}
-
-// Nothing: there is no budget for it, or nobody knows; result_ says so.
-asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choice& choice,
-                                                                     const Source& source,
-                                                                     const Pool& pool) {
-  const auto& services = dispatcher_.services_;
-  const double unix_now = time_.unix_now();
-  std::optional<results::Price> price;
-  if (services.prices != nullptr) {
-    price = services.prices->find(source.provider_kind, choice.model, unix_now);
-  }
-  SetAside aside{.purchase =
-                     purchase_of(call_, choice, pool.estimate(), price, order_.budgets, unix_now)};
-  while (true) {
-    const auto reserved = co_await services.store->reserve(aside.purchase);
-    if (!reserved) {
-      result_ = failure("store_unavailable", "Store", "the budget cannot be read now", true);
-      co_return std::nullopt;
-    }
-    if (const auto* granted = std::get_if<store::Reservation>(&*reserved)) {
-      aside.reservation = *granted;
-      co_return aside;
-    }
-    const auto& exhausted = std::get<store::Exhausted>(*reserved);
-    const bool may_wait = exhausted.may_come_back && now() + kBudgetGlance < order_.deadline;
-    if (!may_wait || co_await is_cancelled()) {
-      if (!was_cancelled(result_)) fail_by_budget(exhausted);
-      co_return std::nullopt;
-    }
-    co_await pause(now() + kBudgetGlance);
-  }
-}
-
-// What cannot be settled now stays set aside, and counts as spent.
-asio::awaitable<void> CallRun::settle(const SetAside& aside, std::size_t heard_before) {
-  const auto heard = static_cast<double>(hearing_.bytes - heard_before);
-  co_await dispatcher_.services_.store->settle_reservation(
-      aside.reservation.id, spent_by(result_, aside.purchase, heard));
 }
 
 asio::awaitable<bool> CallRun::is_cancelled() {
@@ -300,25 +274,11 @@ void CallRun::fail_too_late(const Choice& choice, const std::optional<Standing>&
   result_ = failure("timeout", std::string(kDeadline), std::string(kTooLate), true);
 }
 
-void CallRun::fail_by_budget(const store::Exhausted& exhausted) {
-  const Seconds wait = until_next_day(time_.unix_now());
-  result_ = failure("budget_exhausted", "Budget",
-                    fmt::format("the budget of {} for today is spent", exhausted.scope), true);
-  result_.rate_limit = contracts::RateLimitState{.limited = true, .retry_after = wait};
-  for (const auto& limit : order_.budgets) {
-    if (limit.scope != exhausted.scope || !limit.tokens) continue;
-    const auto left = *limit.tokens - exhausted.spent.tokens - exhausted.reserved.tokens;
-    limits_.push_back({.name = "tokens_per_day",
-                       .quota = static_cast<double>(*limit.tokens),
-                       .window = 86'400,
-                       .remaining = static_cast<double>(std::max<std::int64_t>(left, 0)),
-                       .resets_in = wait});
-  }
-}
-
 // The next backend is told what was said, and goes on from there.
 void CallRun::begin_continuation() {
   spoken_before_ = hearing_.text;
+  if (!asked_before_) asked_before_ = call_.messages;
+  call_.messages = *asked_before_;
   call_.messages.push_back(backends::AssistantMessage{.text = hearing_.text});
   call_.messages.push_back(backends::UserMessage{{backends::TextPart{kGoOn}}});
 }

@@ -65,12 +65,12 @@ class CallRun {
   using Waiting = boost::asio::awaitable<T>;
 
   Waiting<Decision> stay_at(const Choice& choice);
-  Waiting<Decision> wait_for_backend(Visit& visit, const Choice& choice, int attempts,
-                                     Moment not_before);
-  Waiting<bool> attempt(Visit& visit, const Choice& choice, const Source& source, int attempts);
+  Waiting<Decision> sleep_off(Visit& visit, int attempts, Moment not_before);
+  Waiting<Decision> wait_for_backend(Visit& visit, const Choice& choice, int attempts);
+  Waiting<void> attempt(Visit& visit, const Choice& choice, const Source& source, int attempts);
   Waiting<std::optional<SetAside>> set_aside(const Choice& choice, const Source& source,
                                              const Pool& pool);
-  Waiting<void> settle(const SetAside& aside, std::size_t heard_before);
+  Waiting<void> settle(const SetAside& aside, store::Amount spent);
   Waiting<bool> is_cancelled();
   Waiting<void> pause(Moment until);
 
@@ -94,7 +94,8 @@ class CallRun {
   const std::vector<const Choice*> chain_;
   std::size_t at_ = 0;              // In the chain.
   std::size_t heard_at_entry_ = 0;  // Hearing::bytes when this backend was first asked.
-  std::string spoken_before_{};     // By backends that were cut.
+  std::string spoken_before_{};     // By backends that were cut,
+  std::optional<backends::Messages> asked_before_{};  // and what the first of them was asked.
   boost::asio::any_io_executor executor_{};
   std::shared_ptr<Alarm> alarm_{};   // None until something has to be waited for.
   contracts::AgentResult result_{};  // The newest.

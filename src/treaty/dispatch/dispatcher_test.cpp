@@ -99,6 +99,8 @@ class Diary final : public Observer {
   void on_switched(const Choice& from, const Choice& to, std::string_view) override {
     lines.push_back(fmt::format("{} to {}", from.backend, to.backend));
   }
+  void on_given_up(const Choice&, std::string_view reason) override { why = reason; }
+  std::string why{};
   void on_breaker(const Choice& choice, bool is_open) override {
     lines.push_back(fmt::format("{} {}", choice.backend, is_open ? "opened" : "closed"));
   }
@@ -534,6 +536,58 @@ TEST_CASE("A call that its deadline cuts counts as a timeout of the backend") {
 
   CHECK(call.get().result.error->code == "timeout");
   CHECK(bench.pools->view().front().failures == 1);
+}
+
+TEST_CASE("A backend that the deadline leaves little time has not failed") {
+  Bench bench;
+  bench.only_a();
+  bench.deadline = 9;
+  bench.a->takes = 100;
+  Diary diary;
+  auto call = bench.begin_cancellable(diary);
+  bench.time->run(bench.time->now() + 9);
+
+  bench.stop.emit(asio::cancellation_type::terminal);
+  bench.time->run();
+
+  CHECK(call.get().result.error->code == "timeout");
+  CHECK(bench.pools->view().front().failures == 0);
+}
+
+TEST_CASE("Why nobody is asked any more is told, also when nobody was asked at all") {
+  Bench bench;
+  bench.only_a();
+  bench.a->answers.push_back(refused(30'000, {used_up("requests_per_day", 30'000)}));
+  Diary first;
+  Diary second;
+  auto one = bench.begin(first);
+  bench.time->run();
+  auto two = bench.begin(second);
+  bench.time->run();
+  one.get();
+  two.get();
+
+  CHECK(first.why.contains("requests_per_day"));
+  CHECK(second.why.contains("the deadline is before that"));
+  CHECK(second.lines.empty());
+}
+
+TEST_CASE("A second cut is continued from all that was said, told once") {
+  Bench bench;
+  bench.streams = true;
+  bench.continues_cuts = true;
+  bench.chain.push_back({.backend = "a", .model = "n", .preference = 3});
+  bench.a->text = "One ";
+  bench.b->text = "two ";
+  bench.a->answers = {failure("server_error"), says("three")};
+  bench.b->answers.push_back(failure("server_error"));
+
+  const auto ended = bench.run();
+
+  CHECK(ended.call.result.content == "One two three");
+  const auto& messages = bench.a->calls.back().messages;
+  REQUIRE(messages.size() == 2);
+  CHECK(std::get<backends::AssistantMessage>(messages[0]).text == "One two ");
 }
 
 TEST_CASE("Equals are drawn by their weights") {

@@ -19,6 +19,9 @@ class Observer {
   virtual void on_waiting(const Choice& choice, Seconds wait, std::string_view reason) = 0;
   virtual void on_switched(const Choice& from, const Choice& to, std::string_view reason) = 0;
   virtual void on_breaker(const Choice& choice, bool is_open) = 0;
+
+  // Nobody is asked any more, for that reason.
+  virtual void on_given_up(const Choice& choice, std::string_view reason) = 0;
 };
 
 }  // namespace treaty::dispatch

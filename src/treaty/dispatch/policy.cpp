@@ -36,6 +36,7 @@ std::string_view word_of(Span span) {
 }
 
 std::string seconds_text(Seconds seconds) {
+  if (seconds < 1) return fmt::format("{:.0f} ms", std::ceil(seconds * 1'000));
   return seconds < 10 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} s", seconds);
 }
 
@@ -51,6 +52,7 @@ std::string words_of(const Standing& standing) {
                          seconds_text(standing.wait));
     case Obstacle::concurrency: return "as many calls as it may have at a time are running";
     case Obstacle::warm_up: return "its limits are not known before the first answers";
+    case Obstacle::line: return "others came before";
   }
   return "";
 }
@@ -113,15 +115,22 @@ std::string_view name_of(Obstacle obstacle) {
     case Obstacle::breaker: return "breaker";
     case Obstacle::concurrency: return "concurrency";
     case Obstacle::warm_up: return "warm_up";
+    case Obstacle::line: return "line";
   }
   return "";
 }
 
 Decision decide_before(const Standing& standing, const Situation& situation) {
   const std::string words = words_of(standing);
+  const Decision wait{.act = Act::wait, .wait = standing.wait, .reason = words};
+  if (standing.is_unknown()) {
+    const bool is_patient = !situation.has_next || situation.waited < situation.policy.max_wait;
+    if (is_patient && situation.left > 0) return wait;
+    return leave(situation, words + (situation.left > 0 ? "; that takes longer than max_wait"
+                                                        : "; the deadline is over"));
+  }
   const bool in_time = standing.wait <= situation.left;
   const bool is_soon = standing.wait <= situation.policy.max_wait;
-  const Decision wait{.act = Act::wait, .wait = standing.wait, .reason = words};
   // Whoever is left alone for being ill has a substitute that is not.
   if (standing.obstacle == Obstacle::breaker && situation.has_next) return leave(situation, words);
   // Nobody waits for one backend again and again when there is another.

@@ -30,7 +30,7 @@ enum class Span { minute, hour, day };
 Span span_of(Seconds length);
 
 // Why a backend cannot be asked now.
-enum class Obstacle { window, retry_after, breaker, concurrency, warm_up };
+enum class Obstacle { window, retry_after, breaker, concurrency, warm_up, line };
 std::string_view name_of(Obstacle obstacle);
 
 // What stands between a call and its backend.
@@ -39,6 +39,12 @@ struct Standing {
   Seconds wait = 0;
   Span span = Span::minute;
   std::string window{};  // The name of the window, when it is one.
+
+  // Others have to end first, nobody knows when: `wait` is until the next look.
+  bool is_unknown() const {
+    return obstacle == Obstacle::concurrency || obstacle == Obstacle::warm_up ||
+           obstacle == Obstacle::line;
+  }
 };
 
 struct Situation {

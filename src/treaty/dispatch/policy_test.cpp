@@ -83,13 +83,27 @@ TEST_CASE("An open breaker leads to the next backend at once; alone it is waited
 TEST_CASE("Many short waits for one backend are not more than max_wait when there is another") {
   Situation patient = with_next();
   patient.waited = 50;
-  CHECK(decide_before({.obstacle = Obstacle::concurrency, .wait = 10}, patient).act == Act::wait);
+  CHECK(decide_before(window_of(Span::minute, 10), patient).act == Act::wait);
 
   patient.waited = 50.5;
-  CHECK(decide_before({.obstacle = Obstacle::concurrency, .wait = 10}, patient).act ==
-        Act::move_on);
+  CHECK(decide_before(window_of(Span::minute, 10), patient).act == Act::move_on);
   patient.has_next = false;
-  CHECK(decide_before({.obstacle = Obstacle::concurrency, .wait = 10}, patient).act == Act::wait);
+  CHECK(decide_before(window_of(Span::minute, 10), patient).act == Act::wait);
+}
+
+TEST_CASE("Who waits for others to end waits up to max_wait, or to the deadline without another") {
+  for (const Obstacle obstacle : {Obstacle::concurrency, Obstacle::warm_up, Obstacle::line}) {
+    const Standing place{.obstacle = obstacle, .wait = 5};  // Only until the next look.
+    Situation patient = with_next(1);
+    patient.waited = 59;
+    CHECK(decide_before(place, patient).act == Act::wait);
+    patient.waited = 60;
+    CHECK(decide_before(place, patient).act == Act::move_on);
+    patient.has_next = false;
+    CHECK(decide_before(place, patient).act == Act::wait);
+    patient.left = 0;
+    CHECK(decide_before(place, patient).act == Act::fail);
+  }
 }
 
 TEST_CASE("Past the deadline nobody else is asked either") {
@@ -347,7 +361,7 @@ TEST_CASE("Whatever stands in the way, no wait is longer than the deadline allow
                               .left = extreme(),
                               .waited = *rc::gen::element(0.0, 59.0, 1e9),
                               .has_next = *rc::gen::arbitrary<bool>()};
-    const Standing standing{.obstacle = static_cast<Obstacle>(*rc::gen::inRange(0, 5)),
+    const Standing standing{.obstacle = static_cast<Obstacle>(*rc::gen::inRange(0, 6)),
                             .wait = std::abs(extreme()),
                             .span = static_cast<Span>(*rc::gen::inRange(0, 3))};
 
@@ -358,6 +372,8 @@ TEST_CASE("Whatever stands in the way, no wait is longer than the deadline allow
     if (decision.act == Act::move_on) RC_ASSERT(situation.has_next && situation.left > 0);
     if (decision.act != Act::wait) return;
     RC_ASSERT(decision.wait == standing.wait);
+    RC_ASSERT(situation.left >= 0);
+    if (standing.is_unknown()) return;  // The wait is only until the next look.
     RC_ASSERT(decision.wait <= situation.left);
     RC_ASSERT(standing.span == Span::hour || decision.wait <= policy.max_wait);
     RC_ASSERT(!situation.has_next || standing.obstacle != Obstacle::breaker);

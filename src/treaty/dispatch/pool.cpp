@@ -12,7 +12,8 @@ constexpr int kFirstTrust = 32;
 constexpr int kFullTrust = 1'024;  // More than that at a time: no limit of ours.
 
 // How soon somebody looks again who waits for others to end; mostly an alarm comes first.
-constexpr Seconds kGlance = 1;
+constexpr Seconds kGlance = 5;
+constexpr Seconds kProbeGlance = 1;
 
 bool is_rate_limit(const contracts::AgentResult& result) {
   return result.error && result.error->code == "rate_limit";
@@ -33,16 +34,19 @@ std::optional<Standing> Pool::ask(std::uint64_t place, double bytes, const Polic
   quota_.advance(now);
   dozing_.erase(place);
   const Cost cost = estimate_.cost_of(bytes);
+  max_concurrent_ = policy.max_concurrent;
   if (auto obstacle = standing(place, cost, policy, now)) {
-    const auto [waiting, is_new] = line_.try_emplace(place, Waiting{alarm, cost});
+    const auto [waiting, is_new] = line_.try_emplace(place, Waiting{alarm, cost, 0});
     if (is_new) line_cost_ += cost;
     waiting->second.alarm = alarm;
+    waiting->second.max_concurrent = policy.max_concurrent;
     return obstacle;
   }
   const bool has_waited = line_.contains(place);
   take_out(place);
   if (has_waited) next_release_ = now + quota_.gap(cost);
-  running_[place] = {.number = quota_.send(cost, now), .is_probe = breaker_.begin()};
+  running_[place] = {.number = quota_.send(cost, now),
+                     .is_probe = policy.breaker_failures > 0 && breaker_.begin()};
   has_news_ = true;
   ring_first();
   return std::nullopt;
@@ -55,25 +59,37 @@ std::optional<Standing> Pool::standing(std::uint64_t place, const Cost& cost, co
   const auto add = [&](Standing one) {
     if (!longest || one.wait > longest->wait) longest = std::move(one);
   };
-  if (!breaker_.lets(now)) {
+  if (policy.breaker_failures > 0 && !breaker_.lets(now)) {
     const Seconds closed_for = *breaker_.open_until - now;
-    return Standing{.obstacle = Obstacle::breaker, .wait = std::max(closed_for, kGlance)};
+    return Standing{.obstacle = Obstacle::breaker, .wait = std::max(closed_for, kProbeGlance)};
   }
   const auto running = static_cast<int>(running_.size());
   if (policy.max_concurrent > 0 && running >= policy.max_concurrent) {
     add({.obstacle = Obstacle::concurrency, .wait = kGlance});
   }
   if (trust_ > 0 && running >= trust_) add({.obstacle = Obstacle::warm_up, .wait = kGlance});
-  const bool is_first = line_.empty() || line_.begin()->first >= place;
+  const bool is_first = is_next(place);
   if (auto limit = quota_.standing(is_first ? Cost{0, 0, 0} : ahead_of(place), cost, now)) {
     add(*std::move(limit));
   }
   // Those who waited go one after the other, in their order.
   if (!line_.empty() && now < next_release_) {
-    add({.obstacle = Obstacle::window, .wait = next_release_ - now, .window = "spread"});
+    add({.obstacle = Obstacle::line, .wait = next_release_ - now});
   }
-  if (!longest && !is_first) longest = Standing{.obstacle = Obstacle::window, .wait = kGlance};
+  if (!longest && !is_first) longest = Standing{.obstacle = Obstacle::line, .wait = kGlance};
   return longest;
+}
+
+// Whether nobody who came before could go now: those who wait only for a limit of their own keep
+// nobody else.
+bool Pool::is_next(std::uint64_t place) const {
+  const auto running = static_cast<int>(running_.size());
+  for (const auto& [other, waiting] : line_) {
+    if (other >= place) return true;
+    const bool is_bound = waiting.max_concurrent > 0 && running >= waiting.max_concurrent;
+    if (!is_bound) return false;
+  }
+  return true;
 }
 
 // Whoever comes last need not count all the others.
@@ -178,6 +194,14 @@ PoolView Pool::view(Moment now) const {
   if (view.breaker_opens_in > (obstacle ? obstacle->wait : 0)) {
     obstacle = Standing{.obstacle = Obstacle::breaker, .wait = view.breaker_opens_in};
   }
+  const auto others = [&](Obstacle why) { obstacle = Standing{.obstacle = why, .wait = kGlance}; };
+  if (!obstacle && max_concurrent_ > 0 && view.running >= max_concurrent_) {
+    others(Obstacle::concurrency);
+  } else if (!obstacle && trust_ > 0 && view.running >= trust_) {
+    others(Obstacle::warm_up);
+  } else if (!obstacle && view.waiting > 0) {
+    others(Obstacle::line);
+  }
   if (obstacle) {
     view.next_free_in = obstacle->wait;
     view.obstacle = name_of(obstacle->obstacle);
@@ -208,8 +232,19 @@ bool Pool::has_news() const {
   return has_news_;
 }
 
+void Pool::keep_news() {
+  const std::scoped_lock lock(mutex_);
+  has_news_ = true;
+}
+
+// The first of those who do not wait for a limit of their own that still holds.
 void Pool::ring_first() const {
-  if (!line_.empty() && line_.begin()->second.alarm) line_.begin()->second.alarm->ring();
+  const auto running = static_cast<int>(running_.size());
+  for (const auto& [place, waiting] : line_) {
+    if (waiting.max_concurrent > 0 && running >= waiting.max_concurrent) continue;
+    if (waiting.alarm) waiting.alarm->ring();
+    return;
+  }
 }
 
 void Pool::ring_all() const {

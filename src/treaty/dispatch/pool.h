@@ -82,11 +82,13 @@ class Pool {
   std::string save(Moment now, double unix_now);
   bool restore(std::string_view state, Moment now, double unix_now);
   bool has_news() const;
+  void keep_news();  // What was saved did not arrive.
 
  private:
   struct Waiting {
     std::shared_ptr<Alarm> alarm;
     Cost cost{};
+    int max_concurrent = 0;  // Its own limit.
   };
   struct Running {
     std::uint64_t number = 0;  // Of the quota.
@@ -95,6 +97,7 @@ class Pool {
 
   std::optional<Standing> standing(std::uint64_t place, const Cost& cost, const Policy& policy,
                                    Moment now) const;
+  bool is_next(std::uint64_t place) const;
   Cost ahead_of(std::uint64_t place) const;
   void take_out(std::uint64_t place);
   void ring_first() const;
@@ -112,6 +115,7 @@ class Pool {
   TokenEstimate estimate_{};
   Moment next_release_ = 0;  // Of those who waited: they are spread.
   int trust_ = 0;            // Calls at a time while nothing is known; 0: any number.
+  int max_concurrent_ = 0;   // What the last one who asked was limited to.
   bool has_news_ = false;
 };
 

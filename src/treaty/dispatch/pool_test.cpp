@@ -109,18 +109,37 @@ TEST_CASE("Nobody who came later is let go before") {
 
 TEST_CASE("Whoever is let go wakes the next, who may fit in, too") {
   Desk desk;
-  desk.policy.max_concurrent = 1;
-  const auto runs = desk.join();
-  REQUIRE(desk.goes(runs));
+  desk.policy.max_concurrent = 2;
+  const auto one = desk.join();
+  const auto two = desk.join();
+  REQUIRE(desk.goes(one));
+  REQUIRE(desk.goes(two));
   const auto first = desk.join();
   const auto second = desk.join();
   desk.ask(first);
   desk.ask(second);
-  desk.tell(runs, good());
+  desk.tell(one, good());
+  desk.tell(two, good());
 
   REQUIRE(desk.goes(first));
 
   CHECK(second.bell->rings == 1);
+}
+
+TEST_CASE("Who waits for a limit of its own keeps nobody else") {
+  Desk desk;
+  const auto runs = desk.join();
+  REQUIRE(desk.goes(runs));
+  desk.policy.max_concurrent = 1;
+  const auto bound = desk.join();
+  CHECK(desk.ask(bound)->obstacle == Obstacle::concurrency);
+
+  desk.policy.max_concurrent = 0;
+  CHECK(desk.goes(desk.join()));
+
+  // As soon as it could go, it is before those who came later.
+  desk.policy.max_concurrent = 3;
+  CHECK(!desk.ask(bound));
 }
 
 TEST_CASE("Whoever leaves the head of the line wakes the next; from within it, nobody") {

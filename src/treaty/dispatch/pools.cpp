@@ -56,7 +56,12 @@ boost::asio::awaitable<std::expected<void, Error>> Pools::save(store::Store& sto
     }
   }
   if (records.empty()) co_return std::expected<void, Error>();
-  co_return co_await store.save_pools(std::move(records));
+  const auto saved = co_await store.save_pools(records);
+  if (!saved) {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& record : records) pools_.at(record.key)->keep_news();
+  }
+  co_return saved;
 }
 
 }  // namespace treaty::dispatch

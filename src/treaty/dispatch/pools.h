@@ -1,5 +1,5 @@
 // All quota pools of the process: one for each (provider, key, model), shared by all workers, and
-// kept by the store from one run of the process to the next.
+// kept by the store from one run of the process to the next; and the line before the budgets.
 #pragma once
 
 #include <map>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "treaty/dispatch/budget_line.h"
 #include "treaty/dispatch/pool.h"
 #include "treaty/store/store.h"
 
@@ -30,9 +31,11 @@ class Pools {
   boost::asio::awaitable<std::expected<void, Error>> save(store::Store& store);
 
   Time& time() const { return *time_; }
+  BudgetLine& budget_line() { return budget_line_; }
 
  private:
   std::shared_ptr<Time> time_;
+  BudgetLine budget_line_{};
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Pool>, std::less<>> pools_{};  // By their keys.
   std::map<std::string, std::string, std::less<>> kept_{};  // States of pools nobody asked for yet.

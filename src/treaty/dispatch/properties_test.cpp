@@ -153,6 +153,7 @@ class Nothing final : public backends::Sink, public Observer {
   void on_attempt_ended(const Choice&, int, Seconds, const AgentResult&) override {}
   void on_waiting(const Choice&, Seconds, std::string_view) override {}
   void on_switched(const Choice&, const Choice&, std::string_view) override {}
+  void on_given_up(const Choice&, std::string_view) override {}
   void on_breaker(const Choice&, bool) override {}
 };
 

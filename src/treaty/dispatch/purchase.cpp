@@ -11,9 +11,12 @@ constexpr double kPicodollars = 1e12;
 
 // Calls differ from the average that was learnt: so much more is set aside.
 constexpr double kMargin = 1.25;
-constexpr double kFirstTokensPerByte = 0.5;  // Before anything was learnt.
-constexpr double kTemplateTokens = 16;       // What a provider puts around the texts.
-constexpr std::int64_t kLeastOutput = 16;    // Some providers take no less as a limit.
+constexpr double kMostTokensPerByte = 1;   // No token of a text is shorter than a byte.
+constexpr double kTokensPerByte = 0.25;    // Of an answer that nobody has counted.
+constexpr double kTemplateTokens = 16;     // What a provider puts around the texts,
+constexpr double kMessageTokens = 4;       // and around each of them.
+constexpr double kPictureTokens = 3'000;   // More than any picture takes, at the usual sizes.
+constexpr std::int64_t kLeastOutput = 16;  // Some providers take no less as a limit.
 
 // Of tokens or picodollars; more than that is a provider's mistake.
 constexpr std::int64_t kMost = 1'000'000'000'000'000;
@@ -32,6 +35,18 @@ std::int64_t tokens_of(const contracts::UsageInfo& usage) {
 
 }  // namespace
 
+std::size_t pictures_in(const backends::Call& call) {
+  std::size_t pictures = 0;
+  for (const backends::Message& message : call.messages) {
+    const auto* user = std::get_if<backends::UserMessage>(&message);
+    if (user == nullptr) continue;
+    for (const auto& part : user->parts) {
+      pictures += std::holds_alternative<backends::ImagePart>(part) ? 1 : 0;
+    }
+  }
+  return pictures;
+}
+
 double bytes_of(const backends::Call& call) {
   std::size_t bytes = call.system.size() + call.messages.bytes();
   for (const backends::Tool& tool : call.tools) {
@@ -45,11 +60,14 @@ store::Purchase purchase_of(const backends::Call& call, const Choice& choice,
                             const TokenEstimate& estimate,
                             const std::optional<results::Price>& price,
                             std::vector<store::BudgetLimit> limits, double unix_now) {
-  const double ratio =
-      estimate.has_learnt ? estimate.tokens_per_byte * kMargin : kFirstTokensPerByte;
+  // A bound, not a guess: the average of other calls says nothing about this one.
+  const double ratio = std::max(kMostTokensPerByte, estimate.tokens_per_byte * kMargin);
+  const double around = std::max(kTemplateTokens, estimate.fixed_tokens * kMargin) +
+                        kMessageTokens * static_cast<double>(call.messages.size()) +
+                        kPictureTokens * static_cast<double>(pictures_in(call));
   store::Purchase purchase{.day = static_cast<std::int64_t>(std::floor(unix_now / kDay)),
                            .limits = std::move(limits)};
-  purchase.input_tokens = whole(bytes_of(call) * ratio + kTemplateTokens);
+  purchase.input_tokens = whole(bytes_of(call) * ratio + around);
   purchase.output_tokens = choice.max_output_tokens.value_or(kAnswerTokens);
   // An answer that would be cut short is not worth its input.
   purchase.least_output = std::min(purchase.output_tokens,
@@ -81,15 +99,21 @@ store::Amount spent_by(const contracts::AgentResult& result, const store::Purcha
     spent.picodollars = whole(worth(result.usage->input_tokens, purchase.input_price) +
                               worth(result.usage->output_tokens, purchase.output_price));
   }
-  // Cut in the middle: whoever was at work sends a bill that nobody has told us.
+  // Answered without a word about usage, or cut in the middle: a bill comes that nobody has told
+  // us.
   const bool is_cut =
       result.error && (!result.error->code || result.error->code == "timeout" || heard_bytes > 0);
-  if (is_cut && !result.usage) {
-    const std::int64_t output = whole(heard_bytes * kFirstTokensPerByte);
-    spent.tokens = purchase.input_tokens + output;
-    spent.picodollars = whole(
-        static_cast<double>(purchase.input_tokens) * static_cast<double>(purchase.input_price) +
-        static_cast<double>(output) * static_cast<double>(purchase.output_price));
+  if ((is_cut || !result.error) && !result.usage) {
+    const double bytes =
+        std::max(heard_bytes, result.content ? static_cast<double>(result.content->size()) : 0);
+    // What was set aside counts a token a byte.
+    const double input = static_cast<double>(purchase.input_tokens) * kTokensPerByte;
+    const double output = bytes * kTokensPerByte;
+    spent.tokens = whole(input + output);
+    if (!result.cost) {
+      spent.picodollars = whole(input * static_cast<double>(purchase.input_price) +
+                                output * static_cast<double>(purchase.output_price));
+    }
   }
   return spent;
 }

@@ -29,6 +29,8 @@ store::Purchase purchase_of(const backends::Call& call, const Choice& choice,
 store::Amount spent_by(const contracts::AgentResult& result, const store::Purchase& purchase,
                        double heard_bytes);
 
+std::size_t pictures_in(const backends::Call& call);
+
 // Bytes of text that the model is given: what tokens are estimated by.
 double bytes_of(const backends::Call& call);
 

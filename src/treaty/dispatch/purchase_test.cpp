@@ -40,17 +40,18 @@ TEST_CASE("All text that a model is given counts") {
   CHECK(bytes_of(call) == 5 + 3 + 1 + 2 + 2 + 7);
 }
 
-TEST_CASE("Before anything was learnt two bytes are a token, and something is put around") {
-  CHECK(bought(1'000).input_tokens == 516);
+TEST_CASE("A token a byte is set aside, and something is put around") {
+  CHECK(bought(1'000).input_tokens == 1'016);
   CHECK(bought(0).input_tokens == 16);
 }
 
-TEST_CASE("What was learnt is set aside with a quarter more") {
-  const TokenEstimate estimate{.tokens_per_byte = 0.2, .output_tokens = 100, .has_learnt = true};
+TEST_CASE("More than that is set aside when answers have shown that more is taken") {
+  const TokenEstimate estimate{
+      .tokens_per_byte = 2, .fixed_tokens = 40, .output_tokens = 100, .has_learnt = true};
 
   const auto purchase = bought(1'000, {.backend = "a"}, estimate);
 
-  CHECK(purchase.input_tokens == 266);
+  CHECK(purchase.input_tokens == 2'550);
   CHECK(purchase.least_output == 125);
 }
 
@@ -106,12 +107,25 @@ TEST_CASE("A failure without a word about usage has cost nothing") {
 TEST_CASE("Whoever was cut while it worked has cost its input and what was heard") {
   const auto purchase =
       bought(1'000, {.backend = "a"}, {}, results::Price{.input = 2, .output = 10});
-  const store::Amount expected{516 + 50, 516 * 2 + 50 * 10};
+  const store::Amount expected{254 + 25, 254 * 2 + 25 * 10};
 
   CHECK(spent_by(failure("server_error"), purchase, 100) == expected);
   CHECK(spent_by(failure("timeout"), purchase, 100) == expected);
   CHECK(spent_by(failure({}), purchase, 100) == expected);
-  CHECK(spent_by(failure("timeout"), purchase, 0) == store::Amount{516, 1'032});
+  CHECK(spent_by(failure("timeout"), purchase, 0) == store::Amount{254, 508});
+}
+
+TEST_CASE("An answer without a word about usage has cost what it looks like") {
+  const AgentResult silent{.content = std::string(400, 'x'), .finish_reason = "stop"};
+
+  CHECK(spent_by(silent, bought(1'000), 0).tokens == 254 + 100);
+}
+
+TEST_CASE("A picture is set aside as dearly as pictures get") {
+  backends::Call call{.model = "m"};
+  call.messages.push_back(backends::UserMessage{{backends::ImagePart{"image/png", "AAAA"}}});
+
+  CHECK(purchase_of(call, {.backend = "a"}, {}, std::nullopt, {}, 0).input_tokens > 3'000);
 }
 
 TEST_CASE("Counts and costs beyond all bounds are never less than nothing") {

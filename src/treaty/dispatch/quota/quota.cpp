@@ -26,7 +26,20 @@ constexpr Seconds kSameReset = 1.5;
 // How much a new answer counts against what was learnt before.
 constexpr double kFreshInput = 0.2;
 constexpr double kFreshOutput = 0.1;
-constexpr double kMostTokensPerByte = 1'000;
+constexpr double kMostTokensPerByte = 4;
+constexpr double kMostFixedTokens = 100'000;
+
+// A shorter text says nothing about tokens a byte: most of its tokens are the provider's own.
+constexpr double kTellingBytes = 400;
+
+// Whether everybody has to wait for what the provider asks for. Other failures may quote whatever a
+// user wrote.
+bool is_about_all(const contracts::AgentError& error) {
+  constexpr int kUnavailable = 503;
+  constexpr int kOverloaded = 529;
+  return error.code == "rate_limit" || error.status_code == kUnavailable ||
+         error.status_code == kOverloaded;
+}
 
 bool is_refused(const AgentResult& result) {
   return result.error && result.error->code == "rate_limit";
@@ -42,9 +55,13 @@ void TokenEstimate::learn(double bytes, const contracts::UsageInfo& usage) {
   const double output =
       static_cast<double>(std::max<std::int64_t>(usage.output_tokens.value_or(0), 0));
   if (input <= 0 && output <= 0) return;
-  if (bytes > 0 && input > 0) {
-    const double ratio = std::min(input / bytes, kMostTokensPerByte);
+  if (bytes >= kTellingBytes && input > 0) {
+    const double ratio =
+        std::min(std::max(input - fixed_tokens, input / 2) / bytes, kMostTokensPerByte);
     tokens_per_byte = has_learnt ? blend(tokens_per_byte, ratio, kFreshInput) : ratio;
+  } else if (input > 0) {
+    const double around = std::clamp(input - bytes * tokens_per_byte, 0.0, kMostFixedTokens);
+    fixed_tokens = has_learnt ? blend(fixed_tokens, around, kFreshInput) : around;
   }
   output_tokens = has_learnt ? blend(output_tokens, output, kFreshOutput) : output;
   has_learnt = true;
@@ -61,7 +78,7 @@ std::optional<Standing> Quota::standing(const Cost& ahead, const Cost& cost, Mom
     if (wait <= 0 || (longest && wait < longest->wait)) continue;
     longest = Standing{.obstacle = Obstacle::window,
                        .wait = wait,
-                       .span = span_of(window.length),
+                       .span = span_of(window.named > 0 ? window.named : wait),
                        .window = window.name};
   }
   return longest;
@@ -79,8 +96,9 @@ void Quota::tell(std::uint64_t call, const AgentResult& result, Moment now) {
   const Sent telling{.number = call, .at = correct(call, result).value_or(now)};
   if (const auto& state = result.rate_limit) {
     for (const auto& told : state->windows) take(told, telling, now);
+    if (!state->windows.empty()) last_told_ = std::max(last_told_, call);
     const Seconds asked = state->retry_after ? state->retry_after->value() : 0;
-    if (result.error && state->limited && asked > 0) {
+    if (result.error && is_about_all(*result.error) && state->limited && asked > 0) {
       blocked_until = std::max(blocked_until, now + std::min(asked, kLongestBlock));
     }
   }
@@ -168,7 +186,9 @@ Seconds Quota::gap(const Cost& cost) const {
 
 void Quota::advance(Moment now) {
   std::erase_if(windows,
-                [&](const Window& window) { return window.has_passed(now) && !window.limit; });
+                [&](const Window& window) {  // Newer answers tell other windows: this one is gone.
+                  return window.has_passed(now) && (!window.limit || window.told_by < last_told_);
+                });
   for (Window& window : windows) {
     if (!window.has_passed(now)) continue;
     window.begin_anew(now);

@@ -18,10 +18,13 @@ namespace treaty::dispatch {
 // own answers have taught.
 struct TokenEstimate {
   double tokens_per_byte = 0.25;
+  double fixed_tokens = 0;   // Around any text: what short calls have shown.
   double output_tokens = 0;  // Of an answer.
   bool has_learnt = false;
 
-  Cost cost_of(double bytes) const { return {1, bytes * tokens_per_byte, output_tokens}; }
+  Cost cost_of(double bytes) const {
+    return {1, fixed_tokens + bytes * tokens_per_byte, output_tokens};
+  }
   void learn(double bytes, const contracts::UsageInfo& usage);
 };
 
@@ -60,7 +63,8 @@ class Quota {
   void forget_reflected();
 
   std::uint64_t last_number_ = 0;
-  std::deque<Sent> sent_{};  // Those that a window may not have counted yet.
+  std::uint64_t last_told_ = 0;  // The newest call whose answer told windows.
+  std::deque<Sent> sent_{};      // Those that a window may not have counted yet.
 };
 
 }  // namespace treaty::dispatch

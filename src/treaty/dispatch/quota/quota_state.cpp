@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMostWindows = 32;
 constexpr Seconds kLongest = 40 * 86'400.0;
+constexpr Seconds kLongestBlock = 86'400;
 constexpr double kMostTokens = 1e15;
 constexpr double kLeastRate = 1e-9;  // Less does not come back while anybody waits.
 constexpr int kMostFailures = 1'000'000;
@@ -75,6 +76,7 @@ std::string encode_state(const QuotaState& state, Moment now, double unix_now) {
   if (state.estimate.has_learnt) {
     writer.member("tokens_per_byte", state.estimate.tokens_per_byte);
     writer.member("output_tokens", state.estimate.output_tokens);
+    writer.member("fixed_tokens", state.estimate.fixed_tokens);
   }
   writer.name("windows").begin_array();
   for (const Window& window : state.windows) {
@@ -97,13 +99,16 @@ std::optional<QuotaState> decode_state(std::string_view text, Moment now, double
   const double saved_at = Decoding::number(root, "saved_at", 0, 1e12, 0);
   const Decoding decoding(now, std::max(unix_now, saved_at));
   QuotaState state;
-  state.blocked_until = decoding.moment(root, "blocked_until").value_or(0);
+  // A restart is what an operator tries when a provider asked for something absurd.
+  state.blocked_until =
+      std::min(decoding.moment(root, "blocked_until").value_or(0), now + kLongestBlock);
   state.breaker.failures =
       static_cast<int>(Decoding::number(root, "failures", 0, kMostFailures, 0));
   state.breaker.open_until = decoding.moment(root, "open_until");
   const double ratio = Decoding::number(root, "tokens_per_byte", 0, 1'000, 0);
   if (ratio > 0) {
     state.estimate = {.tokens_per_byte = ratio,
+                      .fixed_tokens = Decoding::number(root, "fixed_tokens", 0, 1e5, 0),
                       .output_tokens = Decoding::number(root, "output_tokens", 0, kMostTokens, 0),
                       .has_learnt = true};
   }

@@ -181,13 +181,48 @@ TEST_CASE("A retry_after on a success keeps nobody") {
 TEST_CASE("A retry_after of another failure counts when the provider says that it limits") {
   Quota quota;
   AgentResult busy;
-  busy.error = AgentError{.message = "no", .code = "server_error", .retryable = true};
+  busy.error =
+      AgentError{.message = "no", .code = "server_error", .status_code = 503, .retryable = true};
   busy.rate_limit = RateLimitState{.limited = true, .retry_after = 7};
 
   quota.tell(quota.send(kCall, 0), busy, 0);
 
   CHECK(quota.standing(kNobody, kCall, 6.9));
   CHECK(!quota.standing(kNobody, kCall, 7));
+}
+
+TEST_CASE("What a failure of one call says about waiting keeps nobody else") {
+  Quota quota;
+  AgentResult wrong;  // Whose message may quote whatever a user wrote.
+  wrong.error =
+      AgentError{.message = "try again in 50000s", .code = "invalid_request", .status_code = 400};
+  wrong.rate_limit = RateLimitState{.limited = true, .retry_after = 50'000};
+
+  quota.tell(quota.send(kCall, 0), wrong, 0);
+
+  CHECK(!quota.standing(kNobody, kCall, 0));
+}
+
+TEST_CASE("A window that newer answers do not tell any more is forgotten at its reset") {
+  Quota quota;
+  const auto telling = [](std::string name, std::int64_t remaining) {
+    AgentResult result{.content = "ok"};
+    result.rate_limit = RateLimitState{.windows = {{.name = std::move(name),
+                                                    .resource = "requests",
+                                                    .remaining = remaining,
+                                                    .limit = 2,
+                                                    .resets_in = 30}}};
+    return result;
+  };
+  quota.tell(quota.send(kCall, 0), telling("requests_per_minute", 1), 0);
+  quota.tell(quota.send(kCall, 1), telling("requests", 2), 1);
+  quota.advance(20);
+  CHECK(quota.windows.size() == 2);
+
+  quota.advance(30);
+
+  REQUIRE(quota.windows.size() == 1);
+  CHECK(quota.windows.front().name == "requests");
 }
 
 TEST_CASE("A wait beyond forty days is one of forty") {
@@ -275,6 +310,14 @@ TEST_CASE("Later answers move the estimate a little each") {
   CHECK(estimate.cost_of(400).output_tokens == doctest::Approx(60));
 }
 
+TEST_CASE("A short text teaches what is put around it, not how long a token is") {
+  TokenEstimate estimate;
+  estimate.learn(2, {.input_tokens = 23, .output_tokens = 1});
+
+  CHECK(estimate.cost_of(2).input_tokens == doctest::Approx(23));
+  CHECK(estimate.cost_of(8'000).input_tokens < 2'030);
+}
+
 TEST_CASE("Usage that makes no sense teaches nothing") {
   TokenEstimate estimate;
   estimate.learn(400, {});
@@ -287,9 +330,11 @@ TEST_CASE("Usage that makes no sense teaches nothing") {
 
 TEST_CASE("Tokens beyond all bounds are learnt within them") {
   TokenEstimate estimate;
+  estimate.learn(1'000, {.input_tokens = kMost, .output_tokens = kMost});
   estimate.learn(1, {.input_tokens = kMost, .output_tokens = kMost});
 
-  CHECK(estimate.tokens_per_byte == 1'000);
+  CHECK(estimate.tokens_per_byte == 4);
+  CHECK(estimate.fixed_tokens <= 100'000);
   CHECK(std::isfinite(estimate.cost_of(1e9).input_tokens));
 }
 

@@ -67,11 +67,13 @@ std::optional<Window> Window::read(const contracts::RateLimitWindow& told, Momen
 
 void Window::tell(const Window& newer) {
   weigh(newer);
+  // Full earlier than was said: what was said before is not to be trusted.
+  const bool is_revised = has_passed(newer.seen) || newer.resets < resets - kTellingReset;
+  length = named > 0 || is_revised ? newer.length : std::max(length, newer.length);
   limit = newer.limit;
   remaining = newer.remaining;
   seen = newer.seen;
   resets = newer.resets;
-  length = named > 0 ? named : std::max(length, newer.length);
   told_by = newer.told_by;
   asked = newer.asked;
 }
@@ -122,12 +124,14 @@ Moment Window::free_at(double ahead, double share, Moment now) const {
   const double own = limit ? std::min(share, *limit) : share;  // More would never fit.
   // An estimate is no reason to leave the rest of an hour or a day unused.
   const bool is_enough =
-      span_of(length) == Span::minute ? left >= ahead + own && left > 0 : left > ahead;
+      span_of(reach(now)) == Span::minute ? left >= ahead + own && left > 0 : left > ahead;
   if (is_enough) return now;
   if (refills) return now + std::clamp((ahead + own - left) / rate, 0.0, kLongestReset);
   const Seconds behind = limit ? ahead / *limit * length : 0;
   return std::max(resets, now) + behind;
 }
+
+Seconds Window::reach(Moment now) const { return named > 0 ? named : std::max(resets - now, 0.0); }
 
 Seconds Window::gap(double share) const {
   if (refills || !limit || span_of(length) != Span::minute) return 0;

@@ -36,6 +36,9 @@ class Window {
   // When there is enough for a call of `share` behind others of `ahead`; `now` when there is.
   Moment free_at(double ahead, double share, Moment now) const;
 
+  // How long it keeps whoever finds it used up: what its name says, else until its reset.
+  Seconds reach(Moment now) const;
+
   // The time between two calls of that share when they are spread over the window; 0: they need not
   // be, since it refills as it goes.
   Seconds gap(double share) const;

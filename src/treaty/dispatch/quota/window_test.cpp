@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "treaty/dispatch/policy.h"
+
 namespace treaty::dispatch {
 namespace {
 
@@ -85,8 +87,18 @@ TEST_CASE("A window is as long as its name says, else as the longest reset it ha
   CHECK(plain.length == 7);
   plain.tell(made(told(0, 60, 40), 1));
   CHECK(plain.length == 40);
-  plain.tell(made(told(0, 60, 3), 2));
+  plain.tell(made(told(0, 60, 37), 2));
   CHECK(plain.length == 40);
+}
+
+TEST_CASE("A reset that is taken back makes a window without a name as short as it is") {
+  Window plain = made(told(5, 60, 300'000));
+  CHECK(span_of(plain.reach(0)) == Span::day);
+
+  plain.tell(made(told(0, 60, 2), 10));
+
+  CHECK(plain.length == 2);
+  CHECK(span_of(plain.reach(10)) == Span::minute);
 }
 
 TEST_CASE("What is told later replaces what was told before") {

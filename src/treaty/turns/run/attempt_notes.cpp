@@ -68,6 +68,10 @@ std::string waiting_data(const Choice& choice, dispatch::Seconds wait, std::stri
   return begin(choice).member("Seconds", seconds).member("Reason", reason).end_object().take();
 }
 
+std::string given_up_data(const Choice& choice, std::string_view reason) {
+  return begin(choice).member("Reason", reason).end_object().take();
+}
+
 std::string switched_data(const Choice& from, const Choice& to, std::string_view reason) {
   json::Writer writer;
   writer.begin_object().member("From", from.backend).member("FromModel", from.model);

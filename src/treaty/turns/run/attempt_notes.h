@@ -15,6 +15,7 @@ std::string ended_data(const dispatch::Choice& choice, int attempt, dispatch::Se
                        const contracts::AgentResult& result);
 std::string waiting_data(const dispatch::Choice& choice, dispatch::Seconds wait,
                          std::string_view reason);
+std::string given_up_data(const dispatch::Choice& choice, std::string_view reason);
 std::string switched_data(const dispatch::Choice& from, const dispatch::Choice& to,
                           std::string_view reason);
 

@@ -289,6 +289,10 @@ void TurnRun::on_breaker(const dispatch::Choice& choice, bool is_open) {
   note(is_open ? "breaker.opened" : "breaker.closed", backend_data(choice));
 }
 
+void TurnRun::on_given_up(const dispatch::Choice& choice, std::string_view reason) {
+  note("given_up", given_up_data(choice, reason));
+}
+
 void TurnRun::on_text(std::string_view delta) {
   if (!order_.streams || delta.empty()) return;
   const bool is_first = log_->result_event() == log_->first_event() + 1;

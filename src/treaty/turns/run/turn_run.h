@@ -87,6 +87,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   void on_switched(const dispatch::Choice& from, const dispatch::Choice& to,
                    std::string_view reason) override;
   void on_breaker(const dispatch::Choice& choice, bool is_open) override;
+  void on_given_up(const dispatch::Choice& choice, std::string_view reason) override;
   contracts::InvokeResult result_of(const Conclusion& conclusion) const;
   backends::Call make_call();
 

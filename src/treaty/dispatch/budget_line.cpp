@@ -1,0 +1,35 @@
+#include "treaty/dispatch/budget_line.h"
+
+namespace treaty::dispatch {
+
+std::uint64_t BudgetLine::join(const std::string& key, std::shared_ptr<Alarm> alarm) {
+  const std::scoped_lock lock(mutex_);
+  lines_[key].emplace(next_, std::move(alarm));
+  return next_++;
+}
+
+bool BudgetLine::is_first(const std::string& key, std::uint64_t place) const {
+  const std::scoped_lock lock(mutex_);
+  const auto line = lines_.find(key);
+  return line == lines_.end() || line->second.begin()->first >= place;
+}
+
+void BudgetLine::leave(const std::string& key, std::uint64_t place) {
+  const std::scoped_lock lock(mutex_);
+  const auto line = lines_.find(key);
+  if (line == lines_.end()) return;
+  line->second.erase(place);
+  if (line->second.empty()) {
+    lines_.erase(line);
+  } else {
+    line->second.begin()->second->ring();
+  }
+}
+
+void BudgetLine::ring(const std::string& key) const {
+  const std::scoped_lock lock(mutex_);
+  const auto line = lines_.find(key);
+  if (line != lines_.end()) line->second.begin()->second->ring();
+}
+
+}  // namespace treaty::dispatch

@@ -1,0 +1,150 @@
+// What a call sets aside from its budgets before an attempt, and settles after it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include "treaty/dispatch/call_run.h"
+#include "treaty/dispatch/failures.h"
+
+namespace treaty::dispatch {
+namespace {
+
+namespace asio = boost::asio;
+
+// How soon a budget is looked at again that others have set aside for themselves: other processes
+// ring no alarm here.
+constexpr Seconds kGlance = 1;
+
+// Whoever waits for a budget gives up so long before the deadline: the answer is about the budget
+// then, not about time.
+constexpr Seconds kBeforeDeadline = 0.2;
+
+constexpr Seconds kSettleAgain = 1;
+constexpr Seconds kDay = 86'400;
+
+std::string key_of(const std::vector<store::BudgetLimit>& limits) {
+  std::string key;
+  for (const auto& limit : limits) key += limit.scope + '\n';
+  return key;
+}
+
+// "the agent default".
+std::string words_of(const std::string& scope) {
+  const std::size_t colon = scope.find(':');
+  if (colon == std::string::npos) return scope;
+  return fmt::format("the {} {}", scope.substr(0, colon), scope.substr(colon + 1));
+}
+
+class Place {
+ public:
+  Place(BudgetLine& line, std::string key, std::shared_ptr<Alarm> alarm)
+      : line_(line), key_(std::move(key)), place_(line_.join(key_, std::move(alarm))) {}
+  ~Place() { line_.leave(key_, place_); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  bool is_first() const { return line_.is_first(key_, place_); }
+
+ private:
+  BudgetLine& line_;
+  std::string key_;
+  std::uint64_t place_;
+};
+
+// Until it is on the disk, so that nothing stays set aside that was not spent.
+asio::awaitable<void> settle_again(std::shared_ptr<Pools> pools, store::Store& store,
+                                   std::int64_t id, store::Amount spent, std::string key) {
+  const auto alarm = pools->time().alarm(co_await asio::this_coro::executor);
+  while (true) {
+    co_await alarm->wait_until(pools->time().now() + kSettleAgain);
+    const auto settled = co_await store.settle_reservation(id, spent);
+    if (settled || settled.error().code == ErrorCode::conflict) break;
+  }
+  pools->budget_line().ring(key);
+}
+
+}  // namespace
+
+// Nothing: there is no budget for it, or nobody knows, or nobody wants it any more; result_ says
+// so.
+asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choice& choice,
+                                                                     const Source& source,
+                                                                     const Pool& pool) {
+  const auto& services = dispatcher_.services_;
+  std::optional<Place> place;
+  while (true) {
+    if (co_await is_cancelled()) co_return std::nullopt;
+    std::optional<store::Exhausted> exhausted;
+    if (!place || place->is_first()) {
+      const double unix_now = time_.unix_now();
+      std::optional<results::Price> price;
+      if (services.prices != nullptr) {
+        price = services.prices->find(source.provider_kind, choice.model, unix_now);
+      }
+      SetAside aside{
+          .purchase = purchase_of(call_, choice, pool.estimate(), price, order_.budgets, unix_now)};
+      const auto reserved = co_await services.store->reserve(aside.purchase);
+      if (!reserved) {
+        result_ = failure("store_unavailable", "Store", "the budget cannot be read now", true);
+        co_return std::nullopt;
+      }
+      if (const auto* granted = std::get_if<store::Reservation>(&*reserved)) {
+        aside.reservation = *granted;
+        co_return aside;
+      }
+      exhausted = std::get<store::Exhausted>(*reserved);
+    }
+    const Moment last = order_.deadline - kBeforeDeadline;
+    if (exhausted && !exhausted->may_come_back) {
+      fail_by_budget(*exhausted);
+      co_return std::nullopt;
+    }
+    if (now() >= last) {
+      fail_by_budget(exhausted.value_or(store::Exhausted{.scope = order_.budgets.front().scope}));
+      co_return std::nullopt;
+    }
+    if (!place) {
+      observer_.on_waiting(choice, 0, "other calls have set aside what is left of the budget");
+      place.emplace(dispatcher_.pools().budget_line(), key_of(order_.budgets), alarm());
+    }
+    co_await pause(std::min(now() + kGlance, last));
+  }
+}
+
+// What cannot be settled now stays set aside until it can be.
+asio::awaitable<void> CallRun::settle(const SetAside& aside, store::Amount spent) {
+  const auto& services = dispatcher_.services_;
+  const std::string key = key_of(order_.budgets);
+  const auto settled = co_await services.store->settle_reservation(aside.reservation.id, spent);
+  if (!settled && settled.error().code != ErrorCode::conflict) {
+    asio::co_spawn(executor_,
+                   settle_again(services.pools, *services.store, aside.reservation.id, spent, key),
+                   asio::detached);
+  }
+  services.pools->budget_line().ring(key);
+}
+
+void CallRun::fail_by_budget(const store::Exhausted& exhausted) {
+  const Seconds wait = until_next_day(time_.unix_now());
+  std::string left_text = "too little left";
+  for (const auto& limit : order_.budgets) {
+    if (limit.scope != exhausted.scope || !limit.tokens) continue;
+    const auto left = std::max<std::int64_t>(
+        *limit.tokens - exhausted.spent.tokens - exhausted.reserved.tokens, 0);
+    left_text = fmt::format("{} of {} tokens left", left, *limit.tokens);
+    limits_.push_back({.name = "tokens_per_day",
+                       .quota = static_cast<double>(*limit.tokens),
+                       .window = kDay,
+                       .remaining = static_cast<double>(left),
+                       .resets_in = wait});
+  }
+  result_ = failure("budget_exhausted", "Budget",
+                    fmt::format("today's budget of {} has {}, less than this request may take; it "
+                                "begins anew at midnight UTC",
+                                words_of(exhausted.scope), left_text),
+                    true);
+  result_.rate_limit = contracts::RateLimitState{.limited = true, .retry_after = wait};
+}
+
+}  // namespace treaty::dispatch
