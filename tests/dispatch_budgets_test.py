@@ -45,7 +45,7 @@ class BudgetTest(DispatchTest):
             self.skipTest("a day and its budgets end in the middle of this")
 
     def assert_spent(self, answer, scope):
-        self.assert_refused(answer, 429, "budget_exhausted", scope)
+        self.assert_refused(answer, 429, "budget_exhausted", "the " + scope.replace(":", " "))
         self.assertTrue(1 <= int(answer.headers["retry-after"]) <= DAY, answer)
 
     def spending(self, server, scope="agent:default"):
@@ -101,7 +101,7 @@ class Tokens(BudgetTest):
         for number in range(2, 5):
             self.assert_spent(server.say(f"s{number}", "t1"), "agent:default")
         self.assertEqual(gate.count, 1)
-        self.assertEqual(self.kinds(server, "s2"), ["turn.failed"])
+        self.assertEqual(self.kinds(server, "s2"), ["given_up", "turn.failed"])
         self.assertEqual(server.say("s9", "t1", AgentContextId="free").text, "Fine.")
 
     def test_it_is_spent_after_a_restart_too(self):
@@ -174,6 +174,30 @@ class Tokens(BudgetTest):
         self.assertEqual(first.result().text, "Fine.")
         self.assertEqual(gate.count, 1)
         self.assertEqual(self.spending(server)[:2], (15, 0))
+
+
+    def test_a_turn_is_cancelled_also_while_its_budget_is_written(self):
+        gate = self.gate(held=True)
+        server = self.chain(gate, dispatch={"breaker_failures": 0},
+                            agent={"budget": {"tokens_per_day": 10 ** 9}, "deadline": "30s"})
+        for number in range(20):  # At whatever moment of the write the request comes.
+            session = f"s{number}"
+            turn = self.later(server.say, session)
+            while server.post(turn_path(session, "t1", "/cancel"), {}).status != 200:
+                pass
+            self.assert_refused(turn.result(), 409, "turn_cancelled")
+        reserved = self.until(lambda: self.spending(server)[1] == 0 or None)
+        self.assertTrue(reserved)
+
+    def test_a_refused_call_uses_up_nothing_that_others_need(self):
+        gate = self.gate(Reply("Fine.", usage=(500, 500)), Reply("Fine."))
+        server = self.chain(gate, agent={"budget": {"tokens_per_day": 1000}})
+        server.say("s0")
+        for number in range(1, 6):
+            self.assert_spent(server.say(f"s{number}"), "agent:default")
+        self.assertEqual(gate.count, 1)
+        pool, = server.get("/v1/limits").json["Pools"]
+        self.assertEqual((pool["Running"], pool["Waiting"]), (0, 0))
 
 
 class Tenants(BudgetTest):

@@ -37,7 +37,7 @@ class Cut(CutTest):
         self.assertEqual(text, "Half of ")
         self.assertEqual([error["ErrorCode"] for error in result["Errors"]], ["server_error"])
         self.assertEqual((one.count, two.count), (1, 0))
-        self.assertEqual(self.kinds(server), ["one failed", "turn.failed"])
+        self.assertEqual(self.kinds(server), ["one failed", "given_up", "turn.failed"])
 
     def test_before_the_first_piece_it_is_tried_again(self):
         gate = self.gate(Reply(cut=True), DOWN, Reply("Fine", "."))

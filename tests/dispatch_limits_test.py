@@ -203,7 +203,7 @@ class Hour(DispatchTest):
         self.assert_refused(answer, 429, "rate_limit")
         self.assertIn(int(answer.headers["retry-after"]), range(1700, 1801))
         self.assertEqual(gate.count, 1)
-        self.assertEqual(self.kinds(server, "s2"), ["turn.failed"])
+        self.assertEqual(self.kinds(server, "s2"), ["given_up", "turn.failed"])
 
     def test_a_refusal_by_an_hours_window_switches_at_once(self):
         one = self.gate(limited(Retry_After=2, **bucket("hour", 100, 0, 1800)))

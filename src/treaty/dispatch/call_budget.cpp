@@ -23,6 +23,7 @@ constexpr Seconds kBeforeDeadline = 0.2;
 
 constexpr Seconds kSettleAgain = 1;
 constexpr Seconds kDay = 86'400;
+constexpr double kDollar = 1e12;  // In picodollars.
 
 std::string key_of(const std::vector<store::BudgetLimit>& limits) {
   std::string key;
@@ -127,23 +128,34 @@ asio::awaitable<void> CallRun::settle(const SetAside& aside, store::Amount spent
 
 void CallRun::fail_by_budget(const store::Exhausted& exhausted) {
   const Seconds wait = until_next_day(time_.unix_now());
-  std::string left_text = "too little left";
+  std::string left_text;
   for (const auto& limit : order_.budgets) {
-    if (limit.scope != exhausted.scope || !limit.tokens) continue;
-    const auto left = std::max<std::int64_t>(
-        *limit.tokens - exhausted.spent.tokens - exhausted.reserved.tokens, 0);
-    left_text = fmt::format("{} of {} tokens left", left, *limit.tokens);
+    if (limit.scope != exhausted.scope) continue;
+    const auto left = [](std::int64_t most, std::int64_t spent, std::int64_t reserved) {
+      return std::max<std::int64_t>(most - spent - reserved, 0);
+    };
+    if (limit.picodollars) {
+      const auto dollars =
+          left(*limit.picodollars, exhausted.spent.picodollars, exhausted.reserved.picodollars);
+      left_text = fmt::format("{:.4f} of {:.2f} dollars", static_cast<double>(dollars) / kDollar,
+                              static_cast<double>(*limit.picodollars) / kDollar);
+    }
+    if (!limit.tokens) continue;
+    const auto tokens = left(*limit.tokens, exhausted.spent.tokens, exhausted.reserved.tokens);
+    left_text +=
+        fmt::format("{}{} of {} tokens", left_text.empty() ? "" : " and ", tokens, *limit.tokens);
     limits_.push_back({.name = "tokens_per_day",
                        .quota = static_cast<double>(*limit.tokens),
                        .window = kDay,
-                       .remaining = static_cast<double>(left),
+                       .remaining = static_cast<double>(tokens),
                        .resets_in = wait});
   }
-  result_ = failure("budget_exhausted", "Budget",
-                    fmt::format("today's budget of {} has {}, less than this request may take; it "
-                                "begins anew at midnight UTC",
-                                words_of(exhausted.scope), left_text),
-                    true);
+  result_ =
+      failure("budget_exhausted", "Budget",
+              fmt::format("today's budget of {} has {} left, less than this request may take; it "
+                          "begins anew at midnight UTC",
+                          words_of(exhausted.scope), left_text),
+              true);
   result_.rate_limit = contracts::RateLimitState{.limited = true, .retry_after = wait};
 }
 

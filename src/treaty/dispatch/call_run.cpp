@@ -199,7 +199,9 @@ asio::awaitable<Decision> CallRun::wait_for_backend(Visit& visit, const Choice& 
     }
     // Once for each kind of obstacle: those who wait together meet one after the other again.
     const auto kind = static_cast<std::size_t>(standing->obstacle);
-    if (!(told_kinds & (1U << kind))) observer_.on_waiting(choice, standing->wait, decision.reason);
+    if (!(told_kinds & (1U << kind))) {
+      observer_.on_waiting(choice, standing->is_unknown() ? 0 : standing->wait, decision.reason);
+    }
     told_kinds |= 1U << kind;
     told = standing;
     co_await pause(std::min(now() + standing->wait, order_.deadline));

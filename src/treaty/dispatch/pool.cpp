@@ -15,6 +15,9 @@ constexpr int kFullTrust = 1'024;  // More than that at a time: no limit of ours
 constexpr Seconds kGlance = 5;
 constexpr Seconds kProbeGlance = 1;
 
+// When those who come now might be served, as long as others have to end first.
+constexpr Seconds kSoon = 1;
+
 bool is_rate_limit(const contracts::AgentResult& result) {
   return result.error && result.error->code == "rate_limit";
 }
@@ -194,7 +197,7 @@ PoolView Pool::view(Moment now) const {
   if (view.breaker_opens_in > (obstacle ? obstacle->wait : 0)) {
     obstacle = Standing{.obstacle = Obstacle::breaker, .wait = view.breaker_opens_in};
   }
-  const auto others = [&](Obstacle why) { obstacle = Standing{.obstacle = why, .wait = kGlance}; };
+  const auto others = [&](Obstacle why) { obstacle = Standing{.obstacle = why, .wait = kSoon}; };
   if (!obstacle && max_concurrent_ > 0 && view.running >= max_concurrent_) {
     others(Obstacle::concurrency);
   } else if (!obstacle && trust_ > 0 && view.running >= trust_) {

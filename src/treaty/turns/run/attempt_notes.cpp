@@ -65,7 +65,9 @@ std::string ended_data(const Choice& choice, int attempt, dispatch::Seconds took
 
 std::string waiting_data(const Choice& choice, dispatch::Seconds wait, std::string_view reason) {
   const double seconds = static_cast<double>(milliseconds(wait)) / 1'000;
-  return begin(choice).member("Seconds", seconds).member("Reason", reason).end_object().take();
+  json::Writer writer = begin(choice);
+  if (wait > 0) writer.member("Seconds", seconds);
+  return writer.member("Reason", reason).end_object().take();
 }
 
 std::string given_up_data(const Choice& choice, std::string_view reason) {
