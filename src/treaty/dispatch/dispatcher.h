@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "treaty/backends/backend.h"
+#include "treaty/dispatch/budgets/purchase.h"
 #include "treaty/dispatch/chain.h"
 #include "treaty/dispatch/dispatched.h"
 #include "treaty/dispatch/happening.h"
 #include "treaty/dispatch/pools.h"
-#include "treaty/dispatch/purchase.h"
 
 namespace treaty::dispatch {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "treaty/dispatch/budget_line.h"
+#include "treaty/dispatch/budgets/budget_line.h"
 #include "treaty/dispatch/pool.h"
 #include "treaty/store/store.h"
 

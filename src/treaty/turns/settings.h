@@ -11,7 +11,7 @@
 
 #include "treaty/backends/call.h"
 #include "treaty/base/schema/schema.h"
-#include "treaty/dispatch/budget.h"
+#include "treaty/dispatch/budgets/budget.h"
 #include "treaty/dispatch/choice.h"
 
 namespace treaty::turns {

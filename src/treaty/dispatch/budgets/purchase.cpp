@@ -1,4 +1,4 @@
-#include "treaty/dispatch/purchase.h"
+#include "treaty/dispatch/budgets/purchase.h"
 
 #include <algorithm>
 #include <cmath>

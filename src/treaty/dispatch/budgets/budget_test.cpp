@@ -1,5 +1,5 @@
 // Parallel calls that are paid from the same budgets, on two event loops and a real store.
-#include "treaty/dispatch/budget.h"
+#include "treaty/dispatch/budgets/budget.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "treaty/dispatch/budget_line.h"
+#include "treaty/dispatch/budgets/budget_line.h"
 
 namespace treaty::dispatch {
 

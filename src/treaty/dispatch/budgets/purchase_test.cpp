@@ -1,5 +1,5 @@
 // What a call may cost at most, and what it has cost.
-#include "treaty/dispatch/purchase.h"
+#include "treaty/dispatch/budgets/purchase.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
