@@ -75,7 +75,7 @@ asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choic
   const auto& services = dispatcher_.services_;
   std::optional<Place> place;
   while (true) {
-    if (co_await is_cancelled()) co_return std::nullopt;
+    if (is_cancelled()) co_return std::nullopt;
     std::optional<store::Exhausted> exhausted;
     if (!place || place->is_first()) {
       const double unix_now = time_.unix_now();

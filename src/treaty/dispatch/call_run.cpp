@@ -88,6 +88,7 @@ CallRun::CallRun(Dispatcher& dispatcher, const CallOrder& order, backends::Call 
 asio::awaitable<Dispatched> CallRun::run() {
   co_await asio::this_coro::throw_if_cancelled(false);  // A cancelled call has its result, too.
   executor_ = co_await asio::this_coro::executor;
+  cancellation_ = co_await asio::this_coro::cancellation_state;
   Dispatched dispatched;
   result_ = failure("model_unavailable", "NoBackend", "the agent has no backend to ask", false);
   while (at_ < chain_.size() && !chain_[at_]->on.empty()) ++at_;
@@ -130,14 +131,18 @@ asio::awaitable<Decision> CallRun::stay_at(const Choice& choice) {
   Visit visit(dispatcher_.pool_of(choice, source->second));
   Moment not_before = 0;
   for (int attempts = 0;;) {
-    const Decision rested = co_await sleep_off(visit, attempts, not_before);
-    if (rested.act != Act::finish) co_return rested;
+    if (not_before > 0) {
+      const Decision rested = co_await sleep_off(visit, attempts, not_before);
+      if (rested.act != Act::finish) co_return rested;
+    }
     std::optional<SetAside> aside;
     if (!order_.budgets.empty()) {
       aside = co_await set_aside(choice, source->second, visit.pool());
       if (!aside) co_return Decision{.act = Act::fail, .reason = result_.error->message};
     }
-    const Decision admitted = co_await wait_for_backend(visit, choice, attempts);
+    const Decision admitted = may_go_at_once(visit, choice)
+                                  ? Decision{.act = Act::finish}
+                                  : co_await wait_for_backend(visit, choice, attempts);
     if (admitted.act != Act::finish) {
       if (aside) co_await settle(*aside, {});
       co_return admitted;
@@ -161,7 +166,7 @@ asio::awaitable<Decision> CallRun::stay_at(const Choice& choice) {
 // `finish`: the backoff is over.
 asio::awaitable<Decision> CallRun::sleep_off(Visit& visit, int attempts, Moment not_before) {
   while (now() < not_before) {
-    if (co_await is_cancelled()) co_return Decision{.act = Act::fail};
+    if (is_cancelled()) co_return Decision{.act = Act::fail};
     // Registered first: a breaker that opens between the look and the wait rings.
     visit.doze(alarm());
     if (attempts > 0 && visit.pool().is_open(now()) && next_after("server_error")) {
@@ -172,6 +177,12 @@ asio::awaitable<Decision> CallRun::sleep_off(Visit& visit, int attempts, Moment 
   co_return Decision{.act = Act::finish};
 }
 
+// Most calls need not wait, nor the memory to wait with.
+bool CallRun::may_go_at_once(Visit& visit, const Choice& choice) {
+  const Moment at = now();
+  return !is_cancelled() && at < order_.deadline && !visit.ask(bytes_, choice.policy, at, alarm_);
+}
+
 // `finish`: the backend may be asked, and the pool counts on it.
 asio::awaitable<Decision> CallRun::wait_for_backend(Visit& visit, const Choice& choice,
                                                     int attempts) {
@@ -179,7 +190,7 @@ asio::awaitable<Decision> CallRun::wait_for_backend(Visit& visit, const Choice& 
   std::optional<Standing> told;  // The last obstacle,
   unsigned told_kinds = 0;       // and the kinds that the observer knows.
   while (true) {
-    if (co_await is_cancelled()) co_return Decision{.act = Act::fail};
+    if (is_cancelled()) co_return Decision{.act = Act::fail};
     if (now() >= order_.deadline) {
       if (attempts == 0) fail_too_late(choice, told);
       co_return Decision{.act = Act::fail, .reason = std::string(kTooLate)};
@@ -233,11 +244,10 @@ asio::awaitable<void> CallRun::attempt(Visit& visit, const Choice& choice, const
   if (told.opened || told.closed) observer_.on_breaker(choice, told.opened);
 }
 
-asio::awaitable<bool> CallRun::is_cancelled() {
-  const auto state = co_await asio::this_coro::cancellation_state;
-  if (state.cancelled() == asio::cancellation_type::none) co_return false;
+bool CallRun::is_cancelled() {
+  if (cancellation_.cancelled() == asio::cancellation_type::none) return false;
   result_ = aborted();
-  co_return true;
+  return true;
 }
 
 asio::awaitable<void> CallRun::pause(Moment until) { co_await alarm()->wait_until(until); }

@@ -1,6 +1,7 @@
 // One call on its way along a chain of backends.
 #pragma once
 
+#include <boost/asio/cancellation_state.hpp>
 #include <string>
 #include <vector>
 
@@ -66,12 +67,13 @@ class CallRun {
 
   Waiting<Decision> stay_at(const Choice& choice);
   Waiting<Decision> sleep_off(Visit& visit, int attempts, Moment not_before);
+  bool may_go_at_once(Visit& visit, const Choice& choice);
   Waiting<Decision> wait_for_backend(Visit& visit, const Choice& choice, int attempts);
   Waiting<void> attempt(Visit& visit, const Choice& choice, const Source& source, int attempts);
   Waiting<std::optional<SetAside>> set_aside(const Choice& choice, const Source& source,
                                              const Pool& pool);
   Waiting<void> settle(const SetAside& aside, store::Amount spent);
-  Waiting<bool> is_cancelled();
+  bool is_cancelled();
   Waiting<void> pause(Moment until);
 
   Situation situation(const Choice& choice, int attempts, std::string_view code);
@@ -97,8 +99,9 @@ class CallRun {
   std::string spoken_before_{};     // By backends that were cut,
   std::optional<backends::Messages> asked_before_{};  // and what the first of them was asked.
   boost::asio::any_io_executor executor_{};
-  std::shared_ptr<Alarm> alarm_{};   // None until something has to be waited for.
-  contracts::AgentResult result_{};  // The newest.
+  boost::asio::cancellation_state cancellation_{};  // Of the coroutine: it changes meanwhile.
+  std::shared_ptr<Alarm> alarm_{};                  // None until something has to be waited for.
+  contracts::AgentResult result_{};                 // The newest.
   Totals totals_{};
   std::vector<LimitLine> limits_{};
 };
