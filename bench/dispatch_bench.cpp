@@ -13,12 +13,14 @@
 
 #include "bench/rows.h"
 #include "treaty/dispatch/dispatcher.h"
+#include "treaty/testing/simulation/silence.h"
 
 namespace {
 
 namespace asio = boost::asio;
 namespace dispatch = treaty::dispatch;
 using treaty::contracts::AgentResult;
+using treaty::testing::Silence;
 
 constexpr int kCalls = 100'000;
 constexpr int kRepetitions = 9;
@@ -64,18 +66,6 @@ class Ready final : public treaty::backends::Backend {
 
  private:
   AgentResult answer_{};
-};
-
-class Silence final : public treaty::backends::Sink, public dispatch::Observer {
- public:
-  void on_text(std::string_view) override {}
-  void on_attempt_started(const dispatch::Choice&, int) override {}
-  void on_attempt_ended(const dispatch::Choice&, int, dispatch::Seconds,
-                        const AgentResult&) override {}
-  void on_waiting(const dispatch::Choice&, dispatch::Seconds, std::string_view) override {}
-  void on_switched(const dispatch::Choice&, const dispatch::Choice&, std::string_view) override {}
-  void on_breaker(const dispatch::Choice&, bool) override {}
-  void on_given_up(const dispatch::Choice&, std::string_view) override {}
 };
 
 // Microseconds a call.

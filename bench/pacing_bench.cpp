@@ -17,6 +17,7 @@
 #include "treaty/dispatch/dispatcher.h"
 #include "treaty/testing/simulation/fake_time.h"
 #include "treaty/testing/simulation/limited_provider.h"
+#include "treaty/testing/simulation/silence.h"
 
 namespace {
 
@@ -25,6 +26,7 @@ namespace dispatch = treaty::dispatch;
 using dispatch::Seconds;
 using treaty::testing::FakeTime;
 using treaty::testing::LimitedProvider;
+using treaty::testing::Silence;
 
 constexpr int kCalls = 10'000;
 constexpr int kCallers = 400;         // Each makes its calls one after the other.
@@ -63,18 +65,6 @@ struct Outcome {
 
   double refused_part() const { return 100.0 * refused / std::max(asked, 1); }
   double over() const { return 100.0 * (took / best - 1); }
-};
-
-class Silence final : public treaty::backends::Sink, public dispatch::Observer {
- public:
-  void on_text(std::string_view) override {}
-  void on_attempt_started(const dispatch::Choice&, int) override {}
-  void on_attempt_ended(const dispatch::Choice&, int, Seconds,
-                        const treaty::contracts::AgentResult&) override {}
-  void on_waiting(const dispatch::Choice&, Seconds, std::string_view) override {}
-  void on_switched(const dispatch::Choice&, const dispatch::Choice&, std::string_view) override {}
-  void on_breaker(const dispatch::Choice&, bool) override {}
-  void on_given_up(const dispatch::Choice&, std::string_view) override {}
 };
 
 // Prompts of 1.6 to 4.8 KB: 500 to 1,500 tokens, and an answer of up to 400 more.

@@ -7,6 +7,7 @@
 
 #include "treaty/base/json_write.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/dispatch/budgets/purchase.h"
 
 namespace treaty::api {
 namespace {
@@ -15,8 +16,7 @@ using dispatch::Seconds;
 
 constexpr double kMost = 1e15;                      // Of a number that a provider told.
 constexpr Seconds kLongest = 366.0 * 100 * 86'400;  // A hundred years: dates stay dates.
-constexpr Seconds kDay = 86'400;
-constexpr double kPicodollars = 1e12;  // Of a dollar.
+constexpr double kPicodollars = 1e12;               // Of a dollar.
 
 // To three decimals. What no number can be is 0.
 Number rounded(double value, double most) {
@@ -54,7 +54,7 @@ void write_breaker(json::Writer& writer, const dispatch::PoolView& pool) {
   writer.name("Breaker").begin_object();
   writer.member("State", name_of(pool.breaker)).member("Failures", pool.failures);
   if (pool.breaker == dispatch::BreakerState::open) {
-    writer.member("ProbeIn", seconds(pool.breaker_opens_in));
+    writer.member("ProbeIn", seconds(pool.probe_in));
   }
   writer.end_object();
 }
@@ -78,7 +78,7 @@ void write_pool(json::Writer& writer, const dispatch::PoolView& pool, double uni
 double dollars(std::int64_t picodollars) { return static_cast<double>(picodollars) / kPicodollars; }
 
 void write_budget(json::Writer& writer, const BudgetView& budget, double unix_now) {
-  const Seconds resets_in = kDay - std::fmod(unix_now, kDay);
+  const Seconds resets_in = dispatch::until_next_day(unix_now);
   writer.begin_object().member("Scope", budget.scope).member("Name", budget.name);
   if (budget.limit.tokens) writer.member("TokensPerDay", *budget.limit.tokens);
   writer.member("TokensSpent", budget.spent.tokens);
@@ -96,7 +96,7 @@ BudgetView view_of(std::string_view scope, const std::string& name, const dispat
                    std::span<const store::Spending> today) {
   BudgetView view{.scope = std::string(scope), .name = name, .limit = limit};
   const auto found =
-      std::ranges::find(today, fmt::format("{}:{}", scope, name), &store::Spending::scope);
+      std::ranges::find(today, dispatch::scope_of(scope, name), &store::Spending::scope);
   if (found == today.end()) return view;
   view.spent = found->spent;
   view.reserved = found->reserved;

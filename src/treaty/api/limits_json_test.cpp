@@ -73,7 +73,7 @@ TEST_CASE("an open breaker tells when it is probed") {
   dispatch::PoolView view = pool();
   view.breaker = dispatch::BreakerState::open;
   view.failures = 5;
-  view.breaker_opens_in = 12.5;
+  view.probe_in = 12.5;
 
   CHECK(pool_json(view).contains(R"("Breaker":{"State":"open","Failures":5,"ProbeIn":12.5})"));
 }

@@ -22,7 +22,6 @@ constexpr Seconds kGlance = 1;
 constexpr Seconds kBeforeDeadline = 0.2;
 
 constexpr Seconds kSettleAgain = 1;
-constexpr Seconds kDay = 86'400;
 constexpr double kDollar = 1e12;  // In picodollars.
 
 std::string key_of(const std::vector<store::BudgetLimit>& limits) {

@@ -43,6 +43,14 @@ std::string_view code_of(Obstacle obstacle) {
   return obstacle == Obstacle::breaker ? "server_error" : "rate_limit";
 }
 
+void call_it_late(AgentResult& result) {
+  result.error = AgentError{.message = std::string(kTooLate),
+                            .code = "timeout",
+                            .type = std::string(kDeadline),
+                            .retryable = true};
+  result.finish_reason = "error";
+}
+
 bool was_cancelled(const AgentResult& result) { return result.error && !result.error->code; }
 
 }  // namespace
@@ -228,18 +236,11 @@ asio::awaitable<void> CallRun::attempt(Visit& visit, const Choice& choice, const
   result_ = co_await source.backend->run(call_, hearing_);
   const Moment ended = now();
   const bool is_late = was_cancelled(result_) && ended + kSameMoment >= order_.deadline;
-  // A backend that had little time has not failed by that.
-  const bool is_its_fault = is_late && ended - began >= kTimeToAnswer;
-  std::optional<AgentResult> cut = is_late && !is_its_fault ? std::optional(result_) : std::nullopt;
-  if (is_late) {
-    result_.error = AgentError{.message = std::string(kTooLate),
-                               .code = "timeout",
-                               .type = std::string(kDeadline),
-                               .retryable = true};
-    result_.finish_reason = "error";
-  }
+  // A backend that had little time has not failed by that: it hears of a cancelled call.
+  if (is_late && ended - began >= kTimeToAnswer) call_it_late(result_);
+  const Breaker::Told told = visit.tell(bytes_, result_, choice.policy, ended);
+  if (is_late) call_it_late(result_);
   totals_.add(result_);
-  const Breaker::Told told = visit.tell(bytes_, cut ? *cut : result_, choice.policy, ended);
   observer_.on_attempt_ended(choice, attempts, ended - began, result_);
   if (told.opened || told.closed) observer_.on_breaker(choice, told.opened);
 }

@@ -188,14 +188,17 @@ Seconds length_of_window(std::string_view name) {
   return 0;
 }
 
+Seconds reset_of(const RateLimitWindow& window, Seconds named) {
+  if (window.resets_in) return window.resets_in->value();
+  return named > 0 ? named : kUnknownReset;
+}
+
 std::optional<Standing> standing_of(const RateLimitState& state) {
   std::optional<Standing> longest;
   for (const RateLimitWindow& window : state.windows) {
     if (!window.remaining || window.remaining->value() > 0) continue;
     const Seconds length = length_of_window(window.name);
-    const Seconds reset = window.resets_in ? window.resets_in->value()
-                          : length > 0     ? length
-                                           : kUnknownReset;
+    const Seconds reset = reset_of(window, length);
     const Standing standing{.obstacle = Obstacle::window,
                             .wait = std::max(reset, 0.0),
                             .span = span_of(length > 0 ? length : reset),

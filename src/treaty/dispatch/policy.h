@@ -84,4 +84,7 @@ std::optional<Standing> standing_of(const contracts::RateLimitState& state);
 // The length of a window by its name, in seconds; 0 when the name does not say.
 Seconds length_of_window(std::string_view name);
 
+// Seconds until it is full again: as it says, else as its name does (`named`), else a minute.
+Seconds reset_of(const contracts::RateLimitWindow& window, Seconds named);
+
 }  // namespace treaty::dispatch

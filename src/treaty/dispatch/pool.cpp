@@ -18,10 +18,6 @@ constexpr Seconds kProbeGlance = 1;
 // When those who come now might be served, as long as others have to end first.
 constexpr Seconds kSoon = 1;
 
-bool is_rate_limit(const contracts::AgentResult& result) {
-  return result.error && result.error->code == "rate_limit";
-}
-
 }  // namespace
 
 Pool::Pool(PoolName name) : name_(std::move(name)), trust_(name_.has_limits ? kFirstTrust : 0) {}
@@ -83,14 +79,16 @@ std::optional<Standing> Pool::standing(std::uint64_t place, const Cost& cost, co
   return longest;
 }
 
+bool Pool::is_bound(const Waiting& waiting) const {
+  return waiting.max_concurrent > 0 && static_cast<int>(running_.size()) >= waiting.max_concurrent;
+}
+
 // Whether nobody who came before could go now: those who wait only for a limit of their own keep
 // nobody else.
 bool Pool::is_next(std::uint64_t place) const {
-  const auto running = static_cast<int>(running_.size());
   for (const auto& [other, waiting] : line_) {
     if (other >= place) return true;
-    const bool is_bound = waiting.max_concurrent > 0 && running >= waiting.max_concurrent;
-    if (!is_bound) return false;
+    if (!is_bound(waiting)) return false;
   }
   return true;
 }
@@ -138,7 +136,7 @@ Breaker::Told Pool::tell(std::uint64_t place, double bytes, const contracts::Age
   quota_.tell(number, result, now);
   if (!quota_.windows.empty()) {
     trust_ = 0;
-  } else if (is_rate_limit(result)) {
+  } else if (is_refused(result)) {
     trust_ = 1;
   } else if (trust_ > 0 && !result.error) {
     trust_ = trust_ * 2 > kFullTrust ? 0 : trust_ * 2;
@@ -192,10 +190,10 @@ PoolView Pool::view(Moment now) const {
                             .length = window.length,
                             .refills = window.refills});
   }
-  if (breaker_.open_until) view.breaker_opens_in = std::max(*breaker_.open_until - now, 0.0);
+  if (breaker_.open_until) view.probe_in = std::max(*breaker_.open_until - now, 0.0);
   std::optional<Standing> obstacle = quota.standing(line_cost_, estimate_.cost_of(0), now);
-  if (view.breaker_opens_in > (obstacle ? obstacle->wait : 0)) {
-    obstacle = Standing{.obstacle = Obstacle::breaker, .wait = view.breaker_opens_in};
+  if (view.probe_in > (obstacle ? obstacle->wait : 0)) {
+    obstacle = Standing{.obstacle = Obstacle::breaker, .wait = view.probe_in};
   }
   const auto others = [&](Obstacle why) { obstacle = Standing{.obstacle = why, .wait = kSoon}; };
   if (!obstacle && max_concurrent_ > 0 && view.running >= max_concurrent_) {
@@ -242,9 +240,8 @@ void Pool::keep_news() {
 
 // The first of those who do not wait for a limit of their own that still holds.
 void Pool::ring_first() const {
-  const auto running = static_cast<int>(running_.size());
   for (const auto& [place, waiting] : line_) {
-    if (waiting.max_concurrent > 0 && running >= waiting.max_concurrent) continue;
+    if (is_bound(waiting)) continue;
     if (waiting.alarm) waiting.alarm->ring();
     return;
   }

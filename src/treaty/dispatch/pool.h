@@ -43,8 +43,8 @@ struct PoolView {
   int waiting = 0;
   int running = 0;
   BreakerState breaker = BreakerState::closed;
-  int failures = 0;              // In a row.
-  Seconds breaker_opens_in = 0;  // Until the probe.
+  int failures = 0;      // In a row.
+  Seconds probe_in = 0;  // Until the probe.
 };
 
 class Pool {
@@ -97,6 +97,7 @@ class Pool {
 
   std::optional<Standing> standing(std::uint64_t place, const Cost& cost, const Policy& policy,
                                    Moment now) const;
+  bool is_bound(const Waiting& waiting) const;
   bool is_next(std::uint64_t place) const;
   Cost ahead_of(std::uint64_t place) const;
   void take_out(std::uint64_t place);

@@ -235,7 +235,7 @@ TEST_CASE("An opening breaker wakes everybody, also those in a backoff") {
   CHECK(dozes.bell->rings == 1);
   CHECK(desk.pool.is_open(desk.now));
   CHECK(desk.view().breaker == BreakerState::open);
-  CHECK(desk.view().breaker_opens_in == 30);
+  CHECK(desk.view().probe_in == 30);
   CHECK(desk.view().obstacle == "breaker");
   CHECK(desk.ask(desk.join())->obstacle == Obstacle::breaker);
 }

@@ -17,6 +17,7 @@
 #include "treaty/dispatch/dispatcher.h"
 #include "treaty/testing/simulation/fake_time.h"
 #include "treaty/testing/simulation/limited_provider.h"
+#include "treaty/testing/simulation/silence.h"
 
 namespace treaty::dispatch {
 namespace {
@@ -146,17 +147,6 @@ class Chaos final : public backends::Backend {
   Dice dice_;
 };
 
-class Nothing final : public backends::Sink, public Observer {
- public:
-  void on_text(std::string_view) override {}
-  void on_attempt_started(const Choice&, int) override {}
-  void on_attempt_ended(const Choice&, int, Seconds, const AgentResult&) override {}
-  void on_waiting(const Choice&, Seconds, std::string_view) override {}
-  void on_switched(const Choice&, const Choice&, std::string_view) override {}
-  void on_given_up(const Choice&, std::string_view) override {}
-  void on_breaker(const Choice&, bool) override {}
-};
-
 class World {
  public:
   World(std::uint64_t seed, int calls) : dice_(seed) {
@@ -191,7 +181,7 @@ class World {
       time_->pass(std::max(at - time_->now(), 0.0));
       event();
     }
-    RC_ASSERT(time_->run());  // Nothing waits any more.
+    RC_ASSERT(time_->run());  // testing::Silence waits any more.
     for (const Caller& caller : callers_) RC_ASSERT(caller.has_ended);
     for (const PoolView& view : pools_->view()) {
       RC_ASSERT(view.waiting == 0);
@@ -297,7 +287,7 @@ class World {
   std::deque<Caller> callers_{};
   std::map<std::string, Ledger> ledgers_{};
   std::optional<Dispatcher> dispatcher_{};
-  Nothing nothing_{};
+  testing::Silence nothing_{};
 };
 
 asio::awaitable<AgentResult> Chaos::run(const backends::Call& call, backends::Sink& sink) {
@@ -345,7 +335,7 @@ Paced pace(const testing::LimitedProvider::Options& options, int calls, Bursts b
       {{"a",
         {.backend = provider, .pool_of = [](const std::string&) { return PoolName{.key = "a"}; }}}},
       {.pools = std::make_shared<Pools>(time), .seed = options.seed + 1});
-  Nothing nothing;
+  testing::Silence nothing;
   Paced paced;
   const Moment began = time->now();
   for (int i = 0; i < calls; ++i) {

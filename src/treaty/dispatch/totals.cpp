@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "treaty/results/prices.h"
+
 namespace treaty::dispatch {
 namespace {
 
@@ -27,23 +29,18 @@ UsageInfo sum(const UsageInfo& left, const UsageInfo& right) {
           .api_calls = sum(left.api_calls, right.api_calls)};
 }
 
-std::optional<double> dollars_of(const AgentResult& result) {
-  if (!result.cost) return std::nullopt;
-  if (const auto* total = std::get_if<double>(&*result.cost)) return *total;
-  return std::get<contracts::CostInfo>(*result.cost).total;
-}
-
 }  // namespace
 
 void Totals::add(const AgentResult& attempt) {
   const Count told = attempt.usage ? attempt.usage->api_calls : std::nullopt;
   calls_ = sum(calls_, std::max<std::int64_t>(told.value_or(1), 1)).value_or(0);
   if (attempt.usage) usage_ = usage_ ? sum(*usage_, *attempt.usage) : *attempt.usage;
-  if (const auto dollars = dollars_of(attempt)) cost_ = cost_.value_or(0) + *dollars;
+  if (const auto dollars = results::dollars_of(attempt)) cost_ = cost_.value_or(0) + *dollars;
 }
 
 void Totals::give_to(AgentResult& last) const {
-  if (calls_ == 0 || (calls_ == 1 && last.usage == usage_ && dollars_of(last) == cost_)) return;
+  if (calls_ == 0 || (calls_ == 1 && last.usage == usage_ && results::dollars_of(last) == cost_))
+    return;
   last.usage = usage_;
   if (last.usage) last.usage->api_calls = calls_;
   if (cost_) last.cost = *cost_;

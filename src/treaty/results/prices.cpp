@@ -163,4 +163,13 @@ contracts::CostInfo cost_of(const contracts::UsageInfo& usage, const Price& pric
   return cost;
 }
 
+std::optional<double> dollars_of(const contracts::AgentResult& result) {
+  if (!result.cost) return std::nullopt;
+  if (const auto* total = std::get_if<double>(&*result.cost)) return *total;
+  const auto& parts = std::get<contracts::CostInfo>(*result.cost);
+  if (parts.total) return parts.total;
+  return parts.input.value_or(0) + parts.output.value_or(0) + parts.cache_read.value_or(0) +
+         parts.cache_write.value_or(0);
+}
+
 }  // namespace treaty::results

@@ -54,4 +54,7 @@ std::string_view built_in_prices();
 // Every token is priced once: cached ones at their own price, the rest of the input at its.
 contracts::CostInfo cost_of(const contracts::UsageInfo& usage, const Price& price);
 
+// What a result has cost: its total, else its parts together. Nothing when it does not say.
+std::optional<double> dollars_of(const contracts::AgentResult& result);
+
 }  // namespace treaty::results

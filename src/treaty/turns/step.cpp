@@ -9,6 +9,7 @@
 
 #include "treaty/base/json_dynamic.h"
 #include "treaty/base/text.h"
+#include "treaty/results/prices.h"
 #include "treaty/turns/tool_calls.h"
 
 namespace treaty::turns {
@@ -43,18 +44,9 @@ void count_usage(Progress& progress, const contracts::UsageInfo& spent) {
   }
 }
 
-double total_of(const std::variant<double, contracts::CostInfo>& cost) {
-  if (const auto* total = std::get_if<double>(&cost)) return *total;
-  const auto& parts = std::get<contracts::CostInfo>(cost);
-  if (parts.total) return *parts.total;
-  return parts.input.value_or(0) + parts.output.value_or(0) + parts.cache_read.value_or(0) +
-         parts.cache_write.value_or(0);
-}
-
 void count(Progress& progress, const AgentResult& result) {
   if (result.usage) count_usage(progress, *result.usage);
-  if (!result.cost) return;
-  const double cost = progress.cost + total_of(*result.cost);
+  const double cost = progress.cost + results::dollars_of(result).value_or(0);
   if (std::isfinite(cost)) progress.cost = cost;
 }
 

@@ -8,6 +8,7 @@
 #include "treaty/backends/http_backend.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/results/prices.h"
 
 namespace treaty::cli {
 namespace {
@@ -34,12 +35,6 @@ std::string tokens_of(const contracts::UsageInfo& usage) {
 std::string dollars(double amount) {
   if (amount > 0 && amount < 0.000001) return "less than $0.000001";
   return fmt::format("${:.6f}", amount);
-}
-
-std::optional<double> total_cost(const AgentResult& result) {
-  if (!result.cost) return std::nullopt;
-  if (const auto* total = std::get_if<double>(&*result.cost)) return *total;
-  return std::get<contracts::CostInfo>(*result.cost).total;
 }
 
 // Limits are counts, however large; a part of one would only be noise.
@@ -107,7 +102,7 @@ std::string usage_line(const AgentResult& result) {
   if (!model.empty()) who += (who.empty() ? "" : " ") + model;
   if (!who.empty()) parts.push_back(who);
   parts.push_back(result.usage ? tokens_of(*result.usage) : "usage not told");
-  if (const auto cost = total_cost(result)) parts.push_back(dollars(*cost));
+  if (const auto cost = results::dollars_of(result)) parts.push_back(dollars(*cost));
   if (result.rate_limit) {
     for (const auto& window : result.rate_limit->windows) parts.push_back(window_text(window));
   }

@@ -22,7 +22,7 @@ TEST_CASE("What the server writes is read as it was meant") {
   pool.running = 2;
   pool.breaker = dispatch::BreakerState::open;
   pool.failures = 5;
-  pool.breaker_opens_in = 3;
+  pool.probe_in = 3;
   const api::BudgetView budget{.scope = "agent",
                                .name = "default",
                                .limit = {.tokens = 100, .picodollars = 2'500'000'000'000},

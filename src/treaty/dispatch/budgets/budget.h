@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace treaty::dispatch {
 
@@ -13,5 +15,10 @@ struct Budget {
   bool is_empty() const { return !tokens && !picodollars; }
   bool operator==(const Budget&) const = default;
 };
+
+// Whose budget it is, as the store knows it: "agent:default", "tenant:acme".
+inline std::string scope_of(std::string_view kind, std::string_view name) {
+  return std::string(kind) + ':' + std::string(name);
+}
 
 }  // namespace treaty::dispatch

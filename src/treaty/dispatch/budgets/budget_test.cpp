@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "treaty/dispatch/dispatcher.h"
+#include "treaty/testing/simulation/silence.h"
 #include "treaty/testing/store_room.h"
 
 namespace treaty::dispatch {
@@ -70,17 +71,6 @@ class Spender final : public backends::Backend {
   std::mt19937_64 random_;
 };
 
-class Nothing final : public backends::Sink, public Observer {
- public:
-  void on_text(std::string_view) override {}
-  void on_attempt_started(const Choice&, int) override {}
-  void on_attempt_ended(const Choice&, int, Seconds, const AgentResult&) override {}
-  void on_waiting(const Choice&, Seconds, std::string_view) override {}
-  void on_switched(const Choice&, const Choice&, std::string_view) override {}
-  void on_given_up(const Choice&, std::string_view) override {}
-  void on_breaker(const Choice&, bool) override {}
-};
-
 // One event loop with its dispatcher, as a worker has.
 struct Spending {
   std::int64_t used = 0;
@@ -101,7 +91,7 @@ Spending spend(store::Store& store, const std::shared_ptr<Pools>& pools, std::ui
                     .model = "m",
                     .max_output_tokens = 300,
                     .policy = {.backoff = {0}, .breaker_failures = 0}};
-  Nothing nothing;
+  testing::Silence nothing;
   Spending spending;
   for (int i = 0; i < calls; ++i) {
     asio::co_spawn(

@@ -6,7 +6,6 @@
 namespace treaty::dispatch {
 namespace {
 
-constexpr double kDay = 86'400;
 constexpr double kPicodollars = 1e12;
 
 // Calls differ from the average that was learnt: so much more is set aside.
@@ -65,8 +64,7 @@ store::Purchase purchase_of(const backends::Call& call, const Choice& choice,
   const double around = std::max(kTemplateTokens, estimate.fixed_tokens * kMargin) +
                         kMessageTokens * static_cast<double>(call.messages.size()) +
                         kPictureTokens * static_cast<double>(pictures_in(call));
-  store::Purchase purchase{.day = static_cast<std::int64_t>(std::floor(unix_now / kDay)),
-                           .limits = std::move(limits)};
+  store::Purchase purchase{.day = day_of(unix_now), .limits = std::move(limits)};
   purchase.input_tokens = whole(bytes_of(call) * ratio + around);
   purchase.output_tokens = choice.max_output_tokens.value_or(kAnswerTokens);
   // An answer that would be cut short is not worth its input.
@@ -86,11 +84,8 @@ store::Amount spent_by(const contracts::AgentResult& result, const store::Purcha
                        double heard_bytes) {
   store::Amount spent;
   if (result.usage) spent.tokens = tokens_of(*result.usage);
-  if (result.cost) {
-    const auto* total = std::get_if<double>(&*result.cost);
-    const double dollars =
-        total != nullptr ? *total : std::get<contracts::CostInfo>(*result.cost).total.value_or(0);
-    spent.picodollars = whole(dollars * kPicodollars);
+  if (const auto dollars = results::dollars_of(result)) {
+    spent.picodollars = whole(*dollars * kPicodollars);
   } else if (result.usage) {  // Answered under a name without a price: as dear as what was asked.
     const auto worth = [](std::optional<std::int64_t> tokens, std::int64_t price) {
       return static_cast<double>(std::max<std::int64_t>(tokens.value_or(0), 0)) *
@@ -116,6 +111,10 @@ store::Amount spent_by(const contracts::AgentResult& result, const store::Purcha
     }
   }
   return spent;
+}
+
+std::int64_t day_of(double unix_now) {
+  return static_cast<std::int64_t>(std::floor(unix_now / kDay));
 }
 
 Seconds until_next_day(double unix_now) { return kDay - std::fmod(unix_now, kDay); }

@@ -34,7 +34,9 @@ std::size_t pictures_in(const backends::Call& call);
 // Bytes of text that the model is given: what tokens are estimated by.
 double bytes_of(const backends::Call& call);
 
-// Seconds from then until budgets begin anew.
+// Budgets are of a day, UTC: which one it is, and how long it lasts from then.
+constexpr Seconds kDay = 86'400;
+std::int64_t day_of(double unix_now);
 Seconds until_next_day(double unix_now);
 
 }  // namespace treaty::dispatch

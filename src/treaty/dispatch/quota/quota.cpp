@@ -8,10 +8,8 @@ namespace {
 
 using contracts::AgentResult;
 
-constexpr std::size_t kMostWindows = 32;
 constexpr std::size_t kMostSent = 4'096;     // Older calls are in the windows by then.
 constexpr std::size_t kMostUncounted = 256;  // As long as there are no windows.
-constexpr Seconds kLongestBlock = 40 * 86'400.0;
 
 // After a 429 that asks for no wait, or for none to speak of.
 constexpr Seconds kLeastBlock = 1;
@@ -41,13 +39,13 @@ bool is_about_all(const contracts::AgentError& error) {
          error.status_code == kOverloaded;
 }
 
-bool is_refused(const AgentResult& result) {
-  return result.error && result.error->code == "rate_limit";
-}
-
 double blend(double before, double now, double weight) { return before + weight * (now - before); }
 
 }  // namespace
+
+bool is_refused(const AgentResult& result) {
+  return result.error && result.error->code == "rate_limit";
+}
 
 void TokenEstimate::learn(double bytes, const contracts::UsageInfo& usage) {
   const double input =
@@ -99,7 +97,7 @@ void Quota::tell(std::uint64_t call, const AgentResult& result, Moment now) {
     if (!state->windows.empty()) last_told_ = std::max(last_told_, call);
     const Seconds asked = state->retry_after ? state->retry_after->value() : 0;
     if (result.error && is_about_all(*result.error) && state->limited && asked > 0) {
-      blocked_until = std::max(blocked_until, now + std::min(asked, kLongestBlock));
+      blocked_until = std::max(blocked_until, now + std::min(asked, kLongestReset));
     }
   }
   if (is_refused(result) && result.error->retryable.value_or(false)) {

@@ -28,6 +28,12 @@ struct TokenEstimate {
   void learn(double bytes, const contracts::UsageInfo& usage);
 };
 
+// The provider says that it was asked too much.
+bool is_refused(const contracts::AgentResult& result);
+
+// More windows than that nobody has.
+constexpr std::size_t kMostWindows = 32;
+
 class Quota {
  public:
   // What keeps a call of that cost behind others that wait; nothing: it may go.

@@ -9,8 +9,6 @@
 namespace treaty::dispatch {
 namespace {
 
-constexpr std::size_t kMostWindows = 32;
-constexpr Seconds kLongest = 40 * 86'400.0;
 constexpr Seconds kLongestBlock = 86'400;
 constexpr double kMostTokens = 1e15;
 constexpr double kLeastRate = 1e-9;  // Less does not come back while anybody waits.
@@ -31,7 +29,7 @@ class Decoding {
   std::optional<Moment> moment(std::optional<json::Value> object, std::string_view name) const {
     const double at = number(object, name, -1e12, 1e12, 0);
     if (at <= 0) return std::nullopt;
-    return std::clamp(at + offset_, now_ - kLongest, now_ + kLongest);
+    return std::clamp(at + offset_, now_ - kLongestReset, now_ + kLongestReset);
   }
 
   std::optional<Window> window(json::Value told) const {
@@ -49,7 +47,7 @@ class Decoding {
     window.seen = std::min(*seen, now_);
     window.resets = std::min(*resets, window.seen + to_full);
     window.named = length_of_window(window.name);
-    window.length = number(told, "length", 1, kLongest, 60);
+    window.length = number(told, "length", 1, kLongestReset, 60);
     window.rate = number(told, "rate", 0, 1e19, 0);
     if (window.rate < kLeastRate) window.rate = 0;
     window.votes = static_cast<int>(number(told, "votes", -4, 4, 0));

@@ -8,9 +8,6 @@
 namespace treaty::dispatch {
 namespace {
 
-constexpr Seconds kLongestReset = 40 * 86'400.0;  // Beyond a month nobody means it.
-constexpr Seconds kUnknownReset = 60;
-
 // A shorter time to the reset, or less that is gone, tells too little about the rate.
 constexpr Seconds kTellingReset = 5;
 constexpr double kTellingPart = 0.05;
@@ -56,9 +53,7 @@ std::optional<Window> Window::read(const contracts::RateLimitWindow& told, Momen
   if (told.limit && told.limit->value() > 0 && told.limit->value() >= window.remaining) {
     window.limit = told.limit->value();
   }
-  const Seconds reset = told.resets_in ? std::clamp(told.resets_in->value(), 0.0, kLongestReset)
-                        : named > 0    ? named
-                                       : kUnknownReset;
+  const Seconds reset = std::clamp(reset_of(told, named), 0.0, kLongestReset);
   window.seen = now;
   window.resets = now + reset;
   window.length = named > 0 ? named : std::max(reset, 1.0);

@@ -20,6 +20,8 @@ struct Cost {
   Cost& operator-=(const Cost& other);
 };
 
+constexpr Seconds kLongestReset = 40 * 86'400.0;  // Beyond a month nobody means it.
+
 class Window {
  public:
   // Nothing when the window says nothing that could be kept: no remaining. What contradicts itself

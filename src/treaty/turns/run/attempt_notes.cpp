@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "treaty/base/json_write.h"
+#include "treaty/results/prices.h"
 
 namespace treaty::turns {
 namespace {
@@ -26,10 +27,7 @@ void write_spent(json::Writer& writer, const AgentResult& result) {
     if (usage->input_tokens) writer.member("InputTokens", *usage->input_tokens);
     if (usage->output_tokens) writer.member("OutputTokens", *usage->output_tokens);
   }
-  if (!result.cost) return;
-  const auto* total = std::get_if<double>(&*result.cost);
-  const auto cost =
-      total != nullptr ? std::optional(*total) : std::get<contracts::CostInfo>(*result.cost).total;
+  const auto cost = results::dollars_of(result);
   if (cost && std::isfinite(*cost)) writer.member("Cost", *cost);
 }
 

@@ -59,18 +59,21 @@ TEST_CASE("The text of a provider's failure is not in the diary") {
   CHECK(ended_data(kFast, 1, 0, result).find("sk-1") == std::string::npos);
 }
 
-TEST_CASE("A cost of several parts is told by its total, and one that is no number not at all") {
+TEST_CASE("A cost of several parts is told by its total, or else their sum") {
   AgentResult parts;
   parts.cost = CostInfo{.input = 1.0, .total = 1.5};
   CHECK(ended_data(kFast, 1, 0, parts).ends_with(R"("Cost":1.5})"));
 
+  AgentResult untold;
+  untold.cost = CostInfo{.input = 1.0, .output = 0.5};
+  CHECK(ended_data(kFast, 1, 0, untold).ends_with(R"("Cost":1.5})"));
+}
+
+TEST_CASE("A cost that is no number is not told") {
   AgentResult broken;
   broken.cost = std::nan("");
-  CHECK(ended_data(kFast, 1, 0, broken).ends_with(R"("Milliseconds":0})"));
 
-  AgentResult untold;
-  untold.cost = CostInfo{.input = 1.0};
-  CHECK(ended_data(kFast, 1, 0, untold).ends_with(R"("Milliseconds":0})"));
+  CHECK(ended_data(kFast, 1, 0, broken).ends_with(R"("Milliseconds":0})"));
 }
 
 TEST_CASE("A request's id that is no text is left out") {

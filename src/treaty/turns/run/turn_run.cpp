@@ -256,11 +256,11 @@ std::vector<store::BudgetLimit> TurnRun::budgets() const {
     }
   };
   const Agent& agent = *order_.begin.agent;
-  if (!agent.budget.is_empty()) add("agent:" + agent.name, agent.budget);
+  if (!agent.budget.is_empty()) add(dispatch::scope_of("agent", agent.name), agent.budget);
   const auto& tenants = order_.settings->tenant_budgets;
   const std::string& tenant = order_.begin.session.room.tenant;
   if (const auto own = tenants.find(tenant); own != tenants.end()) {
-    add("tenant:" + tenant, own->second);
+    add(dispatch::scope_of("tenant", tenant), own->second);
   }
   return limits;
 }

@@ -1,0 +1,175 @@
+// Two backends that say what a test tells them to, a dispatcher before them, and a clock that
+// jumps.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_future.hpp>
+#include <deque>
+#include <future>
+
+#include "treaty/dispatch/dispatcher.h"
+#include "treaty/testing/simulation/fake_time.h"
+
+namespace treaty::testing {
+
+namespace asio = boost::asio;
+using namespace dispatch;
+using contracts::AgentError;
+using contracts::AgentResult;
+using contracts::RateLimitState;
+using contracts::RateLimitWindow;
+
+inline AgentResult says(std::string text) {
+  return {.content = std::move(text), .finish_reason = "stop"};
+}
+
+inline AgentResult failure(std::string code, bool retryable = true) {
+  return {.finish_reason = "error",
+          .error = AgentError{.message = "no", .code = std::move(code), .retryable = retryable}};
+}
+
+inline AgentResult refused(double retry_after, std::vector<RateLimitWindow> windows = {}) {
+  AgentResult result = failure("rate_limit");
+  result.error->status_code = 429;
+  result.rate_limit = RateLimitState{.limited = true, .windows = std::move(windows)};
+  if (retry_after >= 0) result.rate_limit->retry_after = retry_after;
+  return result;
+}
+
+inline RateLimitWindow used_up(std::string name, double resets_in) {
+  return {.name = std::move(name),
+          .resource = "requests",
+          .remaining = 0,
+          .limit = 60,
+          .resets_in = resets_in};
+}
+
+// Says what it is told to say, and remembers when it was asked.
+class Scripted final : public backends::Backend {
+ public:
+  explicit Scripted(std::shared_ptr<FakeTime> time) : time_(std::move(time)) {}
+
+  asio::awaitable<AgentResult> run(const backends::Call& call, backends::Sink& sink) override {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    asked_at.push_back(time_->now());
+    calls.push_back(call);
+    AgentResult result = answers.empty() ? says("ok") : answers.front();
+    if (!answers.empty()) answers.pop_front();
+    if (!text.empty()) sink.on_text(std::exchange(text, ""));
+    if (takes > 0) {
+      const auto alarm = time_->alarm(co_await asio::this_coro::executor);
+      co_await alarm->wait_until(time_->now() + takes);
+      const auto state = co_await asio::this_coro::cancellation_state;
+      if (state.cancelled() != asio::cancellation_type::none) {
+        co_return AgentResult{.finish_reason = "aborted", .error = AgentError{.message = "cut"}};
+      }
+    }
+    co_return result;
+  }
+
+  std::deque<AgentResult> answers{};  // Then "ok".
+  std::string text{};                 // Streamed by the next call before its answer.
+  Seconds takes = 0;
+  std::vector<Moment> asked_at{};
+  std::vector<backends::Call> calls{};
+
+ private:
+  std::shared_ptr<FakeTime> time_;
+};
+
+class Transcript final : public backends::Sink {
+ public:
+  void on_text(std::string_view delta) override { text += delta; }
+  std::string text{};
+};
+
+class Diary final : public Observer {
+ public:
+  void on_attempt_started(const Choice&, int) override {}
+  void on_attempt_ended(const Choice& choice, int, Seconds, const AgentResult& result) override {
+    lines.push_back(fmt::format("{} {}", choice.backend,
+                                result.error ? result.error->code.value_or("aborted") : "ok"));
+  }
+  void on_waiting(const Choice& choice, Seconds wait, std::string_view) override {
+    lines.push_back(fmt::format("wait for {} {:.0f}", choice.backend, wait));
+  }
+  void on_switched(const Choice& from, const Choice& to, std::string_view) override {
+    lines.push_back(fmt::format("{} to {}", from.backend, to.backend));
+  }
+  void on_given_up(const Choice&, std::string_view reason) override { why = reason; }
+  std::string why{};
+  void on_breaker(const Choice& choice, bool is_open) override {
+    lines.push_back(fmt::format("{} {}", choice.backend, is_open ? "opened" : "closed"));
+  }
+  std::vector<std::string> lines{};
+};
+
+using Lines = std::vector<std::string>;
+
+// Two backends, a and b, and a clock.
+struct Bench {
+  asio::io_context loop{1};
+  std::shared_ptr<FakeTime> time = std::make_shared<FakeTime>(loop);
+  std::shared_ptr<Scripted> a = std::make_shared<Scripted>(time);
+  std::shared_ptr<Scripted> b = std::make_shared<Scripted>(time);
+  std::shared_ptr<Pools> pools = std::make_shared<Pools>(time);
+  Dispatcher dispatcher{sources(), {.pools = pools, .seed = 7}};
+  std::vector<Choice> chain = {{.backend = "a", .model = "m", .preference = 1},
+                               {.backend = "b", .model = "m", .preference = 2}};
+  bool streams = false;
+  bool continues_cuts = false;
+  Seconds deadline = 300;
+  Transcript sink{};
+  asio::cancellation_signal stop{};
+
+  Sources sources() {
+    const auto pool_of = [](std::string name) {
+      return [name](const std::string& model) {
+        return PoolName{.key = name + "/" + model, .provider = name, .model = model};
+      };
+    };
+    return {{"a", {.backend = a, .pool_of = pool_of("a")}},
+            {"b", {.backend = b, .pool_of = pool_of("b")}}};
+  }
+
+  asio::awaitable<Dispatched> call(Diary& diary) {
+    return dispatcher.run(
+        {.chain = chain, .deadline = time->now() + deadline, .continues_cuts = continues_cuts},
+        {.model = "", .stream = streams}, sink, diary);
+  }
+  std::future<Dispatched> begin(Diary& diary) {
+    return asio::co_spawn(loop, call(diary), asio::use_future);
+  }
+  std::future<Dispatched> begin_cancellable(Diary& diary) {
+    return asio::co_spawn(loop, call(diary),
+                          asio::bind_cancellation_slot(stop.slot(), asio::use_future));
+  }
+
+  struct Ended {
+    Dispatched call;
+    Lines lines;
+    Seconds took = 0;
+  };
+  Ended run() {
+    Diary diary;
+    const Moment began = time->now();
+    auto done = begin(diary);
+    time->run();
+    return {done.get(), diary.lines, time->now() - began};
+  }
+
+  void only_a() { chain.pop_back(); }
+  std::string told(const Ended& ended) const { return ended.call.result.error->code.value_or(""); }
+};
+
+inline bool is_about(Seconds value, Seconds least) {
+  return value >= least && value <= least * 1.1 + 0.001;
+}
+
+}  // namespace treaty::testing
