@@ -1,0 +1,19 @@
+#include "treaty/cli/machine/machine_command.h"
+
+#include "treaty/cli/machine/machine_verbs.h"
+
+namespace treaty::cli {
+
+Command machine_command() {
+  return {
+      .name = "machine",
+      .positionals = "",
+      .summary = "State machines over agents: check, run, resume, look into, draw",
+      .description =
+          "Runs flatmachine files durably: every step is on the disk before the next one, and a\n"
+          "machine that was killed goes on where it was.",
+      .verbs = {},
+  };
+}
+
+}  // namespace treaty::cli

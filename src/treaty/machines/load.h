@@ -1,0 +1,39 @@
+// Reads flatmachine files: everything that is wrong at once, with line, column, rule and hint, or
+// the machine.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/machines/machine.h"
+
+namespace treaty::machines {
+
+// One sentence of machines.md section 1, broken at a place.
+struct Finding {
+  std::string rule;  // "MCH-08".
+  int line = 1;      // From 1.
+  int column = 1;
+  std::string where{};  // A JSON pointer: "/data/states/s/transitions/0/to".
+  std::string message;
+  std::string hint{};  // What to do about it; may be empty.
+};
+
+struct Loaded {
+  std::shared_ptr<const Machine> machine{};  // Null when there is a violation.
+  std::vector<Finding> violations{};         // By line.
+  std::vector<Finding> warnings{};
+};
+
+struct LoadOptions {
+  std::string directory = ".";                 // Of the file.
+  std::set<std::string, std::less<>> hooks{};  // Registered beside the built-in ones.
+};
+
+Loaded load_machine(std::string_view text, const LoadOptions& options);
+
+}  // namespace treaty::machines

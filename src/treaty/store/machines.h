@@ -1,0 +1,132 @@
+// What machines keep: checkpoints, the journal of an execution, leases, signals and work. One
+// interface, whether a database or a directory keeps it. See store.h for threads and errors.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "treaty/base/error.h"
+#include "treaty/store/records.h"
+
+namespace treaty::store {
+
+// A snapshot under the key `{execution}/step_{step:06}_{event}.json`.
+struct Checkpoint {
+  std::string event;  // "state_enter".
+  std::int64_t step = 0;
+  std::string state{};
+  std::string channel{};   // That it waits on.
+  std::string snapshot{};  // JSON.
+};
+
+// One durable commit of an execution: all of it or nothing.
+struct MachineWrite {
+  std::string execution{};
+  std::int64_t token = 0;                 // Of the lease. `conflict` when another one is newer.
+  std::string machine{};                  // Its name.
+  std::vector<Checkpoint> checkpoints{};  // The last one becomes `latest`.
+  std::vector<std::string> journal{};     // Lines of JSON, appended.
+  bool releases = false;                  // The lease, too.
+};
+
+struct Lease {
+  std::int64_t token = 0;
+};
+
+// Everything from which an execution goes on. Snapshot and journal as they were written.
+struct ExecutionRecord {
+  std::string execution{};
+  std::string latest_event{};
+  std::int64_t latest_step = 0;
+  std::string snapshot{};
+  std::vector<std::string> journal{};
+};
+
+// A line of `machine list`.
+struct ExecutionRow {
+  std::string execution{};
+  std::string machine{};
+  std::string event{};  // Of the latest checkpoint.
+  std::string state{};
+  std::string channel{};  // Empty: it does not wait.
+  std::int64_t step = 0;
+  std::string updated_at{};  // RFC 3339.
+  bool is_leased = false;    // By a living owner.
+  std::string owner{};       // Of the lease, for people.
+};
+
+struct PruneQuery {
+  std::optional<Milliseconds> before{};  // Written last before that.
+  std::optional<std::size_t> keep{};     // Then the newest so many stay.
+  bool only_count = false;               // Say what would go.
+};
+
+struct WorkItem {
+  std::string id{};
+  std::string data{};  // JSON.
+  int attempts = 0;    // This one included.
+};
+
+struct WorkCounts {
+  std::int64_t pending = 0;
+  std::int64_t claimed = 0;
+  std::int64_t completed = 0;
+  std::int64_t poisoned = 0;
+};
+
+class MachineStore {
+ public:
+  virtual ~MachineStore() = default;
+
+  template <class T>
+  using Task = boost::asio::awaitable<std::expected<T, Error>>;
+
+  // For 300 s. `conflict`, with the owner in the message, while a living one has it; an owner of
+  // this host whose process is gone has lost it. The token is one more than any before.
+  virtual Task<Lease> acquire(std::string execution) = 0;
+  virtual Task<void> renew(std::string execution, std::int64_t token) = 0;
+  virtual Task<void> release(std::string execution, std::int64_t token) = 0;
+
+  virtual Task<void> write(MachineWrite write) = 0;
+
+  // Takes the oldest signal for this execution on that channel, and applies what `taken` answers
+  // for it; when there is none, `waiting`. Either is one commit. Answers the signal's data.
+  using Taken = std::function<MachineWrite(const std::string& data)>;
+  virtual Task<std::optional<std::string>> take_signal(std::string channel, Taken taken,
+                                                       MachineWrite waiting) = 0;
+
+  // A copy for each execution that waits on the channel; kept for the next one when none does.
+  // Answers who waits.
+  virtual Task<std::vector<std::string>> send_signal(std::string channel, std::string data) = 0;
+
+  // Nothing when it is not known.
+  virtual Task<std::optional<ExecutionRecord>> find_execution(std::string execution) = 0;
+
+  virtual Task<std::vector<ExecutionRow>> list_executions() = 0;  // Newest first.
+
+  // Whole executions, never leased or waiting ones. Answers whose they were.
+  virtual Task<std::vector<std::string>> prune_executions(PruneQuery query) = 0;
+
+  // --- Work pools
+
+  virtual Task<std::vector<std::string>> push_work(std::string pool, std::vector<std::string> items,
+                                                   int max_retries) = 0;
+  // The oldest pending item, for this worker alone.
+  virtual Task<std::optional<WorkItem>> claim_work(std::string pool, std::string worker) = 0;
+  // `conflict` when that worker does not have it (any more).
+  virtual Task<void> complete_work(std::string pool, std::string item, std::string worker,
+                                   std::string result) = 0;
+  virtual Task<void> fail_work(std::string pool, std::string item, std::string worker,
+                               std::string error) = 0;
+  virtual Task<void> heartbeat(std::string pool, std::string worker) = 0;  // Every 30 s.
+  // Items of workers that missed two heartbeats, or whose process is gone, are pending again.
+  virtual Task<std::int64_t> release_stale_work(std::string pool) = 0;
+  virtual Task<WorkCounts> count_work(std::string pool) = 0;
+};
+
+}  // namespace treaty::store

@@ -1,0 +1,40 @@
+// Conditions of machines (machines.md section 3): parsed once, evaluated often.
+#pragma once
+
+#include <expected>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "treaty/templates/scope.h"
+
+namespace treaty::templates {
+
+// What is wrong with a text, and where in it.
+struct Fault {
+  std::string message;
+  std::size_t offset = 0;  // In bytes.
+};
+
+class Expression {
+ public:
+  struct Node;
+
+  // Syntax and names: `context`, `input`, `output`, `result` are known. An empty text is true.
+  static std::expected<Expression, Fault> parse(std::string_view text);
+
+  // The error says what was wrong, for people.
+  std::expected<Value, std::string> evaluate(const Scope& scope) const;
+
+  // evaluate() as a condition, without a copy of the value.
+  std::expected<bool, std::string> holds(const Scope& scope) const;
+
+  // Whether that name stands in it.
+  bool names(std::string_view name) const;
+
+ private:
+  explicit Expression(std::shared_ptr<const Node> root) : root_(std::move(root)) {}
+  std::shared_ptr<const Node> root_;
+};
+
+}  // namespace treaty::templates
