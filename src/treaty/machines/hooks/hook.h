@@ -34,6 +34,7 @@ class Hook {
 struct HookOrder {
   const boost::json::object& arguments;
   const std::string& directory;  // Of the machine's file.
+  std::function<bool(std::string_view state)> has_state{};
 };
 
 // Makes a hook; the error says what is wrong with the arguments.

@@ -1,0 +1,224 @@
+#include "treaty/machines/run/agent_values.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "treaty/base/json_dynamic.h"
+#include "treaty/base/text.h"
+
+namespace treaty::machines {
+namespace {
+
+constexpr std::array<std::string_view, 11> kMembers = {"output",
+                                                       "content",
+                                                       "usage",
+                                                       "cost",
+                                                       "metadata",
+                                                       "finish_reason",
+                                                       "error",
+                                                       "rate_limit",
+                                                       "tool_calls",
+                                                       "provider_data",
+                                                       "rendered_user_prompt"};
+constexpr std::string_view kRaw = "raw";  // Known, but it never leaves the process.
+
+constexpr std::array<std::string_view, 4> kCostParts = {"input", "output", "cache_read",
+                                                        "cache_write"};
+
+bool is_member(std::string_view name) {
+  return std::ranges::find(kMembers, name) != kMembers.end();
+}
+
+const Value* find(const Object& object, std::string_view member) {
+  const auto found = object.find(member);
+  return found == object.end() ? nullptr : &found->value();
+}
+
+const Object* object_in(const Object& object, std::string_view member) {
+  const Value* value = find(object, member);
+  return value == nullptr ? nullptr : value->if_object();
+}
+
+std::optional<double> number_of(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  if (const auto* whole = value->if_int64()) return static_cast<double>(*whole);
+  if (const auto* large = value->if_uint64()) return static_cast<double>(*large);
+  if (const auto* decimal = value->if_double()) {
+    if (std::isfinite(*decimal)) return *decimal;
+  }
+  return std::nullopt;
+}
+
+// Backends of others tell an error as a text, or without its message.
+Object whole_error(const Value& told) {
+  if (const auto* text = told.if_string()) {
+    return make_error("server_error", "AgentError", *text, true);
+  }
+  Object error = told.is_object() ? told.get_object() : Object();
+  for (const std::string_view member : {"code", "type", "message"}) {
+    if (const Value* value = find(error, member); value != nullptr && !value->is_string()) {
+      error[member] = templates::print(*value);
+    }
+  }
+  if (find(error, "message") == nullptr) error["message"] = "unknown";
+  return error;
+}
+
+bool is_told(const Value& error) {
+  if (const auto* object = error.if_object()) return !object->empty();
+  if (const auto* text = error.if_string()) return !text->empty();
+  return false;
+}
+
+// An error without a code could not be told apart from others by a machine.
+void complete(Object& result) {
+  const Value* error = find(result, "error");
+  if (error == nullptr) return;
+  if (!is_told(*error)) {
+    result.stable_erase(result.find("error"));
+    return;
+  }
+  result["error"] = whole_error(*error);
+}
+
+double cost_of(const Object& result) {
+  const Value* cost = find(result, "cost");
+  if (cost == nullptr) return 0;
+  if (const auto total = number_of(cost)) return *total;
+  const Object* parts = cost->if_object();
+  if (parts == nullptr) return 0;
+  if (const auto total = number_of(find(*parts, "total"))) return *total;
+  double sum = 0;
+  for (const std::string_view part : kCostParts) sum += number_of(find(*parts, part)).value_or(0);
+  return sum;
+}
+
+void add_counts(Object& sum, const Object& more) {
+  for (const auto& member : more) {
+    const auto* count = member.value().if_int64();
+    if (count == nullptr) continue;
+    Value& so_far = sum[member.key()];
+    std::int64_t added = 0;
+    const std::int64_t before = so_far.is_int64() ? so_far.get_int64() : 0;
+    if (!__builtin_add_overflow(before, *count, &added)) so_far = added;
+  }
+}
+
+}  // namespace
+
+Object coerce(const Value& answer) {
+  Object result;
+  if (const auto* object = answer.if_object()) {
+    const bool is_result = std::ranges::any_of(*object, [](const auto& member) {
+      return is_member(member.key()) || member.key() == kRaw;
+    });
+    if (!is_result) {
+      if (!object->empty()) result["output"] = *object;
+      return result;
+    }
+    for (const auto& member : *object) {
+      if (is_member(member.key()) && !member.value().is_null()) {
+        result[member.key()] = member.value();
+      }
+    }
+    complete(result);
+    return result;
+  }
+  if (!answer.is_null()) result["content"] = templates::print(answer);
+  return result;
+}
+
+Object payload_of(const Object& result) {
+  if (const Value* output = find(result, "output")) {
+    if (const auto* object = output->if_object()) return *object;
+    return {{"value", *output}};
+  }
+  if (const Value* content = find(result, "content")) return {{"content", *content}};
+  return {};
+}
+
+const Object* error_of(const Object& result) { return object_in(result, "error"); }
+
+bool is_retryable(const Object& error) {
+  const Value* retryable = find(error, "retryable");
+  return retryable != nullptr && retryable->is_bool() && retryable->get_bool();
+}
+
+std::string text_of(const Object& object, std::string_view member) {
+  const Value* value = find(object, member);
+  const auto* text = value == nullptr ? nullptr : value->if_string();
+  return text == nullptr ? std::string() : std::string(*text);
+}
+
+std::string sentence_of(const Object& error) {
+  const std::string type = text_of(error, "type");
+  return (type.empty() ? "AgentError" : type) + ": " + text_of(error, "message");
+}
+
+Object make_error(std::string_view code, std::string_view type, std::string_view message,
+                  bool retryable) {
+  return {{"code", code}, {"type", type}, {"message", message}, {"retryable", retryable}};
+}
+
+Object failed_result(Object error) {
+  return {{"finish_reason", "error"}, {"error", std::move(error)}};
+}
+
+bool is_empty(const Object& result) {
+  const Value* output = find(result, "output");
+  if (output != nullptr && templates::is_true(*output)) return false;
+  const Value* content = find(result, "content");
+  return content == nullptr || !content->is_string() || is_blank(content->get_string());
+}
+
+double retry_after_of(const Object& result) {
+  const Object* limits = object_in(result, "rate_limit");
+  if (limits == nullptr) return 0;
+  return std::max(0.0, number_of(find(*limits, "retry_after")).value_or(0));
+}
+
+std::size_t length_of(const Object& result) {
+  if (const Value* content = find(result, "content"); content != nullptr && content->is_string()) {
+    return content->get_string().size();
+  }
+  json::Writer writer;
+  json::write(writer, payload_of(result));
+  return writer.take().size();
+}
+
+Spent spent_by(const Object& result) {
+  Spent spent{.api_calls = 1, .cost = cost_of(result)};
+  if (const Object* usage = object_in(result, "usage")) {
+    if (const Value* calls = find(*usage, "api_calls"); calls != nullptr && calls->is_int64()) {
+      spent.api_calls = calls->get_int64();
+    }
+  }
+  return spent;
+}
+
+Object with_sums(Object result, const std::vector<Object>& all) {
+  if (all.size() < 2) return result;
+  Object usage;
+  double cost = 0;
+  bool has_usage = false;
+  bool has_cost = false;
+  std::int64_t api_calls = 0;
+  for (const Object& one : all) {
+    if (const Object* told = object_in(one, "usage")) {
+      has_usage = true;
+      add_counts(usage, *told);
+    }
+    has_cost = has_cost || find(one, "cost") != nullptr;
+    cost += cost_of(one);
+    api_calls += spent_by(one).api_calls;
+  }
+  if (has_usage) {
+    usage["api_calls"] = api_calls;
+    result["usage"] = std::move(usage);
+  }
+  if (has_cost && std::isfinite(cost)) result["cost"] = cost;
+  return result;
+}
+
+}  // namespace treaty::machines

@@ -1,0 +1,87 @@
+// Hooks: what they are told, and what their replies change (machines.md section 8).
+#include <fmt/format.h>
+
+#include "treaty/base/json_dynamic.h"
+#include "treaty/machines/run/execution_run.h"
+
+namespace treaty::machines {
+
+Attempt<Hook*> ExecutionRun::hook_of(const HookReference& reference) {
+  json::Writer writer;
+  json::write(writer, reference.arguments);
+  const std::string key = reference.name + writer.take();
+  if (const auto known = hooks_.find(key); known != hooks_.end()) return known->second.get();
+  const auto registered = world_.hooks.find(reference.name);
+  if (registered == world_.hooks.end()) {
+    return hook_failure(fmt::format("There is no hook '{}'.", reference.name));
+  }
+  auto made = registered->second({.arguments = reference.arguments,
+                                  .directory = machine_->directory,
+                                  .has_state = [machine = machine_](std::string_view state) {
+                                    return machine->find(state) != nullptr;
+                                  }});
+  if (!made) return hook_failure(fmt::format("Hook '{}': {}", reference.name, made.error()));
+  return hooks_.emplace(key, std::move(*made)).first->second.get();
+}
+
+// A list is a pipeline: each one sees what those before it changed.
+ExecutionRun::Task<void> ExecutionRun::tell(const std::vector<HookReference>& hooks,
+                                            std::string_view event, Object details,
+                                            const OnReply& on_reply) {
+  for (const HookReference& reference : hooks) {
+    Attempt<Hook*> hook = hook_of(reference);
+    if (!hook) co_return std::unexpected(std::move(hook.error()));
+    if ((*hook)->is_outside()) {
+      if (auto written = co_await flush(); !written) co_return written;
+    }
+    HookEvent told = {{"event", event}, {"execution_id", start_.execution}};
+    for (const auto& member : details) told[member.key()] = member.value();
+    told["context"] = context_;
+    const auto reply = co_await (*hook)->handle(told);
+    if (auto going = check_stopping(); !going) co_return going;
+    if (!reply) {
+      co_return hook_failure(fmt::format("Hook '{}': {}", reference.name, reply.error()));
+    }
+    if (world_.notes_hooks) {
+      auto noted = co_await note("noted", hook_line(step_, reference.name, event));
+      if (!noted) co_return noted;
+    }
+    if (auto merged = merge(*reply); !merged) co_return merged;
+    if (!on_reply) continue;
+    Attempt<bool> is_enough = on_reply(*reply, details);
+    if (!is_enough) co_return std::unexpected(std::move(is_enough.error()));
+    if (*is_enough) co_return Attempt<void>();
+  }
+  co_return Attempt<void>();
+}
+
+Attempt<void> ExecutionRun::merge(const HookReply& reply) {
+  Object& context = context_.get_object();
+  if (const auto changed = reply.find("context"); changed != reply.end()) {
+    if (changed->value().is_null()) return {};
+    const auto* members = changed->value().if_object();
+    if (members == nullptr) return hook_failure("A hook answered a context that is no object.");
+    for (const auto& member : *members) {
+      if (member.key() != "machine") context[member.key()] = member.value();
+    }
+  }
+  if (const auto removed = reply.find("unset"); removed != reply.end()) {
+    const auto* names = removed->value().if_array();
+    if (names == nullptr) return hook_failure("A hook answered an `unset` that is no list.");
+    for (const Value& name : *names) {
+      if (!name.is_string() || name.get_string() == "machine") continue;
+      if (const auto found = context.find(name.get_string()); found != context.end()) {
+        context.stable_erase(found);
+      }
+    }
+  }
+  return {};
+}
+
+Attempt<void> ExecutionRun::check_state(const std::string& name) const {
+  if (machine_->find(name) != nullptr) return {};
+  return fail("unknown_state", "UnknownStateError",
+              fmt::format("A hook named the state '{}', which the machine does not have.", name));
+}
+
+}  // namespace treaty::machines

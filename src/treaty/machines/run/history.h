@@ -1,0 +1,99 @@
+// The journal of an execution: lines as they are written, and what a runner that goes on reads out
+// of them. What is journalled is not asked for again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/machines/run/outcome.h"
+#include "treaty/store/machines.h"
+
+namespace treaty::machines {
+
+// The end of a state's work, from which its transitions go on.
+struct Exit {
+  Value result{};  // The AgentResult; null without an agent.
+  Value output = Object();
+  std::optional<std::string> redirect{};  // A hook's.
+  std::optional<std::string> left_to{};   // A transition that was taken within the tool loop.
+};
+
+// --- Lines
+
+struct Beginning {
+  std::string text{};       // Of the machine.
+  std::string directory{};  // Where its paths start.
+  Object input{};
+  std::string parent{};
+  std::int64_t depth = 0;
+};
+
+std::string line_of(const Beginning& beginning);
+std::string entered_line(std::int64_t step, std::string_view state);
+std::string call_line(std::int64_t step, std::int64_t number, std::string_view agent,
+                      const Object& result);
+std::string action_line(std::int64_t step, const Object& reply);
+std::string signal_line(std::int64_t step, const Value& data);
+std::string wait_line(std::int64_t step, std::int64_t number, double seconds, double until);
+std::string child_line(std::int64_t step, std::int64_t number, const Outcome& outcome);
+std::string launched_line(std::int64_t step, std::int64_t number, std::int64_t calls);
+std::string tool_line(std::int64_t step, std::string_view tool);
+std::string hook_line(std::int64_t step, std::string_view hook, std::string_view event);
+std::string exit_line(std::int64_t step, const Exit& exit);
+std::string ended_line(const Outcome& outcome);
+
+// --- What they tell
+
+struct Waited {
+  double seconds = 0;
+  double until = 0;  // Seconds since 1970.
+};
+
+// What is known of one step.
+struct StepHistory {
+  std::map<std::int64_t, Object> calls{};  // Answers by their number.
+  std::map<std::int64_t, Waited> waits{};
+  std::map<std::int64_t, Outcome> children{};
+  std::map<std::int64_t, std::int64_t> launched{};
+  std::optional<Object> action{};
+  std::optional<Value> signal{};
+  std::optional<Exit> exit{};
+};
+
+struct History {
+  Beginning beginning{};
+  std::vector<std::string> path{};  // Up to the newest checkpoint's step.
+  std::int64_t calls = 0;           // Of steps that are over.
+  std::vector<double> waits{};
+  std::map<std::int64_t, StepHistory> steps{};  // From the newest checkpoint's on.
+  std::optional<Outcome> ended{};
+};
+
+// `step` is the newest checkpoint's. Lines of later steps are there when checkpoints are not kept
+// for every event, or did not become durable with the journal: they count when that step comes.
+std::expected<History, std::string> read_history(const std::vector<std::string>& lines,
+                                                 std::int64_t step, bool is_step_over);
+
+// How often each agent, tool and hook was asked: "agent:a", "tool:search", "hook:h:state_exit".
+void count_asked(const std::vector<std::string>& lines, std::map<std::string, std::int64_t>& asked);
+
+// Snapshots as the original's: the members that the newest checkpoint has.
+struct Snapshot {
+  std::string event{};
+  std::string state{};
+  std::int64_t step = 0;
+  Object context{};
+  Value output{};
+  std::int64_t api_calls = 0;
+  double cost = 0;
+  Value tool_loop{};
+  std::string machine_name{};
+  std::string config_hash{};
+};
+std::expected<Snapshot, std::string> read_snapshot(std::string_view text);
+
+}  // namespace treaty::machines

@@ -1,0 +1,168 @@
+#include "treaty/machines/run/timeline.h"
+
+#include <algorithm>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <deque>
+#include <random>
+
+namespace treaty::machines {
+namespace {
+
+namespace asio = boost::asio;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kLongest = 1e8;  // Three years: far from where the clock's numbers end.
+
+Clock::duration duration_of(double seconds) {
+  const double bounded = std::clamp(seconds, 0.0, kLongest);
+  return std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(bounded));
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+bool is_cancelled(const asio::cancellation_state& state) {
+  return state.cancelled() != asio::cancellation_type::none;
+}
+
+// Jobs that run side by side, and whoever waits for their end.
+class Crowd {
+ public:
+  Crowd(const asio::any_io_executor& executor, std::vector<Job> jobs,
+        std::function<bool()> is_enough)
+      : executor_(executor), ended_(executor), jobs_(std::move(jobs)), is_enough_(is_enough) {
+    for (std::size_t i = 0; i < jobs_.size(); ++i) signals_.emplace_back();
+  }
+
+  void begin_next() {
+    if (begun_ == jobs_.size()) return;  // One that ended at once has begun the last.
+    const std::size_t number = begun_++;
+    ++running_;
+    asio::co_spawn(executor_, quiet(jobs_[number]),
+                   asio::bind_cancellation_slot(signals_[number].slot(),
+                                                [this](const std::exception_ptr&) { on_ended(); }));
+  }
+
+  void stop() {
+    is_stopped_ = true;
+    for (std::size_t i = 0; i < begun_; ++i) signals_[i].emit(asio::cancellation_type::terminal);
+  }
+
+  // Until all have ended, or until that moment, or until whoever waits is cancelled.
+  asio::awaitable<void> wait(double deadline) {
+    while (running_ > 0 && seconds_now() < deadline) {
+      ended_.expires_after(duration_of(deadline - seconds_now()));
+      boost::system::error_code ignored;
+      co_await ended_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+      if (is_cancelled(co_await asio::this_coro::cancellation_state) && !is_stopped_) co_return;
+    }
+  }
+
+  bool is_running() const { return running_ > 0; }
+
+ private:
+  static asio::awaitable<void> quiet(Job job) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    co_await job();
+  }
+
+  void on_ended() {
+    --running_;
+    if (!is_stopped_ && is_enough_ && is_enough_()) stop();
+    if (!is_stopped_) begin_next();
+    if (running_ == 0) ended_.cancel();
+  }
+
+  asio::any_io_executor executor_;
+  asio::steady_timer ended_;
+  std::vector<Job> jobs_;
+  std::function<bool()> is_enough_;
+  std::deque<asio::cancellation_signal> signals_{};
+  std::size_t begun_ = 0;
+  std::size_t running_ = 0;
+  bool is_stopped_ = false;
+};
+
+class RealTimeline final : public Timeline {
+ public:
+  double now() const override { return seconds_now(); }
+
+  double unix_now() const override {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  }
+
+  double chance() override { return std::uniform_real_distribution<double>(-1, 1)(random_); }
+
+  asio::awaitable<bool> wait(double seconds) override {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    timer.expires_after(duration_of(seconds));
+    boost::system::error_code ignored;
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_return !is_cancelled(co_await asio::this_coro::cancellation_state);
+  }
+
+  asio::awaitable<bool> within(double deadline, Job job) override {
+    if (deadline == kNever) {
+      co_await job();
+      co_return true;
+    }
+    std::vector<Job> jobs;
+    jobs.push_back(std::move(job));
+    co_return co_await run(std::move(jobs), 1, deadline, {});
+  }
+
+  asio::awaitable<void> together(std::vector<Job> jobs, std::size_t at_once,
+                                 std::function<bool()> is_enough) override {
+    co_await run(std::move(jobs), at_once, kNever, std::move(is_enough));
+  }
+
+  asio::awaitable<void> alongside(Job job, Job other) override {
+    bool is_over = false;
+    std::vector<Job> jobs;
+    jobs.push_back([&]() -> asio::awaitable<void> {
+      co_await job();
+      is_over = true;
+    });
+    jobs.push_back(std::move(other));
+    co_await run(std::move(jobs), 2, kNever, [&] { return is_over; });
+  }
+
+  asio::awaitable<void> beside(Job job) override {
+    asio::co_spawn(co_await asio::this_coro::executor, std::move(job), asio::detached);
+  }
+
+ private:
+  // False when the deadline ended it.
+  static asio::awaitable<bool> run(std::vector<Job> jobs, std::size_t at_once, double deadline,
+                                   std::function<bool()> is_enough) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const std::size_t first = std::min(jobs.size(), std::max<std::size_t>(at_once, 1));
+    Crowd crowd(co_await asio::this_coro::executor, std::move(jobs), std::move(is_enough));
+    for (std::size_t i = 0; i < first; ++i) crowd.begin_next();
+    co_await crowd.wait(deadline);
+    if (!crowd.is_running()) co_return true;
+    const bool is_late = seconds_now() >= deadline;
+    crowd.stop();
+    co_await crowd.wait(kNever);
+    co_return !is_late;
+  }
+
+  std::mt19937_64 random_{std::random_device{}()};
+};
+
+}  // namespace
+
+std::unique_ptr<Timeline> real_timeline() { return std::make_unique<RealTimeline>(); }
+
+}  // namespace treaty::machines
