@@ -2,6 +2,7 @@
 // the machine.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,10 +24,13 @@ struct Finding {
   std::string hint{};  // What to do about it; may be empty.
 };
 
+constexpr std::size_t kMostListed = 1000;
+
 struct Loaded {
   std::shared_ptr<const Machine> machine{};  // Null when there is a violation.
   std::vector<Finding> violations{};         // By line.
   std::vector<Finding> warnings{};
+  std::size_t more = 0;  // Findings that are not listed: the lists take kMostListed together.
 };
 
 struct LoadOptions {

@@ -1,0 +1,201 @@
+#include "treaty/machines/load.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "treaty/base/hash.h"
+#include "treaty/base/text.h"
+#include "treaty/machines/reading/findings.h"
+#include "treaty/machines/reading/hook_references.h"
+#include "treaty/machines/reading/reader.h"
+#include "treaty/machines/reading/sections.h"
+#include "treaty/machines/reading/source.h"
+#include "treaty/machines/reading/state_reading.h"
+#include "treaty/machines/reading/structure.h"
+#include "treaty/machines/reading/texts.h"
+
+namespace treaty::machines {
+namespace {
+
+using yaml::Kind;
+
+constexpr std::array<std::string_view, 4> kTopKeys = {"spec", "spec_version", "data", "metadata"};
+constexpr std::array<std::string_view, 9> kDataKeys = {
+    "name",   "expression_engine", "context",     "agents",         "machines",
+    "states", "settings",          "persistence", "lifecycle_hooks"};
+
+std::shared_ptr<Machine> read_machine(const Place& root, Findings& findings,
+                                      const LoadOptions& options, std::string text);
+
+// MCH-02, MCH-03.
+void read_head(Reader& reader, const Place& root, Machine& machine) {
+  const auto spec = root.find("spec");
+  if (!spec || spec->value().text != "flatmachine") {
+    reader.findings.violate("MCH-02", root.nearest("spec"),
+                            fmt::format("Invalid spec: expected 'flatmachine', got {}",
+                                        quoted(spec ? spec->value().text : "")),
+                            "write `spec: flatmachine`");
+  }
+  const auto version = root.find("spec_version");
+  if (!version) {
+    reader.findings.warn("MCH-03", root.nearest("spec_version"),
+                         "spec_version is missing; 4.x is taken for granted",
+                         "write `spec_version: \"4.2.1\"`");
+    return;
+  }
+  machine.spec_version = version->value().text;
+  if (machine.spec_version != "4" && !machine.spec_version.starts_with("4.")) {
+    reader.findings.violate(
+        "MCH-03", *version,
+        fmt::format("spec_version is {}; 4.x is read here", quoted(machine.spec_version)),
+        "write `spec_version: \"4.2.1\"` once the file keeps to it");
+  }
+}
+
+// MCH-04. `hooks` stood here in earlier versions of the original.
+void check_data_keys(Reader& reader, const Place& data) {
+  if (const auto hooks = data.find("hooks")) {
+    reader.findings.violate("MCH-04", *hooks, "data.hooks has moved",
+                            "lifecycle_hooks for the beginning and the end of the machine, hooks "
+                            "in a state for what happens there");
+  }
+  reader.refuse_unknown_keys(data, "data", kDataKeys);
+}
+
+// MCH-21.
+void check_engine(Reader& reader, const Place& data) {
+  const auto engine = data.find("expression_engine");
+  if (!engine) return;
+  if (engine->value().text == "cel") {
+    reader.findings.violate("MCH-21", *engine, "the expression engine cel is not there",
+                            "conditions of the engine `simple` know in, lists and arithmetic");
+  } else {
+    constexpr std::array<std::string_view, 1> kEngines = {"simple"};
+    reader.word(*engine, "expression_engine", kEngines);
+  }
+}
+
+Names names_in(const Place& data, std::string_view section) {
+  Names out;
+  const auto place = data.find(section);
+  if (!place) return out;
+  for (const auto& [key, _] : place->value().members) out.insert(key.text);
+  return out;
+}
+
+MachineReference read_reference(Reader& reader, const Place& place) {
+  if (place.kind() == Kind::map) {
+    const bool is_outermost = reader.findings.pin(place);
+    MachineReference out{.inlined = read_machine(place, reader.findings, reader.options,
+                                                 yaml::to_json(place.value()))};
+    if (is_outermost) reader.findings.unpin();
+    return out;
+  }
+  if (place.kind() == Kind::string && !is_blank(place.value().text)) {
+    return {.path = place.value().text};
+  }
+  reader.wrong(place, "a machine", "a path or an inline machine");
+  return {};
+}
+
+void read_machines(Reader& reader, const Place& data, Machine& machine) {
+  const auto place = data.find("machines");
+  if (!place || !reader.is_map(*place, "machines")) return;
+  for (const auto& member : place->value().members) {
+    machine.machines.emplace(member.first.text, read_reference(reader, place->member(member)));
+  }
+}
+
+// MCH-06.
+void read_states(Reader& reader, const Place& data, Machine& machine) {
+  const auto states = data.find("states");
+  if (!states) {
+    reader.findings.violate("MCH-06", data.nearest("states"), "No states defined");
+    return;
+  }
+  if (!reader.is_map(*states, "states")) return;
+  if (states->value().members.empty()) {
+    reader.findings.violate("MCH-06", *states, "No states defined");
+    return;
+  }
+  std::vector<Place> places;
+  for (const auto& member : states->value().members) {
+    const Place place = states->member(member);
+    State state{.name = member.first.text, .line = place.line()};
+    if (reader.is_map(place, "a state")) {
+      state = read_state(reader, place);
+      check_state(reader, place, state);
+    }
+    machine.states.push_back(std::move(state));
+    places.push_back(place);
+  }
+  check_structure(reader, *states, places, machine);
+}
+
+void read_data(Reader& reader, const Place& data, Machine& machine) {
+  check_data_keys(reader, data);
+  reader.states = names_in(data, "states");
+  reader.agents = names_in(data, "agents");
+  reader.machines = names_in(data, "machines");
+  if (const auto name = data.find("name")) {
+    machine.name = reader.text(*name, "name").value_or("");
+  }
+  check_engine(reader, data);
+  if (const auto context = data.find("context")) {
+    machine.context = read_template_members(reader, *context, "context");
+  }
+  const auto agents = data.find("agents");
+  if (agents && reader.is_map(*agents, "agents")) machine.agents = read_agents(reader, *agents);
+  if (const auto settings = data.find("settings")) {
+    machine.settings = read_settings(reader, *settings);
+  }
+  if (const auto persistence = data.find("persistence")) {
+    machine.persistence = read_persistence(reader, *persistence);
+  }
+  if (const auto hooks = data.find("lifecycle_hooks")) {
+    machine.lifecycle_hooks = read_hooks(reader, *hooks);
+  }
+  read_machines(reader, data, machine);
+  read_states(reader, data, machine);
+}
+
+std::shared_ptr<Machine> read_machine(const Place& root, Findings& findings,
+                                      const LoadOptions& options, std::string text) {
+  Reader reader(findings, options);
+  auto machine = std::make_shared<Machine>();
+  Sha256 digest;
+  digest.add(text);
+  machine->config_hash = digest.hex();
+  machine->text = std::move(text);
+  machine->directory = options.directory;
+  read_head(reader, root, *machine);
+  reader.refuse_unknown_keys(root, "a machine", kTopKeys);
+  const auto data = root.find("data");
+  if (!data) {
+    findings.violate("MCH-05", root.nearest("data"), "there is no data",
+                     "the states stand in `data: states:`");
+  } else if (reader.is_map(*data, "data")) {
+    read_data(reader, *data, *machine);
+  }
+  return machine;
+}
+
+}  // namespace
+
+Loaded load_machine(std::string_view text, const LoadOptions& options) {
+  Loaded out;
+  const auto tree = read_source(text);
+  if (!tree) {
+    out.violations.push_back(tree.error());
+    return out;
+  }
+  Findings findings;
+  auto machine = read_machine(Place(*tree), findings, options, std::string(text));
+  if (!findings.has_violation()) out.machine = std::move(machine);
+  findings.finish(out);
+  return out;
+}
+
+}  // namespace treaty::machines

@@ -1,0 +1,116 @@
+#include "treaty/machines/reading/state_reading.h"
+
+#include <array>
+#include <limits>
+
+#include "treaty/base/text.h"
+#include "treaty/machines/reading/calls.h"
+#include "treaty/machines/reading/execution.h"
+#include "treaty/machines/reading/hook_references.h"
+#include "treaty/machines/reading/texts.h"
+
+namespace treaty::machines {
+namespace {
+
+using yaml::Kind;
+
+constexpr std::array<std::string_view, 22> kStateKeys = {
+    "type",     "agent",        "input",    "session_id", "execution", "tool_loop",
+    "sampling", "machine",      "foreach",  "as",         "key",       "mode",
+    "launch",   "launch_input", "action",   "wait_for",   "hooks",     "output_to_context",
+    "output",   "transitions",  "on_error", "timeout"};
+constexpr std::array<std::string_view, 2> kTransitionKeys = {"condition", "to"};
+constexpr std::array<std::string_view, 2> kTypes = {"initial", "final"};
+constexpr std::array<std::string_view, 2> kSamplings = {"single", "multi"};
+
+Transition read_transition(Reader& reader, const Place& place) {
+  Transition out;
+  reader.refuse_unknown_keys(place, "a transition", kTransitionKeys);
+  if (const auto condition = place.find("condition")) read_condition(reader, *condition, out);
+  if (const auto to = place.find("to")) {
+    out.to = reader.name(*to, "a transition", reader.states, "MCH-08").value_or("");
+  } else {
+    reader.findings.violate("MCH-05", place.nearest("to"), "a transition without `to`",
+                            "write `to:` and the name of a state");
+  }
+  return out;
+}
+
+std::vector<Transition> read_transitions(Reader& reader, const Place& place) {
+  std::vector<Transition> out;
+  if (!reader.is_list(place, "transitions")) return out;
+  for (std::size_t i = 0; i < place.value().items.size(); ++i) {
+    const Place entry = place.entry(i);
+    if (reader.is_map(entry, "a transition")) out.push_back(read_transition(reader, entry));
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> read_on_error(Reader& reader, const Place& place) {
+  std::vector<std::pair<std::string, std::string>> out;
+  if (place.kind() == Kind::list) {
+    reader.wrong(place, "on_error", "a state, or a mapping from codes to states");
+    return out;
+  }
+  if (place.kind() != Kind::map) {
+    const auto state = reader.name(place, "on_error", reader.states, "MCH-08");
+    if (state) out.emplace_back("default", *state);
+    return out;
+  }
+  for (const auto& member : place.value().members) {
+    const auto state = reader.name(place.member(member), "on_error", reader.states, "MCH-08");
+    if (state) out.emplace_back(member.first.text, *state);
+  }
+  return out;
+}
+
+void read_kind(Reader& reader, const Place& place, State& state) {
+  const auto type = place.find("type");
+  if (!type) return;
+  const auto kind = reader.word(*type, "the type of a state", kTypes);
+  if (kind) state.kind = *kind == 0 ? StateKind::initial : StateKind::final;
+}
+
+void read_outcome(Reader& reader, const Place& place, State& state) {
+  if (const auto mapping = place.find("output_to_context")) {
+    state.output_to_context = read_template_members(reader, *mapping, "output_to_context");
+  }
+  if (const auto output = place.find("output")) {
+    state.output = read_template_map(reader, *output, "output");
+  }
+  if (const auto transitions = place.find("transitions")) {
+    state.transitions = read_transitions(reader, *transitions);
+  }
+  if (const auto on_error = place.find("on_error")) {
+    state.on_error = read_on_error(reader, *on_error);
+  }
+  if (const auto timeout = place.find("timeout")) {
+    const auto seconds =
+        reader.number(*timeout, "timeout", 0, std::numeric_limits<double>::infinity());
+    if (seconds && *seconds <= 0) {
+      reader.wrong(*timeout, "timeout", "a number of seconds, more than 0");
+    } else {
+      state.timeout = seconds;
+    }
+  }
+}
+
+}  // namespace
+
+State read_state(Reader& reader, const Place& place) {
+  reader.refuse_unknown_keys(place, "a state", kStateKeys);
+  State state{.name = std::string(place.name()), .line = place.line()};
+  read_kind(reader, place, state);
+  if (const auto action = place.find("action")) state.action = reader.text(*action, "action");
+  if (const auto channel = place.find("wait_for")) {
+    state.wait_for = read_template_text(reader, *channel, "wait_for");
+  }
+  if (const auto sampling = place.find("sampling")) reader.word(*sampling, "sampling", kSamplings);
+  if (const auto hooks = place.find("hooks")) state.hooks = read_hooks(reader, *hooks);
+  read_agent_call(reader, place, state);
+  read_children(reader, place, state);
+  read_outcome(reader, place, state);
+  return state;
+}
+
+}  // namespace treaty::machines
