@@ -189,12 +189,13 @@ Loaded load_machine(std::string_view text, const LoadOptions& options) {
   const auto tree = read_source(text);
   if (!tree) {
     out.violations.push_back(tree.error());
+    settle_places(text, out.violations);
     return out;
   }
   Findings findings;
   auto machine = read_machine(Place(*tree), findings, options, std::string(text));
   if (!findings.has_violation()) out.machine = std::move(machine);
-  findings.finish(out);
+  findings.finish(text, out);
   return out;
 }
 

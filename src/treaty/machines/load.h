@@ -16,12 +16,13 @@ namespace treaty::machines {
 
 // One sentence of machines.md section 1, broken at a place.
 struct Finding {
-  std::string rule;  // "MCH-08".
-  int line = 1;      // From 1.
-  int column = 1;
+  std::string rule;     // "MCH-08".
+  int line = 1;         // From 1.
+  int column = 1;       // In characters, from 1.
   std::string where{};  // A JSON pointer: "/data/states/s/transitions/0/to".
   std::string message;
-  std::string hint{};  // What to do about it; may be empty.
+  std::string hint{};      // What to do about it; may be empty.
+  std::size_t offset = 0;  // Of line and column in the text, in bytes.
 };
 
 constexpr std::size_t kMostListed = 1000;

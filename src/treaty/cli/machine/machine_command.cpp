@@ -12,7 +12,10 @@ Command machine_command() {
       .description =
           "Runs flatmachine files durably: every step is on the disk before the next one, and a\n"
           "machine that was killed goes on where it was.",
-      .verbs = {},
+      .verbs =
+          {
+              machine_check_command(),
+          },
   };
 }
 

@@ -3,4 +3,8 @@
 
 #include "treaty/cli/command_line.h"
 
-namespace treaty::cli {}  // namespace treaty::cli
+namespace treaty::cli {
+
+Command machine_check_command();
+
+}  // namespace treaty::cli

@@ -32,7 +32,7 @@ void Findings::add(bool is_violation, std::string_view rule, const Place& place,
                     .order = found_.size()});
 }
 
-void Findings::finish(Loaded& loaded) {
+void Findings::finish(std::string_view text, Loaded& loaded) {
   // Violations first: a list of warnings alone would not say why the file is refused.
   std::ranges::sort(found_, {}, [](const Found& found) {
     return std::tuple(!found.is_violation, found.finding.line, found.finding.column, found.order);
@@ -43,6 +43,30 @@ void Findings::finish(Loaded& loaded) {
     list.push_back(std::move(found.finding));
   }
   loaded.more = found_.size() - listed + uncounted_;
+  settle_places(text, loaded.violations);
+  settle_places(text, loaded.warnings);
+}
+
+void settle_places(std::string_view text, std::vector<Finding>& findings) {
+  std::size_t at = 0;
+  int line = 1;
+  std::size_t line_begin = 0;
+  int characters = 0;  // Between the beginning of the line and `at`.
+  for (Finding& finding : findings) {
+    for (; line < finding.line && at < text.size(); ++at) {
+      if (text[at] != '\n') continue;
+      ++line;
+      line_begin = at + 1;
+      characters = 0;
+    }
+    const std::size_t end = line_begin + static_cast<std::size_t>(finding.column) - 1;
+    for (; at < std::min(end, text.size()) && text[at] != '\n'; ++at) {
+      if ((static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U) ++characters;
+    }
+    finding.line = line;
+    finding.column = characters + 1;
+    finding.offset = at;
+  }
 }
 
 }  // namespace treaty::machines

@@ -35,7 +35,7 @@ class Findings {
   void unpin() { pinned_.reset(); }
 
   // In the order of the file, the first kMostListed of them.
-  void finish(Loaded& loaded);
+  void finish(std::string_view text, Loaded& loaded);
 
  private:
   // More than are listed, since they are not found in the order of the file.
@@ -56,5 +56,9 @@ class Findings {
   std::optional<std::pair<int, int>> pinned_{};           // Line and column.
   bool has_violation_ = false;
 };
+
+// The readers of texts count bytes in a column. Gives findings, which are in the order of the file,
+// their offsets and columns of characters.
+void settle_places(std::string_view text, std::vector<Finding>& findings);
 
 }  // namespace treaty::machines

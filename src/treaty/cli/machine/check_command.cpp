@@ -1,0 +1,75 @@
+// `treaty machine check`: what is wrong with machine files, all at once.
+#include <algorithm>
+#include <filesystem>
+
+#include "treaty/base/text.h"
+#include "treaty/base/yaml.h"
+#include "treaty/cli/input.h"
+#include "treaty/cli/machine/check_report.h"
+#include "treaty/cli/machine/machine_verbs.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+constexpr const char* kCommand = "machine check";
+
+CheckedMachine check_file(const std::string& path, const std::vector<std::string>& hooks) {
+  auto text = read_input(path, yaml::ReadOptions().max_size);
+  if (!text) return {.file = path, .trouble = text.error().message};
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  machines::LoadOptions options{.directory = folder.empty() ? "." : folder.string(),
+                                .hooks = {hooks.begin(), hooks.end()}};
+  CheckedMachine out{.file = path, .text = std::move(*text)};
+  out.loaded = machines::load_machine(out.text, options);
+  return out;
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.positionals.empty()) {
+    return wrong_usage(kCommand, "which file? - reads standard input");
+  }
+  if (std::ranges::count(arguments.positionals, "-") > 1) {
+    return wrong_usage(kCommand, "standard input can be read once");
+  }
+  const bool is_json = arguments.get("--format") == "json";
+  const bool colors = stdout_has_colors();
+  Tally tally;
+  for (const auto& path : expand_paths(arguments.positionals, Expand::globs)) {
+    const CheckedMachine checked =
+        path ? check_file(*path, arguments.all("--hook"))
+             : CheckedMachine{.file = path.error().where, .trouble = path.error().message};
+    checked.count(tally);
+    if (is_json) {
+      print_document(repaired_utf8(json_report(checked)));
+    } else {
+      print("{}", human_report(checked, colors));
+    }
+  }
+  if (!is_json) print("{}", human_summary(tally, colors));
+  return tally.refused == 0 ? kOk : kViolated;
+}
+
+}  // namespace
+
+Command machine_check_command() {
+  return {
+      .name = "check",
+      .positionals = "FILE...|-",
+      .summary = "Tell all that is wrong with machine files, by rule, line and column",
+      .description =
+          "Reads flatmachine files (YAML or JSON) and reports every problem at once. `treaty "
+          "rules\n"
+          "machine` tells what the rules say. FILE may be a glob. Exit 0: all can run, 1: not, 2:\n"
+          "usage.",
+      .options =
+          {{"--format", "", "For people, or for programs", {"human", "json"}},
+           {"--hook", "NAME", "A hook that your program registers; may be repeated", {}, true}},
+      .examples = {{"machine check examples/machines/writer.yml", "Would it run?"},
+                   {"machine check 'machines/*.yml' --format json",
+                    "One JSON object for each file"}},
+      .run = run,
+  };
+}
+
+}  // namespace treaty::cli

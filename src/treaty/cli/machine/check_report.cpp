@@ -1,0 +1,106 @@
+#include "treaty/cli/machine/check_report.h"
+
+#include <fmt/format.h>
+
+#include "treaty/base/json_write.h"
+#include "treaty/base/text.h"
+#include "treaty/cli/check/quoted_line.h"
+#include "treaty/cli/terminal.h"
+#include "treaty/contracts/inspection/verdict_json.h"
+
+namespace treaty::cli {
+namespace {
+
+using machines::Finding;
+
+// Of a key, or of a word in a list.
+std::size_t word_length(std::string_view text, std::size_t offset) {
+  return run_length(text, offset, [](char c) {
+    return is_word_character(c) || c == '-' || c == '.' || c == '"' || c == '\'';
+  });
+}
+
+std::string one_finding(const CheckedMachine& checked, const Finding& finding, bool is_violation,
+                        bool colors) {
+  const Color color = is_violation ? Color::red : Color::yellow;
+  std::string out = fmt::format(
+      "{}: {} {}\n",
+      painted(fmt::format("{}:{}:{}", harmless(checked.file), finding.line, finding.column),
+              Color::bold, colors),
+      painted(fmt::format("{} {}:", is_violation ? "error" : "warning", finding.rule), color,
+              colors),
+      harmless(finding.message));
+  out += quoted_line({.text = checked.text,
+                      .offset = finding.offset,
+                      .length = word_length(checked.text, finding.offset),
+                      .line = static_cast<std::size_t>(finding.line),
+                      .column = static_cast<std::size_t>(finding.column),
+                      .where = finding.where},
+                     color, colors);
+  if (!finding.hint.empty()) {
+    out += fmt::format("  {} {}\n", painted("hint:", Color::blue, colors), harmless(finding.hint));
+  }
+  return out;
+}
+
+void write_finding(json::Writer& writer, const Finding& finding) {
+  writer.begin_object();
+  writer.member("rule", finding.rule);
+  writer.member("line", finding.line).member("column", finding.column);
+  writer.member("where", finding.where).member("message", finding.message);
+  if (!finding.hint.empty()) writer.member("hint", finding.hint);
+  writer.end_object();
+}
+
+}  // namespace
+
+void CheckedMachine::count(Tally& tally) const {
+  ++tally.documents;
+  if (!valid()) ++tally.refused;
+  tally.violations += loaded.violations.size();
+  tally.warnings += loaded.warnings.size();
+}
+
+std::string human_report(const CheckedMachine& checked, bool colors) {
+  const std::string file = painted(harmless(checked.file), Color::bold, colors);
+  if (checked.trouble) {
+    return fmt::format("{}: {} {}\n", file, painted("error:", Color::red, colors),
+                       harmless(*checked.trouble));
+  }
+  std::string out;
+  for (const Finding& finding : checked.loaded.violations) {
+    out += one_finding(checked, finding, true, colors);
+  }
+  for (const Finding& finding : checked.loaded.warnings) {
+    out += one_finding(checked, finding, false, colors);
+  }
+  if (checked.loaded.more > 0) {
+    out += fmt::format("{}: {} more are not listed\n", file, checked.loaded.more);
+  }
+  if (checked.valid()) {
+    const std::size_t states = checked.loaded.machine->states.size();
+    out += fmt::format("{}: {} (machine {}, {} {})\n", file, painted("ok", Color::green, colors),
+                       harmless(checked.loaded.machine->name), states,
+                       states == 1 ? "state" : "states");
+  }
+  return out;
+}
+
+std::string json_report(const CheckedMachine& checked) {
+  json::Writer writer;
+  writer.begin_object();
+  writer.member("document", is_utf8(checked.file) ? checked.file : "(not UTF-8)");
+  writer.member("contract", "machine").member("valid", checked.valid());
+  writer.name("violations").begin_array();
+  if (checked.trouble) {
+    write_finding(writer, {.rule = std::string(contracts::kInput), .message = *checked.trouble});
+  }
+  for (const Finding& finding : checked.loaded.violations) write_finding(writer, finding);
+  writer.end_array().name("warnings").begin_array();
+  for (const Finding& finding : checked.loaded.warnings) write_finding(writer, finding);
+  writer.end_array();
+  if (checked.loaded.more > 0) writer.member("more", checked.loaded.more);
+  return writer.end_object().take() + "\n";
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,29 @@
+// How the verdicts of `treaty machine check` are written.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "treaty/cli/check/check_report.h"
+#include "treaty/machines/load.h"
+
+namespace treaty::cli {
+
+// One file that was checked, or could not be.
+struct CheckedMachine {
+  std::string file;
+  std::string text{};
+  machines::Loaded loaded{};
+  std::optional<std::string> trouble{};  // Why there is no verdict.
+
+  bool valid() const { return !trouble && loaded.violations.empty(); }
+  void count(Tally& tally) const;
+};
+
+// Like a compiler's: place, rule, message, the line with a caret, the hint.
+std::string human_report(const CheckedMachine& checked, bool colors);
+
+// One JSON object on one line.
+std::string json_report(const CheckedMachine& checked);
+
+}  // namespace treaty::cli
