@@ -34,7 +34,8 @@ class Hook {
 struct HookOrder {
   const boost::json::object& arguments;
   const std::string& directory;  // Of the machine's file.
-  std::function<bool(std::string_view state)> has_state{};
+  // Whether the machine has that state. Lives as long as the hook; none: every name is one.
+  std::function<bool(std::string_view)> has_state{};
 };
 
 // Makes a hook; the error says what is wrong with the arguments.
