@@ -4,7 +4,7 @@
 
 namespace treaty::cli {
 
-Command machine_command() {
+Command machine_command(const MachineServices& services) {
   return {
       .name = "machine",
       .positionals = "",
@@ -14,6 +14,8 @@ Command machine_command() {
           "machine that was killed goes on where it was.",
       .verbs =
           {
+              machine_run_command(services),
+              machine_resume_command(services),
               machine_check_command(),
           },
   };

@@ -2,9 +2,12 @@
 #pragma once
 
 #include "treaty/cli/command_line.h"
+#include "treaty/cli/machine/machine_services.h"
 
 namespace treaty::cli {
 
+Command machine_run_command(const MachineServices& services);
+Command machine_resume_command(const MachineServices& services);
 Command machine_check_command();
 
 }  // namespace treaty::cli

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "treaty/machines/run/failure.h"
-#include "treaty/machines/run/history.h"
-#include "treaty/machines/run/notebook.h"
+#include "treaty/machines/journal/history.h"
+#include "treaty/machines/journal/notebook.h"
 #include "treaty/machines/run/world.h"
 
 namespace treaty::machines {

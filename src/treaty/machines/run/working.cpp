@@ -72,6 +72,12 @@ ExecutionRun::Task<ExecutionRun::Worked> ExecutionRun::wait_for_signal(const Sta
     co_return std::unexpected(std::move(stands.error()));
   }
   store::MachineWrite waiting = notebook_.take();
+  if (!notebook_.is_kept()) {  // Nobody else can go on with it, but signals are taken by a lease.
+    const auto lease = co_await notebook_.store().acquire(start_.execution);
+    if (!lease) co_return lost(lease.error());
+    waiting.token = lease->token;
+    waiting.releases = true;
+  }
   store::MachineWrite going = waiting;
   if (!going.checkpoints.empty() && going.checkpoints.back().event == "waiting") {
     going.checkpoints.pop_back();

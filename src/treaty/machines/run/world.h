@@ -11,7 +11,7 @@
 #include "treaty/machines/agents.h"
 #include "treaty/machines/hooks/hook.h"
 #include "treaty/machines/machine.h"
-#include "treaty/machines/run/notebook.h"
+#include "treaty/machines/journal/notebook.h"
 #include "treaty/machines/run/timeline.h"
 #include "treaty/store/machines.h"
 

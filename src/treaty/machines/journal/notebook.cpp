@@ -1,4 +1,4 @@
-#include "treaty/machines/run/notebook.h"
+#include "treaty/machines/journal/notebook.h"
 
 namespace treaty::machines {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "treaty/machines/run/outcome.h"
+#include "treaty/machines/journal/outcome.h"
 #include "treaty/store/machines.h"
 
 namespace treaty::machines {

@@ -1,4 +1,4 @@
-#include "treaty/machines/run/history.h"
+#include "treaty/machines/journal/history.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,221 @@
+#include "treaty/cli/machine/drive.h"
+
+#include <unistd.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <csignal>
+
+#include "treaty/base/json_dynamic.h"
+#include "treaty/cli/input.h"
+#include "treaty/cli/machine/progress.h"
+#include "treaty/cli/machine/run_report.h"
+#include "treaty/cli/machine/tool_commands.h"
+#include "treaty/cli/running/client_tools.h"
+#include "treaty/cli/running/configured.h"
+#include "treaty/cli/terminal.h"
+#include "treaty/machines/hooks/built_in_hooks.h"
+#include "treaty/machines/script/simulation.h"
+
+namespace treaty::cli {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t kLargestScript = std::size_t{16} << 20U;
+
+bool is_json(const Arguments& arguments) { return arguments.get("--format") == "json"; }
+
+std::string json_text_of(const machines::Value& value) {
+  json::Writer writer;
+  json::write(writer, value);
+  return writer.take();
+}
+
+// What a simulation must skip: the answers that an earlier process has had.
+asio::awaitable<std::map<std::string, std::int64_t>> asked_before(store::MachineStore& store,
+                                                                  std::string execution) {
+  std::map<std::string, std::int64_t> asked;
+  const auto rows = co_await store.list_executions();
+  if (!rows) co_return asked;
+  for (const auto& row : *rows) {
+    if (row.execution != execution && !row.execution.starts_with(execution + ".")) continue;
+    const auto record = co_await store.find_execution(row.execution);
+    if (record && *record) machines::count_asked((*record)->journal, asked);
+  }
+  co_return asked;
+}
+
+// Everything that is around a machine, for as long as the loop runs.
+class Surroundings {
+ public:
+  Surroundings(asio::io_context& loop, const Drive& drive)
+      : loop_(loop), drive_(drive), shows_progress_(!is_json(drive.arguments) && isatty(2) != 0) {}
+
+  // The error is told already: it is the exit code.
+  std::expected<void, int> open() {
+    built_in_ = machines::built_in_hooks(
+        {.client = std::make_shared<http::Client>(loop_.get_executor()),
+         .log = [](std::string_view line) { print_error("{}\n", harmless(line)); }});
+    if (drive_.script) {
+      const double now = static_cast<double>(::time(nullptr));
+      simulation_ = std::make_unique<machines::Simulation>(*drive_.script, now);
+      hooks_ = simulation_->hooks(built_in_);
+      return {};
+    }
+    hooks_ = built_in_;
+    timeline_ = machines::real_timeline();
+    auto tools = read_client_tools(drive_.arguments);
+    if (!tools) return std::unexpected(wrong_usage(drive_.command, tools.error()));
+    tools_ = std::make_unique<ToolCommands>(std::move(*tools));
+    auto configuration = load_private_configuration(drive_.command, drive_.arguments);
+    if (!configuration) return std::unexpected(kBadConfiguration);
+    auto agents = drive_.services.open_agents(loop_, *configuration, drive_.store.whole());
+    if (!agents) return std::unexpected(tell_error(drive_.command, agents.error()));
+    agents_ = std::move(*agents);
+    return {};
+  }
+
+  machines::World world() {
+    const auto opener = machine_opener(names_of(hooks_));
+    if (simulation_) {
+      return {.agents = *simulation_,
+              .tools = *simulation_,
+              .timeline = simulation_->timeline(),
+              .store = drive_.store.machines(),
+              .hooks = hooks_,
+              .open_machine = opener,
+              .watcher = watcher(),
+              .after_write = simulation_->after_write(),
+              .notes_hooks = true,
+              .is_stopping = [this] { return is_stopping; }};
+    }
+    return {.agents = *agents_,
+            .tools = *tools_,
+            .timeline = *timeline_,
+            .store = drive_.store.machines(),
+            .hooks = hooks_,
+            .open_machine = opener,
+            .watcher = watcher(),
+            .after_write = {},
+            .notes_hooks = false,
+            .is_stopping = [this] { return is_stopping; }};
+  }
+
+  asio::awaitable<std::expected<machines::Outcome, Error>> run(const InWorld& run) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    if (simulation_ && !drive_.resumes.empty()) {
+      simulation_->go_on_after(co_await asked_before(drive_.store.machines(), drive_.resumes));
+    } else if (simulation_) {
+      for (const auto& [channel, signals] : simulation_->script().signals) {
+        for (const machines::Value& data : signals) {
+          auto sent = co_await drive_.store.machines().send_signal(channel, json_text_of(data));
+          if (!sent) co_return std::unexpected(std::move(sent.error()));
+        }
+      }
+    }
+    co_return co_await run(world());
+  }
+
+  const machines::List* recorded() const {
+    return simulation_ ? &simulation_->recorded() : nullptr;
+  }
+
+  bool is_stopping = false;
+
+ private:
+  machines::Watcher* watcher() { return shows_progress_ ? &progress_ : nullptr; }
+
+  asio::io_context& loop_;
+  const Drive& drive_;
+  bool shows_progress_;
+  Progress progress_{};
+  machines::HookRegistry built_in_{};
+  machines::HookRegistry hooks_{};
+  std::unique_ptr<machines::Simulation> simulation_{};
+  std::unique_ptr<machines::Timeline> timeline_{};
+  std::unique_ptr<machines::Agents> agents_{};
+  std::unique_ptr<machines::Tools> tools_{};
+};
+
+int report(const Drive& drive, const std::expected<machines::Outcome, Error>& outcome,
+           const machines::List* hooks) {
+  if (!outcome) return tell_error(drive.command, outcome.error());
+  if (is_json(drive.arguments)) {
+    print_document(outcome_json(*outcome, hooks) + "\n");
+  } else if (outcome->status == machines::Status::completed) {
+    print_document(outcome_text(*outcome));
+  } else {
+    print_error("treaty {}: {}", drive.command, outcome_text(*outcome));
+  }
+  return exit_code_of(*outcome);
+}
+
+}  // namespace
+
+std::vector<Option> driving_options() {
+  std::vector<Option> options = {
+      {"--script", "FILE", "Simulate: agents, tools and hooks answer what this file says"},
+      {"--max-steps", "N",
+       "Stop with an error after so many steps, instead of the machine's limit"},
+      {"--format", "", "How the end is told", {"human", "json"}},
+  };
+  for (Option& option : client_tool_options()) options.push_back(std::move(option));
+  for (Option& option : machine_store_options()) options.push_back(std::move(option));
+  return options;
+}
+
+std::expected<std::optional<machines::Script>, int> read_script_option(std::string_view command,
+                                                                       const Arguments& arguments) {
+  if (!arguments.has("--script")) return std::nullopt;
+  const std::string path = arguments.get("--script");
+  const auto text = read_input(path, kLargestScript);
+  if (!text) {
+    print_error("treaty {}: {}: {}\n", command, harmless(path), harmless(text.error().message));
+    return std::unexpected(kUnavailable);
+  }
+  auto script = machines::read_script(*text);
+  if (!script) {
+    print_error("treaty {}: {}: {}\n", command, harmless(path), harmless(script.error()));
+    return std::unexpected(kWrongUsage);
+  }
+  return std::optional(std::move(*script));
+}
+
+HookNames known_hooks(const std::optional<machines::Script>& script) {
+  HookNames names;
+  if (!script) return names;
+  for (const auto& [name, _] : script->hooks) names.insert(name);
+  return names;
+}
+
+int drive(const Drive& drive, const InWorld& run) {
+  asio::io_context loop(1);
+  Surroundings surroundings(loop, drive);
+  if (auto opened = surroundings.open(); !opened) return opened.error();
+
+  asio::cancellation_signal stop;
+  asio::signal_set signals(loop, SIGINT, SIGTERM);
+  signals.async_wait([&](const boost::system::error_code& error, int) {
+    if (error) return;
+    surroundings.is_stopping = true;
+    stop.emit(asio::cancellation_type::terminal);
+    signals.clear();  // Another one ends the process at once.
+  });
+  std::expected<machines::Outcome, Error> outcome;
+  asio::co_spawn(
+      loop, surroundings.run(run),
+      asio::bind_cancellation_slot(
+          stop.slot(), [&](const std::exception_ptr&, std::expected<machines::Outcome, Error> end) {
+            outcome = std::move(end);
+            signals.cancel();
+          }));
+  loop.run();  // Machines that were launched are waited for, too.
+  return report(drive, outcome, surroundings.recorded());
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,71 @@
+#include "treaty/cli/machine/machine_stores.h"
+
+#include <filesystem>
+
+#include "treaty/cli/running/configured.h"
+
+namespace treaty::cli {
+namespace {
+
+// Where the original keeps them when a file says no more than `backend: local`, or `sqlite`.
+constexpr const char* kLocalDirectory = ".checkpoints";
+constexpr const char* kLocalDatabase = "flatmachines.sqlite";
+
+std::string address_of_file(const std::string& path) {
+  return "sqlite://" + std::filesystem::absolute(path).string();
+}
+
+std::expected<OpenedMachines, Error> open_directory(const MachineServices& services,
+                                                    const std::string& path) {
+  auto opened = services.open_directory(path);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  return OpenedMachines(std::move(*opened));
+}
+
+std::expected<OpenedMachines, Error> open_database(const MachineServices& services,
+                                                   const std::string& address,
+                                                   store::Purpose purpose) {
+  auto opened = services.stores.open(address, purpose);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  return OpenedMachines(std::move(*opened));
+}
+
+std::expected<OpenedMachines, Error> open_any(const MachineServices& services,
+                                              const Arguments& arguments, store::Purpose purpose,
+                                              const machines::Persistence* persistence) {
+  using machines::PersistenceKind;
+  if (arguments.has("--store")) return open_directory(services, arguments.get("--store"));
+  const auto kind = persistence == nullptr ? PersistenceKind::configured : persistence->kind;
+  const bool is_kept = persistence == nullptr || persistence->enabled;
+  if (kind == PersistenceKind::memory || !is_kept) return OpenedMachines(services.open_memory());
+  const std::string path = persistence == nullptr ? "" : persistence->db_path;
+  if (kind == PersistenceKind::local) {
+    return open_directory(services, path.empty() ? kLocalDirectory : path);
+  }
+  if (kind == PersistenceKind::sqlite) {
+    return open_database(services, address_of_file(path.empty() ? kLocalDatabase : path), purpose);
+  }
+  auto address = services.stores.address(arguments);
+  if (!address) return std::unexpected(std::move(address.error()));
+  return open_database(services, *address, purpose);
+}
+
+}  // namespace
+
+std::vector<Option> machine_store_options() {
+  std::vector<Option> options = {
+      {"--store", "DIR", "Keep executions in this directory, instead of the configured store"}};
+  for (Option& option : configuration_options()) options.push_back(std::move(option));
+  return options;
+}
+
+std::expected<OpenedMachines, int> open_machines(std::string_view command,
+                                                 const MachineServices& services,
+                                                 const Arguments& arguments, store::Purpose purpose,
+                                                 const machines::Persistence* persistence) {
+  auto opened = open_any(services, arguments, purpose, persistence);
+  if (opened) return std::move(*opened);
+  return std::unexpected(tell_error(command, opened.error()));
+}
+
+}  // namespace treaty::cli

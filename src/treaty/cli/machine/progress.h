@@ -1,0 +1,16 @@
+// The states of a running machine, as they happen, on a terminal.
+#pragma once
+
+#include "treaty/machines/run/world.h"
+
+namespace treaty::cli {
+
+class Progress final : public machines::Watcher {
+ public:
+  void on_happening(const machines::Happening& happening) override;
+};
+
+// A line for it, without its end; empty when there is nothing to say.
+std::string progress_line(const machines::Happening& happening, bool colors);
+
+}  // namespace treaty::cli

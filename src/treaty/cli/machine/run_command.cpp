@@ -1,0 +1,169 @@
+// `treaty machine run` and `treaty machine resume`.
+#include <charconv>
+
+#include "treaty/base/ids.h"
+#include "treaty/base/json_dynamic.h"
+#include "treaty/cli/input.h"
+#include "treaty/cli/machine/check_report.h"
+#include "treaty/cli/machine/drive.h"
+#include "treaty/cli/machine/machine_verbs.h"
+#include "treaty/cli/running/configured.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+constexpr const char* kRun = "machine run";
+constexpr const char* kResume = "machine resume";
+constexpr std::size_t kLargestInput = std::size_t{16} << 20U;
+
+// A JSON object: as it is, or of @FILE. The error is what to say.
+std::expected<machines::Object, std::string> read_input_option(const Arguments& arguments) {
+  std::string text = arguments.get("--input", "{}");
+  if (text.starts_with('@') || text == "-") {
+    auto file = read_input(text == "-" ? text : text.substr(1), kLargestInput);
+    if (!file) return std::unexpected("--input: " + file.error().message);
+    text = std::move(*file);
+  }
+  const json::Document document(text);
+  if (!document.faults().empty()) {
+    return std::unexpected("--input is not JSON: " + document.faults().front().message);
+  }
+  if (!document.root() || !document.root()->is_object()) {
+    return std::unexpected("--input must be a JSON object, like '{\"topic\": \"tea\"}', or @FILE");
+  }
+  return json::to_dynamic_object(*document.root());
+}
+
+std::expected<std::optional<std::int64_t>, std::string> read_max_steps(const Arguments& arguments) {
+  if (!arguments.has("--max-steps")) return std::nullopt;
+  const std::string text = arguments.get("--max-steps");
+  std::int64_t steps = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, steps);
+  if (failure != std::errc() || stop != end || steps < 1) {
+    return std::unexpected("--max-steps is a number of 1 or more");
+  }
+  return steps;
+}
+
+// A file that is refused has the same findings as `machine check` tells.
+int refuse(const std::string& path, MachineFile file, const Arguments& arguments) {
+  const CheckedMachine checked{.file = path, .text = {}, .loaded = std::move(file.loaded)};
+  if (arguments.get("--format") == "json") {
+    json::Writer writer;
+    writer.begin_object().member("status", "refused");
+    std::string report = json_report(checked);
+    while (!report.empty() && report.back() == '\n') report.pop_back();
+    writer.name("check").raw(report);
+    print_document(writer.end_object().take() + "\n");
+  } else {
+    print_error("{}", human_report(checked, false));
+    print_error("treaty {}: the machine is refused; nothing has run\n", kRun);
+  }
+  return kWrongUsage;
+}
+
+int run(const MachineServices& services, const Arguments& arguments) {
+  if (arguments.positionals.size() != 1) return wrong_usage(kRun, "name one machine file");
+  const std::string& path = arguments.positionals.front();
+  auto input = read_input_option(arguments);
+  if (!input) return wrong_usage(kRun, input.error());
+  const auto max_steps = read_max_steps(arguments);
+  if (!max_steps) return wrong_usage(kRun, max_steps.error());
+  auto script = read_script_option(kRun, arguments);
+  if (!script) return script.error();
+  const std::string execution = arguments.get("--id", new_uuid());
+  if (!store::is_execution_id(execution)) {
+    return wrong_usage(kRun, "--id is up to 200 characters without `/`, not beginning with a dot");
+  }
+  auto file = read_machine_file(path, known_hooks(*script));
+  if (!file) {
+    print_error("treaty {}: {}: {}\n", kRun, harmless(path), harmless(file.error().message));
+    return kUnavailable;
+  }
+  if (!file->loaded.machine) return refuse(path, std::move(*file), arguments);
+
+  // A simulation leaves nothing behind, unless it is told where.
+  machines::Persistence persistence = file->loaded.machine->persistence;
+  if (*script && !arguments.has("--store")) persistence.kind = machines::PersistenceKind::memory;
+  const auto store = open_machines(kRun, services, arguments, store::Purpose::run, &persistence);
+  if (!store) return store.error();
+  machines::Start start{.execution = execution, .input = std::move(*input)};
+  start.max_steps = *max_steps;
+  const auto machine = file->loaded.machine;
+  return drive({.command = kRun,
+                .services = services,
+                .arguments = arguments,
+                .store = *store,
+                .script = std::move(*script)},
+               [&](const machines::World& world)
+                   -> boost::asio::awaitable<std::expected<machines::Outcome, Error>> {
+                 co_return co_await machines::run_machine(world, machine, start);
+               });
+}
+
+int resume(const MachineServices& services, const Arguments& arguments) {
+  if (arguments.positionals.size() != 1) {
+    return wrong_usage(kResume, "name one execution; `treaty machine list` lists them");
+  }
+  const std::string& execution = arguments.positionals.front();
+  const auto max_steps = read_max_steps(arguments);
+  if (!max_steps) return wrong_usage(kResume, max_steps.error());
+  auto script = read_script_option(kResume, arguments);
+  if (!script) return script.error();
+  const auto store = open_machines(kResume, services, arguments, store::Purpose::run, nullptr);
+  if (!store) return store.error();
+  const Drive how{.command = kResume,
+                  .services = services,
+                  .arguments = arguments,
+                  .store = *store,
+                  .script = std::move(*script),
+                  .resumes = execution};
+  return drive(how, [&](const machines::World& world) {
+    return machines::resume_execution(world, execution, machine_reader(names_of(world.hooks)),
+                                      *max_steps);
+  });
+}
+
+}  // namespace
+
+Command machine_run_command(const MachineServices& services) {
+  std::vector<Option> options = {
+      {"--input", "JSON", "The machine's input, a JSON object; @FILE reads it from a file"},
+      {"--id", "ID", "The name of the execution; without it, a new one"},
+  };
+  for (Option& option : driving_options()) options.push_back(std::move(option));
+  return {
+      .name = "run",
+      .positionals = "FILE",
+      .summary = "Run a machine to its end, or until it waits",
+      .description =
+          "Every step is on the disk before the next one: what is interrupted goes on with\n"
+          "`treaty machine resume`. On a terminal the states are shown as they happen.\n"
+          "Exit: 0 completed, 1 failed, 2 refused, 3 waiting for a signal, 75 interrupted.",
+      .options = std::move(options),
+      .examples = {{"machine run examples/machines/writer.yml --input '{\"topic\": \"tea\"}'",
+                    "Run it with the configured agents"},
+                   {"machine run machine.yml --script answers.yml --format json",
+                    "Simulate it: no agent is asked, no time passes"}},
+      .run = [services](const Arguments& arguments) { return run(services, arguments); },
+  };
+}
+
+Command machine_resume_command(const MachineServices& services) {
+  return {
+      .name = "resume",
+      .positionals = "ID",
+      .summary = "Go on with an execution where it stopped",
+      .description =
+          "After a crash, an interrupt, a failure or a wait. What was answered before is not "
+          "asked\n"
+          "for again.",
+      .options = driving_options(),
+      .examples = {{"machine resume 4f6c1c0a-6c5e-4c5b-9a55-0d5f6f1f9b7e", "Go on with it"}},
+      .run = [services](const Arguments& arguments) { return resume(services, arguments); },
+  };
+}
+
+}  // namespace treaty::cli

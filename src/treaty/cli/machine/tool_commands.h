@@ -1,0 +1,21 @@
+// Tools of machines that commands of the user's run: `--tool NAME='COMMAND'`.
+#pragma once
+
+#include "treaty/cli/running/client_tools.h"
+#include "treaty/machines/agents.h"
+
+namespace treaty::cli {
+
+// A command runs beside the event loop; its time limit is that of --tool-timeout, or the machine's.
+class ToolCommands final : public machines::Tools {
+ public:
+  explicit ToolCommands(ClientTools tools) : tools_(std::move(tools)) {}
+
+  boost::asio::awaitable<std::optional<machines::ToolOutcome>> run(const machines::ToolCall& call,
+                                                                   double deadline) override;
+
+ private:
+  ClientTools tools_;
+};
+
+}  // namespace treaty::cli
