@@ -1,19 +1,33 @@
 // What machines keep: checkpoints, the journal of an execution, leases, signals and work. One
-// interface, whether a database or a directory keeps it. See store.h for threads and errors.
+// interface, whether a database, a directory or memory keeps it. See store.h for threads and
+// errors.
+//
+// What is answered is on the disk (memory aside). A write that fails leaves nothing of itself.
+// After a crash in the midst of one a database has all of it or nothing; a directory may have lines
+// of its journal whose checkpoints are not there, never the other way round: of lines that tell of
+// the same thing the last one counts.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "treaty/base/error.h"
 #include "treaty/store/records.h"
 
 namespace treaty::store {
+
+// Ids come from users and become names of files: 1 to 200 bytes of UTF-8 without control characters
+// and `/`, not beginning with a dot. Everything that names another one is refused (`wrong_usage`).
+bool is_execution_id(std::string_view text);
+
+constexpr std::string_view kWaiting = "waiting";  // The event of an execution that waits.
 
 // A snapshot under the key `{execution}/step_{step:06}_{event}.json`.
 struct Checkpoint {
@@ -27,10 +41,10 @@ struct Checkpoint {
 // One durable commit of an execution: all of it or nothing.
 struct MachineWrite {
   std::string execution{};
-  std::int64_t token = 0;                 // Of the lease. `conflict` when another one is newer.
+  std::int64_t token = 0;                 // `conflict` unless that lease is held.
   std::string machine{};                  // Its name.
   std::vector<Checkpoint> checkpoints{};  // The last one becomes `latest`.
-  std::vector<std::string> journal{};     // Lines of JSON, appended.
+  std::vector<std::string> journal{};     // Lines of JSON without line breaks, appended.
   bool releases = false;                  // The lease, too.
 };
 
@@ -86,22 +100,26 @@ class MachineStore {
   template <class T>
   using Task = boost::asio::awaitable<std::expected<T, Error>>;
 
-  // For 300 s. `conflict`, with the owner in the message, while a living one has it; an owner of
-  // this host whose process is gone has lost it. The token is one more than any before.
+  // For 300 s. `conflict`, with the owner in the message, while a living one has it, be it of this
+  // process; an owner of this host whose process is gone has lost it. The token is one more than
+  // any before, also after a release. A lease that has run out is held until somebody else takes
+  // it.
   virtual Task<Lease> acquire(std::string execution) = 0;
   virtual Task<void> renew(std::string execution, std::int64_t token) = 0;
   virtual Task<void> release(std::string execution, std::int64_t token) = 0;
 
   virtual Task<void> write(MachineWrite write) = 0;
 
-  // Takes the oldest signal for this execution on that channel, and applies what `taken` answers
-  // for it; when there is none, `waiting`. Either is one commit. Answers the signal's data.
+  // Takes the oldest signal for the execution of `waiting` on that channel, and applies what
+  // `taken` answers for it; when there is none, `waiting`. Either is one commit, also after a
+  // crash. Answers the signal's data. `taken` may be called more than once and on another thread;
+  // the last counts.
   using Taken = std::function<MachineWrite(const std::string& data)>;
   virtual Task<std::optional<std::string>> take_signal(std::string channel, Taken taken,
                                                        MachineWrite waiting) = 0;
 
-  // A copy for each execution that waits on the channel; kept for the next one when none does.
-  // Answers who waits.
+  // A copy for each execution that waits on the channel and has none to take yet; kept for the next
+  // one when there is no such execution. Answers who waits.
   virtual Task<std::vector<std::string>> send_signal(std::string channel, std::string data) = 0;
 
   // Nothing when it is not known.
@@ -109,11 +127,13 @@ class MachineStore {
 
   virtual Task<std::vector<ExecutionRow>> list_executions() = 0;  // Newest first.
 
-  // Whole executions, never leased or waiting ones. Answers whose they were.
+  // Whole executions, never leased or waiting ones: their checkpoints, journals, leases, and
+  // signals that were theirs alone. Answers which. Without `before` and `keep`: none.
   virtual Task<std::vector<std::string>> prune_executions(PruneQuery query) = 0;
 
-  // --- Work pools
+  // --- Work pools. The name of a worker begins with process_name(), in processes.h.
 
+  // Answers their ids. An item that fails is tried again until it was claimed `max_retries` times.
   virtual Task<std::vector<std::string>> push_work(std::string pool, std::vector<std::string> items,
                                                    int max_retries) = 0;
   // The oldest pending item, for this worker alone.
@@ -125,8 +145,30 @@ class MachineStore {
                                std::string error) = 0;
   virtual Task<void> heartbeat(std::string pool, std::string worker) = 0;  // Every 30 s.
   // Items of workers that missed two heartbeats, or whose process is gone, are pending again.
+  // Answers how many.
   virtual Task<std::int64_t> release_stale_work(std::string pool) = 0;
   virtual Task<WorkCounts> count_work(std::string pool) = 0;
 };
+
+// --- For those who implement it
+
+std::string checkpoint_key(std::string_view execution, const Checkpoint& checkpoint);
+
+// The parts of a key; nothing when it is none.
+struct KeyParts {
+  std::int64_t step = 0;
+  std::string event{};
+};
+std::optional<KeyParts> read_checkpoint_key(std::string_view key);
+
+std::expected<void, Error> check_execution_id(std::string_view text);
+std::expected<void, Error> check_write(const MachineWrite& write);
+
+// By the time of their last write, then by their ids.
+void sort_newest_first(std::vector<ExecutionRow>& rows);
+
+// Of all executions, newest first, those that a query deletes.
+std::vector<ExecutionRow> executions_to_prune(const std::vector<ExecutionRow>& rows,
+                                              const PruneQuery& query);
 
 }  // namespace treaty::store

@@ -1,0 +1,86 @@
+#include "treaty/store/machines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+#include "treaty/base/text.h"
+#include "treaty/base/timestamp.h"
+
+namespace treaty::store {
+namespace {
+
+constexpr std::size_t kLongestId = 200;  // With room in a file name for what is put behind it.
+constexpr std::string_view kStep = "step_";
+constexpr std::string_view kEnding = ".json";
+
+}  // namespace
+
+bool is_execution_id(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestId && text.front() != '.' &&
+         text.find('/') == std::string_view::npos && !has_control_character(text) && is_utf8(text);
+}
+
+std::expected<void, Error> check_execution_id(std::string_view text) {
+  if (is_execution_id(text)) return {};
+  return std::unexpected(
+      Error{.code = ErrorCode::wrong_usage,
+            .message = fmt::format("an execution id has 1 to {} bytes, does not begin with a dot, "
+                                   "and has no slash and no control character; choose another one",
+                                   kLongestId),
+            .where = repaired_utf8(text)});
+}
+
+std::expected<void, Error> check_write(const MachineWrite& write) {
+  if (auto ok = check_execution_id(write.execution); !ok) return ok;
+  for (const std::string& line : write.journal) {
+    if (line.find('\n') == std::string::npos) continue;
+    return std::unexpected(Error{.code = ErrorCode::wrong_usage,
+                                 .message = "a line of a journal has no line breaks in it",
+                                 .where = write.execution});
+  }
+  return {};
+}
+
+std::string checkpoint_key(std::string_view execution, const Checkpoint& checkpoint) {
+  return fmt::format("{}/step_{:06}_{}.json", execution, checkpoint.step, checkpoint.event);
+}
+
+std::optional<KeyParts> read_checkpoint_key(std::string_view key) {
+  std::string_view name = key.substr(key.rfind('/') + 1);
+  if (!name.starts_with(kStep) || !name.ends_with(kEnding)) return std::nullopt;
+  name.remove_prefix(kStep.size());
+  if (name.size() <= kEnding.size()) return std::nullopt;
+  name.remove_suffix(kEnding.size());
+  KeyParts parts;
+  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), parts.step);
+  if (code != std::errc() || end == name.data() + name.size() || *end != '_') return std::nullopt;
+  parts.event = name.substr(static_cast<std::size_t>(end - name.data()) + 1);
+  return parts;
+}
+
+void sort_newest_first(std::vector<ExecutionRow>& rows) {
+  std::ranges::sort(rows, [](const ExecutionRow& left, const ExecutionRow& right) {
+    return std::tie(left.updated_at, left.execution) > std::tie(right.updated_at, right.execution);
+  });
+}
+
+std::vector<ExecutionRow> executions_to_prune(const std::vector<ExecutionRow>& rows,
+                                              const PruneQuery& query) {
+  const std::string before = query.before ? timestamp_of(*query.before) : std::string();
+  std::vector<ExecutionRow> chosen;
+  std::size_t kept = 0;
+  for (const ExecutionRow& row : rows) {
+    const bool is_old = query.before && row.updated_at < before;
+    const bool is_one_too_many = !is_old && query.keep && kept >= *query.keep;
+    if (!is_old) ++kept;
+    if (!is_old && !is_one_too_many) continue;
+    if (row.is_leased || row.event == kWaiting) continue;
+    chosen.push_back(row);
+  }
+  return chosen;
+}
+
+}  // namespace treaty::store

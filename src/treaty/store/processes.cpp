@@ -1,0 +1,86 @@
+#include "treaty/store/processes.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <csignal>
+#include <cstdint>
+#include <optional>
+
+#include "treaty/base/files.h"
+
+namespace treaty::store {
+namespace {
+
+constexpr std::size_t kMostOfStat = 4'096;
+constexpr int kFieldsToStart = 19;  // proc(5): `state` is field 3, `starttime` field 22.
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  std::string host = name.data();
+  std::erase(host, ':');
+  return host;
+}
+
+template <class Number>
+std::optional<Number> read_number(std::string_view text) {
+  Number number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string_view take_until(std::string_view& text, char end) {
+  const std::size_t at = text.find(end);
+  const std::string_view taken = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  return taken;
+}
+
+struct Status {
+  char state = '?';
+  std::uint64_t start = 0;
+};
+
+std::optional<Status> status_of(pid_t pid) {
+  const auto stat = read_file(fmt::format("/proc/{}/stat", pid), kMostOfStat);
+  if (!stat) return std::nullopt;
+  // The second field is the name of the program in brackets, which may have any character in it.
+  std::string_view rest = *stat;
+  const std::size_t bracket = rest.rfind(')');
+  if (bracket == std::string_view::npos || bracket + 2 >= rest.size()) return std::nullopt;
+  rest.remove_prefix(bracket + 2);
+  Status status{.state = rest.front()};
+  for (int i = 0; i < kFieldsToStart; ++i) take_until(rest, ' ');
+  const auto start = read_number<std::uint64_t>(take_until(rest, ' '));
+  if (!start) return std::nullopt;
+  status.start = *start;
+  return status;
+}
+
+}  // namespace
+
+std::string process_name() {
+  const pid_t pid = ::getpid();
+  const auto status = status_of(pid);
+  return fmt::format("{}:{}:{}", host_name(), pid, status ? status->start : 0);
+}
+
+bool is_gone(std::string_view name) {
+  if (take_until(name, ':') != host_name()) return false;
+  const auto pid = read_number<pid_t>(take_until(name, ':'));
+  const auto start = read_number<std::uint64_t>(take_until(name, ':'));
+  if (!pid || *pid <= 0 || !start) return false;
+  if (::kill(*pid, 0) != 0 && errno == ESRCH) return true;
+  const auto status = status_of(*pid);
+  if (!status || *start == 0) return false;
+  // Killed, and its parent has not looked yet; or another one has got its number.
+  return status->state == 'Z' || status->state == 'X' || status->start != *start;
+}
+
+}  // namespace treaty::store
