@@ -16,6 +16,7 @@
 #include "treaty/base/error.h"
 #include "treaty/store/budgets.h"
 #include "treaty/store/changes.h"
+#include "treaty/store/machines.h"
 #include "treaty/store/records.h"
 
 namespace treaty::store {
@@ -128,6 +129,9 @@ class Store {
   // Instead of those with the same keys. What is not saved for 60 days is forgotten.
   virtual Task<void> save_pools(std::vector<PoolRecord> pools) = 0;
   virtual Task<std::vector<PoolRecord>> pools() = 0;
+
+  // What machines keep here; goes with the store.
+  virtual MachineStore& machines() = 0;
 
   // Whether it can be written to now.
   virtual Task<void> probe() = 0;

@@ -79,6 +79,7 @@ class FailingStore final : public store::Store {
     return store_.save_pools(std::move(pools));
   }
   store::Task<std::vector<store::PoolRecord>> pools() override { return store_.pools(); }
+  store::MachineStore& machines() override { return store_.machines(); }
   store::Task<void> probe() override { return store_.probe(); }
 
  private:

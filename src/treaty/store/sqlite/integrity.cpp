@@ -11,11 +11,22 @@ constexpr int kSteps = 10'000;  // Of SQLite's machine, between two looks at the
 
 // One table at a time: while one is read, the log cannot begin anew.
 constexpr std::array kChecks = {
-    "PRAGMA quick_check(sessions)", "PRAGMA quick_check(contexts)",
-    "PRAGMA quick_check(turns)",    "PRAGMA quick_check(names)",
-    "PRAGMA quick_check(requests)", "PRAGMA quick_check(answers)",
-    "PRAGMA quick_check(spending)", "PRAGMA quick_check(reservations)",
-    "PRAGMA quick_check(shares)",   "PRAGMA quick_check(pools)",
+    "PRAGMA quick_check(machine_checkpoints)",
+    "PRAGMA quick_check(machine_latest)",
+    "PRAGMA quick_check(machine_journal)",
+    "PRAGMA quick_check(execution_leases)",
+    "PRAGMA quick_check(signals)",
+    "PRAGMA quick_check(work_pool)",
+    "PRAGMA quick_check(sessions)",
+    "PRAGMA quick_check(contexts)",
+    "PRAGMA quick_check(turns)",
+    "PRAGMA quick_check(names)",
+    "PRAGMA quick_check(requests)",
+    "PRAGMA quick_check(answers)",
+    "PRAGMA quick_check(spending)",
+    "PRAGMA quick_check(reservations)",
+    "PRAGMA quick_check(shares)",
+    "PRAGMA quick_check(pools)",
 };
 
 int is_stopped(void* stop) { return static_cast<const std::atomic<bool>*>(stop)->load() ? 1 : 0; }

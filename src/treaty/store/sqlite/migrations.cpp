@@ -137,7 +137,74 @@ CREATE TABLE pools (
 ) WITHOUT ROWID;
 )sql";
 
-constexpr std::array kMigrations = {kJournal, kBudgets};
+// machine_checkpoints, machine_latest, execution_leases, signals and work_pool have the names,
+// columns and meanings that FlatMachines gives them; what is ours is at the end of a row and may be
+// left out. Signals and work are in the order of their rowids.
+constexpr const char* kMachines = R"sql(
+CREATE TABLE machine_checkpoints (
+  checkpoint_key TEXT PRIMARY KEY, -- execution/step_000001_state_enter.json
+  execution_id TEXT NOT NULL,
+  machine_name TEXT,
+  event TEXT,
+  current_state TEXT,
+  waiting_channel TEXT,
+  snapshot_json BLOB NOT NULL,
+  created_at TEXT NOT NULL
+);
+CREATE INDEX idx_mc_waiting_channel ON machine_checkpoints (waiting_channel)
+  WHERE waiting_channel IS NOT NULL;
+
+CREATE TABLE machine_latest (
+  execution_id TEXT PRIMARY KEY,
+  latest_key TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE machine_journal (
+  execution_id TEXT NOT NULL,
+  number INTEGER NOT NULL,         -- From 1.
+  line TEXT NOT NULL,              -- JSON.
+  PRIMARY KEY (execution_id, number)
+) WITHOUT ROWID;
+
+CREATE TABLE execution_leases (
+  execution_id TEXT PRIMARY KEY,
+  owner_id TEXT NOT NULL,          -- Empty: released.
+  phase TEXT NOT NULL,
+  lease_until INTEGER NOT NULL,    -- Seconds.
+  fencing_token INTEGER NOT NULL DEFAULT 1,
+  acquired_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE signals (
+  id TEXT PRIMARY KEY,
+  channel TEXT NOT NULL,
+  data_json TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  addressee TEXT                   -- The execution it is for; NULL: whoever asks first.
+);
+CREATE INDEX signals_of_channels ON signals (channel, addressee);
+CREATE INDEX signals_of_executions ON signals (addressee) WHERE addressee IS NOT NULL;
+
+CREATE TABLE work_pool (
+  item_id TEXT PRIMARY KEY,
+  pool_name TEXT NOT NULL,
+  data TEXT NOT NULL,              -- JSON.
+  status TEXT NOT NULL DEFAULT 'pending',  -- claimed, completed, poisoned
+  claimed_by TEXT,
+  claimed_at TEXT,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  max_retries INTEGER NOT NULL DEFAULT 3,
+  created_at TEXT NOT NULL,
+  error TEXT,
+  result TEXT,                     -- JSON.
+  heartbeat INTEGER NOT NULL DEFAULT 0  -- Milliseconds: the last sign of who has it.
+);
+CREATE INDEX work_of_pools ON work_pool (pool_name, status);
+)sql";
+
+constexpr std::array kMigrations = {kJournal, kBudgets, kMachines};
 
 std::expected<void, Error> outcome_of(Database& database, const std::string& path) {
   if (const auto failure = database.take_failure()) {

@@ -12,8 +12,9 @@ namespace treaty::store::sqlite {
 
 constexpr std::int64_t kApplication = 0x54525459;  // "TRTY", in the header of our files.
 
-constexpr std::int64_t kOldestReadable = 1;      // Sessions and turns are read as they are now.
-constexpr std::int64_t kVersionWithBudgets = 2;  // Of budgets and pools older ones know nothing.
+constexpr std::int64_t kOldestReadable = 1;       // Sessions and turns are read as they are now.
+constexpr std::int64_t kVersionWithBudgets = 2;   // Of budgets and pools older ones know nothing.
+constexpr std::int64_t kVersionWithMachines = 3;  // The same of machines.
 
 // Step N brings a file from version N to version N + 1. Steps are never changed, only added.
 std::span<const char* const> migrations();

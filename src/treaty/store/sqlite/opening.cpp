@@ -73,6 +73,12 @@ std::expected<void, Error> check_tables(Database& database, std::int64_t version
                        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN "
                        "('spending', 'reservations', 'shares', 'pools')");
   }
+  if (version >= kVersionWithMachines) {
+    missing += 6 - database.value_of(
+                       "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN "
+                       "('machine_checkpoints', 'machine_latest', 'machine_journal', "
+                       "'execution_leases', 'signals', 'work_pool')");
+  }
   if (const auto failure = database.take_failure()) {
     return std::unexpected(error_of(*failure, path));
   }

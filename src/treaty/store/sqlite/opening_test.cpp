@@ -162,13 +162,13 @@ TEST_CASE_FIXTURE(Fixture, "a store of a later version is refused and stays as i
   CHECK(code_of(Purpose::run) == ErrorCode::too_new);
   CHECK(code_of(Purpose::read) == ErrorCode::too_new);
 
-  execute("PRAGMA user_version = 2");
+  execute("PRAGMA user_version = 3");
   CHECK(wait_for(open_store(path)->find_turn(kRoom, "t1")).value());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a store without one of its tables is damaged") {
   REQUIRE(open_store(path) != nullptr);
-  for (const char* table : {"answers", "shares"}) {
+  for (const char* table : {"answers", "shares", "machine_journal"}) {
     execute(("ALTER TABLE " + std::string(table) + " RENAME TO gone").c_str());
 
     CHECK(code_of(Purpose::run) == ErrorCode::corrupt);
@@ -195,13 +195,13 @@ TEST_CASE_FIXTURE(Fixture, "damage is found after a process that did not say goo
 }
 
 TEST_CASE_FIXTURE(Fixture, "every migration starts from the version before it") {
-  REQUIRE(sqlite::migrations().size() == 2);
+  REQUIRE(sqlite::migrations().size() == 3);
   auto database = sqlite::Database::open(path, sqlite::Access::create);
   REQUIRE(database);
 
   CHECK(sqlite::check_version(*database, path).value() == 0);
   REQUIRE(sqlite::migrate(*database, path));
-  CHECK(sqlite::check_version(*database, path).value() == 2);
+  CHECK(sqlite::check_version(*database, path).value() == 3);
   REQUIRE(sqlite::migrate(*database, path));
 
   CHECK(database->value_of("PRAGMA application_id") == sqlite::kApplication);
@@ -217,6 +217,9 @@ TEST_CASE_FIXTURE(Fixture, "a store of the first version is read as it is") {
   CHECK(wait_for(store->find_session(kRoom)).value()->turns == 0);
   CHECK(wait_for(store->spending(1)).value().empty());
   CHECK(wait_for(store->pools()).value().empty());
+  CHECK(wait_for(store->machines().list_executions()).value().empty());
+  CHECK(!wait_for(store->machines().find_execution("x")).value());
+  CHECK(wait_for(store->machines().count_work("p")).value().pending == 0);
   CHECK(version() == 1);
 }
 
@@ -229,7 +232,7 @@ TEST_CASE_FIXTURE(Fixture, "a store of the first version is brought up to date b
   const auto store = open_store(path);
 
   REQUIRE(store);
-  CHECK(version() == 2);
+  CHECK(version() == 3);
   CHECK(complete(*store, kRoom, "t1") != 0);
   const Purchase purchase{.day = 1, .limits = {{.scope = "agent:a"}}, .output_tokens = 5};
   REQUIRE(wait_for(store->reserve(purchase)));
@@ -237,6 +240,22 @@ TEST_CASE_FIXTURE(Fixture, "a store of the first version is brought up to date b
   CHECK(wait_for(reader->find_session(kRoom)).value()->turns == 1);
   CHECK(wait_for(reader->spending(1)).value().size() == 1);
   CHECK(wait_for(reader->pools()).value().size() == 1);
+  REQUIRE(wait_for(store->machines().push_work("p", {"1"}, 3)));
+  CHECK(wait_for(reader->machines().count_work("p")).value().pending == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a store from before machines keeps what it has and learns of them") {
+  make_first_version();
+  execute(sqlite::migrations()[1]);
+  execute("INSERT INTO pools VALUES ('a', '1', 1); PRAGMA user_version = 2");
+
+  const auto store = open_store(path);
+
+  REQUIRE(store);
+  CHECK(version() == 3);
+  CHECK(wait_for(store->pools()).value() == std::vector<PoolRecord>{{"a", "1"}});
+  CHECK(wait_for(store->find_session(kRoom)).value());
+  CHECK(wait_for(store->machines().acquire("x")).value().token == 1);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a store of the first version without one of its tables is damaged") {

@@ -7,6 +7,7 @@
 #include "treaty/store/sqlite/budgets/reservations.h"
 #include "treaty/store/sqlite/integrity.h"
 #include "treaty/store/sqlite/journal.h"
+#include "treaty/store/sqlite/machines/sqlite_machines.h"
 #include "treaty/store/sqlite/opening.h"
 #include "treaty/store/sqlite/readers.h"
 #include "treaty/store/sqlite/reads.h"
@@ -35,11 +36,12 @@ class SqliteStore final : public Store {
  public:
   SqliteStore(const std::string& path, sqlite::Opened opened, const SqliteOptions& options)
       : owners_(std::move(opened.owners)) {
+    const std::function<Milliseconds()> now = options.now ? options.now : system_now;
     if (options.purpose != Purpose::read) {
-      writer_.emplace(path, std::move(opened.database), owners_ ? &*owners_ : nullptr,
-                      options.now ? options.now : system_now);
+      writer_.emplace(path, std::move(opened.database), owners_ ? &*owners_ : nullptr, now);
     }
     readers_.emplace(path, kReaders);
+    machines_.emplace(writer_ ? &*writer_ : nullptr, *readers_, now);
   }
 
   // On a thread of its own, since the file is large.
@@ -194,6 +196,8 @@ class SqliteStore final : public Store {
         [](Database& database) { return sqlite::pools(database); });
   }
 
+  MachineStore& machines() override { return *machines_; }
+
   Task<void> probe() override {
     return write<void>([](const Journal& journal) -> std::expected<void, Error> {
       sqlite::Statement(journal.database, "UPDATE probes SET count = count + 1").run();
@@ -229,6 +233,7 @@ class SqliteStore final : public Store {
   std::optional<sqlite::Owners> owners_;
   std::optional<sqlite::Writer> writer_{};
   std::optional<sqlite::Readers> readers_{};
+  std::optional<sqlite::SqliteMachines> machines_{};
   std::optional<sqlite::BackgroundCheck> check_{};
 };
 

@@ -1,0 +1,120 @@
+#include "treaty/store/sqlite/machines/work.h"
+
+#include "treaty/base/ids.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/store/sqlite/migrations.h"
+#include "treaty/store/work_pool.h"
+
+namespace treaty::store::sqlite {
+namespace {
+
+std::expected<void, Error> outcome(Database& database) {
+  if (database.has_failed() || database.changes() > 0) return {};
+  return std::unexpected(not_your_work());
+}
+
+}  // namespace
+
+std::vector<std::string> push_work(const Journal& journal, const std::string& pool,
+                                   const std::vector<std::string>& items, int max_retries) {
+  const std::string at = timestamp_of(journal.now);
+  std::vector<std::string> ids;
+  ids.reserve(items.size());
+  for (const std::string& item : items) {
+    ids.push_back(new_uuid());
+    Statement(journal.database,
+              "INSERT INTO work_pool (item_id, pool_name, data, status, attempts, max_retries, "
+              "created_at) VALUES (?, ?, ?, 'pending', 0, ?, ?)",
+              ids.back(), pool, item, max_retries, at)
+        .run();
+  }
+  return ids;
+}
+
+std::optional<WorkItem> claim_work(const Journal& journal, const std::string& pool,
+                                   const std::string& worker) {
+  const std::string at = timestamp_of(journal.now);
+  Statement row(journal.database,
+                "UPDATE work_pool SET status = 'claimed', claimed_by = ?, claimed_at = ?, "
+                "heartbeat = ?, attempts = attempts + 1 WHERE rowid = (SELECT rowid FROM work_pool "
+                "WHERE pool_name = ? AND status = 'pending' ORDER BY rowid LIMIT 1) "
+                "RETURNING item_id, data, attempts",
+                worker, at, journal.now, pool);
+  if (!row.next()) return std::nullopt;
+  WorkItem item;
+  item.id = row.text();
+  item.data = row.text();
+  item.attempts = static_cast<int>(row.integer());
+  return item;
+}
+
+std::expected<void, Error> complete_work(const Journal& journal, const WorkPlace& place,
+                                         const std::string& result) {
+  Statement(journal.database,
+            "UPDATE work_pool SET status = 'completed', result = ? WHERE item_id = ? AND "
+            "pool_name = ? AND claimed_by = ? AND status = 'claimed'",
+            result, place.item, place.pool, place.worker)
+      .run();
+  return outcome(journal.database);
+}
+
+std::expected<void, Error> fail_work(const Journal& journal, const WorkPlace& place,
+                                     const std::string& error) {
+  Statement(journal.database,
+            "UPDATE work_pool SET status = iif(attempts >= max_retries, 'poisoned', 'pending'), "
+            "error = ?, claimed_by = NULL, claimed_at = NULL WHERE item_id = ? AND "
+            "pool_name = ? AND claimed_by = ? AND status = 'claimed'",
+            error, place.item, place.pool, place.worker)
+      .run();
+  return outcome(journal.database);
+}
+
+void heartbeat(const Journal& journal, const std::string& pool, const std::string& worker) {
+  Statement(journal.database,
+            "UPDATE work_pool SET heartbeat = ? WHERE pool_name = ? AND status = 'claimed' AND "
+            "claimed_by = ?",
+            journal.now, pool, worker)
+      .run();
+}
+
+std::int64_t release_stale_work(const Journal& journal, const std::string& pool) {
+  std::vector<std::string> stale;
+  {
+    Statement workers(journal.database,
+                      "SELECT claimed_by, max(heartbeat) FROM work_pool WHERE pool_name = ? AND "
+                      "status = 'claimed' GROUP BY claimed_by",
+                      pool);
+    while (workers.next()) {
+      std::string worker = workers.text();
+      if (is_stale(worker, workers.integer(), journal.now)) stale.push_back(std::move(worker));
+    }
+  }
+  std::int64_t released = 0;
+  for (const std::string& worker : stale) {
+    Statement(journal.database,
+              "UPDATE work_pool SET status = 'pending', claimed_by = NULL, claimed_at = NULL "
+              "WHERE pool_name = ? AND status = 'claimed' AND claimed_by = ?",
+              pool, worker)
+        .run();
+    if (!journal.database.has_failed()) released += journal.database.changes();
+  }
+  return released;
+}
+
+WorkCounts count_work(Database& database, const std::string& pool) {
+  if (database.value_of("PRAGMA user_version") < kVersionWithMachines) return {};
+  WorkCounts counts;
+  Statement rows(
+      database, "SELECT status, count(*) FROM work_pool WHERE pool_name = ? GROUP BY status", pool);
+  while (rows.next()) {
+    const std::string status = rows.text();
+    const std::int64_t count = rows.integer();
+    if (status == "pending") counts.pending = count;
+    if (status == "claimed") counts.claimed = count;
+    if (status == "completed") counts.completed = count;
+    if (status == "poisoned") counts.poisoned = count;
+  }
+  return counts;
+}
+
+}  // namespace treaty::store::sqlite
