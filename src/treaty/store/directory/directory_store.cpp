@@ -1,0 +1,372 @@
+#include "treaty/store/directory/directory_store.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "treaty/base/ids.h"
+#include "treaty/base/text.h"
+#include "treaty/store/directory/execution_folder.h"
+#include "treaty/store/directory/files.h"
+#include "treaty/store/directory/signal_folder.h"
+#include "treaty/store/directory/work_file.h"
+
+namespace treaty::store {
+namespace {
+
+using directory::ExecutionFolder;
+using directory::FileLock;
+using directory::WorkFile;
+using Texts = std::vector<std::string>;
+
+constexpr int kVersion = 1;  // In the file `.version`.
+constexpr std::string_view kTrash = ".pruned-";
+
+Milliseconds system_now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+class DirectoryStore final : public MachineStore {
+ public:
+  DirectoryStore(std::string path, const DirectoryOptions& options)
+      : path_(std::move(path)),
+        is_read_only_(options.purpose == Purpose::read),
+        now_(options.now ? options.now : system_now),
+        owner_(new_owner()),
+        signals_(path_) {}
+
+  Task<Lease> acquire(std::string execution) override {
+    co_return locked<Lease>([&] { return acquire_now(execution); });
+  }
+
+  Task<void> renew(std::string execution, std::int64_t token) override {
+    co_return locked<void>([&]() -> std::expected<void, Error> {
+      ExecutionFolder folder(path_, execution);
+      auto lease = held(folder, execution, token);
+      if (!lease) return std::unexpected(lease.error());
+      lease->until = lease_end(now_());
+      return folder.save_lease(*lease, now_());
+    });
+  }
+
+  Task<void> release(std::string execution, std::int64_t token) override {
+    co_return locked<void>([&]() -> std::expected<void, Error> {
+      ExecutionFolder folder(path_, execution);
+      const auto lease = held(folder, execution, token);
+      if (!lease) return std::unexpected(lease.error());
+      return folder.save_lease({.token = lease->token}, now_());
+    });
+  }
+
+  Task<void> write(MachineWrite write) override {
+    co_return locked<void>([&]() -> std::expected<void, Error> {
+      if (auto ok = check_write(write); !ok) return ok;
+      ExecutionFolder folder(path_, write.execution);
+      if (auto ok = held(folder, write.execution, write.token); !ok) {
+        return std::unexpected(ok.error());
+      }
+      return folder.write(write, now_());
+    });
+  }
+
+  Task<std::optional<std::string>> take_signal(std::string channel, Taken taken,
+                                               MachineWrite waiting) override {
+    co_return locked<std::optional<std::string>>(
+        [&] { return take_signal_now(channel, taken, waiting); });
+  }
+
+  Task<Texts> send_signal(std::string channel, std::string data) override {
+    co_return locked<Texts>([&] { return send_signal_now(channel, data); });
+  }
+
+  Task<std::optional<ExecutionRecord>> find_execution(std::string execution) override {
+    if (!is_execution_id(execution)) co_return std::nullopt;
+    co_return ExecutionFolder(path_, std::move(execution)).read();
+  }
+
+  Task<std::vector<ExecutionRow>> list_executions() override { co_return rows(); }
+
+  Task<Texts> prune_executions(PruneQuery query) override {
+    if (query.only_count) co_return prunable(query);
+    co_return locked<Texts>([&] { return prune_now(query); });
+  }
+
+  Task<Texts> push_work(std::string pool, Texts items, int max_retries) override {
+    co_return locked<Texts>([&]() -> std::expected<Texts, Error> {
+      Texts ids;
+      std::vector<WorkEvent> events;
+      for (std::string& item : items) {
+        ids.push_back(new_uuid());
+        events.emplace_back(WorkPushed{ids.back(), std::move(item), max_retries});
+      }
+      const auto file = pool_of(pool);
+      if (!file) return std::unexpected(file.error());
+      if (auto ok = (*file)->add(std::move(events)); !ok) return std::unexpected(ok.error());
+      return ids;
+    });
+  }
+
+  Task<std::optional<WorkItem>> claim_work(std::string pool, std::string worker) override {
+    co_return locked<std::optional<WorkItem>>(
+        [&]() -> std::expected<std::optional<WorkItem>, Error> {
+          const auto file = pool_of(pool);
+          if (!file) return std::unexpected(file.error());
+          const auto item = (*file)->pool().oldest_pending();
+          if (!item) return std::nullopt;
+          auto ok = (*file)->add({WorkClaimed{*item, std::move(worker), now_()}});
+          if (!ok) return std::unexpected(ok.error());
+          return (*file)->pool().item(*item);
+        });
+  }
+
+  Task<void> complete_work(std::string pool, std::string item, std::string worker,
+                           std::string result) override {
+    co_return locked<void>(
+        [&] { return end_work(pool, worker, item, WorkCompleted{item, std::move(result)}); });
+  }
+
+  Task<void> fail_work(std::string pool, std::string item, std::string worker,
+                       std::string error) override {
+    co_return locked<void>(
+        [&] { return end_work(pool, worker, item, WorkFailed{item, std::move(error)}); });
+  }
+
+  Task<void> heartbeat(std::string pool, std::string worker) override {
+    co_return locked<void>([&]() -> std::expected<void, Error> {
+      const auto file = pool_of(pool);
+      if (!file) return std::unexpected(file.error());
+      if ((*file)->pool().count_of(worker) == 0) return {};
+      return (*file)->add({WorkerSeen{std::move(worker), now_()}});
+    });
+  }
+
+  Task<std::int64_t> release_stale_work(std::string pool) override {
+    co_return locked<std::int64_t>([&]() -> std::expected<std::int64_t, Error> {
+      const auto file = pool_of(pool);
+      if (!file) return std::unexpected(file.error());
+      std::int64_t released = 0;
+      std::vector<WorkEvent> events;
+      for (const std::string& worker : (*file)->pool().stale_workers(now_())) {
+        released += (*file)->pool().count_of(worker);
+        events.emplace_back(WorkReleased{worker});
+      }
+      if (auto ok = (*file)->add(std::move(events)); !ok) return std::unexpected(ok.error());
+      return released;
+    });
+  }
+
+  Task<WorkCounts> count_work(std::string pool) override {
+    WorkFile file(path_, pool);
+    if (auto ok = file.catch_up(); !ok) co_return std::unexpected(ok.error());
+    co_return file.pool().counts();
+  }
+
+ private:
+  // One at a time, here and in all other processes.
+  template <class T, class Work>
+  std::expected<T, Error> locked(Work work) {
+    if (is_read_only_) {
+      return std::unexpected(
+          Error{.code = ErrorCode::unavailable, .message = "the store was opened only to be read"});
+    }
+    const auto lock = FileLock::take(path_ + "/.lock");
+    if (!lock) return std::unexpected(lock.error());
+    return work();
+  }
+
+  std::expected<Lease, Error> acquire_now(const std::string& execution) {
+    if (auto ok = check_execution_id(execution); !ok) return std::unexpected(ok.error());
+    ExecutionFolder folder(path_, execution);
+    const auto before = folder.lease();
+    if (!before) return std::unexpected(before.error());
+    const auto lease = next_lease(*before, owner_, now_());
+    if (!lease) return std::unexpected(lease.error());
+    if (auto ok = folder.recover(now_()); !ok) return std::unexpected(ok.error());
+    if (auto ok = folder.save_lease(*lease, now_()); !ok) return std::unexpected(ok.error());
+    return Lease{.token = lease->token};
+  }
+
+  // The lease, if it is ours; what a crash has interrupted is done then.
+  std::expected<LeaseRecord, Error> held(ExecutionFolder& folder, const std::string& execution,
+                                         std::int64_t token) {
+    if (auto ok = check_execution_id(execution); !ok) return std::unexpected(ok.error());
+    const auto lease = folder.lease();
+    if (!lease) return std::unexpected(lease.error());
+    if (auto ok = check_lease(*lease, owner_, token); !ok) return std::unexpected(ok.error());
+    if (auto ok = folder.recover(now_()); !ok) return std::unexpected(ok.error());
+    return **lease;
+  }
+
+  std::expected<std::optional<std::string>, Error> take_signal_now(const std::string& channel,
+                                                                   const Taken& taken,
+                                                                   const MachineWrite& waiting) {
+    if (auto ok = check_write(waiting); !ok) return std::unexpected(ok.error());
+    ExecutionFolder folder(path_, waiting.execution);
+    if (auto ok = held(folder, waiting.execution, waiting.token); !ok) {
+      return std::unexpected(ok.error());
+    }
+    auto signal = signals_.oldest(channel, waiting.execution);
+    if (!signal) return std::unexpected(signal.error());
+    if (!*signal) {
+      if (auto ok = folder.write(waiting, now_()); !ok) return std::unexpected(ok.error());
+      return std::nullopt;
+    }
+    const MachineWrite write = taken((*signal)->data);
+    if (auto ok = check_write(write); !ok) return std::unexpected(ok.error());
+    ExecutionFolder target(path_, write.execution);
+    if (auto ok = held(target, write.execution, write.token); !ok) {
+      return std::unexpected(ok.error());
+    }
+    if (auto ok = target.write_and_remove(write, (*signal)->name, now_()); !ok) {
+      return std::unexpected(ok.error());
+    }
+    return std::move((*signal)->data);
+  }
+
+  std::expected<Texts, Error> send_signal_now(const std::string& channel, const std::string& data) {
+    Texts waiters;
+    Texts addressees;
+    for (const std::string& execution : executions()) {
+      const auto waits_on = ExecutionFolder(path_, execution).waits_on();
+      if (!waits_on) return std::unexpected(waits_on.error());
+      if (*waits_on != channel) continue;
+      waiters.push_back(execution);
+      if (!signals_.has_one(channel, execution)) addressees.push_back(execution);
+    }
+    if (addressees.empty()) addressees.emplace_back();
+    for (const std::string& addressee : addressees) {
+      if (auto ok = signals_.add(channel, data, addressee, now_()); !ok) {
+        return std::unexpected(ok.error());
+      }
+    }
+    return waiters;
+  }
+
+  // Folders that may be executions, by name.
+  Texts executions() const {
+    Texts names = directory::names_in(path_);
+    std::erase_if(names, [](const std::string& name) { return !is_execution_id(name); });
+    return names;
+  }
+
+  std::expected<std::vector<ExecutionRow>, Error> rows() const {
+    std::vector<ExecutionRow> all;
+    const Milliseconds now = now_();
+    for (const std::string& execution : executions()) {
+      auto row = ExecutionFolder(path_, execution).row(now);
+      if (!row) return std::unexpected(row.error());
+      if (*row) all.push_back(**std::move(row));
+    }
+    sort_newest_first(all);
+    return all;
+  }
+
+  std::expected<Texts, Error> prunable(const PruneQuery& query) const {
+    const auto all = rows();
+    if (!all) return std::unexpected(all.error());
+    Texts names;
+    for (const ExecutionRow& row : executions_to_prune(*all, query)) names.push_back(row.execution);
+    return names;
+  }
+
+  std::expected<Texts, Error> prune_now(const PruneQuery& query) {
+    const auto names = prunable(query);
+    if (!names) return names;
+    for (const std::string& name : *names) {
+      // Gone at once, whatever happens to its files then.
+      const std::string trash = fmt::format("{}/{}{}", path_, kTrash, new_uuid());
+      std::error_code code;
+      std::filesystem::rename(ExecutionFolder(path_, name).path(), trash, code);
+      if (code) {
+        return std::unexpected(
+            Error{.code = ErrorCode::unavailable,
+                  .message = fmt::format("an execution cannot be removed ({})", code.message()),
+                  .where = trash});
+      }
+      if (auto ok = signals_.remove_all_of(name); !ok) return std::unexpected(ok.error());
+    }
+    for (const std::string& name : directory::names_in(path_)) {
+      std::error_code ignored;
+      if (name.starts_with(kTrash)) std::filesystem::remove_all(path_ + "/" + name, ignored);
+    }
+    if (auto ok = directory::flush_names(path_); !ok) return std::unexpected(ok.error());
+    return names;
+  }
+
+  // As it is now. Under the lock.
+  std::expected<WorkFile*, Error> pool_of(const std::string& pool) {
+    WorkFile& file = pools_.try_emplace(pool, path_, pool).first->second;
+    if (auto ok = file.catch_up(); !ok) return std::unexpected(ok.error());
+    return &file;
+  }
+
+  std::expected<void, Error> end_work(const std::string& pool, const std::string& worker,
+                                      const std::string& item, WorkEvent event) {
+    const auto file = pool_of(pool);
+    if (!file) return std::unexpected(file.error());
+    if (!(*file)->pool().has(worker, item)) return std::unexpected(not_your_work());
+    std::vector<WorkEvent> events;
+    events.push_back(std::move(event));
+    return (*file)->add(std::move(events));
+  }
+
+  const std::string path_;
+  const bool is_read_only_;
+  const std::function<Milliseconds()> now_;
+  const std::string owner_;
+  directory::SignalFolder signals_;
+  std::map<std::string, WorkFile> pools_{};  // Under the lock.
+};
+
+std::unexpected<Error> unavailable(std::string message, const std::string& path) {
+  return std::unexpected(
+      Error{.code = ErrorCode::unavailable, .message = std::move(message), .where = path});
+}
+
+std::expected<void, Error> check_version(const std::string& path, Purpose purpose) {
+  const std::string file = path + "/.version";
+  const auto text = directory::load_file(file);
+  if (!text) return std::unexpected(text.error());
+  if (!*text) {
+    if (purpose == Purpose::read) return {};
+    return directory::save_file(file, fmt::format("{}\n", kVersion));
+  }
+  const std::string_view digits = trimmed(**text);
+  int version = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), version);
+  if (code == std::errc() && end == digits.data() + digits.size() && version <= kVersion) return {};
+  return std::unexpected(Error{
+      .code = ErrorCode::too_new,
+      .message = fmt::format("the store has version {}, and this program knows versions up to "
+                             "{}; use the newer program, or another directory",
+                             digits.substr(0, 20), kVersion),
+      .where = path});
+}
+
+}  // namespace
+
+std::expected<std::unique_ptr<MachineStore>, Error> open_directory_store(const std::string& path,
+                                                                         DirectoryOptions options) {
+  std::error_code code;
+  const std::string absolute = std::filesystem::absolute(path, code).lexically_normal().string();
+  const bool is_there = std::filesystem::exists(absolute, code);
+  if (is_there && !std::filesystem::is_directory(absolute, code)) {
+    return unavailable("this is a file; name a directory", path);
+  }
+  if (!is_there) {
+    if (options.purpose != Purpose::run) {
+      return unavailable("there is no store yet; `treaty machine run --store` makes one", path);
+    }
+    if (auto ok = directory::make_directory(absolute); !ok) return std::unexpected(ok.error());
+  }
+  if (auto ok = check_version(absolute, options.purpose); !ok) return std::unexpected(ok.error());
+  return std::make_unique<DirectoryStore>(absolute, options);
+}
+
+}  // namespace treaty::store

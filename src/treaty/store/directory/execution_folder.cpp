@@ -1,0 +1,294 @@
+#include "treaty/store/directory/execution_folder.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <limits>
+
+#include "treaty/base/files.h"
+#include "treaty/base/json.h"
+#include "treaty/base/json_write.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/store/directory/files.h"
+
+namespace treaty::store::directory {
+namespace {
+
+// Snapshots are as large and as deep as machines make them; we have written them ourselves.
+constexpr json::ReadOptions kAnySize{.max_size = std::numeric_limits<std::uint32_t>::max(),
+                                     .max_depth = 1'000'000,
+                                     .max_faults = 1,
+                                     .grammar_only = true};
+
+Error damaged(const std::string& path) {
+  return {.code = ErrorCode::corrupt,
+          .message =
+              "a file of the store is damaged; restore it from a copy, or remove the folder "
+              "of this execution",
+          .where = path};
+}
+
+std::int64_t integer_of(std::optional<json::Value> object, std::string_view name) {
+  const auto member = json::find_member(object, name);
+  return member && member->is_number() ? member->integer().value_or(0) : 0;
+}
+
+std::string encode(const LeaseRecord& lease, Milliseconds now) {
+  json::Writer writer;
+  writer.begin_object()
+      .member("owner_id", lease.owner)
+      .member("lease_until", lease.until)
+      .member("fencing_token", lease.token)
+      .member("updated_at", timestamp_of(now))
+      .end_object();
+  return writer.take();
+}
+
+// A write that is decided, with the file that goes with it and the size that the journal had.
+struct Commit {
+  MachineWrite write{};
+  std::string removed{};
+  std::uint64_t journal_size = 0;
+};
+
+std::string encode(const Commit& commit) {
+  json::Writer writer;
+  writer.begin_object()
+      .member("removed", commit.removed)
+      .member("journal_size", commit.journal_size)
+      .member("releases", commit.write.releases);
+  writer.name("checkpoints").begin_array();
+  for (const Checkpoint& checkpoint : commit.write.checkpoints) {
+    writer.begin_object()
+        .member("event", checkpoint.event)
+        .member("step", checkpoint.step)
+        .member("snapshot", checkpoint.snapshot)
+        .end_object();
+  }
+  writer.end_array().name("journal").begin_array();
+  for (const std::string& line : commit.write.journal) writer.value(line);
+  writer.end_array().end_object();
+  return writer.take();
+}
+
+std::optional<Commit> decode_commit(const std::string& bytes) {
+  const json::Document document(bytes, kAnySize);
+  const auto root = document.root();
+  const auto checkpoints = json::find_member(root, "checkpoints");
+  const auto journal = json::find_member(root, "journal");
+  if (!checkpoints || !checkpoints->is_array() || !journal || !journal->is_array()) {
+    return std::nullopt;
+  }
+  Commit commit;
+  commit.removed = json::find_text(root, "removed");
+  commit.journal_size = static_cast<std::uint64_t>(integer_of(root, "journal_size"));
+  const auto releases = json::find_member(root, "releases");
+  commit.write.releases = releases && releases->is_boolean() && releases->boolean();
+  for (const json::Value one : checkpoints->elements()) {
+    Checkpoint checkpoint;
+    checkpoint.event = json::find_text(one, "event");
+    checkpoint.step = integer_of(one, "step");
+    checkpoint.snapshot = json::find_text(one, "snapshot");
+    commit.write.checkpoints.push_back(std::move(checkpoint));
+  }
+  for (const json::Value line : journal->elements()) {
+    commit.write.journal.emplace_back(json::text_of(line));
+  }
+  return commit;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string all;
+  for (const std::string& line : lines) all.append(line).push_back('\n');
+  return all;
+}
+
+}  // namespace
+
+ExecutionFolder::ExecutionFolder(const std::string& store, std::string execution)
+    : store_(store),
+      path_(fmt::format("{}/{}", store, execution)),
+      execution_(std::move(execution)) {}
+
+std::string ExecutionFolder::file(std::string_view name) const {
+  return fmt::format("{}/{}", path_, name);
+}
+
+std::expected<std::optional<ExecutionFolder::Latest>, Error> ExecutionFolder::latest() const {
+  auto key = load_file(file("latest"));
+  if (!key) return std::unexpected(key.error());
+  if (!*key) return std::nullopt;
+  const auto parts = read_checkpoint_key(**key);
+  // The pointer never leads out of its folder.
+  if (!parts || **key != checkpoint_key(execution_, {.event = parts->event, .step = parts->step}) ||
+      parts->event.find('/') != std::string::npos) {
+    return std::unexpected(damaged(file("latest")));
+  }
+  auto snapshot = load_file(file(std::string_view(**key).substr(execution_.size() + 1)));
+  if (!snapshot) return std::unexpected(snapshot.error());
+  if (!*snapshot) return std::unexpected(damaged(file("latest")));
+  return Latest{.key = **std::move(key), .parts = *parts, .snapshot = **std::move(snapshot)};
+}
+
+std::expected<std::optional<ExecutionRecord>, Error> ExecutionFolder::read() const {
+  auto found = latest();
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return std::nullopt;
+  // After `latest`: what that names has its lines.
+  auto log = read_lines(file("journal"));
+  if (!log) return std::unexpected(log.error());
+  return ExecutionRecord{.execution = execution_,
+                         .latest_event = std::move((*found)->parts.event),
+                         .latest_step = (*found)->parts.step,
+                         .snapshot = std::move((*found)->snapshot),
+                         .journal = std::move(log->lines)};
+}
+
+std::expected<std::optional<ExecutionRow>, Error> ExecutionFolder::row(Milliseconds now) const {
+  const auto found = latest();
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return std::nullopt;
+  const auto owner = lease();
+  if (!owner) return std::unexpected(owner.error());
+  struct stat status{};
+  if (::stat(file("latest").c_str(), &status) != 0) return std::nullopt;
+  const json::Document document((*found)->snapshot, kAnySize);
+  const auto root = document.root();
+  ExecutionRow row{.execution = execution_,
+                   .machine = std::string(json::find_text(root, "machine_name")),
+                   .event = (*found)->parts.event,
+                   .state = std::string(json::find_text(root, "current_state")),
+                   .channel = std::string(json::find_text(root, "waiting_channel")),
+                   .step = (*found)->parts.step};
+  constexpr Milliseconds kSecond = 1'000;
+  constexpr long kNanoseconds = 1'000'000;
+  row.updated_at =
+      timestamp_of(status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec / kNanoseconds);
+  row.is_leased = *owner && is_held(**owner, now);
+  if (row.is_leased) row.owner = (*owner)->owner;
+  return row;
+}
+
+std::expected<std::optional<std::string>, Error> ExecutionFolder::waits_on() const {
+  const auto key = load_file(file("latest"));
+  if (!key) return std::unexpected(key.error());
+  if (!*key || !(*key)->ends_with("_waiting.json")) return std::nullopt;
+  const auto found = latest();
+  if (!found) return std::unexpected(found.error());
+  if (!*found || (*found)->parts.event != kWaiting) return std::nullopt;
+  const json::Document document((*found)->snapshot, kAnySize);
+  return std::string(json::find_text(document.root(), "waiting_channel"));
+}
+
+std::expected<std::optional<LeaseRecord>, Error> ExecutionFolder::lease() const {
+  const auto bytes = load_file(file("lease"));
+  if (!bytes) return std::unexpected(bytes.error());
+  if (!*bytes) return std::nullopt;
+  const json::Document document(**bytes);
+  const auto root = document.root();
+  if (!root || !root->is_object()) return std::unexpected(damaged(file("lease")));
+  return LeaseRecord{.owner = std::string(json::find_text(root, "owner_id")),
+                     .until = integer_of(root, "lease_until"),
+                     .token = integer_of(root, "fencing_token")};
+}
+
+std::expected<void, Error> ExecutionFolder::save_lease(const LeaseRecord& lease, Milliseconds now) {
+  if (auto ok = make_directory(path_); !ok) return ok;
+  return save_file(file("lease"), encode(lease, now));
+}
+
+std::expected<void, Error> ExecutionFolder::write(const MachineWrite& write, Milliseconds now) {
+  auto prepared = prepare(write, now);
+  if (!prepared) return std::unexpected(prepared.error());
+  return finish(*prepared, now);
+}
+
+std::expected<ExecutionFolder::Prepared, Error> ExecutionFolder::prepare(const MachineWrite& write,
+                                                                         Milliseconds now) {
+  Prepared prepared{.releases = write.releases};
+  if (write.journal.empty()) {
+    if (auto ok = draft_all(write, now, prepared); !ok) return std::unexpected(ok.error());
+    return prepared;
+  }
+  const auto lines = append_lines(file("journal"), joined(write.journal));
+  if (!lines) return std::unexpected(lines.error());
+  if (auto ok = draft_all(write, now, prepared); !ok) {
+    // If this fails, too, there are lines that tell of checkpoints which are not there.
+    [[maybe_unused]] const auto ignored = cut_log(file("journal"), lines->before);
+    return std::unexpected(ok.error());
+  }
+  return prepared;
+}
+
+std::expected<void, Error> ExecutionFolder::draft_all(const MachineWrite& write, Milliseconds now,
+                                                      Prepared& prepared) const {
+  if (write.checkpoints.empty()) return {};
+  std::string key;
+  for (const Checkpoint& checkpoint : write.checkpoints) {
+    key = checkpoint_key(execution_, checkpoint);
+    auto draft = Draft::write(file(std::string_view(key).substr(execution_.size() + 1)),
+                              checkpoint.snapshot);
+    if (!draft) return std::unexpected(draft.error());
+    prepared.snapshots.push_back(*std::move(draft));
+  }
+  auto latest = Draft::write(file("latest"), key, now);
+  if (!latest) return std::unexpected(latest.error());
+  prepared.latest.emplace(*std::move(latest));
+  return {};
+}
+
+std::expected<void, Error> ExecutionFolder::finish(Prepared& prepared, Milliseconds now) {
+  if (prepared.latest) {
+    for (Draft& draft : prepared.snapshots) {
+      if (auto ok = draft.take_place(); !ok) return ok;
+    }
+    if (auto ok = flush_names(path_); !ok) return ok;
+    if (auto ok = prepared.latest->take_place(); !ok) return ok;
+    if (auto ok = flush_names(path_); !ok) return ok;
+  }
+  return prepared.releases ? let_go(now) : std::expected<void, Error>();
+}
+
+std::expected<void, Error> ExecutionFolder::let_go(Milliseconds now) {
+  const auto held = lease();
+  if (!held) return std::unexpected(held.error());
+  if (!*held) return {};
+  // The token stays, so that the next one is another.
+  return save_lease({.token = (*held)->token}, now);
+}
+
+std::expected<void, Error> ExecutionFolder::write_and_remove(const MachineWrite& write,
+                                                             const std::string& name,
+                                                             Milliseconds now) {
+  const auto lines = append_lines(file("journal"), {});  // Cuts off what is torn.
+  if (!lines) return std::unexpected(lines.error());
+  const Commit commit{.write = write, .removed = name, .journal_size = lines->after};
+  if (auto ok = save_file(file("commit"), encode(commit)); !ok) return ok;
+  auto prepared = prepare(write, now);
+  if (!prepared) {
+    [[maybe_unused]] const auto ignored = remove_file(file("commit"));
+    return std::unexpected(prepared.error());
+  }
+  // What fails from here on is done by recover().
+  if (auto ok = finish(*prepared, now); !ok) return ok;
+  return end_commit(name);
+}
+
+std::expected<void, Error> ExecutionFolder::recover(Milliseconds now) {
+  const auto bytes = load_file(file("commit"));
+  if (!bytes) return std::unexpected(bytes.error());
+  if (!*bytes) return {};
+  const auto commit = decode_commit(**bytes);
+  if (!commit) return std::unexpected(damaged(file("commit")));
+  if (auto ok = cut_log(file("journal"), commit->journal_size); !ok) return ok;
+  if (auto ok = write(commit->write, now); !ok) return ok;
+  return end_commit(commit->removed);
+}
+
+std::expected<void, Error> ExecutionFolder::end_commit(const std::string& name) {
+  if (auto ok = remove_file(fmt::format("{}/{}", store_, name)); !ok) return ok;
+  return remove_file(file("commit"));
+}
+
+}  // namespace treaty::store::directory
