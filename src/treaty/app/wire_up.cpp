@@ -6,9 +6,12 @@
 #include "treaty/cli/bridge/bridge_command.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/commands.h"
+#include "treaty/cli/machine/machine_command.h"
 #include "treaty/cli/manual/manual_commands.h"
 #include "treaty/cli/running/running_commands.h"
 #include "treaty/cli/sessions/sessions_command.h"
+#include "treaty/store/directory/directory_store.h"
+#include "treaty/store/memory/memory_store.h"
 #include "treaty/store/sqlite/sqlite_store.h"
 
 namespace treaty::app {
@@ -21,6 +24,16 @@ cli::Stores stores() {
           }};
 }
 
+cli::MachineServices machine_services() {
+  return {.stores = stores(),
+          .open_directory =
+              [](const std::string& path, store::Purpose purpose) {
+                return store::open_directory_store(path, {.purpose = purpose});
+              },
+          .open_memory = [] { return store::open_memory_store(); },
+          .open_agents = {}};
+}
+
 }  // namespace
 
 int run(int argc, const char* const* argv) {
@@ -29,6 +42,7 @@ int run(int argc, const char* const* argv) {
       cli::run_command(open_gateway),
       cli::chat_command(open_gateway),
       cli::bridge_command(open_gateway),
+      cli::machine_command(machine_services()),
       cli::sessions_command(stores()),
       cli::check_command(),      //
       cli::rules_command(),      //

@@ -16,7 +16,8 @@ namespace treaty::cli {
 
 struct MachineServices {
   Stores stores{};  // The configured one.
-  std::function<std::expected<std::unique_ptr<store::MachineStore>, Error>(const std::string&)>
+  std::function<std::expected<std::unique_ptr<store::MachineStore>, Error>(const std::string&,
+                                                                           store::Purpose)>
       open_directory{};
   std::function<std::unique_ptr<store::MachineStore>()> open_memory{};
 

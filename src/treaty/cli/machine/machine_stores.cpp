@@ -16,8 +16,9 @@ std::string address_of_file(const std::string& path) {
 }
 
 std::expected<OpenedMachines, Error> open_directory(const MachineServices& services,
-                                                    const std::string& path) {
-  auto opened = services.open_directory(path);
+                                                    const std::string& path,
+                                                    store::Purpose purpose) {
+  auto opened = services.open_directory(path, purpose);
   if (!opened) return std::unexpected(std::move(opened.error()));
   return OpenedMachines(std::move(*opened));
 }
@@ -34,13 +35,13 @@ std::expected<OpenedMachines, Error> open_any(const MachineServices& services,
                                               const Arguments& arguments, store::Purpose purpose,
                                               const machines::Persistence* persistence) {
   using machines::PersistenceKind;
-  if (arguments.has("--store")) return open_directory(services, arguments.get("--store"));
+  if (arguments.has("--store")) return open_directory(services, arguments.get("--store"), purpose);
   const auto kind = persistence == nullptr ? PersistenceKind::configured : persistence->kind;
   const bool is_kept = persistence == nullptr || persistence->enabled;
   if (kind == PersistenceKind::memory || !is_kept) return OpenedMachines(services.open_memory());
   const std::string path = persistence == nullptr ? "" : persistence->db_path;
   if (kind == PersistenceKind::local) {
-    return open_directory(services, path.empty() ? kLocalDirectory : path);
+    return open_directory(services, path.empty() ? kLocalDirectory : path, purpose);
   }
   if (kind == PersistenceKind::sqlite) {
     return open_database(services, address_of_file(path.empty() ? kLocalDatabase : path), purpose);

@@ -5,7 +5,7 @@
 #include "treaty/base/json_dynamic.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/machine/check_report.h"
-#include "treaty/cli/machine/drive.h"
+#include "treaty/cli/machine/machine_drive.h"
 #include "treaty/cli/machine/machine_verbs.h"
 #include "treaty/cli/running/configured.h"
 #include "treaty/cli/terminal.h"
@@ -92,15 +92,15 @@ int run(const MachineServices& services, const Arguments& arguments) {
   machines::Start start{.execution = execution, .input = std::move(*input)};
   start.max_steps = *max_steps;
   const auto machine = file->loaded.machine;
-  return drive({.command = kRun,
-                .services = services,
-                .arguments = arguments,
-                .store = *store,
-                .script = std::move(*script)},
-               [&](const machines::World& world)
-                   -> boost::asio::awaitable<std::expected<machines::Outcome, Error>> {
-                 co_return co_await machines::run_machine(world, machine, start);
-               });
+  return drive_machines({.command = kRun,
+                         .services = services,
+                         .arguments = arguments,
+                         .store = *store,
+                         .script = std::move(*script)},
+                        [&](const machines::World& world)
+                            -> boost::asio::awaitable<std::expected<machines::Outcome, Error>> {
+                          co_return co_await machines::run_machine(world, machine, start);
+                        });
 }
 
 int resume(const MachineServices& services, const Arguments& arguments) {
@@ -114,13 +114,13 @@ int resume(const MachineServices& services, const Arguments& arguments) {
   if (!script) return script.error();
   const auto store = open_machines(kResume, services, arguments, store::Purpose::run, nullptr);
   if (!store) return store.error();
-  const Drive how{.command = kResume,
-                  .services = services,
-                  .arguments = arguments,
-                  .store = *store,
-                  .script = std::move(*script),
-                  .resumes = execution};
-  return drive(how, [&](const machines::World& world) {
+  const MachineDrive how{.command = kResume,
+                         .services = services,
+                         .arguments = arguments,
+                         .store = *store,
+                         .script = std::move(*script),
+                         .resumes = execution};
+  return drive_machines(how, [&](const machines::World& world) {
     return machines::resume_execution(world, execution, machine_reader(names_of(world.hooks)),
                                       *max_steps);
   });

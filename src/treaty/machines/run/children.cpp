@@ -132,10 +132,9 @@ ExecutionRun::Task<std::vector<Outcome>> ExecutionRun::run_children(
   std::vector<Outcome> outcomes(children.size(), Outcome{.status = Status::interrupted});
   std::vector<char> is_journalled(children.size(), 0);
   bool is_enough = false;
-  bool is_late = false;
-  World world = world_;
+  World world = world_;  // A child that is not wanted any more does not take that for a failure.
   world.is_stopping = [&, outer = world_.is_stopping] {
-    return is_enough || is_late || (outer && outer());
+    return is_enough || world_.timeline.now() >= deadline_ || (outer && outer());
   };
   const auto& known = replayed().children;
   std::vector<Job> jobs;
@@ -158,7 +157,6 @@ ExecutionRun::Task<std::vector<Outcome>> ExecutionRun::run_children(
         co_await world_.timeline.together(std::move(jobs), most_at_once(),
                                           [&] { return is_enough; });
       });
-  is_late = !is_in_time;
   if (auto going = check_stopping(); !going) co_return std::unexpected(std::move(going.error()));
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     calls_ += outcomes[i].calls;

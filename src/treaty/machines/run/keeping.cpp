@@ -133,8 +133,11 @@ void ExecutionRun::count(const Object& result) {
 void ExecutionRun::remember_error(const Object& error) {
   Object& context = context_.get_object();
   context["last_error"] = sentence_of(error);
-  context["last_error_type"] = text_of(error, "type");
-  context["last_error_code"] = text_of(error, "code");
+  const auto member = [&](std::string_view name) {
+    return error.contains(name) ? Value(text_of(error, name)) : Value();
+  };
+  context["last_error_type"] = member("type");
+  context["last_error_code"] = member("code");
 }
 
 const StepHistory& ExecutionRun::replayed() const {

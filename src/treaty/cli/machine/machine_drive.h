@@ -24,7 +24,7 @@ std::expected<std::optional<machines::Script>, int> read_script_option(std::stri
 // Hooks that a machine of this process may name.
 HookNames known_hooks(const std::optional<machines::Script>& script);
 
-struct Drive {
+struct MachineDrive {
   std::string command;
   const MachineServices& services;
   const Arguments& arguments;
@@ -38,6 +38,6 @@ using InWorld = std::function<boost::asio::awaitable<std::expected<machines::Out
     const machines::World& world)>;
 
 // Runs it, tells how it ended on stdout, and answers the exit code.
-int drive(const Drive& drive, const InWorld& run);
+int drive_machines(const MachineDrive& drive, const InWorld& run);
 
 }  // namespace treaty::cli

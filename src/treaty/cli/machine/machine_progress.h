@@ -5,7 +5,7 @@
 
 namespace treaty::cli {
 
-class Progress final : public machines::Watcher {
+class MachineProgress final : public machines::Watcher {
  public:
   void on_happening(const machines::Happening& happening) override;
 };

@@ -1,4 +1,4 @@
-#include "treaty/cli/machine/drive.h"
+#include "treaty/cli/machine/machine_drive.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 
 #include "treaty/base/json_dynamic.h"
 #include "treaty/cli/input.h"
-#include "treaty/cli/machine/progress.h"
+#include "treaty/cli/machine/machine_progress.h"
 #include "treaty/cli/machine/run_report.h"
 #include "treaty/cli/machine/tool_commands.h"
 #include "treaty/cli/running/client_tools.h"
@@ -53,13 +53,13 @@ asio::awaitable<std::map<std::string, std::int64_t>> asked_before(store::Machine
 // Everything that is around a machine, for as long as the loop runs.
 class Surroundings {
  public:
-  Surroundings(asio::io_context& loop, const Drive& drive)
+  Surroundings(asio::io_context& loop, const MachineDrive& drive)
       : loop_(loop), drive_(drive), shows_progress_(!is_json(drive.arguments) && isatty(2) != 0) {}
 
   // The error is told already: it is the exit code.
   std::expected<void, int> open() {
     built_in_ = machines::built_in_hooks(
-        {.client = std::make_shared<http::Client>(loop_.get_executor()),
+        {.client = std::make_shared<http::Client>(loop_),
          .log = [](std::string_view line) { print_error("{}\n", harmless(line)); }});
     if (drive_.script) {
       const double now = static_cast<double>(::time(nullptr));
@@ -131,9 +131,9 @@ class Surroundings {
   machines::Watcher* watcher() { return shows_progress_ ? &progress_ : nullptr; }
 
   asio::io_context& loop_;
-  const Drive& drive_;
+  const MachineDrive& drive_;
   bool shows_progress_;
-  Progress progress_{};
+  MachineProgress progress_{};
   machines::HookRegistry built_in_{};
   machines::HookRegistry hooks_{};
   std::unique_ptr<machines::Simulation> simulation_{};
@@ -142,7 +142,7 @@ class Surroundings {
   std::unique_ptr<machines::Tools> tools_{};
 };
 
-int report(const Drive& drive, const std::expected<machines::Outcome, Error>& outcome,
+int report(const MachineDrive& drive, const std::expected<machines::Outcome, Error>& outcome,
            const machines::List* hooks) {
   if (!outcome) return tell_error(drive.command, outcome.error());
   if (is_json(drive.arguments)) {
@@ -193,7 +193,7 @@ HookNames known_hooks(const std::optional<machines::Script>& script) {
   return names;
 }
 
-int drive(const Drive& drive, const InWorld& run) {
+int drive_machines(const MachineDrive& drive, const InWorld& run) {
   asio::io_context loop(1);
   Surroundings surroundings(loop, drive);
   if (auto opened = surroundings.open(); !opened) return opened.error();

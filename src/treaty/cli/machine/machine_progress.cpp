@@ -1,4 +1,4 @@
-#include "treaty/cli/machine/progress.h"
+#include "treaty/cli/machine/machine_progress.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ std::string progress_line(const machines::Happening& happening, bool colors) {
   return "";
 }
 
-void Progress::on_happening(const machines::Happening& happening) {
+void MachineProgress::on_happening(const machines::Happening& happening) {
   const std::string line = progress_line(happening, std::getenv("NO_COLOR") == nullptr);
   if (!line.empty()) print_error("{}\n", line);
 }
