@@ -21,5 +21,12 @@ bool are_equal(const Value& left, const Value& right);
 
 // As `{{ }}` prints it: True, False, None; lists and objects as JSON with ", " and ": ".
 std::string print(const Value& value);
+void append_printed(std::string& out, const Value& value);
+
+// As JSON on one line, with ", " and ": " and doubles as `{{ }}` prints them.
+std::string print_json(const Value& value);
+
+// As JSON with a line for each member, `indent` spaces a level.
+std::string print_indented_json(const Value& value, std::size_t indent);
 
 }  // namespace treaty::templates

@@ -1,0 +1,204 @@
+// `treaty machine eval`: what a condition or a template of a machine comes to.
+#include <fmt/format.h>
+
+#include <expected>
+#include <vector>
+
+#include "treaty/base/json.h"
+#include "treaty/base/json_dynamic.h"
+#include "treaty/base/text.h"
+#include "treaty/cli/input.h"
+#include "treaty/cli/machine/machine_verbs.h"
+#include "treaty/cli/terminal.h"
+#include "treaty/templates/expression.h"
+#include "treaty/templates/template.h"
+
+namespace treaty::cli {
+namespace {
+
+using templates::Expression;
+using templates::Template;
+
+constexpr std::size_t kLargest = std::size_t{64} << 20U;
+constexpr std::string_view kName = "machine eval";
+
+using Outcome = std::expected<templates::Value, std::string>;
+
+// What is asked for; `scope` is an object.
+struct Question {
+  bool is_template = false;
+  templates::Value source;
+  templates::Object scope;
+};
+
+std::string told(const templates::Fault& fault) {
+  return fmt::format("{} (at byte {})", fault.message, fault.offset);
+}
+
+Outcome evaluate(const Question& question, const templates::Scope& scope) {
+  if (!question.is_template) {
+    const auto expression = Expression::parse(question.source.get_string());
+    if (!expression) return std::unexpected(told(expression.error()));
+    return expression->evaluate(scope);
+  }
+  const auto parsed = Template::parse(question.source);
+  if (!parsed) return std::unexpected(told(parsed.error()));
+  return parsed->render(scope);
+}
+
+Outcome answer(const Question& question) {
+  std::vector<templates::Binding> bound;
+  templates::Scope scope;
+  for (const auto& member : question.scope) {
+    const std::string_view name = member.key();
+    if (name == "context") {
+      scope.context = &member.value();
+    } else if (name == "input") {
+      scope.input = &member.value();
+    } else if (name == "output") {
+      scope.output = &member.value();
+    } else if (name == "result") {
+      scope.result = &member.value();
+    } else {
+      bound.push_back({name, &member.value()});
+    }
+  }
+  scope.bound = bound;
+  return evaluate(question, scope);
+}
+
+std::expected<json::Value, std::string> read_json(const json::Document& document) {
+  if (document.faults().empty() && document.root()) return *document.root();
+  return std::unexpected(document.faults().empty() ? std::string("it is empty")
+                                                   : document.faults()[0].message);
+}
+
+std::expected<templates::Object, std::string> read_scope(json::Value scope) {
+  if (!scope.is_object()) return std::unexpected("'scope' is an object");
+  return json::to_dynamic_object(scope);
+}
+
+std::expected<Question, std::string> read_question(json::Value line) {
+  if (!line.is_object()) {
+    return std::unexpected(R"(a line is {"expr" or "template", "scope"})");
+  }
+  const auto expression = line.members().find("expr");
+  const auto source = line.members().find("template");
+  if (expression.has_value() == source.has_value()) {
+    return std::unexpected(R"(a line has either "expr" or "template")");
+  }
+  if (expression && !expression->is_string()) return std::unexpected("'expr' is a string");
+  Question question{.is_template = source.has_value(),
+                    .source = json::to_dynamic(source ? *source : *expression),
+                    .scope = {}};
+  if (const auto scope = line.members().find("scope")) {
+    auto read = read_scope(*scope);
+    if (!read) return std::unexpected(std::move(read.error()));
+    question.scope = *std::move(read);
+  }
+  return question;
+}
+
+Outcome answer_line(std::string_view line) {
+  const json::Document document(line, {.max_size = kLargest});
+  const auto read = read_json(document);
+  if (!read) return std::unexpected(fmt::format("not JSON: {}", read.error()));
+  const auto question = read_question(*read);
+  if (!question) return std::unexpected(question.error());
+  return answer(*question);
+}
+
+void print_answer(const Outcome& outcome) {
+  json::Writer writer;
+  writer.begin_object();
+  if (outcome) {
+    json::write(writer.name("value"), *outcome);
+  } else {
+    writer.member("error", outcome.error());
+  }
+  writer.end_object();
+  print_document(writer.take() + "\n");
+}
+
+int answer_lines(const std::string& path) {
+  auto lines = Lines::open(path, kLargest);
+  if (!lines) {
+    print_error("{}: {}\n", harmless(path), lines.error().message);
+    return kViolated;
+  }
+  while (const auto line = lines->next()) {
+    if (is_blank(*line)) continue;
+    print_answer(answer_line(*line));
+    std::fflush(stdout);
+  }
+  if (const auto error = lines->error()) {
+    print_error("{}: {}\n", harmless(path), error->message);
+    return kViolated;
+  }
+  return kOk;
+}
+
+int answer_one(const Arguments& arguments) {
+  Question question{.is_template = arguments.has("--template"),
+                    .source = boost::json::string(arguments.positionals[0]),
+                    .scope = {}};
+  const std::string scope = arguments.get("--scope", "{}");
+  const json::Document document(scope, {.max_size = kLargest});
+  const auto read = read_json(document);
+  if (!read) return wrong_usage(kName, fmt::format("--scope is not JSON: {}", read.error()));
+  auto object = read_scope(*read);
+  if (!object) return wrong_usage(kName, "--scope is an object: '{\"context\": {}}'");
+  question.scope = *std::move(object);
+  const Outcome outcome = answer(question);
+  if (!outcome) {
+    print_error("treaty {}: {}\n", kName, harmless(outcome.error()));
+    return kViolated;
+  }
+  json::Writer writer;
+  json::write(writer, *outcome);
+  print_document(writer.take() + "\n");
+  return kOk;
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.has("--ndjson")) {
+    if (arguments.has("--scope") || arguments.has("--template")) {
+      return wrong_usage(kName, "with --ndjson the scope is in the lines");
+    }
+    if (arguments.positionals.size() > 1) return wrong_usage(kName, "one file at a time");
+    return answer_lines(arguments.positionals.empty() ? "-" : arguments.positionals[0]);
+  }
+  if (arguments.positionals.size() != 1) {
+    return wrong_usage(kName, "one condition in quotes, or --ndjson and lines on standard input");
+  }
+  return answer_one(arguments);
+}
+
+}  // namespace
+
+Command machine_eval_command() {
+  return {
+      .name = "eval",
+      .positionals = "EXPRESSION",
+      .summary = "Try a condition or a template of a machine",
+      .description =
+          "Prints what a condition, or with --template a template, comes to, as JSON. In the "
+          "scope\n"
+          "are context, input, output and result; other names are those of foreach.\n"
+          "With --ndjson every line of standard input (or of a file) is\n"
+          "{\"expr\" or \"template\", \"scope\"}; one {\"value\"} or {\"error\"} a line comes "
+          "back.",
+      .options = {{"--scope", "JSON", "What the names mean"},
+                  {"--template", "", "It is a template, not a condition"},
+                  {"--ndjson", "", "Every line is a question; one answer a line"}},
+      .examples =
+          {{"machine eval 'context.n > 3' --scope '{\"context\": {\"n\": 5}}'", "true or false?"},
+           {"machine eval --template 'Dear {{ context.name }}' --scope '{\"context\": {\"name\": "
+            "\"Ada\"}}'",
+            "What does this prompt say?"},
+           {"machine eval --ndjson < questions.ndjson", "Many"}},
+      .run = run,
+  };
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,53 @@
+// Filters and tests of templates by name: what `value|name(arguments)` and `value is name` mean.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "treaty/templates/language/operand.h"
+
+namespace treaty::templates::filters {
+
+using language::Operand;
+using language::Result;
+
+constexpr std::size_t kMostParameters = 4;
+
+// What was given for each parameter; null pointers stand for nothing.
+class Arguments {
+ public:
+  void set(std::size_t parameter, const Operand& operand) { given_[parameter] = &operand; }
+
+  bool has(std::size_t parameter) const { return given_[parameter] != nullptr; }
+  const Operand& operator[](std::size_t parameter) const { return *given_[parameter]; }
+
+  // What is not given is false, and so is what is undefined.
+  bool is_true(std::size_t parameter) const {
+    return has(parameter) && given_[parameter]->is_true();
+  }
+
+ private:
+  std::array<const Operand*, kMostParameters> given_{};
+};
+
+struct Filter {
+  std::string_view name;
+  Result (*apply)(Operand input, const Arguments& arguments);
+  std::span<const std::string_view> parameters{};
+  std::size_t required = 0;  // So many of the first must be given.
+};
+
+struct Test {
+  std::string_view name;
+  bool (*holds)(const Operand& operand);
+};
+
+// Null when there is none of that name; the messages then name the nearest.
+const Filter* find_filter(std::string_view name);
+const Test* find_test(std::string_view name);
+std::string unknown_filter(std::string_view name);
+std::string unknown_test(std::string_view name);
+
+}  // namespace treaty::templates::filters

@@ -1,0 +1,93 @@
+// Reads an expression into a tree, by recursive descent. Both dialects have the same levels; what
+// only one of them has is asked for where it stands.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "treaty/templates/expression.h"
+#include "treaty/templates/language/tokens.h"
+#include "treaty/templates/language/tree.h"
+
+namespace treaty::templates::language {
+
+class Parser {
+ public:
+  // `closer` and `offset`: of the tag that the expression stands in.
+  Parser(std::string_view text, Dialect dialect, std::size_t offset = 0,
+         std::string_view closer = "");
+
+  // One expression. After a fault the tree is of no use, and the parser is at its end.
+  Node expression();
+
+  // The same, but an `if` after it is not part of it: `for item in items if condition`.
+  Node expression_before_if() { return disjunction(); }
+
+  const std::optional<Fault>& fault() const { return fault_; }
+  void fail(std::size_t offset, std::string message);
+  void fail_at_token(std::string_view expected);
+
+  // The token after what was read; whoever reads tags looks at it and passes over it.
+  const Token& token() const { return token_; }
+  Token take();
+  bool skip(std::string_view word);
+
+  bool has_named(Root root) const { return named_[static_cast<std::size_t>(root)]; }
+
+  // Whether the variable `loop` was named since the last time it was asked.
+  bool has_named_loop() const { return has_named_loop_; }
+  void forget_loop() { has_named_loop_ = false; }
+
+ private:
+  // One level more, as long as it lives.
+  class Nesting {
+   public:
+    explicit Nesting(Parser& parser);
+    ~Nesting() { --parser_.nesting_; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+
+   private:
+    Parser& parser_;
+  };
+
+  bool is_condition() const { return dialect_ == Dialect::condition; }
+  Node choice();
+  Node disjunction();
+  Node conjunction();
+  Node negated();
+  Node comparison();
+  Node sum();
+  Node concatenation();
+  Node product();
+  Node unary();
+  Node access();
+  Node atom();
+  Node name_or_constant();
+  Node list();
+  Node object();
+  std::optional<Step> step();
+  std::optional<Step> member();
+  std::optional<Step> index();
+  std::optional<Step> filtering();
+  std::optional<Step> testing();
+  std::vector<Argument> arguments(const filters::Filter& filter);
+  std::optional<Comparison> comparison_operator();
+  Node chain(Node (Parser::*operand)(), std::span<const Arithmetic> operators);
+
+  Tokens tokens_;
+  Dialect dialect_;
+  Token token_;
+  std::size_t nesting_ = 0;
+  std::array<bool, 5> named_{};
+  bool has_named_loop_ = false;
+  std::optional<Fault> fault_;
+};
+
+// Names that mean something else.
+bool is_reserved(std::string_view name);
+
+}  // namespace treaty::templates::language

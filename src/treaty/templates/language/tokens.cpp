@@ -1,0 +1,146 @@
+#include "treaty/templates/language/tokens.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "treaty/base/text.h"
+#include "treaty/templates/language/escapes.h"
+#include "treaty/templates/language/operations.h"
+#include "treaty/templates/text/characters.h"
+
+namespace treaty::templates::language {
+namespace {
+
+// The longer ones first.
+constexpr std::array<std::string_view, 25> kSymbols = {
+    "==", "!=", "<=", ">=", "//", "**", "<", ">", "+", "-", "*", "/", "%",
+    "~",  "|",  ".",  "[",  "]",  "(",  ")", "{", "}", ",", ":", "="};
+
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// Letters of all scripts may be in names.
+bool is_name_character(char c) {
+  return is_word_character(c) || static_cast<unsigned char>(c) >= 0x80;
+}
+
+std::size_t digits_at(std::string_view text, std::size_t at) {
+  std::size_t count = 0;
+  while (at + count < text.size() && is_digit(text[at + count])) ++count;
+  return count;
+}
+
+// The size of `.5` and `e-3` at `at`; 0 when it is not there as a whole.
+std::size_t fraction_at(std::string_view text, std::size_t at) {
+  if (at >= text.size() || text[at] != '.') return 0;
+  const std::size_t digits = digits_at(text, at + 1);
+  return digits == 0 ? 0 : digits + 1;
+}
+std::size_t exponent_at(std::string_view text, std::size_t at) {
+  if (at >= text.size() || (text[at] != 'e' && text[at] != 'E')) return 0;
+  const bool has_sign = at + 1 < text.size() && (text[at + 1] == '+' || text[at + 1] == '-');
+  const std::size_t sign = has_sign ? 1 : 0;
+  const std::size_t digits = digits_at(text, at + 1 + sign);
+  return digits == 0 ? 0 : 1 + sign + digits;
+}
+
+}  // namespace
+
+Token Tokens::make(TokenKind kind, std::size_t size) {
+  Token token{.kind = kind, .offset = at_, .source = rest().substr(0, size)};
+  at_ += size;
+  after_dot_ = kind == TokenKind::symbol && token.source == ".";
+  return token;
+}
+
+Token Tokens::bad(std::string problem) {
+  return {.kind = TokenKind::bad, .offset = at_, .problem = std::move(problem)};
+}
+
+void Tokens::skip_space() {
+  while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+}
+
+// A sign belongs to it when nothing but it follows.
+std::size_t Tokens::closer_size() const {
+  if (closer_.empty() || open_brackets_ > 0) return 0;
+  if (rest().starts_with(closer_)) return closer_.size();
+  const bool has_sign = rest().starts_with('-') || (closer_ == "%}" && rest().starts_with('+'));
+  return has_sign && rest().substr(1).starts_with(closer_) ? closer_.size() + 1 : 0;
+}
+
+Token Tokens::next() {
+  skip_space();
+  if (at_ >= text_.size()) return {.offset = text_.size()};
+  if (const std::size_t size = closer_size(); size > 0) return make(TokenKind::closer, size);
+  const char first = text_[at_];
+  if (is_digit(first)) return number();
+  if (first == '\'' || first == '"') return text();
+  if (!is_name_character(first)) return symbol();
+  const auto name_end = std::ranges::find_if_not(rest(), is_name_character);
+  return make(TokenKind::name, static_cast<std::size_t>(name_end - rest().begin()));
+}
+
+Token Tokens::number() {
+  std::size_t size = digits_at(text_, at_);
+  const bool is_member = after_dot_;
+  if (!is_member && size > 1 && text_[at_] == '0') return bad("a number has no leading zero");
+  const std::size_t whole_size = size;
+  if (!is_member) {
+    size += fraction_at(text_, at_ + size);
+    size += exponent_at(text_, at_ + size);
+  }
+  const std::string_view source = rest().substr(0, size);
+  if (at_ + size < text_.size() && is_name_character(text_[at_ + size])) {
+    return bad(
+        fmt::format("a number ends before {}", quoted_name(first_character(rest().substr(size)))));
+  }
+  if (size == whole_size) {
+    std::int64_t whole = 0;
+    const auto [_, error] = std::from_chars(source.data(), source.data() + size, whole);
+    if (error != std::errc()) return bad("the number is too large for an integer");
+    Token token = make(TokenKind::integer, size);
+    token.value = whole;
+    return token;
+  }
+  double decimal = 0;
+  const auto [_, error] = std::from_chars(source.data(), source.data() + size, decimal);
+  // What is out of range may be too small as well; it is 0 then.
+  if (error == std::errc::result_out_of_range)
+    decimal = std::strtod(std::string(source).c_str(), nullptr);
+  if (!std::isfinite(decimal)) return bad("the number is too large");
+  Token token = make(TokenKind::literal, size);
+  token.value = decimal;
+  return token;
+}
+
+Token Tokens::text() {
+  const std::size_t size = quoted_size(rest());
+  if (size == 0) return bad("the string has no end");
+  const std::string_view inside = rest().substr(1, size - 2);
+  auto unescaped = dialect_ == Dialect::condition ? unescape_strictly(inside) : unescape(inside);
+  if (!unescaped) {
+    at_ += 1 + unescaped.error().offset;
+    return bad(std::move(unescaped.error().message));
+  }
+  Token token = make(TokenKind::literal, size);
+  token.value = boost::json::string(*unescaped);
+  return token;
+}
+
+Token Tokens::symbol() {
+  const auto* const found = std::ranges::find_if(
+      kSymbols, [&](std::string_view known) { return rest().starts_with(known); });
+  if (found == kSymbols.end()) {
+    return bad(fmt::format("{} has no meaning here", quoted_name(first_character(rest()))));
+  }
+  // A pair of braces or brackets is never one symbol; what is closed was open.
+  if (*found == "[" || *found == "(" || *found == "{") ++open_brackets_;
+  if ((*found == "]" || *found == ")" || *found == "}") && open_brackets_ > 0) --open_brackets_;
+  return make(TokenKind::symbol, found->size());
+}
+
+}  // namespace treaty::templates::language
