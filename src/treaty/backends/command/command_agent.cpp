@@ -1,0 +1,159 @@
+#include "treaty/backends/command/command_agent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/this_coro.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
+
+#include "treaty/base/json_dynamic.h"
+#include "treaty/base/secrets.h"
+#include "treaty/base/text.h"
+
+namespace treaty::backends {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using boost::json::object;
+using boost::json::value;
+using contracts::AgentResult;
+
+constexpr double kLongestTimeout = 86'400;  // Seconds.
+
+constexpr std::array<std::string_view, 12> kMembers = {
+    "output", "content",    "usage",      "cost",          "metadata", "finish_reason",
+    "error",  "rate_limit", "tool_calls", "provider_data", "raw",      "rendered_user_prompt"};
+
+AgentResult failed(std::string_view code, std::string_view type, std::string message,
+                   bool retryable) {
+  AgentResult result;
+  result.finish_reason = "error";
+  result.error = contracts::AgentError{.message = mask_secrets(message),
+                                       .code = std::string(code),
+                                       .type = std::string(type),
+                                       .retryable = retryable};
+  return result;
+}
+
+std::int64_t count_in(const object& usage, std::string_view name) {
+  const value* found = usage.if_contains(name);
+  if (found == nullptr || !found->is_number()) return 0;
+  const double count = found->to_number<double>();
+  return count > 0 && count < 1e15 ? static_cast<std::int64_t>(count) : 0;
+}
+
+// `pi` counts cached tokens beside the input; a contract counts them in it.
+void translate_usage(object& result) {
+  value* usage = result.if_contains("usage");
+  if (usage == nullptr || !usage->is_object()) return;
+  const object counted = usage->get_object();
+  if (!counted.contains("input") || counted.contains("input_tokens")) return;
+  const std::int64_t read = count_in(counted, "cacheRead");
+  const std::int64_t written = count_in(counted, "cacheWrite");
+  const std::int64_t input = count_in(counted, "input") + read + written;
+  const std::int64_t output = count_in(counted, "output");
+  *usage = object{{"input_tokens", input},          {"output_tokens", output},
+                  {"total_tokens", input + output}, {"cache_read_tokens", read},
+                  {"cache_write_tokens", written},  {"api_calls", 1}};
+}
+
+AgentResult result_of_members(object members) {
+  members.erase("raw");
+  translate_usage(members);
+  json::Writer writer;
+  json::write(writer, members);
+  auto decoded = contracts::decode_agent_result(writer.take());
+  if (decoded) return *std::move(decoded);
+  return failed("server_error", "MalformedAnswer",
+                fmt::format("the program's answer is no AgentResult: {} ({})",
+                            decoded.error().front().message, decoded.error().front().where),
+                true);
+}
+
+}  // namespace
+
+std::expected<CommandAgent, std::string> read_command_agent(const object& config,
+                                                            const std::string& directory) {
+  CommandAgent agent{.program = {.words = {}, .directory = directory}};
+  const value* command = config.if_contains("command");
+  const auto is_word = [](const value& word) {
+    return word.is_string() && word.get_string().find('\0') == boost::json::string::npos;
+  };
+  if (command == nullptr || !command->is_array() || command->get_array().empty() ||
+      !std::ranges::all_of(command->get_array(), is_word) ||
+      command->get_array().front().get_string().empty()) {
+    return std::unexpected("config.command is not a list of words, such as [python3, ./agent.py]");
+  }
+  for (const value& word : command->get_array()) {
+    agent.program.words.emplace_back(word.get_string());
+  }
+  const value* timeout = config.if_contains("timeout");
+  if (timeout == nullptr) return agent;
+  const double seconds = timeout->is_number() ? timeout->to_number<double>() : 0;
+  if (!(seconds > 0)) {
+    return std::unexpected("config.timeout is not a number of seconds greater than 0");
+  }
+  agent.timeout = std::chrono::ceil<std::chrono::milliseconds>(
+      std::chrono::duration<double>(std::min(seconds, kLongestTimeout)));
+  return agent;
+}
+
+AgentResult result_of_output(std::string_view output) {
+  const std::string_view text = trimmed(output);
+  const json::Document document(text);
+  const auto root = document.root();
+  AgentResult result;
+  if (!document.faults().empty() || !root || !root->is_object()) {
+    result.content = repaired_utf8(text);
+    result.finish_reason = "stop";
+    return result;
+  }
+  object members = json::to_dynamic_object(*root);
+  const bool is_result = std::ranges::any_of(
+      kMembers, [&members](std::string_view name) { return members.contains(name); });
+  if (is_result) return result_of_members(std::move(members));
+  result.output = std::move(members);
+  result.finish_reason = "stop";
+  return result;
+}
+
+asio::awaitable<AgentResult> run(const CommandAgent& agent, std::string_view question,
+                                 process::Time deadline) {
+  using process::Reading;
+  const std::string name = fmt::format("`{}`", process::text_of(agent.program));
+  auto child = process::Child::start(co_await asio::this_coro::executor, agent.program);
+  if (!child) co_return failed("agent_not_found", "AgentNotFound", child.error(), false);
+  const auto own_deadline = std::chrono::steady_clock::now() + agent.timeout;
+  const auto last = std::min(deadline, own_deadline);
+  const Reading reading = co_await (*child)->exchange(question, process::Until::end, last);
+  if (reading == Reading::cancelled) {
+    AgentResult aborted = failed("", "Cancelled", "the caller went away", false);
+    aborted.error->code.reset();
+    aborted.finish_reason = "aborted";
+    co_return aborted;
+  }
+  if (reading == Reading::too_large) {
+    co_return failed("server_error", "AnswerTooLarge",
+                     fmt::format("{} wrote more than 16 MiB", name), true);
+  }
+  std::optional<process::Exit> end;
+  if (reading == Reading::complete) end = co_await (*child)->wait_for_end(last);
+  if (!end) {
+    co_return failed("timeout", "Timeout",
+                     fmt::format("{} did not answer in time ({:g} s)", name,
+                                 std::chrono::duration<double>(agent.timeout).count()),
+                     true);
+  }
+  if (end->code == 0 && end->signal == 0) co_return result_of_output((*child)->take_output());
+  const std::string words = (*child)->last_words();
+  co_return failed("server_error", "CommandFailed",
+                   fmt::format("{} ended with {}{}{}", name, process::text_of(*end),
+                               words.empty() ? "" : ": ", words),
+                   true);
+}
+
+}  // namespace treaty::backends
