@@ -1,0 +1,46 @@
+// The agents behind the states of a machine: FlatAgent files, agents of treaty.yaml, programs.
+// Their calls go through the dispatcher, as those of turns do.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <expected>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "treaty/app/asked_agents.h"
+#include "treaty/app/model_routes.h"
+#include "treaty/machines/agents.h"
+
+namespace treaty::app {
+
+// Belongs to the event loop of `context`. A reference is looked up once; one that cannot be found
+// is looked for again by the next call. Never fails itself: what is wrong is in the AgentResult,
+// with the code `agent_not_found` when there is nobody to ask.
+class DispatchedAgents final : public machines::Agents {
+ public:
+  // `configuration` outlives it; `dispatcher` is make_dispatcher's of the same.
+  DispatchedAgents(boost::asio::io_context& context, const config::Configuration& configuration,
+                   std::shared_ptr<const SharedBackends> shared,
+                   std::shared_ptr<dispatch::Dispatcher> dispatcher)
+      : routes_(context, configuration, std::move(shared), std::move(dispatcher)) {}
+
+  boost::asio::awaitable<machines::Value> call(const machines::AgentCall& call) override;
+
+ private:
+  using Found = std::expected<std::shared_ptr<AskedAgent>, std::string>;
+
+  Found find(const machines::AgentCall& call);
+  Found resolve(const machines::Value& source, const std::string& directory);
+  Found resolve_text(const std::string& text, const std::string& directory);
+  Found resolve_typed(const std::string& type, const boost::json::object& source,
+                      const std::string& directory);
+  Found flat_agent(const machines::Value& document, const std::string& own_directory,
+                   const std::string& machine_directory);
+  Found configured_agent(const std::string& name);
+
+  ModelRoutes routes_;
+  std::map<std::string, std::shared_ptr<AskedAgent>> known_{};  // By directory and reference.
+};
+
+}  // namespace treaty::app

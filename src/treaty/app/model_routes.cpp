@@ -1,0 +1,119 @@
+#include "treaty/app/model_routes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "treaty/backends/providers/endpoint.h"
+#include "treaty/config/demo.h"
+#include "treaty/config/load.h"
+#include "treaty/config/sections/policies.h"
+#include "treaty/config/sections/sections.h"
+
+namespace treaty::app {
+namespace {
+
+dispatch::Policy one_attempt() { return {.max_wait = 0, .max_attempts = 1, .breaker_failures = 0}; }
+
+std::string names_of_providers() {
+  std::vector<std::string_view> names;
+  for (const backends::Provider& provider : backends::all_providers()) {
+    names.push_back(provider.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+ModelRoutes::ModelRoutes(boost::asio::io_context& context,
+                         const config::Configuration& configuration,
+                         std::shared_ptr<const SharedBackends> shared,
+                         std::shared_ptr<dispatch::Dispatcher> dispatcher)
+    : context_(context),
+      configuration_(configuration),
+      shared_(std::move(shared)),
+      dispatcher_(std::move(dispatcher)) {}
+
+bool ModelRoutes::is_configured(const std::string& backend) const {
+  return configuration_.providers.contains(backend) || configuration_.scripts.contains(backend) ||
+         configuration_.bridges.contains(backend);
+}
+
+const turns::Agent* ModelRoutes::default_agent() const {
+  const turns::Agent* agent = configuration_.turns.find_agent(turns::kDefaultAgent);
+  return agent == nullptr || agent->chain.empty() ? nullptr : agent;
+}
+
+dispatch::Choice ModelRoutes::choice_of(const std::string& backend,
+                                        const backends::ModelProfile& profile) const {
+  const auto settings = configuration_.providers.find(backend);
+  return {.backend = backend,
+          .model = profile.model,
+          .max_output_tokens = profile.max_tokens,
+          .temperature = profile.temperature,
+          .policy = settings == configuration_.providers.end()
+                        ? one_attempt()
+                        : config::overridden(one_attempt(), settings->second.dispatch)};
+}
+
+std::expected<Route, std::string> ModelRoutes::find(const backends::ModelProfile& profile) {
+  const turns::Agent* usual = default_agent();
+  if (profile.base_url.empty() && is_configured(profile.provider)) {
+    return Route{dispatcher_, {choice_of(profile.provider, profile)}};
+  }
+  if (!profile.base_url.empty() || backends::find_provider(profile.provider) != nullptr) {
+    if (profile.model.empty()) return std::unexpected("the profile has no `name` of a model");
+    return route_to(profile.provider, profile);
+  }
+  if (!profile.provider.empty()) {
+    return std::unexpected(
+        fmt::format("the provider {} is not known; add it to treaty.yaml under "
+                    "`providers`, or name one of {}",
+                    profile.provider, names_of_providers()));
+  }
+  if (usual == nullptr) return std::unexpected("the profile has no `provider`");
+  if (profile.model.empty()) return Route{dispatcher_, usual->chain};
+  if (usual->chain.front().backend == config::kDemoBackend) return Route{dispatcher_, usual->chain};
+  return Route{dispatcher_, {choice_of(usual->chain.front().backend, profile)}};
+}
+
+// A provider that nobody has a key for, where there is nothing but the demo, is played by it.
+std::expected<Route, std::string> ModelRoutes::route_to(const std::string& provider,
+                                                        const backends::ModelProfile& profile) {
+  const bool is_known = backends::find_provider(provider) != nullptr;
+  const std::string kind = is_known ? provider : "custom";
+  config::HttpProvider settings = config::provider_of_kind(config::process_sources({}), kind);
+  if (const auto own = configuration_.providers.find(provider);
+      own != configuration_.providers.end()) {
+    settings = own->second;
+  }
+  const backends::Provider* house = backends::find_provider(settings.kind);
+  if (!profile.base_url.empty()) {
+    settings.base_url =
+        backends::base_url_of(*house, profile.base_url, backends::process_environment);
+  }
+  if (settings.base_url.empty()) {
+    return std::unexpected(
+        fmt::format("the provider {} has no address of its own; give the "
+                    "profile a base_url",
+                    provider));
+  }
+  const bool lacks_key = house->key.required && settings.key.empty();
+  const turns::Agent* usual = default_agent();
+  if (lacks_key && profile.base_url.empty() && usual != nullptr &&
+      usual->chain.front().backend == config::kDemoBackend) {
+    return Route{dispatcher_, usual->chain};
+  }
+  const std::string name = provider.empty() ? kind : provider;
+  auto& dispatcher = more_[fmt::format("{} {}", name, settings.base_url)];
+  if (!dispatcher) {
+    config::Configuration alone;
+    alone.providers[name] = settings;
+    auto shared = std::make_shared<SharedBackends>(*shared_);
+    shared->players.clear();
+    dispatcher = make_dispatcher(context_, alone, std::move(shared));
+  }
+  return Route{dispatcher, {choice_of(name, profile)}};
+}
+
+}  // namespace treaty::app

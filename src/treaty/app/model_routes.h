@@ -1,0 +1,56 @@
+// Whom to ask for a model that a FlatAgent names: a provider of treaty.yaml, one of the house with
+// its key in the environment, or the address that the profile gives.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <expected>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "treaty/app/backends.h"
+#include "treaty/backends/flatagent/flat_agent.h"
+#include "treaty/config/configuration.h"
+#include "treaty/dispatch/dispatcher.h"
+
+namespace treaty::app {
+
+struct Route {
+  std::shared_ptr<dispatch::Dispatcher> dispatcher{};
+  std::vector<dispatch::Choice> chain{};
+};
+
+// Belongs to one event loop.
+class ModelRoutes {
+ public:
+  // `configuration` outlives it; `dispatcher` is make_dispatcher's of the same.
+  ModelRoutes(boost::asio::io_context& context, const config::Configuration& configuration,
+              std::shared_ptr<const SharedBackends> shared,
+              std::shared_ptr<dispatch::Dispatcher> dispatcher);
+
+  // One attempt, no waiting: when to try again is the machine's to say. The error names what is
+  // missing.
+  std::expected<Route, std::string> find(const backends::ModelProfile& profile);
+
+  const std::shared_ptr<dispatch::Dispatcher>& dispatcher() const { return dispatcher_; }
+  const config::Configuration& configuration() const { return configuration_; }
+  const KnownSecrets& secrets() const { return *shared_->secrets; }
+
+ private:
+  bool is_configured(const std::string& backend) const;
+  const turns::Agent* default_agent() const;
+  dispatch::Choice choice_of(const std::string& backend,
+                             const backends::ModelProfile& profile) const;
+  std::expected<Route, std::string> route_to(const std::string& provider,
+                                             const backends::ModelProfile& profile);
+
+  boost::asio::io_context& context_;
+  const config::Configuration& configuration_;
+  std::shared_ptr<const SharedBackends> shared_;
+  std::shared_ptr<dispatch::Dispatcher> dispatcher_;
+  // For providers that the configuration does not have, by their name and address.
+  std::map<std::string, std::shared_ptr<dispatch::Dispatcher>> more_{};
+};
+
+}  // namespace treaty::app
