@@ -92,38 +92,39 @@ class FlatAgentAsked final : public AskedAgent {
 
 class ConfiguredAgentAsked final : public AskedAgent {
  public:
-  ConfiguredAgentAsked(const turns::Agent& agent, std::shared_ptr<dispatch::Dispatcher> dispatcher)
-      : agent_(agent), route_{std::move(dispatcher), agent.chain} {}
+  ConfiguredAgentAsked(std::shared_ptr<const turns::Agent> agent,
+                       std::shared_ptr<dispatch::Dispatcher> dispatcher)
+      : agent_(std::move(agent)), route_{std::move(dispatcher), agent_->chain} {}
 
   asio::awaitable<AgentResult> ask(const machines::AgentCall& call) override {
-    backends::Call prompt{.model = {}, .system = agent_.role.system};
+    backends::Call prompt{.model = {}, .system = agent_->role.system};
     prompt.messages.push_back(
         backends::UserMessage{.parts = {backends::TextPart{prompt_of(call.input)}}});
     backends::append_chain(prompt.messages, call.chain);
     if (!call.without_tools) {
-      for (const turns::ClientTool& tool : agent_.role.tools) {
+      for (const turns::ClientTool& tool : agent_->role.tools) {
         prompt.tools.push_back(tool.declaration);
       }
     }
-    const dispatch::Seconds longest = std::chrono::duration<double>(agent_.deadline).count();
+    const dispatch::Seconds longest = std::chrono::duration<double>(agent_->deadline).count();
     co_return co_await dispatched(route_, std::move(prompt), call.deadline, longest, budgets());
   }
 
  private:
   std::vector<store::BudgetLimit> budgets() const {
-    if (agent_.budget.is_empty()) return {};
-    return {{dispatch::scope_of("agent", agent_.name), agent_.budget.tokens,
-             agent_.budget.picodollars}};
+    if (agent_->budget.is_empty()) return {};
+    return {{dispatch::scope_of("agent", agent_->name), agent_->budget.tokens,
+             agent_->budget.picodollars}};
   }
 
-  const turns::Agent& agent_;
+  std::shared_ptr<const turns::Agent> agent_;
   Route route_;
 };
 
 class CommandAsked final : public AskedAgent {
  public:
-  CommandAsked(backends::CommandAgent agent, const KnownSecrets& secrets)
-      : agent_(std::move(agent)), secrets_(secrets) {}
+  CommandAsked(backends::CommandAgent agent, std::shared_ptr<const KnownSecrets> secrets)
+      : agent_(std::move(agent)), secrets_(std::move(secrets)) {}
 
   asio::awaitable<AgentResult> ask(const machines::AgentCall& call) override {
     const std::string question = question_of(call);
@@ -133,7 +134,7 @@ class CommandAsked final : public AskedAgent {
           std::chrono::duration<double>(call.deadline)));
     }
     AgentResult result = co_await backends::run(agent_, question, deadline);
-    backends::mask(result, secrets_);
+    backends::mask(result, *secrets_);
     co_return result;
   }
 
@@ -150,7 +151,7 @@ class CommandAsked final : public AskedAgent {
   }
 
   backends::CommandAgent agent_;
-  const KnownSecrets& secrets_;
+  std::shared_ptr<const KnownSecrets> secrets_;
 };
 
 }  // namespace
@@ -172,13 +173,13 @@ std::shared_ptr<AskedAgent> asked_flat_agent(backends::FlatAgent agent, Route ro
 }
 
 std::shared_ptr<AskedAgent> asked_configured_agent(
-    const turns::Agent& agent, std::shared_ptr<dispatch::Dispatcher> dispatcher) {
-  return std::make_shared<ConfiguredAgentAsked>(agent, std::move(dispatcher));
+    std::shared_ptr<const turns::Agent> agent, std::shared_ptr<dispatch::Dispatcher> dispatcher) {
+  return std::make_shared<ConfiguredAgentAsked>(std::move(agent), std::move(dispatcher));
 }
 
 std::shared_ptr<AskedAgent> asked_command(backends::CommandAgent agent,
-                                          const KnownSecrets& secrets) {
-  return std::make_shared<CommandAsked>(std::move(agent), secrets);
+                                          std::shared_ptr<const KnownSecrets> secrets) {
+  return std::make_shared<CommandAsked>(std::move(agent), std::move(secrets));
 }
 
 }  // namespace treaty::app

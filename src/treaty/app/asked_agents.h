@@ -25,13 +25,13 @@ class AskedAgent {
 std::shared_ptr<AskedAgent> asked_flat_agent(backends::FlatAgent agent, Route route,
                                              dispatch::Seconds deadline);
 
-// An agent of treaty.yaml: its system prompt, its tools, its chain, its budget. It outlives this.
+// An agent of treaty.yaml: its system prompt, its tools, its chain, its budget.
 std::shared_ptr<AskedAgent> asked_configured_agent(
-    const turns::Agent& agent, std::shared_ptr<dispatch::Dispatcher> dispatcher);
+    std::shared_ptr<const turns::Agent> agent, std::shared_ptr<dispatch::Dispatcher> dispatcher);
 
 // A program. What it says is masked like the words of providers.
 std::shared_ptr<AskedAgent> asked_command(backends::CommandAgent agent,
-                                          const KnownSecrets& secrets);
+                                          std::shared_ptr<const KnownSecrets> secrets);
 
 // What an agent of treaty.yaml is told: the text when the input is one, else the input as JSON.
 std::string prompt_of(const machines::Value& input);

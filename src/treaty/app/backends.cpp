@@ -83,10 +83,10 @@ std::shared_ptr<const KnownSecrets> known_secrets(const config::Configuration& c
 
 std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
     const config::Configuration& configuration, std::shared_ptr<dispatch::Pools> pools,
-    store::Store& store) {
+    store::Store* store) {
   auto shared = std::make_shared<SharedBackends>();
   shared->pools = std::move(pools);
-  shared->store = &store;
+  shared->store = store;
   shared->secrets = known_secrets(configuration);
   auto prices = results::read_prices(configuration.prices_file.empty()
                                          ? results::built_in_prices()

@@ -26,9 +26,10 @@ struct SharedBackends {
   store::Store* store = nullptr;  // For budgets.
 };
 
+// `store` is for budgets and may be null: then there are none.
 std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
     const config::Configuration& configuration, std::shared_ptr<dispatch::Pools> pools,
-    store::Store& store);
+    store::Store* store);
 
 // For the event loop of `context`, on whose thread it must be dropped.
 std::shared_ptr<dispatch::Dispatcher> make_dispatcher(boost::asio::io_context& context,

@@ -168,7 +168,7 @@ class RunningGateway final : public cli::Gateway {
   }
 
   std::expected<void, Error> reload(const config::Configuration& configuration) override {
-    auto shared = share_backends(configuration, pools_, *store_);
+    auto shared = share_backends(configuration, pools_, store_.get());
     if (!shared) return std::unexpected(shared.error());
     const auto settings = std::make_shared<const turns::Settings>(configuration.turns);
     const auto doors = api_settings(configuration);
@@ -308,8 +308,8 @@ std::expected<std::unique_ptr<cli::Gateway>, Error> open_gateway(
                      error.message.c_str());
       }});
   if (!store) return std::unexpected(store.error());
-  auto shared = share_backends(configuration,
-                               std::make_shared<dispatch::Pools>(dispatch::system_time()), **store);
+  auto shared = share_backends(
+      configuration, std::make_shared<dispatch::Pools>(dispatch::system_time()), store->get());
   if (!shared) return std::unexpected(shared.error());
   return std::make_unique<RunningGateway>(*std::move(store), configuration, *std::move(shared));
 }

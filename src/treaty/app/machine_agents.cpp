@@ -94,7 +94,7 @@ DispatchedAgents::Found DispatchedAgents::resolve(const Value& source,
 DispatchedAgents::Found DispatchedAgents::resolve_text(const std::string& text,
                                                        const std::string& directory) {
   const std::string path = backends::path_from(directory, text);
-  if (!is_file(path) && routes_.configuration().turns.agents.contains(text)) {
+  if (!is_file(path) && routes_.configuration()->turns.agents.contains(text)) {
     return configured_agent(text);
   }
   const auto bytes = read_text(path);
@@ -143,16 +143,28 @@ DispatchedAgents::Found DispatchedAgents::flat_agent(const Value& document,
   auto route = routes_.find(agent->profile);
   if (!route) return std::unexpected(route.error());
   const auto deadline =
-      std::chrono::duration<double>(routes_.configuration().turn_deadline).count();
+      std::chrono::duration<double>(routes_.configuration()->turn_deadline).count();
   return asked_flat_agent(*std::move(agent), *std::move(route), deadline);
 }
 
 DispatchedAgents::Found DispatchedAgents::configured_agent(const std::string& name) {
-  const turns::Agent* agent = routes_.configuration().turns.find_agent(name);
+  const auto& configuration = routes_.configuration();
+  const turns::Agent* agent = configuration->turns.find_agent(name);
   if (agent == nullptr) {
     return std::unexpected(fmt::format("treaty.yaml has no agent {}", name));
   }
-  return asked_configured_agent(*agent, routes_.dispatcher());
+  return asked_configured_agent({configuration, agent}, routes_.dispatcher());
+}
+
+std::expected<std::unique_ptr<machines::Agents>, Error> open_machine_agents(
+    asio::io_context& context, const config::Configuration& configuration, store::Store* store) {
+  auto shared = share_backends(configuration,
+                               std::make_shared<dispatch::Pools>(dispatch::system_time()), store);
+  if (!shared) return std::unexpected(shared.error());
+  auto dispatcher = make_dispatcher(context, configuration, *shared);
+  return std::make_unique<DispatchedAgents>(
+      context, std::make_shared<const config::Configuration>(configuration), *std::move(shared),
+      std::move(dispatcher));
 }
 
 }  // namespace treaty::app

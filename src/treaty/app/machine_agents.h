@@ -19,11 +19,12 @@ namespace treaty::app {
 // with the code `agent_not_found` when there is nobody to ask.
 class DispatchedAgents final : public machines::Agents {
  public:
-  // `configuration` outlives it; `dispatcher` is make_dispatcher's of the same.
-  DispatchedAgents(boost::asio::io_context& context, const config::Configuration& configuration,
+  // `dispatcher` is make_dispatcher's of the same configuration.
+  DispatchedAgents(boost::asio::io_context& context,
+                   std::shared_ptr<const config::Configuration> configuration,
                    std::shared_ptr<const SharedBackends> shared,
                    std::shared_ptr<dispatch::Dispatcher> dispatcher)
-      : routes_(context, configuration, std::move(shared), std::move(dispatcher)) {}
+      : routes_(context, std::move(configuration), std::move(shared), std::move(dispatcher)) {}
 
   boost::asio::awaitable<machines::Value> call(const machines::AgentCall& call) override;
 
@@ -42,5 +43,11 @@ class DispatchedAgents final : public machines::Agents {
   ModelRoutes routes_;
   std::map<std::string, std::shared_ptr<AskedAgent>> known_{};  // By directory and reference.
 };
+
+// For a process that runs machines alone: with backends and pools of its own. The store is for
+// budgets and may be null.
+std::expected<std::unique_ptr<machines::Agents>, Error> open_machine_agents(
+    boost::asio::io_context& context, const config::Configuration& configuration,
+    store::Store* store);
 
 }  // namespace treaty::app

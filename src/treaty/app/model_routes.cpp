@@ -26,32 +26,32 @@ std::string names_of_providers() {
 }  // namespace
 
 ModelRoutes::ModelRoutes(boost::asio::io_context& context,
-                         const config::Configuration& configuration,
+                         std::shared_ptr<const config::Configuration> configuration,
                          std::shared_ptr<const SharedBackends> shared,
                          std::shared_ptr<dispatch::Dispatcher> dispatcher)
     : context_(context),
-      configuration_(configuration),
+      configuration_(std::move(configuration)),
       shared_(std::move(shared)),
       dispatcher_(std::move(dispatcher)) {}
 
 bool ModelRoutes::is_configured(const std::string& backend) const {
-  return configuration_.providers.contains(backend) || configuration_.scripts.contains(backend) ||
-         configuration_.bridges.contains(backend);
+  return configuration_->providers.contains(backend) || configuration_->scripts.contains(backend) ||
+         configuration_->bridges.contains(backend);
 }
 
 const turns::Agent* ModelRoutes::default_agent() const {
-  const turns::Agent* agent = configuration_.turns.find_agent(turns::kDefaultAgent);
+  const turns::Agent* agent = configuration_->turns.find_agent(turns::kDefaultAgent);
   return agent == nullptr || agent->chain.empty() ? nullptr : agent;
 }
 
 dispatch::Choice ModelRoutes::choice_of(const std::string& backend,
                                         const backends::ModelProfile& profile) const {
-  const auto settings = configuration_.providers.find(backend);
+  const auto settings = configuration_->providers.find(backend);
   return {.backend = backend,
           .model = profile.model,
           .max_output_tokens = profile.max_tokens,
           .temperature = profile.temperature,
-          .policy = settings == configuration_.providers.end()
+          .policy = settings == configuration_->providers.end()
                         ? one_attempt()
                         : config::overridden(one_attempt(), settings->second.dispatch)};
 }
@@ -83,8 +83,8 @@ std::expected<Route, std::string> ModelRoutes::route_to(const std::string& provi
   const bool is_known = backends::find_provider(provider) != nullptr;
   const std::string kind = is_known ? provider : "custom";
   config::HttpProvider settings = config::provider_of_kind(config::process_sources({}), kind);
-  if (const auto own = configuration_.providers.find(provider);
-      own != configuration_.providers.end()) {
+  if (const auto own = configuration_->providers.find(provider);
+      own != configuration_->providers.end()) {
     settings = own->second;
   }
   const backends::Provider* house = backends::find_provider(settings.kind);

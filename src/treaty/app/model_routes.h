@@ -24,8 +24,9 @@ struct Route {
 // Belongs to one event loop.
 class ModelRoutes {
  public:
-  // `configuration` outlives it; `dispatcher` is make_dispatcher's of the same.
-  ModelRoutes(boost::asio::io_context& context, const config::Configuration& configuration,
+  // `dispatcher` is make_dispatcher's of the same configuration.
+  ModelRoutes(boost::asio::io_context& context,
+              std::shared_ptr<const config::Configuration> configuration,
               std::shared_ptr<const SharedBackends> shared,
               std::shared_ptr<dispatch::Dispatcher> dispatcher);
 
@@ -34,8 +35,10 @@ class ModelRoutes {
   std::expected<Route, std::string> find(const backends::ModelProfile& profile);
 
   const std::shared_ptr<dispatch::Dispatcher>& dispatcher() const { return dispatcher_; }
-  const config::Configuration& configuration() const { return configuration_; }
-  const KnownSecrets& secrets() const { return *shared_->secrets; }
+  const std::shared_ptr<const config::Configuration>& configuration() const {
+    return configuration_;
+  }
+  const std::shared_ptr<const KnownSecrets>& secrets() const { return shared_->secrets; }
 
  private:
   bool is_configured(const std::string& backend) const;
@@ -46,7 +49,7 @@ class ModelRoutes {
                                              const backends::ModelProfile& profile);
 
   boost::asio::io_context& context_;
-  const config::Configuration& configuration_;
+  std::shared_ptr<const config::Configuration> configuration_;
   std::shared_ptr<const SharedBackends> shared_;
   std::shared_ptr<dispatch::Dispatcher> dispatcher_;
   // For providers that the configuration does not have, by their name and address.
