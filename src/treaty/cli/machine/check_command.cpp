@@ -1,9 +1,7 @@
 // `treaty machine check`: what is wrong with machine files, all at once.
 #include <algorithm>
-#include <filesystem>
 
 #include "treaty/base/text.h"
-#include "treaty/base/yaml.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/machine/check_report.h"
 #include "treaty/cli/machine/machine_verbs.h"
@@ -13,17 +11,6 @@ namespace treaty::cli {
 namespace {
 
 constexpr const char* kCommand = "machine check";
-
-CheckedMachine check_file(const std::string& path, const std::vector<std::string>& hooks) {
-  auto text = read_input(path, yaml::ReadOptions().max_size);
-  if (!text) return {.file = path, .trouble = text.error().message};
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  machines::LoadOptions options{.directory = folder.empty() ? "." : folder.string(),
-                                .hooks = {hooks.begin(), hooks.end()}};
-  CheckedMachine out{.file = path, .text = std::move(*text)};
-  out.loaded = machines::load_machine(out.text, options);
-  return out;
-}
 
 int run(const Arguments& arguments) {
   if (arguments.positionals.empty()) {
@@ -37,7 +24,7 @@ int run(const Arguments& arguments) {
   Tally tally;
   for (const auto& path : expand_paths(arguments.positionals, Expand::globs)) {
     const CheckedMachine checked =
-        path ? check_file(*path, arguments.all("--hook"))
+        path ? check_machine(*path, arguments.all("--hook"))
              : CheckedMachine{.file = path.error().where, .trouble = path.error().message};
     checked.count(tally);
     if (is_json) {

@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <utility>
+
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
+#include "treaty/base/yaml.h"
 #include "treaty/cli/check/quoted_line.h"
+#include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/inspection/verdict_json.h"
 
@@ -59,6 +64,17 @@ void CheckedMachine::count(Tally& tally) const {
   if (!valid()) ++tally.refused;
   tally.violations += loaded.violations.size();
   tally.warnings += loaded.warnings.size();
+}
+
+CheckedMachine check_machine(const std::string& path, const std::vector<std::string>& hooks) {
+  auto text = read_input(path, yaml::ReadOptions().max_size);
+  if (!text) return {.file = path, .trouble = text.error().message};
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const machines::LoadOptions options{.directory = folder.empty() ? "." : folder.string(),
+                                      .hooks = {hooks.begin(), hooks.end()}};
+  CheckedMachine out{.file = path, .text = std::move(*text)};
+  out.loaded = machines::load_machine(out.text, options);
+  return out;
 }
 
 std::string human_report(const CheckedMachine& checked, bool colors) {

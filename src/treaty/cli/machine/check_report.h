@@ -1,8 +1,9 @@
-// How the verdicts of `treaty machine check` are written.
+// Machine files as commands look at them, and how the verdicts are written.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "treaty/cli/check/check_report.h"
 #include "treaty/machines/load.h"
@@ -19,6 +20,10 @@ struct CheckedMachine {
   bool valid() const { return !trouble && loaded.violations.empty(); }
   void count(Tally& tally) const;
 };
+
+// Reads the file ("-": standard input) and looks at it. `hooks` are registered beside the built-in
+// ones.
+CheckedMachine check_machine(const std::string& path, const std::vector<std::string>& hooks);
 
 // Like a compiler's: place, rule, message, the line with a caret, the hint.
 std::string human_report(const CheckedMachine& checked, bool colors);

@@ -1,0 +1,272 @@
+#include "treaty/machines/graph/routing.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "treaty/machines/graph/lanes.h"
+
+namespace treaty::machines {
+namespace {
+
+constexpr double kMargin = 24;
+constexpr double kHead = 40;       // For the name of the machine.
+constexpr double kBegin = 36;      // For the mark above the initial state.
+constexpr double kLine = 9;        // Between two lines of a gap.
+constexpr double kBesideBox = 16;  // Between a box and what runs in the gap.
+constexpr double kBesideLabel = 14;
+constexpr double kBesideLanes = 20;
+
+class Router {
+ public:
+  Router(const Graph& graph, const Layers& layers, Layout& layout)
+      : graph_(graph), layers_(layers), layout_(layout), loops_(loops_of()) {}
+
+  void run() {
+    Detours detours = find_detours(graph_, layers_, loops_);
+    place_rows(detours);
+    const LaneWidths widths = assign_lanes(graph_, layout_, detours);
+    place_columns(widths);
+    spread_ports(detours);
+    for (std::size_t i = 0; i < graph_.edges.size(); ++i) draw_near(i);
+    draw_loops();
+    for (const Detour& detour : detours.list) draw_detour(detour, widths);
+  }
+
+ private:
+  struct Ports {
+    std::vector<std::pair<double, std::size_t>> list{};  // Wanted place and edge.
+  };
+
+  double middle(std::size_t node) const {
+    return layout_.nodes[node].corner.x + layout_.nodes[node].width / 2;
+  }
+  double top(std::size_t node) const { return layout_.nodes[node].corner.y; }
+  double bottom(std::size_t node) const { return top(node) + layout_.nodes[node].height; }
+  double left(std::size_t node) const { return layout_.nodes[node].corner.x; }
+  double right(std::size_t node) const { return left(node) + layout_.nodes[node].width; }
+  double item_x(std::size_t item) const { return layers_.items[item].x + shift_; }
+
+  std::vector<double> loops_of() const {
+    std::vector<double> out(graph_.nodes.size());
+    for (const GraphEdge& edge : graph_.edges) {
+      if (edge.from == edge.to) out[edge.from] += 1;
+    }
+    return out;
+  }
+
+  // From top to bottom: each rank, the gap below it with its lines, its labels, the lines above the
+  // next.
+  void place_rows(const Detours& detours) {
+    double y = kMargin + kHead + kBegin;
+    for (std::size_t rank = 0; rank < layers_.rank_count(); ++rank) {
+      y += kLine * static_cast<double>(detours.above[rank]);
+      const std::vector<std::size_t>& nodes = layers_.layers[2 * rank];
+      double tallest = 0;
+      for (const std::size_t node : nodes) {
+        tallest = std::max(tallest, layout_.nodes[node].height);
+      }
+      for (const std::size_t node : nodes) {
+        layout_.nodes[node].corner.y = y + (tallest - layout_.nodes[node].height) / 2;
+      }
+      rows_.push_back({.top = y, .bottom = y + tallest});
+      y += tallest + place_gap(rank, y + tallest, detours.below[rank]);
+    }
+    const Row& last = rows_.back();
+    layout_.height = std::max(y - kBesideBox, last.bottom) + kMargin;
+  }
+
+  // Answers how high the gap is.
+  double place_gap(std::size_t rank, double y, std::size_t lines) {
+    double tallest = 0;
+    const std::vector<std::size_t>& labels = layers_.layers[2 * rank + 1];
+    for (const std::size_t item : labels) {
+      tallest = std::max(tallest, layout_.edges[layers_.items[item].index].label_height);
+    }
+    const bool is_last = rank + 1 == layers_.rank_count();
+    if (is_last && labels.empty() && lines == 0) return 0;
+    const double above = kBesideBox + kLine * static_cast<double>(lines) + kBesideLabel;
+    const double middle = y + above + tallest / 2;
+    for (const std::size_t item : labels) {
+      layout_.edges[layers_.items[item].index].label.y = middle;
+    }
+    return above + tallest + kBesideLabel + kBesideBox;
+  }
+
+  void place_columns(const LaneWidths& widths) {
+    double least = 0;
+    double most = 0;
+    for (const Item& item : layers_.items) {
+      least = std::min(least, item.x - item.left);
+      most = std::max(most, item.x + item.right);
+    }
+    const auto side = [](const std::vector<double>& lanes) {
+      return lanes.empty() ? 0 : kBesideLanes + std::accumulate(lanes.begin(), lanes.end(), 0.0);
+    };
+    left_ = kMargin + side(widths.left);
+    shift_ = left_ - least;
+    right_ = most + shift_;
+    layout_.width = right_ + side(widths.right) + kMargin;
+    for (std::size_t i = 0; i < layout_.nodes.size(); ++i) {
+      layout_.nodes[i].corner.x = item_x(i) - layout_.nodes[i].width / 2;
+    }
+    layout_.begin = {middle(graph_.initial), rows_.front().top - kBegin + 8};
+  }
+
+  // Edges share the upper and the lower side of a box, in the order of where they go.
+  void spread_ports(const Detours& detours) {
+    std::vector<Ports> tops(graph_.nodes.size());
+    std::vector<Ports> bottoms(graph_.nodes.size());
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      for (const std::size_t item : layers_.items[i].above) {
+        tops[i].list.emplace_back(item_x(item), layers_.items[item].index);
+      }
+      for (const std::size_t item : layers_.items[i].below) {
+        bottoms[i].list.emplace_back(item_x(item), layers_.items[item].index);
+      }
+    }
+    for (const Detour& detour : detours.list) {
+      const double far = detour.is_right ? right_ + 1 : left_ - 1;
+      const GraphEdge& edge = graph_.edges[detour.edge];
+      if (!detour.leaves_by_side) bottoms[edge.from].list.emplace_back(far, detour.edge);
+      if (!detour.arrives_by_side) tops[edge.to].list.emplace_back(far, detour.edge);
+    }
+    leaving_.resize(graph_.edges.size());
+    arriving_.resize(graph_.edges.size());
+    // The mark of the beginning arrives at the initial state as if it were an edge.
+    tops[graph_.initial].list.emplace_back(middle(graph_.initial), graph_.edges.size());
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      spread(i, tops[i], top(i));
+      spread(i, bottoms[i], bottom(i));
+    }
+  }
+
+  void spread(std::size_t node, Ports& ports, double y) {
+    constexpr double kUsual = 26;
+    std::ranges::sort(ports.list);
+    const auto count = static_cast<double>(ports.list.size());
+    const double step =
+        std::min(kUsual, (layout_.nodes[node].width - 30) / std::max(1.0, count - 1));
+    for (std::size_t i = 0; i < ports.list.size(); ++i) {
+      const double x = middle(node) + (static_cast<double>(i) - (count - 1) / 2) * step;
+      const std::size_t edge = ports.list[i].second;
+      if (edge == graph_.edges.size()) {
+        layout_.begin.x = x;
+      } else {
+        (graph_.edges[edge].from == node ? leaving_ : arriving_)[edge] = {x, y};
+      }
+    }
+  }
+
+  // Within a rank or to a neighbour: through its label.
+  void draw_near(std::size_t index) {
+    if (!layers_.label_items[index]) return;
+    EdgeRoute& route = layout_.edges[index];
+    const GraphEdge& edge = graph_.edges[index];
+    route.label.x = item_x(*layers_.label_items[index]);
+    if (layers_.ranks[edge.from] == layers_.ranks[edge.to]) {
+      route.shape = Shape::bow;
+      route.points = {leaving_[index], route.label, arriving_[index]};
+      return;
+    }
+    route.shape = Shape::curve;
+    const bool is_down = layers_.ranks[edge.from] < layers_.ranks[edge.to];
+    const double half = route.label_height / 2 * (is_down ? 1 : -1);
+    route.points = {leaving_[index],
+                    {route.label.x, route.label.y - half},
+                    {route.label.x, route.label.y + half},
+                    arriving_[index]};
+  }
+
+  // From a state to itself: at its right, one outside of the other.
+  void draw_loops() {
+    constexpr double kOut = 20;
+    std::vector<double> used(graph_.nodes.size());
+    std::vector<double> heights(graph_.nodes.size(), 9);
+    for (std::size_t i = 0; i < graph_.edges.size(); ++i) {
+      const std::size_t node = graph_.edges[i].from;
+      if (node != graph_.edges[i].to) continue;
+      EdgeRoute& route = layout_.edges[i];
+      const double y = (top(node) + bottom(node)) / 2;
+      const double x = right(node) + used[node] + kOut;
+      const double half = heights[node];
+      route.points = {
+          {right(node), y - half}, {x, y - half}, {x, y + half}, {right(node), y + half}};
+      route.label = {x + 6 + route.label_width / 2, y};
+      used[node] += kOut + 6 + route.label_width;
+      heights[node] += 6;
+    }
+  }
+
+  double lane_x(const Detour& detour, const LaneWidths& widths) const {
+    const std::vector<double>& lanes = detour.is_right ? widths.right : widths.left;
+    double x = kBesideLanes / 2 + lanes[detour.lane] / 2;
+    for (std::size_t i = 0; i < detour.lane; ++i) x += lanes[i];
+    return detour.is_right ? right_ + x : left_ - x;
+  }
+
+  // Several edges at one side of a box stand one below the other.
+  double side_y(std::size_t node) {
+    constexpr double kStep = 9;
+    const std::size_t count = sides_[node]++;
+    const double offset = kStep * static_cast<double>((count + 1) / 2) * (count % 2 == 0 ? 1 : -1);
+    const double half = layout_.nodes[node].height / 2 - 8;
+    return (top(node) + bottom(node)) / 2 + std::clamp(offset, -half, half);
+  }
+
+  void draw_detour(const Detour& detour, const LaneWidths& widths) {
+    const GraphEdge& edge = graph_.edges[detour.edge];
+    EdgeRoute& route = layout_.edges[detour.edge];
+    const double x = lane_x(detour, widths);
+    const auto side_of = [&](std::size_t node) {
+      return detour.is_right ? right(node) : left(node);
+    };
+    if (detour.leaves_by_side) {
+      const double y = side_y(edge.from);
+      route.points = {{side_of(edge.from), y}, {x, y}};
+    } else {
+      const double y = rows_[layers_.ranks[edge.from]].bottom + kBesideBox +
+                       kLine * static_cast<double>(detour.below);
+      const Point start = leaving_[detour.edge];
+      route.points = {start, {start.x, y}, {x, y}};
+    }
+    const double leaves = route.points.back().y;
+    double arrives = 0;
+    if (detour.arrives_by_side) {
+      arrives = side_y(edge.to);
+      route.points.insert(route.points.end(), {{x, arrives}, {side_of(edge.to), arrives}});
+    } else {
+      arrives = rows_[layers_.ranks[edge.to]].top - kBesideBox -
+                kLine * static_cast<double>(detour.above);
+      const Point end = arriving_[detour.edge];
+      route.points.insert(route.points.end(), {{x, arrives}, {end.x, arrives}, end});
+    }
+    route.label = {x, (leaves + arrives) / 2};
+  }
+
+  struct Row {
+    double top;
+    double bottom;
+  };
+
+  const Graph& graph_;
+  const Layers& layers_;
+  Layout& layout_;
+  std::vector<double> loops_;
+  std::vector<Row> rows_{};
+  std::vector<Point> leaving_{};   // Where edges begin at the lower or upper side of a box,
+  std::vector<Point> arriving_{};  // and where they end.
+  std::map<std::size_t, std::size_t> sides_{};
+  double shift_ = 0;  // From the places of items to those of the drawing.
+  double left_ = 0;   // Where boxes and labels begin,
+  double right_ = 0;  // and where they end; lanes are outside.
+};
+
+}  // namespace
+
+void route(const Graph& graph, const Layers& layers, Layout& layout) {
+  Router(graph, layers, layout).run();
+}
+
+}  // namespace treaty::machines

@@ -1,0 +1,14 @@
+// How edges run: to the next rank as curves through their labels, all others around the boxes,
+// through the gaps between ranks and along lanes at the sides.
+#pragma once
+
+#include "treaty/machines/graph/graph.h"
+#include "treaty/machines/graph/layers.h"
+#include "treaty/machines/graph/layout.h"
+
+namespace treaty::machines {
+
+// Gives everything in `layout` its place; sizes are there already.
+void route(const Graph& graph, const Layers& layers, Layout& layout);
+
+}  // namespace treaty::machines
