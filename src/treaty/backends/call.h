@@ -117,6 +117,7 @@ struct Tool {
 struct OutputSchema {
   std::string name = "output";
   std::string schema_json;
+  bool strict = true;  // Every member is required and typed: providers can be held to it.
   bool operator==(const OutputSchema&) const = default;
 };
 

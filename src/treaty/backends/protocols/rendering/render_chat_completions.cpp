@@ -104,7 +104,7 @@ void write_response_format(json::Writer& writer, const Call& call, const Request
   if (style.json_schema) {
     writer.member("type", "json_schema").name("json_schema").begin_object();
     write_text(writer, "name", call.output->name);
-    writer.member("strict", true);
+    writer.member("strict", call.output->strict);
     writer.name("schema").raw(object_or(call.output->schema_json, "{}")).end_object();
   } else {
     writer.member("type", "json_object");

@@ -76,7 +76,7 @@ void write_text_format(json::Writer& writer, const OutputSchema& output,
   if (style.json_schema) {
     writer.member("type", "json_schema");
     write_text(writer, "name", output.name);
-    writer.member("strict", true).name("schema").raw(object_or(output.schema_json, "{}"));
+    writer.member("strict", output.strict).name("schema").raw(object_or(output.schema_json, "{}"));
   } else {
     writer.member("type", "json_object");
   }
