@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "treaty/app/gateway.h"
+#include "treaty/app/machine_agents.h"
 #include "treaty/cli/bridge/bridge_command.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/commands.h"
@@ -31,7 +32,7 @@ cli::MachineServices machine_services() {
                 return store::open_directory_store(path, {.purpose = purpose});
               },
           .open_memory = [] { return store::open_memory_store(); },
-          .open_agents = {}};
+          .open_agents = open_machine_agents};
 }
 
 }  // namespace
