@@ -9,6 +9,7 @@
 #include "treaty/base/text.h"
 #include "treaty/base/yaml.h"
 #include "treaty/cli/check/quoted_line.h"
+#include "treaty/cli/command_line.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/inspection/verdict_json.h"
@@ -117,6 +118,23 @@ std::string json_report(const CheckedMachine& checked) {
   writer.end_array();
   if (checked.loaded.more > 0) writer.member("more", checked.loaded.more);
   return writer.end_object().take() + "\n";
+}
+
+int refuse_machine(std::string_view command, const std::string& path, machines::Loaded loaded,
+                   bool is_json) {
+  const CheckedMachine checked{.file = path, .text = {}, .loaded = std::move(loaded)};
+  if (is_json) {
+    json::Writer writer;
+    writer.begin_object().member("status", "refused");
+    std::string report = json_report(checked);
+    while (!report.empty() && report.back() == '\n') report.pop_back();
+    writer.name("check").raw(report);
+    print_document(writer.end_object().take() + "\n");
+  } else {
+    print_error("{}", human_report(checked, false));
+    print_error("treaty {}: the machine is refused; nothing has run\n", command);
+  }
+  return kWrongUsage;
 }
 
 }  // namespace treaty::cli

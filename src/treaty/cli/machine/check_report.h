@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "treaty/cli/check/check_report.h"
@@ -30,5 +31,9 @@ std::string human_report(const CheckedMachine& checked, bool colors);
 
 // One JSON object on one line.
 std::string json_report(const CheckedMachine& checked);
+
+// Tells why a machine is not run, on stdout for programs, and answers the exit code.
+int refuse_machine(std::string_view command, const std::string& path, machines::Loaded loaded,
+                   bool is_json);
 
 }  // namespace treaty::cli

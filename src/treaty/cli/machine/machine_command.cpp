@@ -19,6 +19,12 @@ Command machine_command(const MachineServices& services) {
               machine_check_command(),
               machine_graph_command(),
               machine_eval_command(),
+              machine_list_command(services),
+              machine_show_command(services),
+              machine_signal_command(services),
+              machine_prune_command(services),
+              machine_pool_command(services),
+              machine_work_command(services),
           },
   };
 }

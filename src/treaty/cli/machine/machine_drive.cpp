@@ -10,8 +10,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <csignal>
 
-#include "treaty/base/json_dynamic.h"
 #include "treaty/cli/input.h"
+#include "treaty/cli/machine/json_argument.h"
 #include "treaty/cli/machine/machine_progress.h"
 #include "treaty/cli/machine/run_report.h"
 #include "treaty/cli/machine/tool_commands.h"
@@ -19,6 +19,7 @@
 #include "treaty/cli/running/configured.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/machines/hooks/built_in_hooks.h"
+#include "treaty/machines/journal/account.h"
 #include "treaty/machines/script/simulation.h"
 
 namespace treaty::cli {
@@ -30,16 +31,22 @@ constexpr std::size_t kLargestScript = std::size_t{16} << 20U;
 
 bool is_json(const Arguments& arguments) { return arguments.get("--format") == "json"; }
 
-std::string json_text_of(const machines::Value& value) {
-  json::Writer writer;
-  json::write(writer, value);
-  return writer.take();
+// The machine that nobody else has started.
+asio::awaitable<std::string> root_of(store::MachineStore& store, std::string execution) {
+  for (;;) {
+    const auto record = co_await store.find_execution(execution);
+    if (!record || !*record) co_return execution;
+    const auto beginning = machines::read_beginning((*record)->journal);
+    if (!beginning || beginning->parent.empty()) co_return execution;
+    execution = beginning->parent;
+  }
 }
 
 // What a simulation must skip: the answers that an earlier process has had.
 asio::awaitable<std::map<std::string, std::int64_t>> asked_before(store::MachineStore& store,
                                                                   std::string execution) {
   std::map<std::string, std::int64_t> asked;
+  execution = co_await root_of(store, std::move(execution));
   const auto rows = co_await store.list_executions();
   if (!rows) co_return asked;
   for (const auto& row : *rows) {
@@ -51,7 +58,7 @@ asio::awaitable<std::map<std::string, std::int64_t>> asked_before(store::Machine
 }
 
 // Everything that is around a machine, for as long as the loop runs.
-class Surroundings {
+class Surroundings final : public MachineStage {
  public:
   Surroundings(asio::io_context& loop, const MachineDrive& drive)
       : loop_(loop), drive_(drive), shows_progress_(!is_json(drive.arguments) && isatty(2) != 0) {}
@@ -80,7 +87,7 @@ class Surroundings {
     return {};
   }
 
-  machines::World world() {
+  machines::World world() override {
     const auto opener = machine_opener(names_of(hooks_));
     if (simulation_) {
       return {.agents = *simulation_,
@@ -92,7 +99,7 @@ class Surroundings {
               .watcher = watcher(),
               .after_write = simulation_->after_write(),
               .notes_hooks = true,
-              .is_stopping = [this] { return is_stopping; }};
+              .is_stopping = [this] { return is_stopped_; }};
     }
     return {.agents = *agents_,
             .tools = *tools_,
@@ -103,29 +110,32 @@ class Surroundings {
             .watcher = watcher(),
             .after_write = {},
             .notes_hooks = false,
-            .is_stopping = [this] { return is_stopping; }};
+            .is_stopping = [this] { return is_stopped_; }};
   }
 
-  asio::awaitable<std::expected<machines::Outcome, Error>> run(const InWorld& run) {
-    co_await asio::this_coro::throw_if_cancelled(false);
-    if (simulation_ && !drive_.resumes.empty()) {
-      simulation_->go_on_after(co_await asked_before(drive_.store.machines(), drive_.resumes));
-    } else if (simulation_) {
-      for (const auto& [channel, signals] : simulation_->script().signals) {
-        for (const machines::Value& data : signals) {
-          auto sent = co_await drive_.store.machines().send_signal(channel, json_text_of(data));
-          if (!sent) co_return std::unexpected(std::move(sent.error()));
-        }
+  bool is_stopping() const override { return is_stopped_; }
+  void stop() { is_stopped_ = true; }
+
+  asio::awaitable<std::expected<void, Error>> begin() override {
+    if (!simulation_) co_return std::expected<void, Error>();
+    simulation_->go_on_after({});
+    for (const auto& [channel, signals] : simulation_->script().signals) {
+      for (const machines::Value& data : signals) {
+        auto sent = co_await drive_.store.machines().send_signal(channel, json_text_of(data));
+        if (!sent) co_return std::unexpected(std::move(sent.error()));
       }
     }
-    co_return co_await run(world());
+    co_return std::expected<void, Error>();
+  }
+
+  asio::awaitable<void> go_on_with(std::string execution) override {
+    if (!simulation_) co_return;
+    simulation_->go_on_after(co_await asked_before(drive_.store.machines(), std::move(execution)));
   }
 
   const machines::List* recorded() const {
     return simulation_ ? &simulation_->recorded() : nullptr;
   }
-
-  bool is_stopping = false;
 
  private:
   machines::Watcher* watcher() { return shows_progress_ ? &progress_ : nullptr; }
@@ -133,6 +143,7 @@ class Surroundings {
   asio::io_context& loop_;
   const MachineDrive& drive_;
   bool shows_progress_;
+  bool is_stopped_ = false;
   MachineProgress progress_{};
   machines::HookRegistry built_in_{};
   machines::HookRegistry hooks_{};
@@ -144,7 +155,7 @@ class Surroundings {
 
 int report(const MachineDrive& drive, const std::expected<machines::Outcome, Error>& outcome,
            const machines::List* hooks) {
-  if (!outcome) return tell_error(drive.command, outcome.error());
+  if (!outcome) return tell_trouble(drive.command, outcome.error());
   if (is_json(drive.arguments)) {
     print_document(outcome_json(*outcome, hooks) + "\n");
   } else if (outcome->status == machines::Status::completed) {
@@ -193,28 +204,57 @@ HookNames known_hooks(const std::optional<machines::Script>& script) {
   return names;
 }
 
-int drive_machines(const MachineDrive& drive, const InWorld& run) {
-  asio::io_context loop(1);
-  Surroundings surroundings(loop, drive);
-  if (auto opened = surroundings.open(); !opened) return opened.error();
+namespace {
 
+asio::awaitable<int> on_stage(Surroundings& stage, const OnStage& run) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_return co_await run(stage);
+}
+
+int run_loop(asio::io_context& loop, Surroundings& surroundings, const OnStage& run) {
   asio::cancellation_signal stop;
   asio::signal_set signals(loop, SIGINT, SIGTERM);
   signals.async_wait([&](const boost::system::error_code& error, int) {
     if (error) return;
-    surroundings.is_stopping = true;
+    surroundings.stop();
     stop.emit(asio::cancellation_type::terminal);
     signals.clear();  // Another one ends the process at once.
   });
-  std::expected<machines::Outcome, Error> outcome;
+  int code = kUnavailable;
   asio::co_spawn(
-      loop, surroundings.run(run),
-      asio::bind_cancellation_slot(
-          stop.slot(), [&](const std::exception_ptr&, std::expected<machines::Outcome, Error> end) {
-            outcome = std::move(end);
-            signals.cancel();
-          }));
+      loop, on_stage(surroundings, run),
+      asio::bind_cancellation_slot(stop.slot(), [&](const std::exception_ptr&, int ended) {
+        code = ended;
+        signals.cancel();
+      }));
   loop.run();  // Machines that were launched are waited for, too.
+  return code;
+}
+
+}  // namespace
+
+int drive_on_stage(const MachineDrive& drive, const OnStage& run) {
+  asio::io_context loop(1);
+  Surroundings surroundings(loop, drive);
+  if (auto opened = surroundings.open(); !opened) return opened.error();
+  return run_loop(loop, surroundings, run);
+}
+
+int drive_machines(const MachineDrive& drive, const InWorld& run) {
+  asio::io_context loop(1);
+  Surroundings surroundings(loop, drive);
+  if (auto opened = surroundings.open(); !opened) return opened.error();
+  std::expected<machines::Outcome, Error> outcome;
+  run_loop(loop, surroundings, [&](MachineStage& stage) -> asio::awaitable<int> {
+    std::expected<void, Error> ready;
+    if (drive.resumes.empty()) {
+      ready = co_await stage.begin();
+    } else {
+      co_await stage.go_on_with(drive.resumes);
+    }
+    outcome = ready ? co_await run(stage.world()) : std::unexpected(std::move(ready.error()));
+    co_return kOk;
+  });
   return report(drive, outcome, surroundings.recorded());
 }
 

@@ -33,6 +33,26 @@ struct MachineDrive {
   std::string resumes{};  // The execution that a simulation goes on with.
 };
 
+// Where executions are run, one after the other.
+class MachineStage {
+ public:
+  virtual ~MachineStage() = default;
+
+  virtual machines::World world() = 0;
+  virtual bool is_stopping() const = 0;  // Somebody wants the process to end.
+
+  // Before a new execution. A simulation plays its script from the beginning.
+  virtual boost::asio::awaitable<std::expected<void, Error>> begin() = 0;
+
+  // Before one that is there. A simulation skips what earlier processes of it were answered.
+  virtual boost::asio::awaitable<void> go_on_with(std::string execution) = 0;
+};
+
+// Runs what it is told to on a stage, until that and everything that it launched has ended. Answers
+// its exit code.
+using OnStage = std::function<boost::asio::awaitable<int>(MachineStage& stage)>;
+int drive_on_stage(const MachineDrive& drive, const OnStage& run);
+
 // What is to be run in that world. An Error has its exit code by the house's convention.
 using InWorld = std::function<boost::asio::awaitable<std::expected<machines::Outcome, Error>>(
     const machines::World& world)>;

@@ -11,5 +11,11 @@ Command machine_resume_command(const MachineServices& services);
 Command machine_check_command();
 Command machine_graph_command();
 Command machine_eval_command();
+Command machine_list_command(const MachineServices& services);
+Command machine_show_command(const MachineServices& services);
+Command machine_signal_command(const MachineServices& services);
+Command machine_prune_command(const MachineServices& services);
+Command machine_pool_command(const MachineServices& services);
+Command machine_work_command(const MachineServices& services);
 
 }  // namespace treaty::cli

@@ -2,9 +2,8 @@
 #include <charconv>
 
 #include "treaty/base/ids.h"
-#include "treaty/base/json_dynamic.h"
-#include "treaty/cli/input.h"
 #include "treaty/cli/machine/check_report.h"
+#include "treaty/cli/machine/json_argument.h"
 #include "treaty/cli/machine/machine_drive.h"
 #include "treaty/cli/machine/machine_verbs.h"
 #include "treaty/cli/running/configured.h"
@@ -15,24 +14,14 @@ namespace {
 
 constexpr const char* kRun = "machine run";
 constexpr const char* kResume = "machine resume";
-constexpr std::size_t kLargestInput = std::size_t{16} << 20U;
 
-// A JSON object: as it is, or of @FILE. The error is what to say.
 std::expected<machines::Object, std::string> read_input_option(const Arguments& arguments) {
-  std::string text = arguments.get("--input", "{}");
-  if (text.starts_with('@') || text == "-") {
-    auto file = read_input(text == "-" ? text : text.substr(1), kLargestInput);
-    if (!file) return std::unexpected("--input: " + file.error().message);
-    text = std::move(*file);
-  }
-  const json::Document document(text);
-  if (!document.faults().empty()) {
-    return std::unexpected("--input is not JSON: " + document.faults().front().message);
-  }
-  if (!document.root() || !document.root()->is_object()) {
+  auto input = read_json_argument("--input", arguments.get("--input", "{}"));
+  if (!input) return std::unexpected(std::move(input.error()));
+  if (!input->is_object()) {
     return std::unexpected("--input must be a JSON object, like '{\"topic\": \"tea\"}', or @FILE");
   }
-  return json::to_dynamic_object(*document.root());
+  return std::move(input->get_object());
 }
 
 std::expected<std::optional<std::int64_t>, std::string> read_max_steps(const Arguments& arguments) {
@@ -45,23 +34,6 @@ std::expected<std::optional<std::int64_t>, std::string> read_max_steps(const Arg
     return std::unexpected("--max-steps is a number of 1 or more");
   }
   return steps;
-}
-
-// A file that is refused has the same findings as `machine check` tells.
-int refuse(const std::string& path, MachineFile file, const Arguments& arguments) {
-  const CheckedMachine checked{.file = path, .text = {}, .loaded = std::move(file.loaded)};
-  if (arguments.get("--format") == "json") {
-    json::Writer writer;
-    writer.begin_object().member("status", "refused");
-    std::string report = json_report(checked);
-    while (!report.empty() && report.back() == '\n') report.pop_back();
-    writer.name("check").raw(report);
-    print_document(writer.end_object().take() + "\n");
-  } else {
-    print_error("{}", human_report(checked, false));
-    print_error("treaty {}: the machine is refused; nothing has run\n", kRun);
-  }
-  return kWrongUsage;
 }
 
 int run(const MachineServices& services, const Arguments& arguments) {
@@ -82,7 +54,9 @@ int run(const MachineServices& services, const Arguments& arguments) {
     print_error("treaty {}: {}: {}\n", kRun, harmless(path), harmless(file.error().message));
     return kUnavailable;
   }
-  if (!file->loaded.machine) return refuse(path, std::move(*file), arguments);
+  if (!file->loaded.machine) {
+    return refuse_machine(kRun, path, std::move(file->loaded), arguments.get("--format") == "json");
+  }
 
   // A simulation leaves nothing behind, unless it is told where.
   machines::Persistence persistence = file->loaded.machine->persistence;
