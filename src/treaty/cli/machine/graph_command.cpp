@@ -6,12 +6,15 @@
 #include "treaty/base/yaml.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/machine/check_report.h"
+#include "treaty/cli/machine/executions/store_access.h"
 #include "treaty/cli/machine/machine_verbs.h"
+#include "treaty/cli/machine/run_report.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/machines/graph/graph.h"
 #include "treaty/machines/graph/layout.h"
 #include "treaty/machines/graph/mermaid.h"
 #include "treaty/machines/graph/svg.h"
+#include "treaty/machines/journal/account.h"
 
 namespace treaty::cli {
 namespace {
@@ -40,19 +43,53 @@ int draw(const machines::Graph& graph, bool is_mermaid) {
   return kOk;
 }
 
-int run(const Arguments& arguments) {
+// The states that an execution visited. The error is told already: it is the exit code.
+std::expected<std::vector<std::string>, int> path_of(const MachineServices& services,
+                                                     const Arguments& arguments) {
+  std::vector<std::string> path;
+  if (!arguments.has("--execution")) return path;
+  const std::string execution = arguments.get("--execution");
+  const auto store = open_to_look(kCommand, services, arguments, store::Purpose::read);
+  if (!store) return std::unexpected(store.error());
+  const auto record = wait_for(store->machines().find_execution(execution));
+  if (!record) return std::unexpected(tell_trouble(kCommand, record.error()));
+  if (!*record) {
+    print_error("treaty {}: there is no execution {}; see `treaty machine list`\n", kCommand,
+                harmless(execution));
+    return std::unexpected(kViolated);
+  }
+  auto account = machines::read_account((*record)->journal);
+  if (!account) {
+    return std::unexpected(tell_trouble(
+        kCommand,
+        {.code = ErrorCode::corrupt, .message = std::move(account.error()), .where = execution}));
+  }
+  for (machines::StepAccount& step : account->steps) path.push_back(std::move(step.state));
+  return path;
+}
+
+int run(const MachineServices& services, const Arguments& arguments) {
   if (arguments.positionals.size() != 1) {
     return wrong_usage(kCommand, "one file at a time; - reads standard input");
   }
   CheckedMachine checked = check_machine(arguments.positionals[0], arguments.all("--hook"));
   // A machine with an unknown hook can be drawn all the same: nobody runs it.
   if (!checked.valid()) return refuse(checked);
-  return draw(machines::graph_of(*checked.loaded.machine), arguments.get("--format") == "mermaid");
+  const auto path = path_of(services, arguments);
+  if (!path) return path.error();
+  return draw(machines::graph_of(*checked.loaded.machine, *path),
+              arguments.get("--format") == "mermaid");
 }
 
 }  // namespace
 
-Command machine_graph_command() {
+Command machine_graph_command(const MachineServices& services) {
+  std::vector<Option> options = {
+      {"--format", "", "What to write", {"svg", "mermaid"}},
+      {"--hook", "NAME", "A hook that your program registers; may be repeated", {}, true},
+      {"--execution", "ID", "Mark the path of this execution"},
+  };
+  for (Option& option : machine_store_options()) options.push_back(std::move(option));
   return {
       .name = "graph",
       .positionals = "FILE|-",
@@ -61,13 +98,13 @@ Command machine_graph_command() {
           "Writes the drawing to standard output. States stand in layers by their distance from "
           "the\n"
           "initial one; on_error is dashed and red, the rate-limit policy dotted.",
-      .options =
-          {{"--format", "", "What to write", {"svg", "mermaid"}},
-           {"--hook", "NAME", "A hook that your program registers; may be repeated", {}, true}},
+      .options = std::move(options),
       .examples = {{"machine graph examples/machines/writer.yml > writer.svg", "A picture"},
                    {"machine graph examples/machines/writer.yml --format mermaid",
-                    "A chart for a page that draws it"}},
-      .run = run,
+                    "A chart for a page that draws it"},
+                   {"machine graph writer.yml --execution writer-7 > path.svg",
+                    "The way that an execution went"}},
+      .run = [services](const Arguments& arguments) { return run(services, arguments); },
   };
 }
 

@@ -17,7 +17,7 @@ Command machine_command(const MachineServices& services) {
               machine_run_command(services),
               machine_resume_command(services),
               machine_check_command(),
-              machine_graph_command(),
+              machine_graph_command(services),
               machine_eval_command(),
               machine_list_command(services),
               machine_show_command(services),

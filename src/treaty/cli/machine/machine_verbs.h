@@ -9,7 +9,7 @@ namespace treaty::cli {
 Command machine_run_command(const MachineServices& services);
 Command machine_resume_command(const MachineServices& services);
 Command machine_check_command();
-Command machine_graph_command();
+Command machine_graph_command(const MachineServices& services);
 Command machine_eval_command();
 Command machine_list_command(const MachineServices& services);
 Command machine_show_command(const MachineServices& services);

@@ -60,7 +60,8 @@ int run(const MachineServices& services, const Arguments& arguments) {
 
   // A simulation leaves nothing behind, unless it is told where.
   machines::Persistence persistence = file->loaded.machine->persistence;
-  if (*script && !arguments.has("--store")) persistence.kind = machines::PersistenceKind::memory;
+  const bool is_told_where = arguments.has("--store") || arguments.has("--state-dir");
+  if (*script && !is_told_where) persistence.kind = machines::PersistenceKind::memory;
   const auto store = open_machines(kRun, services, arguments, store::Purpose::run, &persistence);
   if (!store) return store.error();
   machines::Start start{.execution = execution, .input = std::move(*input)};

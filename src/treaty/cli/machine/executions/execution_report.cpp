@@ -84,7 +84,8 @@ void write_end(json::Writer& writer, const ExecutionView& view) {
 std::string line_of(const StepAccount& step) {
   std::string out = fmt::format("  {:>3} {}\n", step.step, harmless(step.state));
   for (const machines::CallAccount& call : step.calls) {
-    const std::string end = call.error.empty() ? call.finish_reason : sentence_of(call.error);
+    const std::string end =
+        call.error.empty() ? call.finish_reason : machines::sentence_of(call.error);
     out += fmt::format("      asked {}{}\n", harmless(call.agent),
                        end.empty() ? "" : ": " + harmless(end));
   }
