@@ -46,6 +46,10 @@ class Notebook {
   boost::asio::awaitable<std::expected<void, Error>> add(store::Checkpoint checkpoint);
   boost::asio::awaitable<std::expected<void, Error>> add_line(std::string_view event,
                                                               std::int64_t step, std::string line);
+  // Goes with whatever is written next.
+  void gather(std::string line) {
+    if (is_kept_) pending_.journal.push_back(std::move(line));
+  }
   boost::asio::awaitable<std::expected<void, Error>> flush();
   boost::asio::awaitable<std::expected<void, Error>> release();
 

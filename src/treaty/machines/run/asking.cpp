@@ -42,10 +42,8 @@ ExecutionRun::Task<void> ExecutionRun::tell(const std::vector<HookReference>& ho
     if (!reply) {
       co_return hook_failure(fmt::format("Hook '{}': {}", reference.name, reply.error()));
     }
-    if (world_.notes_hooks) {
-      auto noted = co_await note("noted", hook_line(step_, reference.name, event));
-      if (!noted) co_return noted;
-    }
+    // With what follows from the reply: a script that is gone on with counts those that counted.
+    if (world_.notes_hooks) notebook_.gather(hook_line(step_, reference.name, event));
     if (auto merged = merge(*reply); !merged) co_return merged;
     if (!on_reply) continue;
     Attempt<bool> is_enough = on_reply(*reply, details);

@@ -21,8 +21,8 @@ asio::awaitable<Outcome> ExecutionRun::begin() {
                             .input = start_.input,
                             .parent = start_.parent,
                             .depth = start_.depth};
-  Attempt<void> ready = co_await note("start", line_of(beginning));
-  if (ready) ready = co_await render_context();
+  notebook_.gather(line_of(beginning));
+  Attempt<void> ready = co_await render_context();
   if (ready) ready = co_await checkpoint("machine_start", "start");
   if (ready) ready = co_await tell(machine_->lifecycle_hooks, "machine_start", {});
   if (!ready) co_return co_await fail_with(std::move(ready.error()), nullptr);
@@ -45,7 +45,7 @@ asio::awaitable<Outcome> ExecutionRun::go_on(const Snapshot& snapshot, History h
       (void)co_await notebook_.release();
       co_return done;
     }
-    co_return co_await end(snapshot.output);
+    co_return co_await tell_end(snapshot.output);
   }
   if (snapshot.event == "machine_start") {
     Attempt<void> told = co_await tell(machine_->lifecycle_hooks, "machine_start", {});
@@ -129,9 +129,7 @@ ExecutionRun::Task<void> ExecutionRun::enter(const State& state) {
   path_.push_back(state.name);
   set_metadata(state.name);
   look("state", state.name);
-  if (auto noted = co_await note("enter", entered_line(step_, state.name)); !noted) {
-    co_return noted;
-  }
+  if (notebook_.is_kept()) notebook_.gather(entered_line(step_, state.name));
   co_return co_await checkpoint("state_enter", state.name);
 }
 
@@ -147,27 +145,28 @@ ExecutionRun::Task<void> ExecutionRun::render_context() {
 
 // Section 4, 7.
 asio::awaitable<Outcome> ExecutionRun::end(Value output) {
-  Attempt<void> told = co_await checkpoint("machine_end", "end", output);
-  if (told) {
-    told = co_await tell(machine_->lifecycle_hooks, "machine_end", {{"output", output}},
-                         [&](const HookReply& reply, Object& next) -> Attempt<bool> {
-                           const auto found = reply.find("output");
-                           if (found == reply.end() || found->value().is_null()) return false;
-                           if (!found->value().is_object()) {
-                             return hook_failure(
-                                 "on_machine_end answered an output that is no "
-                                 "object.");
-                           }
-                           output = found->value().get_object();
-                           next["output"] = output;
-                           return false;
-                         });
-  }
+  Attempt<void> kept = co_await checkpoint("machine_end", "end", output);
+  if (!kept) co_return co_await fail_with(std::move(kept.error()), nullptr);
+  co_return co_await tell_end(std::move(output));
+}
+
+asio::awaitable<Outcome> ExecutionRun::tell_end(Value output) {
+  const auto replace = [&](const HookReply& reply, Object& next) -> Attempt<bool> {
+    const auto found = reply.find("output");
+    if (found == reply.end() || found->value().is_null()) return false;
+    if (!found->value().is_object()) {
+      return hook_failure("on_machine_end answered an output that is no object.");
+    }
+    output = found->value().get_object();
+    next["output"] = output;
+    return false;
+  };
+  Attempt<void> told =
+      co_await tell(machine_->lifecycle_hooks, "machine_end", {{"output", output}}, replace);
   if (!told) co_return co_await fail_with(std::move(told.error()), nullptr);
   Outcome done = outcome(Status::completed);
   done.output = std::move(output);
-  Attempt<void> kept = co_await note("end", ended_line(done));
-  if (!kept) co_return co_await stop_with(std::move(kept.error()));
+  notebook_.gather(ended_line(done));
   if (auto released = co_await notebook_.release(); !released) {
     co_return co_await stop_with(lost(std::move(released.error())).error());
   }
@@ -185,8 +184,8 @@ asio::awaitable<Outcome> ExecutionRun::fail_with(Failure failure, const State* s
   look("error", state == nullptr ? "" : state->name, sentence_of(failed.error));
   Attempt<void> kept =
       co_await checkpoint("machine_error", state == nullptr ? "start" : state->name);
-  if (kept) kept = co_await note("end", ended_line(failed));
   if (!kept) co_return co_await stop_with(std::move(kept.error()));
+  notebook_.gather(ended_line(failed));
   if (auto released = co_await notebook_.release(); !released) {
     co_return co_await stop_with(lost(std::move(released.error())).error());
   }

@@ -97,6 +97,7 @@ class ExecutionRun {
   Task<Onward> visit(const State& state, Point from);
   Task<void> enter(const State& state);
   boost::asio::awaitable<Outcome> end(Value output);
+  boost::asio::awaitable<Outcome> tell_end(Value output);
   boost::asio::awaitable<Outcome> fail_with(Failure failure, const State* state);
   boost::asio::awaitable<Outcome> stop_with(Failure failure);
   boost::asio::awaitable<Outcome> stand(std::string channel);

@@ -40,8 +40,8 @@ ExecutionRun::Task<Exit> ExecutionRun::conclude(const State& state, Work work) {
             .redirect = std::move(redirect),
             .left_to = std::move(work.left_to)};
   if (notebook_.is_kept()) {
-    going = co_await note("exit", exit_line(step_, exit));
-    if (going) going = co_await checkpoint("state_exit", state.name, exit.output);
+    notebook_.gather(exit_line(step_, exit));
+    going = co_await checkpoint("state_exit", state.name, exit.output);
     if (!going) co_return std::unexpected(std::move(going.error()));
   }
   co_return exit;
