@@ -16,6 +16,7 @@ struct Gathered {
   std::map<std::int64_t, CallAccount> calls{};
   std::map<std::int64_t, double> waits{};
   std::map<std::int64_t, Outcome> children{};
+  std::map<std::int64_t, std::string> tools{};
 };
 
 CallAccount call_of(const Object& line) {
@@ -31,7 +32,7 @@ void add(Gathered& step, std::string_view kind, const Object& line) {
   if (kind == "call") step.calls[number] = call_of(line);
   if (kind == "wait") step.waits[number] = lines::number(line, "seconds");
   if (kind == "child") step.children[number] = lines::outcome_of(line);
-  if (kind == "tool") step.step.tools.push_back(text_of(line, "tool"));
+  if (kind == "tool") step.tools[number] = text_of(line, "tool");
   if (kind == "signal") step.step.signal = lines::value(line, "data");
   if (kind == "exit") step.step.redirect = text_of(line, "redirect");
 }
@@ -41,6 +42,7 @@ StepAccount account_of(std::int64_t number, Gathered gathered) {
   step.step = number;
   for (auto& [_, call] : gathered.calls) step.calls.push_back(std::move(call));
   for (const auto& [_, wait] : gathered.waits) step.waits.push_back(wait);
+  for (auto& [_, tool] : gathered.tools) step.tools.push_back(std::move(tool));
   for (auto& [_, child] : gathered.children) step.children.push_back(std::move(child));
   return step;
 }

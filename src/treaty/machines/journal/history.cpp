@@ -51,6 +51,11 @@ void read_step(StepHistory& newest, std::string_view kind, const Object& line) {
   }
   if (kind == "child") newest.children[n] = outcome_of(line);
   if (kind == "launched") newest.launched[n] = whole(line, "calls");
+  if (kind == "tool") {
+    const Value is_error = value(line, "is_error");
+    newest.tools[n] = {.content = text_of(line, "content"),
+                       .is_error = is_error.is_bool() && is_error.get_bool()};
+  }
   if (kind == "action") newest.action = object(line, "reply");
   if (kind == "signal") newest.signal = value(line, "data");
   if (kind == "exit") {
@@ -140,8 +145,14 @@ std::string launched_line(std::int64_t step, std::int64_t number, std::int64_t c
   return Line("launched", step).with("n", number).with("calls", calls).done();
 }
 
-std::string tool_line(std::int64_t step, std::string_view tool) {
-  return Line("tool", step).with("tool", tool).done();
+std::string tool_line(std::int64_t step, std::int64_t number, std::string_view tool,
+                      const ToolOutcome& outcome) {
+  return Line("tool", step)
+      .with("n", number)
+      .with("tool", tool)
+      .with("content", outcome.content)
+      .with("is_error", outcome.is_error)
+      .done();
 }
 
 std::string hook_line(std::int64_t step, std::string_view hook, std::string_view event) {

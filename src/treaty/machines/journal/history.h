@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "treaty/machines/agents.h"
 #include "treaty/machines/journal/outcome.h"
 #include "treaty/store/machines.h"
 
@@ -41,7 +42,8 @@ std::string signal_line(std::int64_t step, const Value& data);
 std::string wait_line(std::int64_t step, std::int64_t number, double seconds, double until);
 std::string child_line(std::int64_t step, std::int64_t number, const Outcome& outcome);
 std::string launched_line(std::int64_t step, std::int64_t number, std::int64_t calls);
-std::string tool_line(std::int64_t step, std::string_view tool);
+std::string tool_line(std::int64_t step, std::int64_t number, std::string_view tool,
+                      const ToolOutcome& outcome);
 std::string hook_line(std::int64_t step, std::string_view hook, std::string_view event);
 std::string exit_line(std::int64_t step, const Exit& exit);
 std::string ended_line(const Outcome& outcome);
@@ -59,6 +61,7 @@ struct StepHistory {
   std::map<std::int64_t, Waited> waits{};
   std::map<std::int64_t, Outcome> children{};
   std::map<std::int64_t, std::int64_t> launched{};
+  std::map<std::int64_t, ToolOutcome> tools{};  // By how many the loop had run before.
   std::optional<Object> action{};
   std::optional<Value> signal{};
   std::optional<Exit> exit{};

@@ -242,7 +242,10 @@ ExecutionRun::Task<bool> ExecutionRun::run_tool(const State& state, const LoopLi
     co_return true;
   }
   bool is_outside = false;
-  Attempt<ToolOutcome> outcome = co_await use_tool(limits, call, is_outside);
+  const auto known = replayed().tools.find(loop.tool_calls);
+  const bool is_known = known != replayed().tools.end();
+  Attempt<ToolOutcome> outcome =
+      is_known ? Attempt<ToolOutcome>(known->second) : co_await use_tool(limits, call, is_outside);
   if (!outcome) co_return std::unexpected(std::move(outcome.error()));
   if (is_outside) {
     for (std::size_t i = loop.next; i < loop.pending.size(); ++i) {
@@ -254,8 +257,9 @@ ExecutionRun::Task<bool> ExecutionRun::run_tool(const State& state, const LoopLi
     }
     co_return false;
   }
-  if (auto noted = co_await note("noted", tool_line(step_, call.name)); !noted) {
-    co_return std::unexpected(std::move(noted.error()));
+  if (!is_known) {
+    auto noted = co_await note("noted", tool_line(step_, loop.tool_calls, call.name, *outcome));
+    if (!noted) co_return std::unexpected(std::move(noted.error()));
   }
   ++loop.tool_calls;
   ++loop.next;
