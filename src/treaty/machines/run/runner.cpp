@@ -89,6 +89,18 @@ asio::awaitable<Outcome> go_on(World world, std::shared_ptr<const Machine> machi
   });
 }
 
+// How a machine that another one has started failed. The other one did not come to note it; to it
+// that was an end like any other, and is not tried again under the same name.
+std::optional<Outcome> failure_kept(const Start& start, const store::ExecutionRecord& record) {
+  if (start.parent.empty() || record.latest_event != "machine_error") return std::nullopt;
+  auto history = read_history(record.journal, record.latest_step, true);
+  if (!history || !history->ended || history->ended->status != Status::failed) return std::nullopt;
+  Outcome failed = std::move(*history->ended);
+  failed.execution = start.execution;
+  failed.path = std::move(history->path);
+  return failed;
+}
+
 asio::awaitable<Outcome> run_kept(World world, std::shared_ptr<const Machine> machine, Start start,
                                   bool may_resume) {
   const auto lease = co_await world.store.acquire(start.execution);
@@ -96,6 +108,10 @@ asio::awaitable<Outcome> run_kept(World world, std::shared_ptr<const Machine> ma
   auto record = co_await world.store.find_execution(start.execution);
   if (!record) co_return lost_outcome(start.execution, std::move(record.error()));
   if (*record && may_resume) {
+    if (auto failed = failure_kept(start, **record)) {
+      (void)co_await world.store.release(start.execution, lease->token);
+      co_return std::move(*failed);
+    }
     co_return co_await go_on(world, machine, start, lease->token, **record);
   }
   if (*record) {
