@@ -103,6 +103,7 @@ class Client::State {
  public:
   State(asio::io_context& context, ClientOptions options)
       : context_(context), options_(std::move(options)), scratch_(kScratch) {
+    if (options_.guard) return;
     if (options_.proxy) {
       proxies_ = *options_.proxy;
     } else if (options_.proxy_from_environment) {
@@ -200,7 +201,8 @@ asio::awaitable<Client::State::Connected> Client::State::connect(const Url& url,
     if (!made) co_return fail(FailureKind::tls, made.error());
     tls_ = std::move(*made);
   }
-  co_return co_await dial(context_, url, proxy, tls_ ? &*tls_ : nullptr, patience);
+  co_return co_await dial(context_, url, proxy, tls_ ? &*tls_ : nullptr, patience,
+                          options_.guard.get());
 }
 
 asio::awaitable<Outcome> Client::State::send(Connection& connection, std::string_view bytes,

@@ -20,6 +20,8 @@
 
 namespace treaty::http {
 
+class AddressGuard;
+
 enum class FailureKind {
   bad_address,  // The name does not resolve, or URL, header or proxy make no sense.
   refused,      // Nobody accepts connections there.
@@ -71,6 +73,10 @@ struct ClientOptions {
   std::size_t max_idle_connections = 64;
   std::chrono::seconds keep_alive{30};    // Older ones are closed when the client is used again.
   std::optional<ProxyVariables> proxy{};  // In place of the environment's.
+
+  // Null: every address may be connected to. With one there is no proxy: it would look up names
+  // itself.
+  std::shared_ptr<const AddressGuard> guard{};
 };
 
 // Outlives its fetches, as `url` and `sink` outlive theirs. Never throws; a cancelled fetch has the

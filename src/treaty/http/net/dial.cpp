@@ -6,6 +6,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "treaty/http/net/address_guard.h"
 #include "treaty/http/net/resolver.h"
 #include "treaty/http/wire/message_head.h"
 
@@ -61,6 +62,18 @@ asio::awaitable<Outcome> connect_to(Connection& connection, const Addresses& add
     connection.forget_expiry();
   }
   co_return std::unexpected(failure);
+}
+
+// All of them are: one that is not would be tried by whoever can make the others fail.
+Outcome check(const std::string& host, const Addresses& addresses, const AddressGuard* guard) {
+  if (guard == nullptr) return {};
+  for (const asio::ip::address& address : addresses) {
+    if (guard->allows(host, address)) continue;
+    return fail(FailureKind::bad_address,
+                fmt::format("{} is not a public address, and not one that is allowed",
+                            address.to_string()));
+  }
+  return {};
 }
 
 asio::awaitable<Outcome> send_all(Connection& connection, std::string_view bytes,
@@ -148,7 +161,7 @@ asio::awaitable<Outcome> shake_hands(Connection& connection, const Url& url, Tls
 
 asio::awaitable<std::expected<std::shared_ptr<Connection>, Failure>> dial(
     asio::io_context& context, const Url& url, const std::optional<Proxy>& proxy, TlsContext* tls,
-    Patience& patience) {
+    Patience& patience, const AddressGuard* guard) {
   const std::string& host = proxy ? proxy->host : url.host;
   const std::uint16_t port = proxy ? proxy->port : url.port;
   const auto connection = std::make_shared<Connection>(context, authority_of(host, port));
@@ -161,7 +174,8 @@ asio::awaitable<std::expected<std::shared_ptr<Connection>, Failure>> dial(
   }
   Outcome outcome{};
   if (addresses) {
-    outcome = co_await connect_to(*connection, *addresses, port, patience);
+    outcome = check(host, *addresses, guard);
+    if (outcome) outcome = co_await connect_to(*connection, *addresses, port, patience);
   } else {
     outcome = fail(FailureKind::bad_address, addresses.error());
   }

@@ -11,9 +11,10 @@
 
 namespace treaty::http {
 
-// `tls` is used, and needed, for https alone. All of it counts as the phase `connect`.
+// `tls` is used, and needed, for https alone. All of it counts as the phase `connect`. A host with
+// an address that `guard` does not allow is not connected to.
 boost::asio::awaitable<std::expected<std::shared_ptr<Connection>, Failure>> dial(
     boost::asio::io_context& context, const Url& url, const std::optional<Proxy>& proxy,
-    TlsContext* tls, Patience& patience);
+    TlsContext* tls, Patience& patience, const AddressGuard* guard = nullptr);
 
 }  // namespace treaty::http
