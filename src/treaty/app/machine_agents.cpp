@@ -153,6 +153,10 @@ DispatchedAgents::Found DispatchedAgents::configured_agent(const std::string& na
   if (agent == nullptr) {
     return std::unexpected(fmt::format("treaty.yaml has no agent {}", name));
   }
+  if (!agent->budget.is_empty() && !routes_.has_store()) {
+    return std::unexpected(
+        "its budget is kept in the store of treaty.yaml, which this run does not use");
+  }
   return asked_configured_agent({configuration, agent}, routes_.dispatcher());
 }
 

@@ -38,6 +38,7 @@ class ModelRoutes {
   const std::shared_ptr<const config::Configuration>& configuration() const {
     return configuration_;
   }
+  bool has_store() const { return shared_->store != nullptr; }
   const std::shared_ptr<const KnownSecrets>& secrets() const { return shared_->secrets; }
 
  private:
