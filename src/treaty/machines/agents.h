@@ -5,8 +5,10 @@
 #include <boost/asio/awaitable.hpp>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 
+#include "treaty/backends/call.h"
 #include "treaty/machines/machine.h"
 
 namespace treaty::machines {
@@ -25,8 +27,10 @@ struct AgentCall {
   // {"role": "assistant", "content", "tool_calls": [{"id", "name", "arguments"}]},
   // {"role": "tool", "tool_call_id", "name", "content", "is_error"}, {"role": "user", "content"}.
   List chain{};
-  bool without_tools = false;  // It shall answer in words.
-  double deadline = kNever;    // The runner cuts it then; who knows it can do better.
+  bool without_tools = false;               // It shall answer in words.
+  std::span<const backends::Tool> tools{};  // Beside its own: those of whoever runs the machine.
+  double deadline = kNever;                 // The runner cuts it then; who knows it can do better.
+  std::int64_t depth = 0;                   // How many machines stand above whatever it runs.
 };
 
 class Agents {
@@ -42,6 +46,8 @@ struct ToolCall {
   std::string id;
   std::string name;
   std::string arguments;  // JSON text as the model wrote it.
+  std::string key{};  // As AgentCall::key: no two calls of an execution and its children share it.
+  bool is_offered = false;  // One of AgentCall::tools.
 };
 
 struct ToolOutcome {
@@ -53,8 +59,8 @@ class Tools {
  public:
   virtual ~Tools() = default;
 
-  // Nothing when whoever has the tool is to be asked outside of this process: the execution waits
-  // for a signal.
+  // Nothing when whoever has the tool is to be asked outside of this process: the execution stands
+  // until a runner comes whose tools have the answer.
   virtual boost::asio::awaitable<std::optional<ToolOutcome>> run(const ToolCall& call,
                                                                  double deadline) = 0;
 };

@@ -29,7 +29,7 @@ struct Outcome {
   std::int64_t calls = 0;  // Of agents, children's included.
   std::vector<double> waits{};
   std::string channel{};
-  List tool_calls{};  // That whoever is outside has to answer: of one that waits.
+  List tool_calls{};  // That whoever is outside has to answer, each with its `key`.
   Error trouble{};    // Of one that is lost.
 };
 

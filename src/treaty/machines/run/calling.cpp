@@ -191,6 +191,7 @@ ExecutionRun::Task<Object> ExecutionRun::ask_as(const State& state, AgentCall ca
   }
   call.key = fmt::format("{}:{}:{}", start_.execution, step_, number);
   call.deadline = deadline_;
+  call.depth = start_.depth + 1;
   look("call", state.name, call.agent.name);
   Value answer;
   const bool is_in_time = co_await world_.timeline.within(
@@ -198,7 +199,9 @@ ExecutionRun::Task<Object> ExecutionRun::ask_as(const State& state, AgentCall ca
   if (auto going = check_stopping(); !going) co_return std::unexpected(std::move(going.error()));
   Object result = is_in_time ? coerce(answer) : timed_out(state);
   count(result);
-  look("answer", state.name, error_of(result) == nullptr ? "ok" : sentence_of(*error_of(result)));
+  const Object* error = error_of(result);
+  look("answer", state.name, error == nullptr ? "ok" : sentence_of(*error), 0,
+       error == nullptr ? "" : text_of(*error, "code"));
   if (auto noted = co_await note("call", call_line(step_, number, call.agent.name, result));
       !noted) {
     co_return std::unexpected(std::move(noted.error()));

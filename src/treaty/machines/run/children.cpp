@@ -70,6 +70,9 @@ ExecutionRun::Task<std::optional<ExecutionRun::Waiting>> ExecutionRun::run_machi
     if (auto kept = co_await checkpoint("waiting", state.name); !kept) {
       co_return std::unexpected(std::move(kept.error()));
     }
+    for (const Outcome& outcome : *outcomes) {
+      for (const Value& call : outcome.tool_calls) waiting_tools_.push_back(call);
+    }
     co_return std::optional(Waiting{stands->channel});
   }
   auto output = gather(state, *children, *outcomes);
@@ -277,8 +280,10 @@ ExecutionRun::Task<void> ExecutionRun::launch(const State& state) {
                 .max_steps = {},
                 .is_kept = notebook_.is_kept()};
     const auto calls = std::make_shared<std::int64_t>(0);
+    World world = world_;
+    world.offered_tools.reset();  // Whoever has them may be gone before they are needed.
     co_await world_.timeline.beside(
-        [world = world_, machine = *machine, start, calls]() -> asio::awaitable<void> {
+        [world = std::move(world), machine = *machine, start, calls]() -> asio::awaitable<void> {
           *calls = (co_await run_or_resume(world, machine, start)).calls;
         });
     calls_ += *calls;

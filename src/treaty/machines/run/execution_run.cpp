@@ -181,7 +181,8 @@ asio::awaitable<Outcome> ExecutionRun::fail_with(Failure failure, const State* s
   Outcome failed = outcome(Status::failed);
   failed.error = std::move(failure.error);
   if (state != nullptr) failed.error["state"] = state->name;
-  look("error", state == nullptr ? "" : state->name, sentence_of(failed.error));
+  look("error", state == nullptr ? "" : state->name, sentence_of(failed.error), 0,
+       text_of(failed.error, "code"));
   Attempt<void> kept =
       co_await checkpoint("machine_error", state == nullptr ? "start" : state->name);
   if (!kept) co_return co_await stop_with(std::move(kept.error()));

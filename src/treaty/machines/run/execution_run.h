@@ -14,9 +14,9 @@
 #include <variant>
 #include <vector>
 
-#include "treaty/machines/run/failure.h"
 #include "treaty/machines/journal/history.h"
 #include "treaty/machines/journal/notebook.h"
+#include "treaty/machines/run/failure.h"
 #include "treaty/machines/run/world.h"
 
 namespace treaty::machines {
@@ -57,6 +57,10 @@ struct LoopLimits {
   double max_cost = 0;
   std::set<std::string> allowed{};
   std::set<std::string> denied{};
+
+  bool allows(const std::string& tool) const {
+    return !denied.contains(tool) && (allowed.empty() || allowed.contains(tool));
+  }
 };
 
 class ExecutionRun {
@@ -113,7 +117,7 @@ class ExecutionRun {
                        std::string_view channel) const;
   Attempt<void> check_stopping() const;
   void look(std::string_view kind, std::string_view state, std::string_view detail = {},
-            double seconds = 0) const;
+            double seconds = 0, std::string_view code = {}) const;
   void set_metadata(std::string_view state);
   void count(const Object& result);
   void remember_error(const Object& error);
@@ -165,6 +169,10 @@ class ExecutionRun {
   Task<bool> run_tool(const State& state, const LoopLimits& limits, const Object& call);
   Task<ToolOutcome> use_tool(const LoopLimits& limits, const ToolCall& call, bool& is_outside);
   Task<void> force_answer(const State& state, AgentCall& call);
+  std::string refusal_of(const LoopLimits& limits, const ToolCall& call) const;
+  std::vector<backends::Tool> tools_for(const LoopLimits& limits) const;
+  ToolCall tool_call_at(std::size_t place) const;  // Of those that are pending.
+  void note_waiting_tools(const LoopLimits& limits);
   Attempt<LoopLimits> limits_of(const State& state) const;
   Attempt<bool> looks_for_exit(const State& state);
   std::string limit_reached(const LoopLimits& limits) const;

@@ -88,7 +88,7 @@ Attempt<void> ExecutionRun::check_stopping() const {
 }
 
 void ExecutionRun::look(std::string_view kind, std::string_view state, std::string_view detail,
-                        double seconds) const {
+                        double seconds, std::string_view code) const {
   if (world_.watcher == nullptr) return;
   world_.watcher->on_happening({.kind = kind,
                                 .execution = start_.execution,
@@ -97,7 +97,8 @@ void ExecutionRun::look(std::string_view kind, std::string_view state, std::stri
                                 .step = step_,
                                 .state = state,
                                 .detail = detail,
-                                .seconds = seconds});
+                                .seconds = seconds,
+                                .code = code});
 }
 
 // `context.machine` is the runner's: nobody else changes it.

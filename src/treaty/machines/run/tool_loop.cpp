@@ -52,6 +52,10 @@ bool has_text(const Value& content) {
   return content.is_string() && !is_blank(content.get_string());
 }
 
+bool is_among(const std::vector<backends::Tool>& tools, std::string_view name) {
+  return std::ranges::find(tools, name, &backends::Tool::name) != tools.end();
+}
+
 std::optional<double> number_in(const Value& value) {
   if (value.is_null()) return 0;
   if (value.is_number()) return value.to_number<double>();
@@ -114,6 +118,8 @@ ExecutionRun::Task<ExecutionRun::Worked> ExecutionRun::run_tool_loop(const State
     }
   }
   loop_->began = world_.timeline.now() - loop_->seconds;
+  const std::vector<backends::Tool> offered = tools_for(*limits);
+  call.tools = offered;
   bool goes_on = true;
   if (loop_->tool_calls >
       0) {  // Of an earlier runner: what it saw after the tool, it did not act on.
@@ -228,15 +234,8 @@ ExecutionRun::Task<bool> ExecutionRun::run_tools(const State& state, const LoopL
 ExecutionRun::Task<bool> ExecutionRun::run_tool(const State& state, const LoopLimits& limits,
                                                 const Object& wanted) {
   Loop& loop = *loop_;
-  const ToolCall call = tool_call_of(wanted);
-  const bool is_skipped = std::ranges::any_of(loop.skipped, [&](const Value& name) {
-    return name.is_string() && (name.get_string() == call.id || name.get_string() == call.name);
-  });
-  const bool is_allowed = !limits.denied.contains(call.name) &&
-                          (limits.allowed.empty() || limits.allowed.contains(call.name));
-  if (is_skipped || !is_allowed) {
-    const std::string why = fmt::format("Tool '{}' {}", call.name,
-                                        is_skipped ? "was skipped by policy." : "is not allowed.");
+  const ToolCall call = tool_call_at(loop.next);
+  if (const std::string why = refusal_of(limits, call); !why.empty()) {
     loop.chain.emplace_back(tool_message(call, why, true));
     ++loop.next;
     co_return true;
@@ -248,9 +247,8 @@ ExecutionRun::Task<bool> ExecutionRun::run_tool(const State& state, const LoopLi
       is_known ? Attempt<ToolOutcome>(known->second) : co_await use_tool(limits, call, is_outside);
   if (!outcome) co_return std::unexpected(std::move(outcome.error()));
   if (is_outside) {
-    for (std::size_t i = loop.next; i < loop.pending.size(); ++i) {
-      waiting_tools_.push_back(loop.pending[i]);
-    }
+    note_waiting_tools(limits);
+    loop.seconds = world_.timeline.now() - loop.began;  // Waiting does not count.
     const std::string channel = "tools/" + start_.execution;
     if (auto kept = co_await checkpoint("waiting", state.name, nullptr, channel); !kept) {
       co_return std::unexpected(std::move(kept.error()));
@@ -277,6 +275,44 @@ ExecutionRun::Task<bool> ExecutionRun::run_tool(const State& state, const LoopLi
   if (!going) co_return std::unexpected(std::move(going.error()));
   if (is_told_to_abort()) co_return false;
   co_return looks_for_exit(state);
+}
+
+ToolCall ExecutionRun::tool_call_at(std::size_t place) const {
+  const Loop& loop = *loop_;
+  const auto* wanted = loop.pending[place].if_object();
+  ToolCall call = tool_call_of(wanted == nullptr ? Object() : *wanted);
+  call.key = fmt::format("{}:{}:{}:{}", start_.execution, step_, loop.turns, place);
+  call.is_offered = world_.offered_tools && is_among(*world_.offered_tools, call.name);
+  return call;
+}
+
+// Why a call is not made; empty: it is.
+std::string ExecutionRun::refusal_of(const LoopLimits& limits, const ToolCall& call) const {
+  const bool is_skipped = std::ranges::any_of(loop_->skipped, [&](const Value& name) {
+    return name.is_string() && (name.get_string() == call.id || name.get_string() == call.name);
+  });
+  if (is_skipped) return fmt::format("Tool '{}' was skipped by policy.", call.name);
+  if (limits.allows(call.name)) return "";
+  return fmt::format("Tool '{}' is not allowed.", call.name);
+}
+
+std::vector<backends::Tool> ExecutionRun::tools_for(const LoopLimits& limits) const {
+  std::vector<backends::Tool> tools;
+  if (!world_.offered_tools) return tools;
+  std::ranges::copy_if(*world_.offered_tools, std::back_inserter(tools),
+                       [&](const backends::Tool& tool) { return limits.allows(tool.name); });
+  return tools;
+}
+
+// Whoever is outside gets all of its calls at once.
+void ExecutionRun::note_waiting_tools(const LoopLimits& limits) {
+  for (std::size_t i = loop_->next; i < loop_->pending.size(); ++i) {
+    const ToolCall call = tool_call_at(i);
+    const bool is_theirs = call.is_offered && refusal_of(limits, call).empty();
+    if (i > loop_->next && !is_theirs) continue;
+    waiting_tools_.emplace_back(Object{
+        {"id", call.id}, {"name", call.name}, {"arguments", call.arguments}, {"key", call.key}});
+  }
 }
 
 ExecutionRun::Task<ToolOutcome> ExecutionRun::use_tool(const LoopLimits& limits,

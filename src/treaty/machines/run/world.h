@@ -7,11 +7,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "treaty/machines/agents.h"
 #include "treaty/machines/hooks/hook.h"
-#include "treaty/machines/machine.h"
 #include "treaty/machines/journal/notebook.h"
+#include "treaty/machines/machine.h"
 #include "treaty/machines/run/timeline.h"
 #include "treaty/store/machines.h"
 
@@ -27,6 +28,7 @@ struct Happening {
   std::string_view state{};
   std::string_view detail{};  // An agent, a tool, a child; a reason.
   double seconds = 0;         // Of a wait.
+  std::string_view code{};    // Of an error.
 };
 
 class Watcher {
@@ -49,6 +51,9 @@ struct World {
   Watcher* watcher = nullptr;  // Null: nobody looks on.
   AfterWrite after_write{};
   bool notes_hooks = false;  // In the journal: a simulation that goes on must know who was asked.
+
+  // Tools of whoever runs the machine, for agents in a tool loop; null: none.
+  std::shared_ptr<const std::vector<backends::Tool>> offered_tools{};
 
   // Whether it shall stop now, and be resumable: asked between any two things that it does.
   std::function<bool()> is_stopping{};
