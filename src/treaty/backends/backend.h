@@ -14,6 +14,10 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void on_text(std::string_view delta) = 0;
+
+  // What a backend with many steps is doing, for those who look on: a kind such as "machine.state",
+  // and a JSON object without anything that a model or a provider said.
+  virtual void on_progress(std::string_view /*kind*/, std::string_view /*data*/) {}
 };
 
 class Backend {

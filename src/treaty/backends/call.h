@@ -131,6 +131,11 @@ struct Call {
   std::optional<double> temperature{};
   std::vector<std::string> stop{};
   bool stream = false;
+
+  // Whoever asks, by a name of its own that no other asker has or had: a backend that keeps what it
+  // does goes on with it when the same one asks again. Empty: nobody asks again.
+  std::string asker{};
+  std::int64_t depth = 0;  // How many machines stand above this call.
 };
 
 }  // namespace treaty::backends

@@ -10,9 +10,14 @@ using contracts::AgentResult;
 
 class MaskedSink final : public Sink {
  public:
-  MaskedSink(Sink& sink, const KnownSecrets& secrets) : sink_(sink), pieces_(secrets) {}
+  MaskedSink(Sink& sink, const KnownSecrets& secrets)
+      : sink_(sink), secrets_(secrets), pieces_(secrets) {}
 
   void on_text(std::string_view delta) override { give(pieces_.feed(delta)); }
+  void on_progress(std::string_view kind, std::string_view data) override {
+    const auto masked = secrets_.masked(data);
+    sink_.on_progress(kind, masked ? *masked : data);
+  }
   void finish() { give(pieces_.finish()); }
 
  private:
@@ -21,6 +26,7 @@ class MaskedSink final : public Sink {
   }
 
   Sink& sink_;
+  const KnownSecrets& secrets_;
   MaskedPieces pieces_;
 };
 

@@ -24,6 +24,9 @@ class CallRun {
     Hearing(backends::Sink& sink, bool streams, bool keeps)
         : sink_(sink), streams_(streams), keeps_(keeps) {}
     void on_text(std::string_view delta) override;
+    void on_progress(std::string_view kind, std::string_view data) override {
+      sink_.on_progress(kind, data);
+    }
 
     std::size_t bytes = 0;  // That came, whoever they were for.
     std::string text{};     // That a client has, if it is kept.

@@ -35,6 +35,15 @@ constexpr std::int64_t kUnknownDeltas = std::int64_t{1} << 24U;
 
 using dispatch::kAnswerTokens;
 
+constexpr std::size_t kMostProgress = 1'000;  // Entries of the diary, in a round.
+
+// Ids of turns are never given out again, unlike those that clients make up.
+std::string asker_of(const Begin& begin) {
+  const store::Room& room = begin.session.room;
+  return fmt::format("{}\n{}\n{}\n{}", room.tenant, room.session_id, begin.turn.turn_id,
+                     begin.turn.id);
+}
+
 constexpr const char* kContinued =
     "The answer was cut off in the middle, and another model went on with it: look at the place "
     "where they meet.";
@@ -206,7 +215,8 @@ backends::Call TurnRun::make_call() {
   backends::Call call{.model = {},
                       .system = system_text(*order_.begin.role, order_.begin.solution_context),
                       .tools = declarations_of(*order_.begin.role),
-                      .stream = order_.streams};
+                      .stream = order_.streams,
+                      .asker = asker_of(order_.begin)};
   const auto& choice = order_.begin.agent->chain.front();
   const std::size_t taken =
       static_cast<std::size_t>(choice.max_output_tokens.value_or(kAnswerTokens)) +
@@ -300,6 +310,13 @@ void TurnRun::on_text(std::string_view delta) {
   if (is_first) {
     asio::co_spawn(worker_.executor, mark_streamed(shared_from_this()), asio::detached);
   }
+}
+
+// A backend may make any number of steps; a diary has a last page.
+void TurnRun::on_progress(std::string_view kind, std::string_view data) {
+  if (progress_notes_ > kMostProgress) return;
+  if (progress_notes_++ < kMostProgress) return note(kind, data);
+  note("progress.dropped", fmt::format(R"({{"Kept":{}}})", kMostProgress));
 }
 
 // After a crash it is known that deltas may have left: they leave only when that is on the disk.

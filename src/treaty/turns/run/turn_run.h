@@ -79,6 +79,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   void note(std::string_view kind, std::string_view data);
   std::vector<store::BudgetLimit> budgets() const;
   void on_text(std::string_view delta) override;
+  void on_progress(std::string_view kind, std::string_view data) override;
   void on_attempt_started(const dispatch::Choice& choice, int attempt) override;
   void on_attempt_ended(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
                         const contracts::AgentResult& result) override;
@@ -101,6 +102,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   std::vector<backends::Message> earlier_rounds_{};  // Of this turn.
   std::shared_ptr<const History> history_{};
   Transcript transcript_{};  // Of this round.
+  std::size_t progress_notes_ = 0;
 
   dispatch::Moment deadline_ = 0;
   boost::asio::cancellation_signal stop_signal_{};
