@@ -6,12 +6,17 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "treaty/turns/settings.h"
+
+namespace treaty::machines {
+struct Machine;
+}
 
 namespace treaty::config {
 
@@ -62,6 +67,12 @@ struct BridgeDirectory {
   std::chrono::milliseconds timeout{120'000};
 };
 
+// A machine, checked, whose agents do what an agent is asked.
+struct MachineFile {
+  std::string path{};
+  std::shared_ptr<const machines::Machine> machine{};
+};
+
 struct Http {
   bool always_200 = false;
   std::size_t max_body_bytes = std::size_t{16} << 20U;
@@ -85,8 +96,10 @@ struct Configuration {
   std::map<std::string, HttpProvider, std::less<>> providers{};  // Backends by name,
   std::map<std::string, ScriptFile, std::less<>> scripts{};      // of all kinds.
   std::map<std::string, BridgeDirectory, std::less<>> bridges{};
-  std::string prices_file{};  // Empty: the table that is built in.
-  std::string prices_text{};  // What the file holds.
+  std::map<std::string, MachineFile, std::less<>> machines{};
+  std::vector<std::string> allowed_addresses{};  // For webhooks of machines, beside the internet's.
+  std::string prices_file{};                     // Empty: the table that is built in.
+  std::string prices_text{};                     // What the file holds.
   Http http{};
   turns::Settings turns{};
   std::chrono::milliseconds turn_deadline{300'000};  // Of agents that name none of their own.

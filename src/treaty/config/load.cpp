@@ -112,6 +112,7 @@ std::expected<Configuration, std::vector<Problem>> load(const Sources& sources) 
   reader.members<Draft>(*root, "the configuration", file_members(), draft);
   settle_backends(reader, draft);
   settle_providers(reader, draft);
+  settle_machines(reader, draft);
   settle_policies(draft);
   settle_budgets(reader, draft);
   settle_deadlines(draft);
@@ -124,7 +125,7 @@ std::expected<Configuration, std::vector<Problem>> load(const Sources& sources) 
 
 std::vector<std::string> known_keys() {
   std::vector<std::string> keys = server_keys();
-  for (const auto& more : {provider_keys(), agent_keys(), tenant_keys()}) {
+  for (const auto& more : {provider_keys(), agent_keys(), tenant_keys(), machine_keys()}) {
     keys.insert(keys.end(), more.begin(), more.end());
   }
   return keys;

@@ -58,9 +58,14 @@ void Reader::note(const Node& node, std::string_view message, std::string_view h
 }
 
 std::vector<Problem> Reader::take_problems() {
-  std::ranges::sort(problems_, {}, [](const Problem& problem) {
-    return std::tie(problem.line, problem.column, problem.message);
-  });
+  const auto key = [this](const Problem& problem) {
+    const bool is_elsewhere = problem.line > 0 && problem.where != file_;
+    return std::tuple(is_elsewhere ? problem.where : std::string(), problem.line, problem.column,
+                      problem.message);
+  };
+  std::ranges::sort(problems_, {}, key);
+  const auto again = std::ranges::unique(problems_);  // A file may be named twice.
+  problems_.erase(again.begin(), again.end());
   return std::move(problems_);
 }
 

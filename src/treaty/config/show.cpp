@@ -119,12 +119,15 @@ Node choice_of(const dispatch::Choice& choice, const Configuration& configuratio
   Map map;
   const auto script = configuration.scripts.find(choice.backend);
   const auto bridge = configuration.bridges.find(choice.backend);
+  const auto machine = configuration.machines.find(choice.backend);
   if (choice.backend == kDemoBackend) {
     map.add("scripted", text("demo"));
   } else if (script != configuration.scripts.end()) {
     map.add("script", text(script->second.path));
   } else if (bridge != configuration.bridges.end()) {
     map.add("bridge", bridge_of(bridge->second));
+  } else if (machine != configuration.machines.end()) {
+    map.add("machine", text(machine->second.path));
   } else {
     map.add("provider", text(choice.backend));
   }
@@ -232,6 +235,11 @@ Node shown(const Configuration& configuration) {
   }
   map.add("agents", std::move(agents.node));
   map.add("tenants", tenants_of(configuration));
+  Node allowed{.kind = Kind::list};
+  for (const std::string& address : configuration.allowed_addresses) {
+    allowed.items.push_back(text(address));
+  }
+  map.add("machines", Map{}.add("allow_addresses", std::move(allowed)).node);
   const turns::Settings& turns = configuration.turns;
   map.add("sessions", Map{}
                           .add("open", text(turns.explicit_sessions ? "explicit" : "implicit"))

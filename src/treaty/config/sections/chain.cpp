@@ -7,6 +7,7 @@
 
 #include "treaty/backends/scripted/script.h"
 #include "treaty/config/demo.h"
+#include "treaty/config/sections/machine_entry.h"
 #include "treaty/config/sections/policies.h"
 #include "treaty/config/units.h"
 
@@ -23,6 +24,7 @@ struct ChoiceDraft {
   const Node* script{};
   const Node* scripted{};
   const Node* bridge{};
+  const Node* machine{};
   bool has_model = false;
   PolicyOverrides policy{};
 };
@@ -74,11 +76,12 @@ void take_on(Reader& reader, const Node& node, ChoiceDraft& draft) {
   for (const Node& item : node.items) take_failure(reader, item, draft);
 }
 
-constexpr std::array<Member<ChoiceDraft>, 12> kChoiceMembers = {{
+constexpr std::array<Member<ChoiceDraft>, 13> kChoiceMembers = {{
     {"provider", take_place<&ChoiceDraft::provider>},
     {"script", take_place<&ChoiceDraft::script>},
     {"scripted", take_place<&ChoiceDraft::scripted>},
     {"bridge", take_place<&ChoiceDraft::bridge>},
+    {"machine", take_place<&ChoiceDraft::machine>},
     {"model",
      [](Reader& reader, const Node& node, ChoiceDraft& draft) {
        draft.choice.model = reader.phrase(node).value_or("");
@@ -155,12 +158,14 @@ int position_after(const std::vector<dispatch::Choice>& chain) {
 void take_backend(Reader& reader, const Node& node, Agent& agent, Draft& draft) {
   ChoiceDraft entry;
   reader.members<ChoiceDraft>(node, "a backend", kChoiceMembers, entry);
-  const std::array<const Node*, 4> named = {entry.provider, entry.script, entry.scripted,
-                                            entry.bridge};
+  const std::array<const Node*, 5> named = {entry.provider, entry.script, entry.scripted,
+                                            entry.bridge, entry.machine};
   const bool is_map = node.kind == yaml::Kind::map || node.kind == yaml::Kind::null;
-  if (std::ranges::count(named, nullptr) != 3 && is_map) {
-    reader.note(node, "a backend has exactly one of `provider`, `script`, `scripted` and `bridge`",
-                "such as {provider: main, model: gpt-5-mini} or {scripted: demo}");
+  if (std::ranges::count(named, nullptr) != named.size() - 1 && is_map) {
+    reader.note(
+        node,
+        "a backend has exactly one of `provider`, `script`, `scripted`, `bridge` and `machine`",
+        "such as {provider: main, model: gpt-5-mini} or {scripted: demo}");
   }
   if (entry.provider != nullptr) {
     const auto name = reader.phrase(*entry.provider);
@@ -177,9 +182,12 @@ void take_backend(Reader& reader, const Node& node, Agent& agent, Draft& draft) 
     take_scripted(reader, *entry.scripted, entry, draft);
   } else if (entry.bridge != nullptr) {
     take_bridge(reader, *entry.bridge, entry, agent, draft);
+  } else if (entry.machine != nullptr) {
+    if (entry.has_model) reader.note(node, "a machine has no `model`: its agents have");
+    entry.choice = take_machine(reader, *entry.machine, agent.name, std::move(entry.choice), draft);
   }
-  const bool names_a_model =
-      entry.has_model || entry.provider != nullptr || entry.bridge != nullptr;
+  const bool names_a_model = entry.has_model || entry.provider != nullptr ||
+                             entry.bridge != nullptr || entry.machine != nullptr;
   if (!names_a_model) entry.choice.model = "scripted";
   if (entry.choice.preference == 0) entry.choice.preference = position_after(agent.chain);
   agent.chain.push_back(std::move(entry.choice));

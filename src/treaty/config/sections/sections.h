@@ -31,6 +31,13 @@ struct DollarBudget {
   const yaml::Node* place{};
 };
 
+// An entry of an agent's chain that is a machine.
+struct MachineEntry {
+  std::string agent{};
+  const yaml::Node* place{};
+  std::string backend{};
+};
+
 struct Draft {
   Configuration configuration{};
   const yaml::Node* listen{};  // Where it is written; null: nowhere.
@@ -40,6 +47,7 @@ struct Draft {
   std::map<std::string, const yaml::Node*, std::less<>> provider_nodes{};
   std::set<std::string> keyless_providers{};  // Whose key is not asked for again: it was noted.
   std::vector<ProviderReference> references{};
+  std::vector<MachineEntry> machine_entries{};
   std::vector<std::string> agents_without_backends{};
   std::set<std::string> agents_with_deadline{};  // Of their own, that is.
   std::map<std::string, PolicyOverrides, std::less<>> agent_policies{};
@@ -54,9 +62,13 @@ std::span<const Member<Draft>> file_members();
 void take_providers(Reader& reader, const yaml::Node& node, Draft& draft);
 void take_agents(Reader& reader, const yaml::Node& node, Draft& draft);
 void take_tenants(Reader& reader, const yaml::Node& node, Draft& draft);
+void take_machines(Reader& reader, const yaml::Node& node, Draft& draft);
 
 // After the whole file: names that are used are names that are there, keys that are needed too.
 void settle_providers(Reader& reader, Draft& draft);
+
+// After all agents are known: those that machines name are there, and none asks itself.
+void settle_machines(Reader& reader, const Draft& draft);
 
 // After the chains are known: every entry has its whole policy, and what budgets need is there.
 void settle_policies(Draft& draft);
@@ -75,5 +87,6 @@ std::vector<std::string> server_keys();
 std::vector<std::string> provider_keys();
 std::vector<std::string> agent_keys();
 std::vector<std::string> tenant_keys();
+std::vector<std::string> machine_keys();
 
 }  // namespace treaty::config

@@ -163,7 +163,7 @@ constexpr std::array<Member<Draft>, 3> kTurnMembers = {{
      }},
 }};
 
-constexpr std::array<Member<Draft>, 11> kFileMembers = {{
+constexpr std::array<Member<Draft>, 12> kFileMembers = {{
     {"listen", take_listen},
     {"store", take_store},
     {"workers", take_workers},
@@ -171,6 +171,7 @@ constexpr std::array<Member<Draft>, 11> kFileMembers = {{
     {"providers", take_providers},
     {"agents", take_agents},
     {"tenants", take_tenants},
+    {"machines", take_machines},
     {"sessions",
      [](Reader& reader, const Node& node, Draft& draft) {
        reader.members<turns::Settings>(node, "sessions", kSessionMembers,

@@ -1,0 +1,226 @@
+#include "treaty/config/sections/machine_entry.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+
+#include "treaty/http/address_guard.h"
+#include "treaty/machines/load.h"
+
+namespace treaty::config {
+namespace {
+
+using machines::AgentReference;
+using machines::Machine;
+using yaml::Node;
+
+std::string directory_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+std::string path_from(const std::string& directory, std::string_view path) {
+  return (std::filesystem::path(directory) / path).lexically_normal().string();
+}
+
+constexpr std::size_t kMostTold = 20;  // Of one file.
+
+void note_findings(Reader& reader, const std::string& path, const machines::Loaded& loaded) {
+  for (std::size_t i = 0; i < loaded.violations.size(); ++i) {
+    const machines::Finding& finding = loaded.violations[i];
+    if (i == kMostTold) {
+      return reader.note({.where = path,
+                          .line = finding.line,
+                          .column = finding.column,
+                          .message = "and more",
+                          .hint = "`treaty machine check FILE` tells all of it"});
+    }
+    reader.note({.where = path,
+                 .line = finding.line,
+                 .column = finding.column,
+                 .message = fmt::format("{} {}", finding.rule, finding.message),
+                 .hint = finding.hint});
+  }
+}
+
+std::shared_ptr<const Machine> read_machine(Reader& reader, const std::string& path,
+                                            std::string_view text) {
+  machines::Loaded loaded = machines::load_machine(text, {.directory = directory_of(path)});
+  note_findings(reader, path, loaded);
+  return std::move(loaded.machine);
+}
+
+// A machine and all that it leads to.
+class Tour {
+ public:
+  using Look = std::function<void(const AgentReference& agent, const Machine& machine)>;
+
+  Tour(Reader& reader, Look look) : reader_(reader), look_(std::move(look)) {}
+
+  void visit(const Machine& machine) {
+    for (const auto& [name, agent] : machine.agents) look_(agent, machine);
+    for (const auto& [name, child] : machine.machines) {
+      if (child.inlined) {
+        visit(*child.inlined);
+      } else {
+        visit_file(name, path_from(machine.directory, child.path));
+      }
+    }
+  }
+
+ private:
+  void visit_file(const std::string& name, const std::string& path) {
+    if (!seen_.insert(path).second) return;
+    const auto text = reader_.sources().read_file(path);
+    if (!text) {
+      return reader_.note(
+          {.where = path,
+           .message = fmt::format("the machine '{}' {}", name, text.error().message)});
+    }
+    if (const auto machine = read_machine(reader_, path, *text)) visit(*machine);
+  }
+
+  Reader& reader_;
+  Look look_;
+  std::set<std::string> seen_{};
+};
+
+std::optional<std::string> text_member(const machines::Object& object, std::string_view name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->value().is_string()) return std::nullopt;
+  return std::string(found->value().get_string());
+}
+
+// The agent of treaty.yaml that a machine's agent is; nothing when it is another one.
+std::optional<std::string> agent_named(const machines::Value& source, const std::string& directory,
+                                       const Sources& sources) {
+  std::optional<std::string> name;
+  if (source.is_string()) name = std::string(source.get_string());
+  if (const auto* object = source.if_object()) {
+    const auto type = text_member(*object, "type");
+    if (type == "treaty") return text_member(*object, "ref").value_or(turns::kDefaultAgent);
+    if (type == "flatagent") name = text_member(*object, "ref");
+  }
+  if (!name || sources.file_exists(path_from(directory, *name))) return std::nullopt;
+  return name;
+}
+
+// Which agents ask which others through machines.
+class Questions {
+ public:
+  Questions(Reader& reader, const Draft& draft) : reader_(reader), draft_(draft) {
+    for (const MachineEntry& entry : draft.machine_entries) add(entry);
+  }
+
+  // True when `from` leads to `to`.
+  bool leads(const std::string& from, const std::string& to) const {
+    std::set<std::string> seen;
+    return leads(from, to, seen);
+  }
+
+  const std::set<std::string>& asked_by(const MachineEntry& entry) const {
+    return by_entry_.at(&entry);
+  }
+
+ private:
+  void add(const MachineEntry& entry) {
+    auto& asked = by_entry_[&entry];
+    const auto found = draft_.configuration.machines.find(entry.backend);
+    if (found == draft_.configuration.machines.end()) return;
+    Tour tour(reader_, [&](const AgentReference& agent, const Machine& machine) {
+      const auto name = agent_named(agent.source, machine.directory, reader_.sources());
+      if (!name) return;
+      const turns::Agent* meant = draft_.configuration.turns.find_agent(*name);
+      if (meant == nullptr) {
+        return reader_.note(
+            *entry.place,
+            fmt::format("'{}', an agent of the machine {}, is neither a file nor an agent", *name,
+                        machine.name),
+            "give the path of a flatagent, or the name of an agent of this file");
+      }
+      asked.insert(meant->name);
+      all_[entry.agent].insert(meant->name);
+    });
+    tour.visit(*found->second.machine);
+  }
+
+  bool leads(const std::string& from, const std::string& to, std::set<std::string>& seen) const {
+    if (from == to) return true;
+    const auto asked = all_.find(from);
+    if (asked == all_.end() || !seen.insert(from).second) return false;
+    for (const std::string& next : asked->second) {
+      if (leads(next, to, seen)) return true;
+    }
+    return false;
+  }
+
+  Reader& reader_;
+  const Draft& draft_;
+  std::map<std::string, std::set<std::string>> all_{};
+  std::map<const MachineEntry*, std::set<std::string>> by_entry_{};
+};
+
+void take_addresses(Reader& reader, const Node& node, Draft& draft) {
+  if (!reader.is_list(node, "addresses")) return;
+  for (const Node& item : node.items) {
+    const auto text = reader.phrase(item);
+    if (!text) continue;
+    if (!http::parse_network(*text)) {
+      reader.note(item, "expected an address or a network",
+                  "such as 127.0.0.1, 10.1.0.0/16 or fd00::/8");
+    }
+    draft.configuration.allowed_addresses.push_back(*text);
+  }
+}
+
+constexpr std::array<Member<Draft>, 1> kMachinesMembers = {{
+    {"allow_addresses", take_addresses},
+}};
+
+}  // namespace
+
+// When to try again is the machine's to say, and the agents behind it have breakers of their own.
+dispatch::Choice take_machine(Reader& reader, const Node& node, const std::string& agent,
+                              dispatch::Choice choice, Draft& draft) {
+  choice.policy.max_attempts = 1;
+  choice.policy.breaker_failures = 0;
+  const auto file = reader.file(node);
+  if (!file) return choice;
+  choice.backend = fmt::format("machine:{}", file->path);
+  if (!draft.configuration.machines.contains(choice.backend)) {
+    auto machine = read_machine(reader, file->path, file->text);
+    if (!machine) return choice;
+    draft.configuration.machines[choice.backend] = {.path = file->path,
+                                                    .machine = std::move(machine)};
+  }
+  choice.model = draft.configuration.machines.at(choice.backend).machine->name;
+  draft.machine_entries.push_back({.agent = agent, .place = &node, .backend = choice.backend});
+  return choice;
+}
+
+void take_machines(Reader& reader, const Node& node, Draft& draft) {
+  reader.members<Draft>(node, "machines", kMachinesMembers, draft);
+}
+
+void settle_machines(Reader& reader, const Draft& draft) {
+  const Questions questions(reader, draft);
+  for (const MachineEntry& entry : draft.machine_entries) {
+    for (const std::string& asked : questions.asked_by(entry)) {
+      if (!questions.leads(asked, entry.agent)) continue;
+      reader.note(
+          *entry.place,
+          fmt::format(
+              "the agent {} would ask itself without end: its machine asks {}", entry.agent,
+              asked == entry.agent ? "it again" : fmt::format("{}, which leads back", asked)),
+          "give the machine's states other agents");
+    }
+  }
+}
+
+std::vector<std::string> machine_keys() {
+  std::vector<std::string> keys;
+  add_keys(keys, "machines.", Reader::names_of<Draft>(kMachinesMembers));
+  return keys;
+}
+
+}  // namespace treaty::config
