@@ -50,15 +50,23 @@ asio::awaitable<AgentResult> dispatched(const Route& route, backends::Call call,
   co_return std::move(ended.result);
 }
 
+// Tools of whoever runs the machine, beside the agent's own.
+void offer(std::vector<backends::Tool>& own, std::span<const backends::Tool> more) {
+  for (const backends::Tool& tool : more) {
+    if (std::ranges::find(own, tool.name, &backends::Tool::name) == own.end()) own.push_back(tool);
+  }
+}
+
 class FlatAgentAsked final : public AskedAgent {
  public:
   FlatAgentAsked(backends::FlatAgent agent, Route route, dispatch::Seconds deadline)
       : agent_(std::move(agent)), route_(std::move(route)), deadline_(deadline) {}
 
   asio::awaitable<AgentResult> ask(const machines::AgentCall& call) override {
-    const auto prompt = backends::render(
+    auto prompt = backends::render(
         agent_, {.input = call.input, .chain = call.chain, .without_tools = call.without_tools});
     if (!prompt) co_return not_rendered(prompt.error());
+    if (!call.without_tools) offer(prompt->tools, call.tools);
     AgentResult result = co_await dispatched(route_, *prompt, call.deadline, deadline_);
     const auto complaint = backends::read_answer(agent_, *prompt, result);
     if (!complaint) co_return result;
@@ -105,7 +113,10 @@ class ConfiguredAgentAsked final : public AskedAgent {
       for (const turns::ClientTool& tool : agent_->role.tools) {
         prompt.tools.push_back(tool.declaration);
       }
+      offer(prompt.tools, call.tools);
     }
+    prompt.asker = call.key;
+    prompt.depth = call.depth;
     const dispatch::Seconds longest = std::chrono::duration<double>(agent_->deadline).count();
     co_return co_await dispatched(route_, std::move(prompt), call.deadline, longest, budgets());
   }

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <vector>
 
+#include "treaty/app/machine_site.h"
 #include "treaty/backends/bridge/bridge_backend.h"
 #include "treaty/backends/http_backend.h"
 #include "treaty/backends/masked_backend.h"
@@ -20,6 +21,7 @@ namespace {
 struct Catalog {
   std::shared_ptr<const SharedBackends> shared;
   std::map<std::string, std::unique_ptr<http::Client>> clients{};  // By their ca_file.
+  std::unique_ptr<MachineSite> machines{};
   std::unique_ptr<dispatch::Dispatcher> dispatcher{};
 };
 
@@ -126,6 +128,13 @@ std::shared_ptr<dispatch::Dispatcher> make_dispatcher(
             .directory = bridge.path, .agent_name = bridge.agent_name, .timeout = bridge.timeout}),
         .pool_of = own_pools(name)};
   }
+  if (!configuration.machines.empty() && catalog->shared->store != nullptr) {
+    catalog->machines = std::make_unique<MachineSite>(context, configuration, *catalog->shared);
+    for (const auto& [name, file] : configuration.machines) {
+      sources[name] = {.backend = catalog->machines->backend(file, catalog),
+                       .pool_of = own_pools(name)};
+    }
+  }
   for (auto& [name, source] : sources) {
     source.backend =
         std::make_shared<backends::MaskedBackend>(source.backend, catalog->shared->secrets);
@@ -135,6 +144,9 @@ std::shared_ptr<dispatch::Dispatcher> make_dispatcher(
                                                          .store = catalog->shared->store,
                                                          .prices = &catalog->shared->prices});
   dispatch::Dispatcher* dispatcher = catalog->dispatcher.get();
+  if (catalog->machines) {
+    catalog->machines->open_agents(context, configuration, catalog->shared, *dispatcher);
+  }
   return {std::move(catalog), dispatcher};
 }
 

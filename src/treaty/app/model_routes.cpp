@@ -39,9 +39,16 @@ bool ModelRoutes::is_configured(const std::string& backend) const {
          configuration_->bridges.contains(backend);
 }
 
-const turns::Agent* ModelRoutes::default_agent() const {
+// Without machines: a profile that names nobody means a model, and not whoever asks.
+std::vector<dispatch::Choice> ModelRoutes::usual_chain() const {
   const turns::Agent* agent = configuration_->turns.find_agent(turns::kDefaultAgent);
-  return agent == nullptr || agent->chain.empty() ? nullptr : agent;
+  std::vector<dispatch::Choice> chain;
+  if (agent == nullptr) return chain;
+  std::ranges::copy_if(agent->chain, std::back_inserter(chain),
+                       [&](const dispatch::Choice& choice) {
+                         return !configuration_->machines.contains(choice.backend);
+                       });
+  return chain;
 }
 
 dispatch::Choice ModelRoutes::choice_of(const std::string& backend,
@@ -57,7 +64,7 @@ dispatch::Choice ModelRoutes::choice_of(const std::string& backend,
 }
 
 std::expected<Route, std::string> ModelRoutes::find(const backends::ModelProfile& profile) {
-  const turns::Agent* usual = default_agent();
+  const std::vector<dispatch::Choice> usual = usual_chain();
   if (profile.base_url.empty() && is_configured(profile.provider)) {
     return Route{dispatcher_, {choice_of(profile.provider, profile)}};
   }
@@ -71,10 +78,10 @@ std::expected<Route, std::string> ModelRoutes::find(const backends::ModelProfile
                     "`providers`, or name one of {}",
                     profile.provider, names_of_providers()));
   }
-  if (usual == nullptr) return std::unexpected("the profile has no `provider`");
-  if (profile.model.empty()) return Route{dispatcher_, usual->chain};
-  if (usual->chain.front().backend == config::kDemoBackend) return Route{dispatcher_, usual->chain};
-  return Route{dispatcher_, {choice_of(usual->chain.front().backend, profile)}};
+  if (usual.empty()) return std::unexpected("the profile has no `provider`");
+  if (profile.model.empty()) return Route{dispatcher_, usual};
+  if (usual.front().backend == config::kDemoBackend) return Route{dispatcher_, usual};
+  return Route{dispatcher_, {choice_of(usual.front().backend, profile)}};
 }
 
 // A provider that nobody has a key for, where there is nothing but the demo, is played by it.
@@ -99,10 +106,10 @@ std::expected<Route, std::string> ModelRoutes::route_to(const std::string& provi
                     provider));
   }
   const bool lacks_key = house->key.required && settings.key.empty();
-  const turns::Agent* usual = default_agent();
-  if (lacks_key && profile.base_url.empty() && usual != nullptr &&
-      usual->chain.front().backend == config::kDemoBackend) {
-    return Route{dispatcher_, usual->chain};
+  const std::vector<dispatch::Choice> usual = usual_chain();
+  if (lacks_key && profile.base_url.empty() && !usual.empty() &&
+      usual.front().backend == config::kDemoBackend) {
+    return Route{dispatcher_, usual};
   }
   const std::string name = provider.empty() ? kind : provider;
   auto& dispatcher = more_[fmt::format("{} {}", name, settings.base_url)];

@@ -43,7 +43,7 @@ class ModelRoutes {
 
  private:
   bool is_configured(const std::string& backend) const;
-  const turns::Agent* default_agent() const;
+  std::vector<dispatch::Choice> usual_chain() const;
   dispatch::Choice choice_of(const std::string& backend,
                              const backends::ModelProfile& profile) const;
   std::expected<Route, std::string> route_to(const std::string& provider,

@@ -26,6 +26,10 @@ constexpr Seconds kUnknownReset = 60;
 constexpr std::array<std::string_view, 2> kNobodyThere = {"ConnectionRefused", "ConnectionReset"};
 constexpr int kKnocks = 2;
 
+// Of a machine that stands until somebody sends a signal: neither time nor another backend helps,
+// but the same request may be sent again afterwards.
+constexpr std::string_view kWaitsOutside = "machine_waiting";
+
 std::string_view word_of(Span span) {
   switch (span) {
     case Span::minute: return "a minute or less";
@@ -159,6 +163,7 @@ Decision decide_after(const AgentResult& result, const Situation& situation) {
   if (situation.was_heard) {
     return {.act = Act::fail, .reason = "the client has some of the answer already"};
   }
+  if (*error.code == kWaitsOutside) return {.act = Act::fail, .reason = "it waits for a signal"};
   if (error.retryable.value_or(false)) return after_retryable(result, situation);
   return leave(situation, fmt::format("{}, which does not pass by itself", *error.code));
 }

@@ -1,0 +1,207 @@
+#include "treaty/machines/backend/answer.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "treaty/base/hash.h"
+#include "treaty/base/json_dynamic.h"
+#include "treaty/machines/run/agent_values.h"
+
+namespace treaty::machines {
+namespace {
+
+using contracts::AgentError;
+using contracts::AgentResult;
+
+std::string text_in(const backends::UserMessage& message) {
+  std::string text;
+  for (const backends::Part& part : message.parts) {
+    const auto* words = std::get_if<backends::TextPart>(&part);
+    if (words == nullptr) continue;
+    if (!text.empty()) text += "\n";
+    text += words->text;
+  }
+  return text;
+}
+
+Object told(const backends::UserMessage& message) {
+  return {{"role", "user"}, {"content", text_in(message)}};
+}
+
+Object told(const backends::AssistantMessage& message) {
+  Object told = {{"role", "assistant"}, {"content", message.text}};
+  if (message.tool_calls.empty()) return told;
+  List calls;
+  for (const auto& call : message.tool_calls) {
+    calls.emplace_back(Object{{"id", call.id}, {"name", call.name}, {"arguments", call.arguments}});
+  }
+  told["tool_calls"] = std::move(calls);
+  return told;
+}
+
+Object told(const backends::ToolMessage& message) {
+  return {{"role", "tool"},
+          {"tool_call_id", message.tool_call_id},
+          {"name", message.tool_name},
+          {"content", message.content},
+          {"is_error", message.failed}};
+}
+
+std::string json_of(const Value& value) {
+  json::Writer writer;
+  json::write(writer, value);
+  return writer.take();
+}
+
+// What a person shall read.
+std::string content_of(const Value& output) {
+  if (output.is_string()) return std::string(output.get_string());
+  const auto* members = output.if_object();
+  if (members == nullptr) return json_of(output);
+  for (const std::string_view name : {"content", "text", "answer"}) {
+    if (const auto found = members->find(name); found != members->end()) {
+      if (found->value().is_string()) return std::string(found->value().get_string());
+    }
+  }
+  if (members->size() == 1 && members->begin()->value().is_string()) {
+    return std::string(members->begin()->value().get_string());
+  }
+  return json_of(output);
+}
+
+AgentResult failed(AgentError error, std::string_view finish_reason = "error") {
+  return {.finish_reason = std::string(finish_reason), .error = std::move(error)};
+}
+
+AgentError error_in(const Object& error) {
+  const std::string code = text_of(error, "code");
+  AgentError told{.message = text_of(error, "message"),
+                  .code = code.empty() ? "server_error" : code,
+                  .type = text_of(error, "type"),
+                  .retryable = is_retryable(error)};
+  if (const auto status = error.find("status_code"); status != error.end()) {
+    if (status->value().is_int64()) told.status_code = status->value().get_int64();
+  }
+  return told;
+}
+
+AgentResult waiting(const Outcome& outcome) {
+  if (outcome.tool_calls.empty()) {
+    return failed({.message = fmt::format("the machine waits for a signal on {0}; send it (treaty "
+                                          "machine signal {0} DATA), then send the same request "
+                                          "again",
+                                          outcome.channel),
+                   .code = "machine_waiting",
+                   .type = "MachineWaiting",
+                   .retryable = true});
+  }
+  AgentResult result{.finish_reason = "tool_use"};
+  auto& calls = result.tool_calls.emplace();
+  for (const Value& value : outcome.tool_calls) {
+    const auto* call = value.if_object();
+    if (call == nullptr) continue;
+    calls.push_back({.id = public_id_of(text_of(*call, "key")),
+                     .name = text_of(*call, "name"),
+                     .arguments = text_of(*call, "arguments")});
+  }
+  return result;
+}
+
+AgentResult result_by_status(const Outcome& outcome) {
+  switch (outcome.status) {
+    case Status::completed: {
+      AgentResult result{.content = content_of(outcome.output), .finish_reason = "stop"};
+      if (const auto* output = outcome.output.if_object()) result.output = *output;
+      return result;
+    }
+    case Status::failed: return failed(error_in(outcome.error));
+    case Status::waiting: return waiting(outcome);
+    case Status::interrupted:
+      return failed({.message = "the call was cancelled", .type = "Cancelled", .retryable = false},
+                    "aborted");
+    case Status::lost: break;
+  }
+  return result_of(outcome.trouble);
+}
+
+using Count = std::optional<std::int64_t>;
+
+void add_count(Count& total, const Object& usage, std::string_view name) {
+  const auto found = usage.find(name);
+  if (found == usage.end() || !found->value().is_int64()) return;
+  const std::int64_t more = std::max<std::int64_t>(found->value().get_int64(), 0);
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(total.value_or(0), more, &sum)) {
+    sum = std::numeric_limits<std::int64_t>::max();
+  }
+  total = sum;
+}
+
+}  // namespace
+
+Object input_of(const backends::Call& call) {
+  std::string newest;
+  List messages;
+  for (const backends::Message& message : call.messages) {
+    if (const auto* user = std::get_if<backends::UserMessage>(&message)) newest = text_in(*user);
+    messages.emplace_back(std::visit([](const auto& kind) { return told(kind); }, message));
+  }
+  return {{"message", newest}, {"messages", std::move(messages)}, {"system", call.system}};
+}
+
+std::string public_id_of(std::string_view key) {
+  constexpr std::size_t kDigits = 24;
+  Sha256 digest;
+  digest.add(key);
+  return "call_" + digest.hex().substr(0, kDigits);
+}
+
+AgentResult result_of(const Outcome& outcome) {
+  AgentResult result = result_by_status(outcome);
+  result.provider_data = Object{{"provider", "machine"}, {"execution_id", outcome.execution}};
+  return result;
+}
+
+AgentResult result_of(const Error& trouble) {
+  const bool is_taken = trouble.code == ErrorCode::conflict;
+  const bool passes = is_taken || trouble.code == ErrorCode::unavailable;
+  return failed({.message = fmt::format("the machine cannot go on: {}", trouble.message),
+                 .code = "server_error",
+                 .type = is_taken ? "ExecutionTaken" : "ExecutionLost",
+                 .retryable = passes});
+}
+
+void Tally::add(const Value& result) {
+  const auto* members = result.if_object();
+  if (members == nullptr) {
+    ++calls_;
+    return;
+  }
+  const Spent spent = spent_by(*members);
+  calls_ += spent.api_calls;
+  if (members->contains("cost") && std::isfinite(cost_.value_or(0) + spent.cost)) {
+    cost_ = cost_.value_or(0) + spent.cost;
+  }
+  const auto found = members->find("usage");
+  const auto* usage = found == members->end() ? nullptr : found->value().if_object();
+  if (usage == nullptr) return;
+  contracts::UsageInfo& total = usage_ ? *usage_ : usage_.emplace();
+  add_count(total.input_tokens, *usage, "input_tokens");
+  add_count(total.output_tokens, *usage, "output_tokens");
+  add_count(total.total_tokens, *usage, "total_tokens");
+  add_count(total.cache_read_tokens, *usage, "cache_read_tokens");
+  add_count(total.cache_write_tokens, *usage, "cache_write_tokens");
+}
+
+void Tally::give_to(AgentResult& result) const {
+  if (usage_) {
+    result.usage = *usage_;
+    result.usage->api_calls = calls_;
+  }
+  if (cost_) result.cost = *cost_;
+}
+
+}  // namespace treaty::machines

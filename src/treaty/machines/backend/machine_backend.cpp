@@ -1,0 +1,202 @@
+#include "treaty/machines/backend/machine_backend.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/this_coro.hpp>
+#include <map>
+
+#include "treaty/base/hash.h"
+#include "treaty/base/ids.h"
+#include "treaty/base/json_write.h"
+#include "treaty/machines/backend/answer.h"
+
+namespace treaty::machines {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using contracts::AgentResult;
+
+// The results of tools that came after the newest words of the user, by their id.
+std::map<std::string, const backends::ToolMessage*> results_in(const backends::Messages& messages) {
+  std::map<std::string, const backends::ToolMessage*> results;
+  for (const backends::Message& message : messages) {
+    if (std::holds_alternative<backends::UserMessage>(message)) results.clear();
+    if (const auto* result = std::get_if<backends::ToolMessage>(&message)) {
+      results[result->tool_call_id] = result;
+    }
+  }
+  return results;
+}
+
+// Names and codes alone: what was said is nobody's business here.
+std::string data_of(const Happening& happening) {
+  json::Writer writer;
+  writer.begin_object().member("Machine", happening.machine);
+  if (happening.depth > 0) writer.member("Depth", happening.depth);
+  if (!happening.state.empty()) writer.member("State", happening.state);
+  writer.member("Step", happening.step);
+  const std::string_view kind = happening.kind;
+  if (kind == "call") writer.member("Agent", happening.detail);
+  if (kind == "tool") writer.member("Tool", happening.detail);
+  if (kind == "child" || kind == "launch") writer.member("Child", happening.detail);
+  if (kind == "waiting") writer.member("Channel", happening.detail);
+  if (kind == "wait") writer.member("Seconds", happening.seconds);
+  if (kind == "end") writer.member("Status", happening.detail);
+  if (!happening.code.empty()) writer.member("ErrorCode", happening.code);
+  return writer.end_object().take();
+}
+
+}  // namespace
+
+// What is around one run. Machines that it launches hold it, too, and outlive the call that it was
+// made for.
+class MachineBackend::Visit final : public Agents, public Tools, public Watcher {
+ public:
+  // Ends the visit whatever happens to the coroutine.
+  class Stay {
+   public:
+    explicit Stay(Visit& visit) : visit_(visit) {}
+    ~Stay() { visit_.leave(); }
+    Stay(const Stay&) = delete;
+    Stay& operator=(const Stay&) = delete;
+
+   private:
+    Visit& visit_;
+  };
+
+  Visit(const Site& site, const backends::Call& call, backends::Sink& sink,
+        asio::cancellation_state cancellation)
+      : life_(site.hold()),
+        agents_(site.agents),
+        sink_(&sink),
+        results_(results_in(call.messages)),
+        cancellation_(cancellation) {}
+
+  asio::awaitable<Value> call(const AgentCall& call) override {
+    Value answer = co_await agents_.call(call);
+    if (sink_ != nullptr) tally_.add(answer);
+    co_return answer;
+  }
+
+  asio::awaitable<std::optional<ToolOutcome>> run(const ToolCall& call,
+                                                  double /*deadline*/) override {
+    if (!call.is_offered || sink_ == nullptr) {
+      co_return ToolOutcome{
+          .content = fmt::format("No tool provider configured for '{}'", call.name),
+          .is_error = true};
+    }
+    const auto found = results_.find(public_id_of(call.key));
+    if (found == results_.end()) co_return std::nullopt;
+    co_return ToolOutcome{.content = found->second->content, .is_error = found->second->failed};
+  }
+
+  void on_happening(const Happening& happening) override {
+    if (sink_ != nullptr) {
+      sink_->on_progress(fmt::format("machine.{}", happening.kind), data_of(happening));
+    }
+  }
+
+  bool is_stopping() const {
+    return sink_ != nullptr && cancellation_.cancelled() != asio::cancellation_type::none;
+  }
+
+  const Tally& tally() const { return tally_; }
+
+ private:
+  // Call, sink and coroutine are gone after this.
+  void leave() {
+    sink_ = nullptr;
+    results_.clear();
+  }
+
+  std::shared_ptr<const void> life_;
+  Agents& agents_;
+  backends::Sink* sink_;  // Null: the run has ended.
+  std::map<std::string, const backends::ToolMessage*> results_;
+  asio::cancellation_state cancellation_;
+  Tally tally_{};
+};
+
+MachineBackend::MachineBackend(std::shared_ptr<const Machine> machine, std::string file, Site site)
+    : machine_(std::move(machine)), file_(std::move(file)), site_(std::move(site)) {}
+
+asio::awaitable<AgentResult> MachineBackend::run(const backends::Call& call, backends::Sink& sink) {
+  co_await asio::this_coro::throw_if_cancelled(false);  // A cancelled call still has its result.
+  if (call.depth > machine_->settings.max_depth) {
+    Outcome outcome{.status = Status::failed};
+    outcome.error =
+        make_error("max_depth", "MaxDepthExceeded",
+                   fmt::format("'{}' would be machine {} within machines; the limit is {}.",
+                               machine_->name, call.depth, machine_->settings.max_depth));
+    co_return result_of(outcome);
+  }
+  const auto visit =
+      std::make_shared<Visit>(site_, call, sink, co_await asio::this_coro::cancellation_state);
+  const Visit::Stay stay(*visit);
+  World world{.agents = *visit,
+              .tools = *visit,
+              .timeline = site_.timeline,
+              .store = site_.store,
+              .hooks = site_.hooks,
+              .open_machine = site_.open_machine,
+              .watcher = visit.get(),
+              .after_write = {},
+              .notes_hooks = false,
+              .offered_tools = {},
+              .is_stopping = [visit] { return visit->is_stopping(); }};
+  // Whoever is behind another machine is not there for a second round.
+  if (call.depth == 0 && is_kept()) {
+    world.offered_tools = std::make_shared<const std::vector<backends::Tool>>(call.tools);
+  }
+  const auto outcome = co_await drive(std::move(world), execution_of(call), sink, call);
+  AgentResult result = outcome ? result_of(*outcome) : result_of(outcome.error());
+  visit->tally().give_to(result);
+  if (!result.error && result.content) sink.on_text(*result.content);
+  co_return result;
+}
+
+asio::awaitable<std::expected<Outcome, Error>> MachineBackend::drive(World world,
+                                                                     std::string execution,
+                                                                     backends::Sink& sink,
+                                                                     const backends::Call& call) {
+  auto known = is_kept() ? co_await site_.store.find_execution(execution)
+                         : std::expected<std::optional<store::ExecutionRecord>, Error>();
+  if (!known) co_return std::unexpected(std::move(known.error()));
+  json::Writer writer;
+  writer.begin_object().member("Machine", machine_->name).member("Execution", execution);
+  sink.on_progress(*known ? "machine.resumed" : "machine.started", writer.end_object().take());
+  if (*known) {
+    co_return co_await resume_execution(std::move(world), std::move(execution), reader());
+  }
+  Start start{.execution = std::move(execution), .input = input_of(call), .parent = {}};
+  start.depth = call.depth;
+  co_return co_await run_or_resume(std::move(world), machine_, std::move(start));
+}
+
+// The file may have changed since: an execution ends in the machine that it began in.
+ReadMachine MachineBackend::reader() const {
+  return [machine = machine_, read = site_.read_machine](const std::string& text,
+                                                         const std::string& directory)
+             -> std::expected<std::shared_ptr<const Machine>, std::string> {
+    if (text == machine->text && directory == machine->directory) return machine;
+    return read(text, directory);
+  };
+}
+
+bool MachineBackend::is_kept() const {
+  return machine_->persistence.enabled && machine_->persistence.kind != PersistenceKind::memory;
+}
+
+std::string MachineBackend::execution_of(const backends::Call& call) const {
+  if (call.asker.empty()) return "call-" + new_uuid();
+  constexpr std::size_t kDigits = 32;
+  Sha256 digest;
+  digest.add(file_);
+  digest.add("\n");
+  digest.add(call.asker);
+  return "turn-" + digest.hex().substr(0, kDigits);
+}
+
+}  // namespace treaty::machines
