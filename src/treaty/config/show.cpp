@@ -131,7 +131,7 @@ Node choice_of(const dispatch::Choice& choice, const Configuration& configuratio
   } else {
     map.add("provider", text(choice.backend));
   }
-  map.add_text("model", choice.model);
+  if (machine == configuration.machines.end()) map.add_text("model", choice.model);
   map.add("context_window", number(choice.context_window));
   if (choice.max_output_tokens) map.add("max_output_tokens", number(*choice.max_output_tokens));
   if (choice.temperature) map.add("temperature", decimal(*choice.temperature));
