@@ -48,6 +48,7 @@ agents:
           breaker_open: 1ms
       - {scripted: demo}
       - {bridge: {dir: room, agent_name: "the writer", timeout: 90s}}
+      - {machine: m.yml}
     max_rounds: 3
     deadline: 20s
     on_disconnect: cancel
@@ -64,6 +65,7 @@ agents:
 tenants:
   acme: {budget: {dollars_per_day: 2.50}}
   local: {budget: {tokens_per_day: 5}}
+machines: {allow_addresses: [10.1.0.0/16, "::1"]}
 sessions: {open: explicit, initial: true}
 turns: {tool_deadline: 1h, max_running: 7, deadline: 70s}
 http:
@@ -86,6 +88,8 @@ const Given& everything() {
       .files = {
           {"/work/play.yaml", "- Hello."},
           {"/work/own.pem", "PEM"},
+          {"/work/m.yml",
+           "{spec: flatmachine, spec_version: '4.0', data: {states: {s: {type: final}}}}"},
           {"/work/prices.yaml",
            "prices: [{provider: openai, models: [gpt-4o], from: 2025-01-01, input: 1, output: "
            "1}]"}}};
