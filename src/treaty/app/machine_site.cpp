@@ -5,17 +5,15 @@
 #include "treaty/app/machine_agents.h"
 #include "treaty/cli/machine/machine_files.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/http/net/address_guard.h"
 #include "treaty/machines/hooks/built_in_hooks.h"
 
 namespace treaty::app {
 namespace {
 
 std::shared_ptr<const http::AddressGuard> guard_of(const config::Configuration& configuration) {
-  auto guard = std::make_shared<http::AddressGuard>();
-  for (const std::string& address : configuration.allowed_addresses) {
-    if (const auto network = http::parse_network(address)) guard->allowed.push_back(*network);
-  }
-  return guard;
+  auto guard = http::AddressGuard::allowing(configuration.allowed_addresses);
+  return std::make_shared<http::AddressGuard>(guard ? std::move(*guard) : http::AddressGuard());
 }
 
 machines::HookRegistry hooks_of(boost::asio::io_context& context,

@@ -5,7 +5,7 @@
 #include <array>
 #include <filesystem>
 
-#include "treaty/http/address_guard.h"
+#include "treaty/http/net/address_guard.h"
 #include "treaty/machines/load.h"
 
 namespace treaty::config {
@@ -165,9 +165,10 @@ void take_addresses(Reader& reader, const Node& node, Draft& draft) {
   for (const Node& item : node.items) {
     const auto text = reader.phrase(item);
     if (!text) continue;
-    if (!http::parse_network(*text)) {
-      reader.note(item, "expected an address or a network",
-                  "such as 127.0.0.1, 10.1.0.0/16 or fd00::/8");
+    const std::string allowed[] = {*text};
+    if (!http::AddressGuard::allowing(allowed)) {
+      reader.note(item, "expected an address, a network or the name of a host",
+                  "such as 127.0.0.1, 10.1.0.0/16, fd00::/8 or hooks.internal");
     }
     draft.configuration.allowed_addresses.push_back(*text);
   }
