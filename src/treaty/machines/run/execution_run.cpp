@@ -93,7 +93,10 @@ ExecutionRun::Task<ExecutionRun::Onward> ExecutionRun::visit(const State& state,
   } else {
     set_metadata(state.name);
     next_call_ = next_wait_ = 0;
-    if (loop_) next_call_ = loop_->calls;
+    if (loop_) {
+      next_call_ = loop_->calls;
+      next_wait_ = loop_->waits;
+    }
   }
   if (from <= Point::entered) {
     Attempt<void> ready = co_await tell(state.hooks, "state_enter", {{"state", state.name}});

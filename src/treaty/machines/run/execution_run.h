@@ -38,7 +38,8 @@ struct Loop {
   List chain{};
   std::int64_t turns = 0;
   std::int64_t tool_calls = 0;
-  std::int64_t calls = 0;  // Of agents, for the totals of an execution that goes on.
+  std::int64_t calls = 0;  // Of agents, for the totals of an execution that goes on;
+  std::int64_t waits = 0;  // and between them.
   double cost = 0;
   double seconds = 0;    // That it took before a checkpoint.
   double began = 0;      // So that the time of earlier runners counts.

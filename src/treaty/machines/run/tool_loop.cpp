@@ -180,6 +180,7 @@ ExecutionRun::Task<bool> ExecutionRun::run_loop_turn(const State& state, AgentCa
     if (!result) co_return std::unexpected(std::move(result.error()));
     ++loop.turns;
     loop.calls = next_call_;
+    loop.waits = next_wait_;
     loop.cost += spent_by(*result).cost;
     loop.result = std::move(*result);
     show_loop();
@@ -414,6 +415,7 @@ Object ExecutionRun::loop_state() const {
           {"tool_calls_count", loop.tool_calls},
           {"loop_cost", loop.cost},
           {"calls", loop.calls},
+          {"waits", loop.waits},
           {"seconds", loop.seconds},
           {"pending", loop.pending},
           {"next", static_cast<std::int64_t>(loop.next)},
@@ -441,6 +443,7 @@ void ExecutionRun::restore_loop(const Object& kept) {
   loop.tool_calls = whole("tool_calls_count");
   loop.cost = decimal("loop_cost");
   loop.calls = whole("calls");
+  loop.waits = whole("waits");
   loop.seconds = decimal("seconds");
   loop.pending = list("pending");
   loop.next = static_cast<std::size_t>(std::max<std::int64_t>(whole("next"), 0));
@@ -449,6 +452,9 @@ void ExecutionRun::restore_loop(const Object& kept) {
     loop.result = found->value().get_object();
   }
   calls_ += loop.calls;
+  for (const auto& [number, waited] : replayed().waits) {
+    if (number < loop.waits) waits_.push_back(waited.seconds);
+  }
 }
 
 }  // namespace treaty::machines
