@@ -175,7 +175,8 @@ std::expected<void, Error> make_directory(const std::string& path) {
   if (::mkdir(path.c_str(), kOurDirectory) == 0) return flush_names(parent_of(path));
   if (errno == ENOENT && !parent_of(path).empty() && parent_of(path) != path) {
     if (auto ok = make_directory(parent_of(path)); !ok) return ok;
-    return make_directory(path);
+    // There are file systems in which nothing can be made, and that say the same once more.
+    if (::mkdir(path.c_str(), kOurDirectory) == 0) return flush_names(parent_of(path));
   }
   if (errno != EEXIST) return std::unexpected(failure_of(path));
   return {};
