@@ -75,6 +75,15 @@ std::expected<Snapshot, Error> snapshot_of(const store::ExecutionRecord& record)
                                                       record.execution, snapshot.error())});
 }
 
+// What stands in the newest checkpoint was told when it was written, and may be written again.
+AfterWrite after_first_write(AfterWrite after_write, const Snapshot& newest) {
+  if (!after_write) return {};
+  return [after_write = std::move(after_write), known = newest.event, known_step = newest.step](
+             std::string_view event, std::int64_t step) {
+    if (event != known || step != known_step) after_write(event, step);
+  };
+}
+
 asio::awaitable<Outcome> go_on(World world, std::shared_ptr<const Machine> machine, Start start,
                                std::int64_t token, const store::ExecutionRecord& record) {
   auto snapshot = snapshot_of(record);
@@ -82,7 +91,9 @@ asio::awaitable<Outcome> go_on(World world, std::shared_ptr<const Machine> machi
   auto history = history_of(record, *snapshot);
   if (!history) co_return lost_outcome(start.execution, std::move(history.error()));
   start.input = history->beginning.input;
-  Notebook notebook = notebook_of(world, *machine, start, token);
+  World own = world;
+  own.after_write = after_first_write(world.after_write, *snapshot);
+  Notebook notebook = notebook_of(own, *machine, start, token);
   ExecutionRun run(world, machine, start, std::move(notebook));
   co_return co_await drive(world, start.execution, token, [&]() -> asio::awaitable<Outcome> {
     return run.go_on(*snapshot, std::move(*history));
