@@ -117,7 +117,7 @@ class Crashes(MachineTest):
                 self.assertEqual(ran.code, 0, ran)
                 return json.loads(ran.out), crashes
             words = ("resume", "x1")
-        self.fail("it dies again and again at the same place")
+        self.fail(f"it dies again and again at the same place: {(self.folder / script).read_text()[-60:]}")
 
     def journals(self, place):
         return {path.parent.name: [json.loads(line) for line in path.read_text().splitlines()]
@@ -153,7 +153,7 @@ class Crashes(MachineTest):
         self.assertEqual(crashes, 0)
         self.assertEqual(len(set(undisturbed["path"])), 19, undisturbed["path"])
         places = self.places("whole")
-        self.assertGreater(len(places), 120)
+        self.assertGreater(len(places), 85)
 
         def crash_at(number):
             event, step = places[number]
