@@ -121,6 +121,16 @@ struct OutputSchema {
   bool operator==(const OutputSchema&) const = default;
 };
 
+// How a model draws its words. What a protocol has no name for is left out.
+struct Sampling {
+  std::optional<double> top_p{};
+  std::optional<std::int64_t> top_k{};
+  std::optional<double> frequency_penalty{};
+  std::optional<double> presence_penalty{};
+  std::optional<std::int64_t> seed{};
+  bool operator==(const Sampling&) const = default;
+};
+
 struct Call {
   std::string model;
   std::string system{};
@@ -129,6 +139,7 @@ struct Call {
   std::optional<OutputSchema> output{};
   std::optional<std::int64_t> max_output_tokens{};
   std::optional<double> temperature{};
+  Sampling sampling{};
   std::vector<std::string> stop{};
   bool stream = false;
 
@@ -136,6 +147,11 @@ struct Call {
   // does goes on with it when the same one asks again. Empty: nobody asks again.
   std::string asker{};
   std::int64_t depth = 0;  // How many machines stand above this call.
+
+  // Whether it says how the answer is to be made: how long, how free, where to stop.
+  bool has_settings() const {
+    return max_output_tokens || temperature || !stop.empty() || sampling != Sampling{};
+  }
 };
 
 }  // namespace treaty::backends

@@ -86,6 +86,8 @@ rc::Gen<Call> any_call() {
     if (*rc::gen::arbitrary<bool>()) call.tools = {{"look_up", some_text(), some_json()}};
     if (*rc::gen::arbitrary<bool>()) call.output = OutputSchema{.schema_json = some_json()};
     if (*rc::gen::arbitrary<bool>()) call.temperature = *rc::gen::arbitrary<double>();
+    if (*rc::gen::arbitrary<bool>()) call.sampling.top_p = *rc::gen::arbitrary<double>();
+    if (*rc::gen::arbitrary<bool>()) call.sampling.seed = *rc::gen::arbitrary<std::int64_t>();
     if (*rc::gen::arbitrary<bool>()) call.max_output_tokens = *rc::gen::inRange(1, 100'000);
     if (*rc::gen::arbitrary<bool>()) call.stop = {some_text()};
     call.stream = *rc::gen::arbitrary<bool>();

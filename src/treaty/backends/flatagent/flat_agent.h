@@ -33,6 +33,7 @@ struct ModelProfile {
   std::string base_url{};
   std::optional<double> temperature{};
   std::optional<std::int64_t> max_tokens{};
+  Sampling sampling{};
   templates::Object written{};  // All of it, for templates that name `model`.
 };
 

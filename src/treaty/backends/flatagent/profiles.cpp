@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <vector>
 
 #include "treaty/backends/providers/provider.h"
@@ -61,6 +62,40 @@ Read<std::optional<double>> number_member(const Object& object, std::string_view
     return Wrong(fmt::format("`{}` of the model is {}, not a number", name, kind_of(*found)));
   }
   return found->to_number<double>();
+}
+
+Read<std::optional<std::int64_t>> whole_member(const Object& object, std::string_view name) {
+  const auto number = number_member(object, name);
+  if (!number) return Wrong(number.error());
+  if (!*number) return std::nullopt;
+  if (**number != std::floor(**number) || std::abs(**number) > 1e15) {
+    return Wrong(fmt::format("`{}` of the model is not a whole number", name));
+  }
+  return static_cast<std::int64_t>(**number);
+}
+
+// The first fault of the numbers; empty when there is none.
+std::string take_numbers(const Object& model, ModelProfile& profile) {
+  std::string fault;
+  const auto take = [&](std::string_view name, auto read, auto& to) {
+    auto value = read(model, name);
+    if (value) {
+      to = *value;
+    } else if (fault.empty()) {
+      fault = value.error();
+    }
+  };
+  take("temperature", number_member, profile.temperature);
+  take("max_tokens", whole_member, profile.max_tokens);
+  take("top_p", number_member, profile.sampling.top_p);
+  take("top_k", whole_member, profile.sampling.top_k);
+  take("frequency_penalty", number_member, profile.sampling.frequency_penalty);
+  take("presence_penalty", number_member, profile.sampling.presence_penalty);
+  take("seed", whole_member, profile.sampling.seed);
+  if (fault.empty() && profile.max_tokens && *profile.max_tokens < 1) {
+    fault = "`max_tokens` of the model is not a number from 1 on";
+  }
+  return fault;
 }
 
 // "cerebras/llama", also under the provider cerebras, is its llama; "meta-llama/Llama-3" is a name.
@@ -151,15 +186,7 @@ Read<ModelProfile> read_profile(const Object& profile) {
     if (!text) return Wrong(fmt::format("of the model, {}", text.error()));
     *place = text->value_or("");
   }
-  const auto temperature = number_member(model, "temperature");
-  if (!temperature) return Wrong(temperature.error());
-  read.temperature = *temperature;
-  const auto most = number_member(model, "max_tokens");
-  if (!most) return Wrong(most.error());
-  if (*most && (!(**most >= 1) || **most > 1e9)) {
-    return Wrong("`max_tokens` of the model is not a number from 1 on");
-  }
-  if (*most) read.max_tokens = static_cast<std::int64_t>(**most);
+  if (std::string fault = take_numbers(model, read); !fault.empty()) return Wrong(std::move(fault));
   read.written = model;
   split_name(read);
   return read;

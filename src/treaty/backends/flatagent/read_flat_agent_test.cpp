@@ -171,6 +171,24 @@ TEST_CASE("A model without a profile may name its provider before a slash") {
   CHECK(word.provider == "groq");
 }
 
+TEST_CASE("How the model draws its words stands in the profile") {
+  const Files files;
+
+  const Sampling sampling =
+      files
+          .agent(
+              "data: {user: hi, model: {name: m, top_p: 0.9, top_k: 40, frequency_penalty: 0.5, "
+              "presence_penalty: -1, seed: 7}}")
+          .profile.sampling;
+
+  CHECK(
+      sampling ==
+      Sampling{
+          .top_p = 0.9, .top_k = 40, .frequency_penalty = 0.5, .presence_penalty = -1, .seed = 7});
+  CHECK(files.fault("data: {user: hi, model: {name: m, seed: 1.5}}").contains("whole number"));
+  CHECK(files.fault("data: {user: hi, model: {name: m, top_p: a}}").contains("`top_p`"));
+}
+
 TEST_CASE("Tools are function definitions") {
   const FlatAgent agent = Files().agent(R"(
 data:

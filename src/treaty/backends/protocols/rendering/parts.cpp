@@ -57,6 +57,14 @@ std::string id_for_result(std::vector<CallPlace>& calls, const ToolMessage& resu
                                                : made_anew(result.tool_call_id, rule);
 }
 
+void write_setting(json::Writer& writer, std::string_view name, std::optional<double> value) {
+  if (value && std::isfinite(*value) && !name.empty()) writer.member(name, *value);
+}
+
+void write_setting(json::Writer& writer, std::string_view name, std::optional<std::int64_t> value) {
+  if (value && !name.empty()) writer.member(name, *value);
+}
+
 }  // namespace
 
 void write_text(json::Writer& writer, std::string_view text) {
@@ -108,12 +116,14 @@ std::string joined_text(const UserMessage& message) {
 }
 
 void write_settings(json::Writer& writer, const Call& call, const SettingNames& names) {
-  if (call.max_output_tokens && !names.max_tokens.empty()) {
-    writer.member(names.max_tokens, *call.max_output_tokens);
-  }
-  if (call.temperature && std::isfinite(*call.temperature)) {
-    writer.member(names.temperature, *call.temperature);
-  }
+  const Sampling& sampling = call.sampling;
+  write_setting(writer, names.max_tokens, call.max_output_tokens);
+  write_setting(writer, names.temperature, call.temperature);
+  write_setting(writer, names.top_p, sampling.top_p);
+  write_setting(writer, names.top_k, sampling.top_k);
+  write_setting(writer, names.frequency_penalty, sampling.frequency_penalty);
+  write_setting(writer, names.presence_penalty, sampling.presence_penalty);
+  write_setting(writer, names.seed, sampling.seed);
   if (call.stop.empty() || names.stop.empty()) return;
   writer.name(names.stop).begin_array();
   for (const std::string& stop : call.stop) write_text(writer, stop);

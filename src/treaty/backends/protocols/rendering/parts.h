@@ -32,11 +32,16 @@ std::string data_url(const ImagePart& image);
 // The text of all text parts of a message, line by line.
 std::string joined_text(const UserMessage& message);
 
-// max tokens, temperature and stop under the names that a protocol has for them; an empty name:
-// the protocol does not know it.
+// max tokens, temperature, sampling and stop under the names that a protocol has for them; an empty
+// name: the protocol does not know it.
 struct SettingNames {
   std::string_view max_tokens;
   std::string_view temperature = "temperature";
+  std::string_view top_p = "top_p";
+  std::string_view top_k{};
+  std::string_view frequency_penalty{};
+  std::string_view presence_penalty{};
+  std::string_view seed{};
   std::string_view stop = "stop";
 };
 void write_settings(json::Writer& writer, const Call& call, const SettingNames& names);

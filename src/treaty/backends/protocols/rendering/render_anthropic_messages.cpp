@@ -94,7 +94,8 @@ std::string render_anthropic_messages(const Call& call, const RequestStyle& styl
   writer.begin_object();
   if (style.model_in_body) write_text(writer, "model", call.model);
   if (!call.max_output_tokens) writer.member("max_tokens", kMaxTokens);
-  write_settings(writer, call, {.max_tokens = "max_tokens", .stop = "stop_sequences"});
+  write_settings(writer, call,
+                 {.max_tokens = "max_tokens", .top_k = "top_k", .stop = "stop_sequences"});
   if (!is_blank(call.system)) write_text(writer, "system", call.system);
   write_messages(writer, call);
   write_tools(writer, call.tools);

@@ -112,6 +112,13 @@ void write_response_format(json::Writer& writer, const Call& call, const Request
   writer.end_object();
 }
 
+SettingNames names_after(std::string_view max_tokens) {
+  return {.max_tokens = max_tokens,
+          .frequency_penalty = "frequency_penalty",
+          .presence_penalty = "presence_penalty",
+          .seed = "seed"};
+}
+
 void write_stream(json::Writer& writer, const Call& call, const RequestStyle& style) {
   if (!call.stream) return;
   writer.member("stream", true);
@@ -144,7 +151,7 @@ std::string render_chat_completions(const Call& call, const RequestStyle& style)
   write_messages(writer, call, style);
   write_function_tools(writer, call.tools);
   write_response_format(writer, call, style);
-  write_settings(writer, call, {.max_tokens = style.max_tokens_name});
+  write_settings(writer, call, names_after(style.max_tokens_name));
   write_stream(writer, call, style);
   return writer.end_object().take();
 }
@@ -154,7 +161,7 @@ std::string render_completions(const Call& call, const RequestStyle& style) {
   writer.begin_object();
   if (style.model_in_body) write_text(writer, "model", call.model);
   write_text(writer, "prompt", prompt_of(call));
-  write_settings(writer, call, {.max_tokens = "max_tokens"});
+  write_settings(writer, call, names_after("max_tokens"));
   write_stream(writer, call, style);
   return writer.end_object().take();
 }

@@ -116,9 +116,16 @@ void write_tools(json::Writer& writer, const std::vector<Tool>& tools) {
 }
 
 void write_generation_config(json::Writer& writer, const Call& call) {
-  if (!call.output && !call.max_output_tokens && !call.temperature && call.stop.empty()) return;
+  if (!call.output && !call.has_settings()) return;
   writer.name("generationConfig").begin_object();
-  write_settings(writer, call, {.max_tokens = "maxOutputTokens", .stop = "stopSequences"});
+  write_settings(writer, call,
+                 {.max_tokens = "maxOutputTokens",
+                  .top_p = "topP",
+                  .top_k = "topK",
+                  .frequency_penalty = "frequencyPenalty",
+                  .presence_penalty = "presencePenalty",
+                  .seed = "seed",
+                  .stop = "stopSequences"});
   if (call.output) {
     writer.member("responseMimeType", "application/json");
     writer.name("responseJsonSchema").raw(object_or(call.output->schema_json, "{}"));

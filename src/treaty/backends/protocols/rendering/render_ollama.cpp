@@ -52,9 +52,14 @@ void write_message(json::Writer& writer, const Message& message) {
 }
 
 void write_options(json::Writer& writer, const Call& call) {
-  if (!call.max_output_tokens && !call.temperature && call.stop.empty()) return;
+  if (!call.has_settings()) return;
   writer.name("options").begin_object();
-  write_settings(writer, call, {.max_tokens = "num_predict"});
+  write_settings(writer, call,
+                 {.max_tokens = "num_predict",
+                  .top_k = "top_k",
+                  .frequency_penalty = "frequency_penalty",
+                  .presence_penalty = "presence_penalty",
+                  .seed = "seed"});
   writer.end_object();
 }
 

@@ -107,4 +107,33 @@ TEST_CASE("Anthropic and Gemini see roles that take turns") {
   }));
 }
 
+TEST_CASE(
+    "sampling is written under the names that a protocol has, and left out where it has none") {
+  const Call call{.model = "m",
+                  .sampling = {.top_p = 0.5,
+                               .top_k = 7,
+                               .frequency_penalty = 0.25,
+                               .presence_penalty = -1.5,
+                               .seed = 42}};
+  const auto body_has = [&call](Render render, std::string_view text) {
+    return render(call, {}).contains(text);
+  };
+  constexpr std::string_view kPenalties =
+      R"("frequency_penalty":0.25,"presence_penalty":-1.5,"seed":42)";
+
+  CHECK(body_has(render_chat_completions, R"("top_p":0.5,)"));
+  CHECK(body_has(render_chat_completions, kPenalties));
+  CHECK(!body_has(render_chat_completions, "top_k"));
+  CHECK(body_has(render_completions, kPenalties));
+  CHECK(body_has(render_responses, R"("top_p":0.5)"));
+  CHECK(!body_has(render_responses, "seed"));
+  CHECK(body_has(render_anthropic_messages, R"("top_p":0.5,"top_k":7)"));
+  CHECK(!body_has(render_anthropic_messages, "penalty"));
+  CHECK(body_has(render_gemini,
+                 R"("generationConfig":{"topP":0.5,"topK":7,"frequencyPenalty":0.25,)"
+                 R"("presencePenalty":-1.5,"seed":42})"));
+  CHECK(body_has(render_ollama, R"("options":{"top_p":0.5,"top_k":7,)"));
+  CHECK(body_has(render_ollama, kPenalties));
+}
+
 }  // namespace treaty::backends
