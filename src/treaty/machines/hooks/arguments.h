@@ -1,4 +1,5 @@
-// The arguments of a hook, read with a clear word about each that is wrong.
+// The arguments of a hook, read with a clear word about each that is wrong, and the bounds of its
+// replies.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -10,10 +11,17 @@
 #include <string_view>
 #include <vector>
 
+#include "treaty/base/json.h"
+
 namespace treaty::machines {
 
 // Seconds that a hook has for an answer, unless its arguments say otherwise.
 constexpr std::chrono::milliseconds kHookTimeout{5'000};
+
+// How replies are read: a context may be as deep as documents are, and stands in one.
+inline json::ReadOptions reply_options() {
+  return {.max_depth = 2 * json::ReadOptions().max_depth};
+}
 
 class Arguments {
  public:

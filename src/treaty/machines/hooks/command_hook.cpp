@@ -34,7 +34,7 @@ std::string line_of(const HookEvent& event, std::int64_t id) {
 
 // The reply without its id, or what is wrong with it.
 Answer read_reply(std::string_view line, std::int64_t id) {
-  const json::Document document(line);
+  const json::Document document(line, reply_options());
   const auto root = document.root();
   if (!document.faults().empty() || !root) {
     return std::unexpected(

@@ -3,8 +3,12 @@
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/json/array.hpp>
 #include <fstream>
+#include <optional>
 
 #include "treaty/testing/awaiting.h"
 #include "treaty/testing/temporary_directory.h"
@@ -193,6 +197,30 @@ TEST_CASE("Arguments of a command are checked before anything is started") {
   CHECK(fault_of({{"command", array{"true"}}, {"timeout", 0}}).contains("args.timeout"));
   CHECK(fault_of({{"command", array{"true"}}, {"timeout", "5"}}).contains("args.timeout"));
   CHECK(fault_of({{"command", array{"true"}}, {"timout", 5}}).contains("did you mean timeout?"));
+}
+
+TEST_CASE("A cancelled event ends at once, and the program with it") {
+  const testing::TemporaryDirectory directory;
+  const object arguments = {{"command", array{"sleep", "1000"}}, {"timeout", 1000}};
+  const auto hook = make_command_hook({.arguments = arguments, .directory = directory.path()});
+  REQUIRE(hook);
+  boost::asio::io_context context(1);
+  boost::asio::cancellation_signal signal;
+  std::optional<Answer> answer;
+
+  boost::asio::co_spawn(context, (*hook)->handle(kEnter),
+                        boost::asio::bind_cancellation_slot(
+                            signal.slot(), [&](const std::exception_ptr& failure, Answer outcome) {
+                              CHECK(!failure);
+                              answer = std::move(outcome);
+                            }));
+  boost::asio::post(context, [&] { signal.emit(boost::asio::cancellation_type::terminal); });
+  context.run();
+
+  REQUIRE(answer);
+  REQUIRE(!*answer);
+  CHECK(answer->error().contains("was not waited for any longer"));
+  CHECK(waitpid(-1, nullptr, WNOHANG) == -1);
 }
 
 TEST_CASE("A program that is not there fails the event") {

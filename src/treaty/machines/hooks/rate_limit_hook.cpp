@@ -5,12 +5,19 @@
 
 #include "treaty/machines/hooks/arguments.h"
 #include "treaty/machines/hooks/event_members.h"
+#include "treaty/templates/value.h"
 
 namespace treaty::machines {
 namespace {
 
 using boost::json::object;
 using boost::json::value;
+
+// As the samples read it: anything but false, 0, "", [] and {}.
+bool holds(const object& holder, std::string_view name) {
+  const value* found = holder.if_contains(name);
+  return found != nullptr && templates::is_true(*found);
+}
 
 value number_in(const object& holder, std::string_view name, std::int64_t otherwise) {
   const value* found = holder.if_contains(name);
@@ -46,7 +53,7 @@ HookReply waiting_in(std::string_view state, value seconds) {
 
 HookReply reply_to_limit(const object& result, const object& arguments) {
   const object* rate_limit = object_in(result, "rate_limit");
-  if (rate_limit == nullptr || !flag_in(*rate_limit, "limited")) return {};
+  if (rate_limit == nullptr || !holds(*rate_limit, "limited")) return {};
   const object* window = find_exhausted(*rate_limit);
   if (window == nullptr) return {};
   const std::string_view name = text_in(*window, "name");
@@ -62,7 +69,7 @@ HookReply reply_to_limit(const object& result, const object& arguments) {
 HookReply reply_to(const object& result, const object& error, const object& arguments) {
   if (text_in(error, "code") == "rate_limit") return reply_to_limit(result, arguments);
   const std::string_view fatal = text_in(arguments, "fatal");
-  if (flag_in(error, "retryable") || fatal.empty()) return {};
+  if (holds(error, "retryable") || fatal.empty()) return {};
   return going_to(fatal);
 }
 
@@ -88,7 +95,7 @@ HookReply rate_limit_policy(const HookEvent& event, const object& arguments,
   const object* result = object_in(event, "output");
   if (text_in(event, "event") != "state_exit" || result == nullptr) return {};
   const object* error = object_in(*result, "error");
-  if (error == nullptr) return {};
+  if (error == nullptr || error->empty()) return {};
   HookReply reply = reply_to(*result, *error, arguments);
   if (has_state && !has_state(text_in(reply, "to_state"))) return {};
   return reply;

@@ -42,7 +42,7 @@ Answer read_reply(const http::Response& response) {
     return std::unexpected(fmt::format("answered with status {}", response.status));
   }
   if (response.status == 204 || response.body.empty()) return HookReply{};
-  const json::Document document(response.body);
+  const json::Document document(response.body, reply_options());
   const auto root = document.root();
   if (!document.faults().empty() || !root) {
     return std::unexpected("answered with something that is not JSON");

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "treaty/base/json_dynamic.h"
+#include "treaty/http/net/address_guard.h"
 #include "treaty/testing/awaiting.h"
 #include "treaty/testing/loopback.h"
 
@@ -25,9 +26,9 @@ const std::string kDirectory = ".";
 
 class Room {
  public:
-  Room()
-      : client_(std::make_shared<http::Client>(
-            context_, http::ClientOptions{.proxy_from_environment = false})) {}
+  explicit Room(http::ClientOptions options)
+      : client_(std::make_shared<http::Client>(context_, std::move(options))) {}
+  Room() : Room(http::ClientOptions{.proxy_from_environment = false}) {}
 
   Answer tell(const object& arguments) {
     const auto hook = make_webhook(
@@ -138,6 +139,15 @@ TEST_CASE("A webhook that nobody serves, or that is silent, fails in its time") 
   arguments["timeout"] = 0.1;
   const Answer late = room.tell(arguments);
   REQUIRE(!late);
+}
+
+TEST_CASE("S13: with a guarded client a webhook reaches nobody inside") {
+  Room room({.guard = std::make_shared<const http::AddressGuard>()});
+
+  const Answer answer = room.tell(required(testing::closed_port()));
+
+  REQUIRE(!answer);
+  CHECK(answer.error().contains("is not a public address"));
 }
 
 TEST_CASE("The key and the query of a webhook are in no message") {
