@@ -121,7 +121,10 @@ class Child::Pipes : public std::enable_shared_from_this<Pipes> {
   bool is_too_large() const { return output_.size() > limits_.output_bytes; }
   bool has_line();
   std::string take_line();
-  std::string take_output_text() { return std::exchange(output_, {}); }
+  std::string take_output_text() {
+    scanned_ = 0;
+    return std::exchange(output_, {});
+  }
   const std::string& errors() const { return errors_; }
 
  private:

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <optional>
 
+#include "treaty/base/process/pipe_signal.h"
+
 namespace treaty::cli {
 namespace {
 
@@ -50,31 +52,6 @@ struct Pipe {
     write_end.reset(ends[1]);
     return true;
   }
-};
-
-// A child that reads no further must not end us: the signal is held back, and taken away at the
-// end.
-class WithoutPipeSignal {
- public:
-  WithoutPipeSignal() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~WithoutPipeSignal() {
-    constexpr timespec kAtOnce{};
-    if (sigismember(&before_, SIGPIPE) == 0) {
-      while (sigtimedwait(&set_, nullptr, &kAtOnce) > 0) {
-      }
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
-  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
-
- private:
-  sigset_t set_{};
-  sigset_t before_{};
 };
 
 class Child {
@@ -224,7 +201,7 @@ ProcessRun Child::follow(std::string_view input, const ProcessLimits& limits, in
 
 ProcessRun run_process(const std::string& command, std::string_view input,
                        const Variables& variables, const ProcessLimits& limits, int interrupt) {
-  const WithoutPipeSignal held_back;
+  const process::WithoutPipeSignal held_back;  // A child that reads no further must not end us.
   Child child;
   const int failed = child.start(command, variables);
   if (failed != 0) return {.errors = fmt::format("it cannot be started: {}", strerror(failed))};
