@@ -44,9 +44,11 @@ AgentResult not_found(const std::string& name, const std::string& why) {
   return result;
 }
 
+// An output may be as deep as documents are, and stands in one.
 Value value_of(const AgentResult& result) {
   const std::string text = contracts::encode(result);
-  const json::Document document(text, {.max_size = text.size() + 1});
+  const json::Document document(
+      text, {.max_size = text.size() + 1, .max_depth = 2 * json::ReadOptions().max_depth});
   return document.root() ? json::to_dynamic(*document.root()) : Value();
 }
 
