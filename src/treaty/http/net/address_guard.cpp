@@ -63,6 +63,7 @@ bool is_public_6(const address_v6& six) {
   if ((bytes[0] & 0xE0U) != 0x20U) return false;
   if (begins_with(bytes, {0x20, 0x02})) return is_public_4(four_in(bytes, 2));  // 6to4.
   if (begins_with(bytes, {0x20, 0x01, 0x0D, 0xB8})) return false;               // Documentation.
+  if (begins_with(bytes, {0x3F, 0xFF}) && bytes[2] < 0x10) return false;        // Likewise.
   if (begins_with(bytes, {0x20, 0x01}) && bytes[2] < 2) return false;  // Teredo and its like.
   return true;
 }

@@ -29,7 +29,7 @@ TEST_CASE("S13: loopback, private, link-local and metadata addresses are not pub
     CHECK_MESSAGE(!is_public_text(text), text);
   }
   for (const char* text : {"::", "::1", "fe80::1", "fc00::1", "fd00:ec2::254", "ff02::1",
-                           "2001:db8::1", "2001::1", "100::1"}) {
+                           "2001:db8::1", "3fff::1", "2001::1", "100::1"}) {
     CHECK_MESSAGE(!is_public_text(text), text);
   }
 }
