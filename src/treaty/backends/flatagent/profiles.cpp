@@ -17,19 +17,15 @@ void put_over(Object& below, const Object& above) {
   }
 }
 
-std::string names_of(const ProfileCatalog& catalog) {
-  std::vector<std::string_view> names;
-  for (const auto& [name, profile] : catalog.profiles) names.push_back(name);
-  return names.empty() ? "there are none" : fmt::format("there are {}", fmt::join(names, ", "));
-}
-
 Wrong unknown_profile(const ProfileCatalog& catalog, std::string_view name) {
   std::vector<std::string_view> names;
+  names.reserve(catalog.profiles.size());
   for (const auto& [known, profile] : catalog.profiles) names.push_back(known);
   const std::string_view meant = closest(names, name);
-  return Wrong(
-      fmt::format("there is no model profile {}; {}", name,
-                  meant.empty() ? names_of(catalog) : fmt::format("did you mean {}?", meant)));
+  const std::string hint = !meant.empty()  ? fmt::format("did you mean {}?", meant)
+                           : names.empty() ? "there are none"
+                                           : fmt::format("there are {}", fmt::join(names, ", "));
+  return Wrong(fmt::format("there is no model profile {}; {}", name, hint));
 }
 
 Read<Object> begin_with_default(const ProfileCatalog& catalog) {
