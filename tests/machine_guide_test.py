@@ -1,0 +1,94 @@
+"""Tests that docs/guide/machines.md is true: its files are written, its commands are run in their order, in one directory.
+
+A block with a file's name behind its language is that file. A ```sh block is run in one shell; the ```text block after
+it is what it prints, stdout and stderr together: `…` stands for the rest of a line, or for any lines where it stands
+alone. A block of `sh not run` is not run.
+"""
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+from serving import CLEAN
+from treaty_binary import BINARY, ROOT, SECONDS
+
+PAGE = ROOT / "docs" / "guide" / "machines.md"
+DRAWING = ROOT / "docs" / "guide" / "machine.svg"
+BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def steps(page):
+    """[kind, text, expected] of each block that does something; kind is `sh` or the name of a file."""
+    found = []
+    for tag, text in BLOCK.findall(page):
+        words = tag.split()
+        if words == ["text"]:
+            found[-1][2] = text
+        elif words == ["sh"]:
+            found.append(["sh", text, ""])
+        elif len(words) == 2:
+            found.append([words[1], text, None])
+    return found
+
+
+def matches(expected, output):
+    lines = (r"(?:.*\n)*?" if line == "…" else re.escape(line).replace("…", ".*") + r"\n"
+             for line in expected.splitlines())
+    return re.fullmatch("".join(lines), output) is not None
+
+
+def clean_environment(folder):
+    return {**CLEAN, "HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"), "LC_ALL": "C.UTF-8",
+            "PATH": f"{BINARY.parent}:/usr/local/bin:/usr/bin:/bin"}
+
+
+class Guide(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_shell(self, text):
+        return subprocess.run(["bash", "-c", text], cwd=self.folder, env=clean_environment(self.folder),
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=SECONDS, check=False, text=True, encoding="utf-8")
+
+    def test_every_command_prints_what_the_page_says(self):
+        compared = 0
+        for kind, text, expected in steps(PAGE.read_text(encoding="utf-8")):
+            if kind != "sh":
+                (self.folder / kind).write_text(text, encoding="utf-8")
+                continue
+            with self.subTest(text):
+                ran = self.run_shell(text)
+                self.assertTrue(matches(expected, ran.stdout), f"exit {ran.returncode}\n{ran.stdout}")
+                compared += 1
+        self.assertGreaterEqual(compared, 13)
+
+    def test_the_picture_is_what_graph_draws(self):
+        for kind, text, _ in steps(PAGE.read_text(encoding="utf-8")):
+            if kind != "sh":
+                (self.folder / kind).write_text(text, encoding="utf-8")
+
+        drawn = self.run_shell("treaty machine graph patient.yml")
+
+        self.assertEqual(drawn.stdout, DRAWING.read_text(encoding="utf-8"),
+                         "draw it anew: treaty machine graph patient.yml > docs/guide/machine.svg")
+
+
+class TheTestItself(unittest.TestCase):
+    def test_it_finds_files_commands_and_what_they_print(self):
+        page = "```yaml a.yml\nb: 1\n```\n\n```sh\nc\n```\n\n```text\nd\n```\n```sh not run\ne\n```\n```sh\nf\n```\n"
+
+        self.assertEqual(steps(page), [["a.yml", "b: 1\n", None], ["sh", "c\n", "d\n"], ["sh", "f\n", ""]])
+
+    def test_an_ellipsis_stands_for_what_differs_and_for_nothing_else(self):
+        self.assertTrue(matches("id …\n…\nend\n", "id 7\nx\ny\nend\n"))
+        self.assertTrue(matches("", ""))
+        self.assertFalse(matches("id …\n", "id 7\nmore\n"))
+        self.assertFalse(matches("", "unexpected\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
