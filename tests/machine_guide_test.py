@@ -4,12 +4,14 @@ A block with a file's name behind its language is that file. A ```sh block is ru
 it is what it prints, stdout and stderr together: `…` stands for the rest of a line, or for any lines where it stands
 alone. A block of `sh not run` is not run.
 """
+import json
 import pathlib
 import re
 import subprocess
 import tempfile
 import unittest
 
+from mock_server import Mock
 from serving import CLEAN
 from treaty_binary import BINARY, ROOT, SECONDS
 
@@ -49,8 +51,14 @@ class Guide(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def run_shell(self, text):
-        return subprocess.run(["bash", "-c", text], cwd=self.folder, env=clean_environment(self.folder),
+    def write_files(self):
+        for kind, text, _ in steps(PAGE.read_text(encoding="utf-8")):
+            if kind != "sh":
+                (self.folder / kind).write_text(text, encoding="utf-8")
+
+    def run_shell(self, text, **environment):
+        return subprocess.run(["bash", "-c", text], cwd=self.folder,
+                              env={**clean_environment(self.folder), **environment},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=SECONDS, check=False, text=True, encoding="utf-8")
 
@@ -67,14 +75,25 @@ class Guide(unittest.TestCase):
         self.assertGreaterEqual(compared, 13)
 
     def test_the_picture_is_what_graph_draws(self):
-        for kind, text, _ in steps(PAGE.read_text(encoding="utf-8")):
-            if kind != "sh":
-                (self.folder / kind).write_text(text, encoding="utf-8")
+        self.write_files()
 
         drawn = self.run_shell("treaty machine graph patient.yml")
 
         self.assertEqual(drawn.stdout, DRAWING.read_text(encoding="utf-8"),
                          "draw it anew: treaty machine graph patient.yml > docs/guide/machine.svg")
+
+    def test_the_loop_runs_on_a_provider_as_well(self):
+        self.write_files()
+        mock = Mock(self.folder, ["--quiet"])  # Fills structured output with small numbers: the critic is never content.
+        self.addCleanup(mock.stop)
+
+        ran = self.run_shell("treaty machine run writer.yml --input '{\"topic\": \"tea\"}' --format json",
+                             OPENAI_BASE_URL=f"http://127.0.0.1:{mock.port}/v1", OPENAI_API_KEY="any")
+
+        report = json.loads(ran.stdout)
+        self.assertEqual(report["path"], ["write", "review"] * 4 + ["done"])
+        self.assertIn("Write about tea.", report["output"]["draft"])
+        self.assertEqual((report["calls"], report["output"]["score"]), (8, 1))
 
 
 class TheTestItself(unittest.TestCase):
