@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
@@ -9,6 +10,7 @@
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/rule_examples.h"
 #include "treaty/contracts/rules.h"
+#include "treaty/machines/rules.h"
 
 namespace treaty::cli {
 namespace {
@@ -30,16 +32,32 @@ std::string_view name_of(Effect effect) {
 // A rule by its id, or all of a contract ("response") or a family ("RES").
 std::vector<const Rule*> select(const std::string& what) {
   std::vector<const Rule*> rules;
-  for (const Rule& rule : contracts::kRules) {
-    const bool family = equal_folded(rule.id.substr(0, rule.id.find('-')), what);
-    if (what.empty() || equal_folded(rule.id, what) || rule.contract == what || family) {
-      rules.push_back(&rule);
+  const auto look_through = [&](std::span<const Rule> ledger) {
+    for (const Rule& rule : ledger) {
+      const bool family = equal_folded(rule.id.substr(0, rule.id.find('-')), what);
+      if (what.empty() || equal_folded(rule.id, what) || rule.contract == what || family) {
+        rules.push_back(&rule);
+      }
     }
-  }
+  };
+  look_through(contracts::kRules);
+  look_through(machines::kRules);
   return rules;
 }
 
+std::optional<RuleExample> machine_example_of(std::string_view rule) {
+  for (machines::RuleExample& example : machines::rule_examples()) {
+    if (example.rule != rule) continue;
+    return RuleExample{.rule = std::string(rule),
+                       .contract = "machine",
+                       .passes = std::move(example.passes),
+                       .fails = std::move(example.fails)};
+  }
+  return std::nullopt;
+}
+
 std::string command_line_of(const RuleExample& example) {
+  if (example.contract == "machine") return "treaty machine check FILE";
   if (example.contract == "continuation") return "treaty check continuation PENDING SUBMITTED";
   std::string line = "treaty check " + example.contract + " FILE";
   if (example.options.profile == contracts::Profile::lenient) line += " --profile lenient";
@@ -52,7 +70,8 @@ std::string command_line_of(const RuleExample& example) {
 void print_rule(const Rule& rule, bool colors) {
   print("{}  {} ({})\n\n  {}\n\n  Source: {}\n", painted(rule.id, Color::bold, colors),
         rule.contract, name_of(rule.effect), rule.sentence, rule.source);
-  const auto example = contracts::example_of(rule.id);
+  auto example = contracts::example_of(rule.id);
+  if (!example) example = machine_example_of(rule.id);
   if (!example) return;
   print("  Checked by: {}\n", command_line_of(*example));
   if (!example->pending.empty()) print("\n  Pending:\n    {}\n", example->pending);
@@ -103,7 +122,8 @@ int run(const Arguments& arguments) {
     const std::vector<RuleExample> examples = contracts::rule_examples();
     for (const Rule* rule : rules) {
       const auto found = std::ranges::find(examples, rule->id, &RuleExample::rule);
-      print_json(*rule, found == examples.end() ? std::nullopt : std::optional(*found));
+      print_json(*rule,
+                 found == examples.end() ? machine_example_of(rule->id) : std::optional(*found));
     }
   } else if (rules.size() == 1) {
     print_rule(*rules[0], stdout_has_colors());
@@ -126,13 +146,15 @@ Command rules_command() {
       .summary = "Tell what a rule says, where it comes from, and what keeps and breaks it",
       .description =
           "Without an argument: every rule in one line. With an id such as RES-12: the\n"
-          "rule with examples. With a contract or a family (response, RES): its rules.",
+          "rule with examples. With a contract or a family (response, RES): its rules; `machine`: "
+          "those\n"
+          "of machine files.",
       .options = {{"--format", "", "How to print", {"human", "jsonl", "markdown"}}},
       .examples = {{"rules RES-12",
                     "One rule, with a document that keeps it and one that does not"},
                    {"rules bridge-response", "The rules of one contract"},
                    {"rules --format jsonl", "All rules, one JSON object each, for an index"}},
-      .words = contract_words(),
+      .words = contract_words({"machine"}),
       .run = run,
   };
 }

@@ -86,8 +86,8 @@ class Builder {
         add(from, target, Way::error, code == "default" ? "error" : code);
       }
       for (const HookReference& hook : state.hooks) {
-        for (const std::string& target : policy_states(hook)) {
-          add(from, target, Way::policy, "rate limit");
+        for (const auto& [argument, target] : policy_states(hook)) {
+          add(from, target, Way::policy, fmt::format("rate limit: {}", argument));
         }
       }
     }

@@ -8,11 +8,11 @@ namespace {
 // Whether nothing stands between a node and that side of the drawing.
 class Sides {
  public:
-  Sides(const Layers& layers, const std::vector<double>& loops) : layers_(layers), loops_(loops) {}
+  Sides(const Layers& layers, const std::vector<bool>& loops) : layers_(layers), loops_(loops) {}
 
   bool is_open(std::size_t node, bool right) const {
     const std::vector<std::size_t>& layer = layers_.layers[2 * layers_.ranks[node]];
-    return right ? layer.back() == node && loops_[node] == 0 : layer.front() == node;
+    return right ? layer.back() == node && !loops_[node] : layer.front() == node;
   }
 
   // How many of the two ends have to go through a gap.
@@ -22,7 +22,7 @@ class Sides {
 
  private:
   const Layers& layers_;
-  const std::vector<double>& loops_;
+  const std::vector<bool>& loops_;
 };
 
 struct Span {
@@ -40,14 +40,14 @@ Span span_of(const GraphEdge& edge, const Layout& layout) {
 
 }  // namespace
 
-Detours find_detours(const Graph& graph, const Layers& layers, const std::vector<double>& loops) {
+Detours find_detours(const Graph& graph, const Layers& layers, const std::vector<bool>& loops) {
   Detours out;
   out.below.resize(layers.rank_count());
   out.above.resize(layers.rank_count());
   const Sides sides(layers, loops);
   for (std::size_t i = 0; i < graph.edges.size(); ++i) {
     const GraphEdge& edge = graph.edges[i];
-    if (layers.label_items[i] || edge.from == edge.to) continue;
+    if (!layers.chains[i].empty() || edge.from == edge.to) continue;
     const int right = sides.cost(edge, true);
     const int left = sides.cost(edge, false);
     // Where both are alike, what went wrong keeps to the left.

@@ -1,4 +1,4 @@
-// Edges that lead past more than one rank run around: through the gaps between ranks, and along
+// Edges that lead past many ranks run around: through the gaps between ranks, and along
 // lanes at the sides of the drawing.
 #pragma once
 
@@ -27,8 +27,8 @@ struct Detours {
   std::vector<std::size_t> above{};  // and each gap above one.
 };
 
-// Which edges run around, and on which side.
-Detours find_detours(const Graph& graph, const Layers& layers, const std::vector<double>& loops);
+// Which edges run around, and on which side. `loops`: which nodes have one at their right.
+Detours find_detours(const Graph& graph, const Layers& layers, const std::vector<bool>& loops);
 
 // Gives each a lane of its side that is free between its ends. Answers the widths of the lanes.
 struct LaneWidths {

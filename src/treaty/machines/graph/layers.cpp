@@ -1,84 +1,66 @@
 #include "treaty/machines/graph/layers.h"
 
 #include <algorithm>
-#include <deque>
-#include <limits>
 #include <tuple>
 
 #include "treaty/machines/graph/placement.h"
+#include "treaty/machines/graph/ranks.h"
 
 namespace treaty::machines {
 namespace {
 
-constexpr std::size_t kUnranked = std::numeric_limits<std::size_t>::max();
-
-std::vector<std::vector<std::size_t>> targets_of(const Graph& graph) {
-  std::vector<std::vector<std::size_t>> out(graph.nodes.size());
-  // What a hook did once does not move the states.
-  for (const GraphEdge& edge : graph.edges) {
-    if (edge.way != Way::redirect) out[edge.from].push_back(edge.to);
-  }
-  return out;
-}
-
-// Gives what can be reached from `start` its distance, beginning with `rank`. Answers the next free
-// rank. `found` lists the nodes in the order in which they were met.
-std::size_t rank_from(std::size_t start, std::size_t rank,
-                      const std::vector<std::vector<std::size_t>>& targets,
-                      std::vector<std::size_t>& ranks, std::vector<std::size_t>& found) {
-  std::deque<std::size_t> open = {start};
-  ranks[start] = rank;
-  std::size_t last = rank;
-  while (!open.empty()) {
-    const std::size_t node = open.front();
-    open.pop_front();
-    found.push_back(node);
-    last = std::max(last, ranks[node]);
-    for (const std::size_t target : targets[node]) {
-      if (ranks[target] != kUnranked) continue;
-      ranks[target] = ranks[node] + 1;
-      open.push_back(target);
-    }
-  }
-  return last + 1;
-}
+// Edges past more ranks than that run around the drawing.
+constexpr std::size_t kFarthest = 4;
+constexpr double kLineRoom = 7;  // At either side of a line.
 
 void put_into_layers(const Graph& graph, const Sizes& sizes, Layers& out) {
-  const auto targets = targets_of(graph);
-  out.ranks.assign(graph.nodes.size(), kUnranked);
-  std::vector<std::size_t> found;
-  std::size_t next = rank_from(graph.initial, 0, targets, out.ranks, found);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (out.ranks[i] == kUnranked) next = rank_from(i, next, targets, out.ranks, found);
-  }
-  out.layers.resize(2 * next);
+  out.ranks = ranks_of(graph);
+  out.layers.resize(2 * (1 + std::ranges::max(out.ranks)));
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const double half = sizes.nodes[i].width / 2;
     out.items.push_back(
-        {.index = i, .is_label = false, .left = half, .right = half + sizes.loops[i]});
+        {.kind = ItemKind::node, .index = i, .left = half, .right = half + sizes.loops[i]});
+    out.layers[2 * out.ranks[i]].push_back(i);
   }
-  for (const std::size_t node : found) out.layers[2 * out.ranks[node]].push_back(node);
 }
 
-// Every edge within a rank or between neighbours has an item on its way, with or without words, in
-// the gap below the upper one of its ends.
-void add_labels(const Graph& graph, const Sizes& sizes, Layers& out) {
-  constexpr double kLeast = 6;
-  out.label_items.resize(graph.edges.size());
+void link(Layers& layers, std::size_t upper, std::size_t lower) {
+  layers.items[upper].below.push_back(lower);
+  layers.items[lower].above.push_back(upper);
+}
+
+// An item in every layer between both ends; the label right beside the source.
+void add_chain(const GraphEdge& edge, std::size_t index, double label, Layers& out) {
+  const bool is_down = out.ranks[edge.from] < out.ranks[edge.to];
+  const std::size_t upper = is_down ? edge.from : edge.to;
+  const std::size_t lower = is_down ? edge.to : edge.from;
+  const std::size_t first = 2 * out.ranks[upper] + 1;
+  const std::size_t last = 2 * out.ranks[lower] - 1;
+  std::size_t before = upper;
+  for (std::size_t layer = first; layer <= last; ++layer) {
+    const bool is_label = layer == (is_down ? first : last);
+    const double half = is_label ? std::max(kLineRoom, label / 2) : kLineRoom;
+    const std::size_t item = out.items.size();
+    out.items.push_back({.kind = is_label ? ItemKind::label : ItemKind::line,
+                         .index = index,
+                         .left = half,
+                         .right = half});
+    out.layers[layer].push_back(item);
+    out.chains[index].push_back(item);
+    link(out, before, item);
+    before = item;
+  }
+  link(out, before, lower);
+}
+
+void add_chains(const Graph& graph, const Sizes& sizes, Layers& out) {
+  out.chains.resize(graph.edges.size());
   for (std::size_t i = 0; i < graph.edges.size(); ++i) {
     const GraphEdge& edge = graph.edges[i];
-    const auto [upper, lower] = std::minmax(out.ranks[edge.from], out.ranks[edge.to]);
-    if (edge.from == edge.to || lower > upper + 1) continue;
-    const double half = std::max(kLeast, sizes.labels[i].width / 2);
-    const std::size_t item = out.items.size();
-    out.items.push_back({.index = i, .is_label = true, .left = half, .right = half});
-    for (const std::size_t node : {edge.from, edge.to}) {
-      const bool is_above = out.ranks[node] == upper;
-      (is_above ? out.items[item].above : out.items[item].below).push_back(node);
-      (is_above ? out.items[node].below : out.items[node].above).push_back(item);
+    const auto [upper, lower] = std::minmax({out.ranks[edge.from], out.ranks[edge.to]});
+    if (edge.from != edge.to && lower - upper <= kFarthest) {
+      add_chain(edge, i, sizes.labels[i].width, out);
     }
-    out.layers[2 * upper + 1].push_back(item);
-    out.label_items[i] = item;
   }
 }
 
@@ -164,7 +146,7 @@ void reduce_crossings(Layers& layers) {
 Layers arrange(const Graph& graph, const Sizes& sizes) {
   Layers out;
   put_into_layers(graph, sizes, out);
-  add_labels(graph, sizes, out);
+  add_chains(graph, sizes, out);
   reduce_crossings(out);
   place_items(out);
   return out;

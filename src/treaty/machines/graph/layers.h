@@ -1,9 +1,9 @@
-// Where the parts of a drawing stand beside each other: states in layers by their distance from the
-// initial one, labels in layers of their own between them, so that nothing overlaps.
+// Where the parts of a drawing stand beside each other: states in rows, labels in rows of their own
+// between them, and room for the lines that pass, so that nothing overlaps.
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <vector>
 
 #include "treaty/machines/graph/graph.h"
@@ -17,15 +17,20 @@ struct Size {
 
 struct Sizes {
   std::vector<Size> nodes;
-  std::vector<double> loops;  // What the loop of a node to itself takes at its right.
+  std::vector<double> loops;  // What the loops of a node to itself take at its right.
   std::vector<Size> labels;   // Of the edges.
 };
 
-// A node, or the label of an edge on its way down.
+enum class ItemKind : std::uint8_t {
+  node,
+  label,  // Of an edge; may be empty.
+  line,   // An edge that passes.
+};
+
 struct Item {
+  ItemKind kind;
   std::size_t index;  // Among the nodes, or among the edges.
-  bool is_label;
-  double left;  // How far it reaches from its place.
+  double left;        // How far it reaches from its place.
   double right;
   double x = 0;
   std::vector<std::size_t> above{};  // Items.
@@ -33,11 +38,11 @@ struct Item {
 };
 
 struct Layers {
-  std::vector<std::size_t> ranks{};                       // Of the nodes.
-  std::vector<Item> items{};                              // The nodes first, in their order.
-  std::vector<std::vector<std::size_t>> layers{};         // Nodes, labels, nodes, labels…
-  std::vector<std::optional<std::size_t>> label_items{};  // Of edges, but for the far ones.
-
+  std::vector<std::size_t> ranks{};                // Of the nodes.
+  std::vector<Item> items{};                       // The nodes first, in their order.
+  std::vector<std::vector<std::size_t>> layers{};  // Nodes, labels, nodes, labels…
+  std::vector<std::vector<std::size_t>> chains{};  // The items of each edge, from the top down;
+                                                   // none when it runs around.
   std::size_t rank_count() const { return layers.size() / 2; }
 };
 

@@ -23,8 +23,7 @@ struct NodeBox {
 };
 
 enum class Shape : std::uint8_t {
-  curve,    // Bends from the first point to the second, straight to the third, bends to the last.
-  bow,      // From the first point down to the second and up to the third.
+  curve,    // Bends to every second point, straight to the next one, bends to the last.
   corners,  // Straight from point to point, the corners rounded.
 };
 

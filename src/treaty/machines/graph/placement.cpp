@@ -10,38 +10,47 @@ constexpr double kLabelGap = 14;  // and between two labels.
 
 // Between the places of neighbours in a layer.
 double separation(const Item& left, const Item& right) {
-  return left.right + right.left + (left.is_label ? kLabelGap : kGap);
+  const bool are_nodes = left.kind == ItemKind::node || right.kind == ItemKind::node;
+  return left.right + right.left + (are_nodes ? kGap : kLabelGap);
 }
+
+struct Wish {
+  double place;
+  double weight;
+};
 
 // The places nearest to the wanted ones (least squares) that keep order and distance. With the
 // distances taken off, wanted places only have to ascend: neighbours that do not are pooled.
-std::vector<double> nearest_places(const std::vector<double>& wanted,
+std::vector<double> nearest_places(const std::vector<Wish>& wishes,
                                    const std::vector<double>& offsets) {
   struct Pool {
     double sum;
+    double weight;
     std::size_t count;
-    double mean() const { return sum / static_cast<double>(count); }
+    double mean() const { return sum / weight; }
   };
   std::vector<Pool> pools;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    pools.push_back({wanted[i] - offsets[i], 1});
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    const auto [place, weight] = wishes[i];
+    pools.push_back({(place - offsets[i]) * weight, weight, 1});
     while (pools.size() > 1 && pools[pools.size() - 2].mean() >= pools.back().mean()) {
       const Pool last = pools.back();
       pools.pop_back();
       pools.back().sum += last.sum;
+      pools.back().weight += last.weight;
       pools.back().count += last.count;
     }
   }
   std::vector<double> out;
-  out.reserve(wanted.size());
+  out.reserve(wishes.size());
   for (const Pool& pool : pools) {
     for (std::size_t i = 0; i < pool.count; ++i) out.push_back(pool.mean() + offsets[out.size()]);
   }
   return out;
 }
 
-// The middle of the neighbours; where it is, when it has none.
-double wanted_place(const Layers& layers, const Item& item, bool above, bool below) {
+// The middle of the neighbours; the middle of all, when it has none. Lines want to be straight.
+Wish wish_of(const Layers& layers, const Item& item, bool above, bool below, double middle) {
   double sum = 0;
   std::size_t count = 0;
   const auto add = [&](const std::vector<std::size_t>& others) {
@@ -50,37 +59,46 @@ double wanted_place(const Layers& layers, const Item& item, bool above, bool bel
   };
   if (above) add(item.above);
   if (below) add(item.below);
-  return count == 0 ? item.x : sum / static_cast<double>(count);
+  if (count == 0) add(item.above), add(item.below);
+  if (count == 0) return {middle, 1};
+  return {sum / static_cast<double>(count), item.kind == ItemKind::line ? 4.0 : 1.0};
 }
 
-void place_layer(Layers& layers, const std::vector<std::size_t>& layer, bool above, bool below) {
+void place_layer(Layers& layers, const std::vector<std::size_t>& layer, bool above, bool below,
+                 double middle) {
   std::vector<double> offsets;
-  std::vector<double> wanted;
+  std::vector<Wish> wishes;
   double offset = 0;
   for (std::size_t i = 0; i < layer.size(); ++i) {
     const Item& item = layers.items[layer[i]];
     if (i > 0) offset += separation(layers.items[layer[i - 1]], item);
     offsets.push_back(offset);
-    wanted.push_back(wanted_place(layers, item, above, below));
+    wishes.push_back(wish_of(layers, item, above, below, middle));
   }
-  const std::vector<double> places = nearest_places(wanted, offsets);
+  const std::vector<double> places = nearest_places(wishes, offsets);
   for (std::size_t i = 0; i < layer.size(); ++i) layers.items[layer[i]].x = places[i];
+}
+
+double middle_of(const Layers& layers) {
+  double sum = 0;
+  for (const Item& item : layers.items) sum += item.x;
+  return sum / static_cast<double>(layers.items.size());
 }
 
 }  // namespace
 
 void place_items(Layers& layers) {
-  constexpr int kPasses = 8;
+  constexpr int kPasses = 12;
   const std::size_t count = layers.layers.size();
-  // Without neighbours to look at, every layer is packed around 0.
-  for (const auto& layer : layers.layers) place_layer(layers, layer, false, false);
   for (int pass = 0; pass < kPasses; ++pass) {
-    for (std::size_t i = 1; i < count; ++i) place_layer(layers, layers.layers[i], true, false);
-    for (std::size_t i = count - 1; i > 0; --i) {
-      place_layer(layers, layers.layers[i - 1], false, true);
-    }
+    const double middle = middle_of(layers);
+    const auto place = [&](std::size_t layer, bool above, bool below) {
+      place_layer(layers, layers.layers[layer], above, below, middle);
+    };
+    for (std::size_t i = 0; i < count; ++i) place(i, true, false);
+    for (std::size_t i = count; i > 0; --i) place(i - 1, false, true);
+    for (std::size_t i = 0; i < count; ++i) place(i, true, true);
   }
-  for (std::size_t i = 0; i < count; ++i) place_layer(layers, layers.layers[i], true, true);
 }
 
 }  // namespace treaty::machines

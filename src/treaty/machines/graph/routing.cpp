@@ -1,6 +1,7 @@
 #include "treaty/machines/graph/routing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -48,10 +49,10 @@ class Router {
   double right(std::size_t node) const { return left(node) + layout_.nodes[node].width; }
   double item_x(std::size_t item) const { return layers_.items[item].x + shift_; }
 
-  std::vector<double> loops_of() const {
-    std::vector<double> out(graph_.nodes.size());
+  std::vector<bool> loops_of() const {
+    std::vector<bool> out(graph_.nodes.size());
     for (const GraphEdge& edge : graph_.edges) {
-      if (edge.from == edge.to) out[edge.from] += 1;
+      if (edge.from == edge.to) out[edge.from] = true;
     }
     return out;
   }
@@ -80,18 +81,37 @@ class Router {
   // Answers how high the gap is.
   double place_gap(std::size_t rank, double y, std::size_t lines) {
     double tallest = 0;
-    const std::vector<std::size_t>& labels = layers_.layers[2 * rank + 1];
-    for (const std::size_t item : labels) {
+    const std::vector<std::size_t>& items = layers_.layers[2 * rank + 1];
+    for (const std::size_t item : items) {
+      if (layers_.items[item].kind != ItemKind::label) continue;
       tallest = std::max(tallest, layout_.edges[layers_.items[item].index].label_height);
     }
     const bool is_last = rank + 1 == layers_.rank_count();
-    if (is_last && labels.empty() && lines == 0) return 0;
-    const double above = kBesideBox + kLine * static_cast<double>(lines) + kBesideLabel;
-    const double middle = y + above + tallest / 2;
-    for (const std::size_t item : labels) {
-      layout_.edges[layers_.items[item].index].label.y = middle;
+    if (is_last && items.empty() && lines == 0) return 0;
+    const double far = slack(rank);
+    const double above = kBesideBox + kLine * static_cast<double>(lines) + kBesideLabel + far / 2;
+    for (const std::size_t item : items) {
+      if (layers_.items[item].kind != ItemKind::label) continue;
+      layout_.edges[layers_.items[item].index].label.y = y + above + tallest / 2;
     }
-    return above + tallest + kBesideLabel + kBesideBox;
+    return above + tallest + far / 2 + kBesideLabel + kBesideBox;
+  }
+
+  // Lines that lead far to the side need some height, or they all look alike.
+  double slack(std::size_t rank) const {
+    constexpr double kShare = 0.12;
+    constexpr double kMost = 48;
+    double farthest = 0;
+    for (const std::size_t index : layers_.layers[2 * rank + 1]) {
+      const Item& item = layers_.items[index];
+      for (const std::size_t node : item.above) {
+        farthest = std::max(farthest, std::abs(layers_.items[node].x - item.x));
+      }
+      for (const std::size_t node : item.below) {
+        farthest = std::max(farthest, std::abs(layers_.items[node].x - item.x));
+      }
+    }
+    return std::min(kMost, farthest * kShare);
   }
 
   void place_columns(const LaneWidths& widths) {
@@ -159,24 +179,37 @@ class Router {
     }
   }
 
-  // Within a rank or to a neighbour: through its label.
+  // Through its label, and past the rows between.
   void draw_near(std::size_t index) {
-    if (!layers_.label_items[index]) return;
+    if (layers_.chains[index].empty()) return;
     EdgeRoute& route = layout_.edges[index];
     const GraphEdge& edge = graph_.edges[index];
-    route.label.x = item_x(*layers_.label_items[index]);
-    if (layers_.ranks[edge.from] == layers_.ranks[edge.to]) {
-      route.shape = Shape::bow;
-      route.points = {leaving_[index], route.label, arriving_[index]};
-      return;
-    }
-    route.shape = Shape::curve;
     const bool is_down = layers_.ranks[edge.from] < layers_.ranks[edge.to];
-    const double half = route.label_height / 2 * (is_down ? 1 : -1);
-    route.points = {leaving_[index],
-                    {route.label.x, route.label.y - half},
-                    {route.label.x, route.label.y + half},
-                    arriving_[index]};
+    std::vector<Point> points;
+    std::size_t layer = 2 * layers_.ranks[is_down ? edge.from : edge.to] + 1;
+    for (const std::size_t item : layers_.chains[index]) {
+      add_passage(item, layer++, route, points);
+    }
+    if (!is_down) std::ranges::reverse(points);
+    route.shape = Shape::curve;
+    route.points = {leaving_[index]};
+    route.points.insert(route.points.end(), points.begin(), points.end());
+    route.points.push_back(arriving_[index]);
+  }
+
+  // Straight down through a label, or between the boxes of a row; in a gap a line just bends.
+  void add_passage(std::size_t index, std::size_t layer, EdgeRoute& route,
+                   std::vector<Point>& points) const {
+    const Item& item = layers_.items[index];
+    const double x = item_x(index);
+    if (item.kind == ItemKind::label) {
+      route.label.x = x;
+      points.push_back({x, route.label.y - route.label_height / 2});
+      points.push_back({x, route.label.y + route.label_height / 2});
+    } else if (layer % 2 == 0) {
+      points.push_back({x, rows_[layer / 2].top});
+      points.push_back({x, rows_[layer / 2].bottom});
+    }
   }
 
   // From a state to itself: at its right, one outside of the other.
@@ -253,7 +286,7 @@ class Router {
   const Graph& graph_;
   const Layers& layers_;
   Layout& layout_;
-  std::vector<double> loops_;
+  std::vector<bool> loops_;
   std::vector<Row> rows_{};
   std::vector<Point> leaving_{};   // Where edges begin at the lower or upper side of a box,
   std::vector<Point> arriving_{};  // and where they end.

@@ -1,5 +1,5 @@
-// How edges run: to the next rank as curves through their labels, all others around the boxes,
-// through the gaps between ranks and along lanes at the sides.
+// How edges run: as curves through their labels and the room that was left for them; the far ones
+// around the boxes, through the gaps between ranks and along lanes at the sides.
 #pragma once
 
 #include "treaty/machines/graph/graph.h"

@@ -66,19 +66,16 @@ std::string bend(Point from, Point to) {
   return fmt::format(" C{} {} {}", at({from.x, middle}), at({to.x, middle}), at(to));
 }
 
-std::string path_of(const EdgeRoute& route) {
-  const std::vector<Point>& points = route.points;
-  switch (route.shape) {
-    case Shape::curve:
-      return "M" + at(points[0]) + bend(points[0], points[1]) + " L" + at(points[2]) +
-             bend(points[2], points[3]);
-    case Shape::bow:
-      return fmt::format("M{} C{} {} {} C{} {} {}", at(points[0]), at({points[0].x, points[1].y}),
-                         at(points[1]), at(points[1]), at(points[1]),
-                         at({points[2].x, points[1].y}), at(points[2]));
-    case Shape::corners: break;
+std::string curved_path(const std::vector<Point>& points) {
+  std::string out = "M" + at(points.front());
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    out += i % 2 == 1 ? bend(points[i - 1], points[i]) : " L" + at(points[i]);
   }
-  return cornered_path(points);
+  return out;
+}
+
+std::string path_of(const EdgeRoute& route) {
+  return route.shape == Shape::curve ? curved_path(route.points) : cornered_path(route.points);
 }
 
 std::string_view class_of(const GraphEdge& edge) {

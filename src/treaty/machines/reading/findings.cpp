@@ -14,13 +14,14 @@ bool Findings::pin(const Place& name) {
 
 void Findings::add(bool is_violation, std::string_view rule, const Place& place,
                    std::string message, std::string hint) {
-  has_violation_ = has_violation_ || is_violation;
-  if (is_full()) {
-    ++uncounted_;
+  std::size_t& kept = is_violation ? violations_ : warnings_;
+  if (kept >= kMostKept) {
+    ++unlisted_;
     return;
   }
   std::string where = place.pointer();
   if (!seen_.emplace(rule, where).second) return;
+  ++kept;
   const auto [line, column] = pinned_.value_or(std::pair(place.line(), place.column()));
   found_.push_back({.finding = {.rule = std::string(rule),
                                 .line = line,
@@ -42,7 +43,7 @@ void Findings::finish(std::string_view text, Loaded& loaded) {
     auto& list = found.is_violation ? loaded.violations : loaded.warnings;
     list.push_back(std::move(found.finding));
   }
-  loaded.more = found_.size() - listed + uncounted_;
+  loaded.more = found_.size() - listed + unlisted_;
   settle_places(text, loaded.violations);
   settle_places(text, loaded.warnings);
 }

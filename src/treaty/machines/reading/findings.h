@@ -24,10 +24,10 @@ class Findings {
     add(false, rule, place, std::move(message), std::move(hint));
   }
 
-  bool has_violation() const { return has_violation_; }
+  bool has_violation() const { return violations_ > 0; }
 
-  // Whether another finding would only be counted: then nobody needs to look for a hint.
-  bool is_full() const { return found_.size() >= kMostKept; }
+  // Whether another one would only be counted: then nobody needs to look for a hint.
+  bool is_full() const { return violations_ >= kMostKept; }
 
   // From here on everything is reported at the name of this inline machine. Answers whether that
   // is new: one inside of another is reported at the outer name.
@@ -38,7 +38,7 @@ class Findings {
   void finish(std::string_view text, Loaded& loaded);
 
  private:
-  // More than are listed, since they are not found in the order of the file.
+  // Of either kind. More than are listed, since they are not found in the order of the file.
   static constexpr std::size_t kMostKept = 10'000;
 
   struct Found {
@@ -52,9 +52,10 @@ class Findings {
 
   std::vector<Found> found_{};
   std::set<std::pair<std::string, std::string>> seen_{};  // Rule and place.
-  std::size_t uncounted_ = 0;                             // Beyond what is kept.
+  std::size_t unlisted_ = 0;                              // Beyond what is kept.
   std::optional<std::pair<int, int>> pinned_{};           // Line and column.
-  bool has_violation_ = false;
+  std::size_t violations_ = 0;                            // Kept.
+  std::size_t warnings_ = 0;
 };
 
 // The readers of texts count bytes in a column. Gives findings, which are in the order of the file,

@@ -87,15 +87,15 @@ std::vector<HookReference> read_hooks(Reader& reader, const Place& place) {
   return out;
 }
 
-std::vector<std::string> policy_states(const HookReference& hook) {
-  std::vector<std::string> out;
+std::vector<PolicyState> policy_states(const HookReference& hook) {
+  std::vector<PolicyState> out;
   if (hook.name != kPolicy) return out;
   for (const auto& [argument, usual] : kPolicyStates) {
     const Value* given = hook.arguments.if_contains(argument);
     if (given != nullptr && given->is_string()) {
-      out.emplace_back(given->as_string());
+      out.push_back({argument, std::string(given->as_string())});
     } else if (!usual.empty()) {
-      out.emplace_back(usual);
+      out.push_back({argument, std::string(usual)});
     }
   }
   return out;

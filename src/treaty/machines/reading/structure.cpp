@@ -35,7 +35,7 @@ std::vector<std::string> targets_of(const State& state) {
   for (const Transition& transition : state.transitions) out.push_back(transition.to);
   for (const auto& [_, target] : state.on_error) out.push_back(target);
   for (const HookReference& hook : state.hooks) {
-    std::ranges::move(policy_states(hook), std::back_inserter(out));
+    for (PolicyState& policy : policy_states(hook)) out.push_back(std::move(policy.state));
   }
   return out;
 }
