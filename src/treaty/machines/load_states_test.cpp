@@ -200,6 +200,15 @@ TEST_CASE("names that YAML reads as numbers or booleans are names all the same")
   CHECK(loaded.machine->find("true")->on_error[0].second == "1.5");
 }
 
+TEST_CASE("words of YAML 1.1 for true and false are read where a boolean stands") {
+  const Loaded loaded = load_machine(
+      state("      agent: w\n      tool_loop: on\n      execution: {retry_on_empty: Yes}\n"), {});
+
+  REQUIRE(loaded.machine != nullptr);
+  CHECK(loaded.machine->states[0].tool_loop.has_value());
+  CHECK(loaded.machine->states[0].execution->retry_on_empty);
+}
+
 TEST_CASE("MCH-17: keys without an effect are told at the key") {
   const auto idle = [](std::string_view keys) {
     Places out = warned(state(keys));

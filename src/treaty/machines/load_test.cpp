@@ -248,7 +248,7 @@ TEST_CASE("MCH-05: values of data have their types") {
                            "settings: {max_parallel: 0}",
                            "settings: {on_error_hook: none}",
                            "persistence: true",
-                           "persistence: {enabled: 'yes'}",
+                           "persistence: {enabled: sure}",
                            "persistence: {backend: redis}",
                            "persistence: {db_path: 5}",
                            "persistence: {checkpoint_on: execute}",

@@ -119,8 +119,8 @@ std::optional<Execution> read_execution(Reader& reader, const Place& place) {
 }
 
 std::optional<ToolLoop> read_tool_loop(Reader& reader, const Place& place) {
-  if (place.kind() == Kind::boolean) {
-    return place.value().boolean ? std::optional(ToolLoop{}) : std::nullopt;
+  if (const auto is_on = boolean_in(place.value())) {
+    return *is_on ? std::optional(ToolLoop{}) : std::nullopt;
   }
   if (place.kind() != Kind::map) {
     reader.wrong(place, "tool_loop", "true or a mapping of limits");

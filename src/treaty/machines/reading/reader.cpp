@@ -89,10 +89,20 @@ std::optional<std::string> Reader::text(const Place& place, std::string_view wha
   return std::nullopt;
 }
 
-std::optional<bool> Reader::boolean(const Place& place, std::string_view what) {
-  if (place.kind() == Kind::boolean) return place.value().boolean;
-  wrong(place, what, "true or false");
+std::optional<bool> boolean_in(const Node& node) {
+  if (node.kind == Kind::boolean) return node.boolean;
+  if (node.kind != Kind::string) return std::nullopt;
+  // The original reads YAML 1.1, which has more words for them.
+  const std::string word = folded(node.text);
+  if (word == "yes" || word == "on") return true;
+  if (word == "no" || word == "off") return false;
   return std::nullopt;
+}
+
+std::optional<bool> Reader::boolean(const Place& place, std::string_view what) {
+  const auto found = boolean_in(place.value());
+  if (!found) wrong(place, what, "true or false");
+  return found;
 }
 
 std::optional<std::int64_t> Reader::integer(const Place& place, std::string_view what,

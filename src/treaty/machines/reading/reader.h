@@ -28,6 +28,9 @@ std::string quoted(std::string_view text);
 
 Value to_value(const yaml::Node& node);
 
+// true, false, and what YAML 1.1 calls them: yes, on, no, off.
+std::optional<bool> boolean_in(const yaml::Node& node);
+
 class Reader {
  public:
   Reader(Findings& found, const LoadOptions& options) : findings(found), options(options) {}

@@ -33,22 +33,31 @@ void refuse(Reader& reader, const Place& place, std::string_view rule, std::stri
       fmt::format("{}: {} ({})", what, fault.message, place_in(place.value().text, fault.offset)));
 }
 
-void check_text(Reader& reader, const Place& place, Bound bound) {
+// Each answers whether all is in order.
+bool check_text(Reader& reader, const Place& place, Bound bound) {
   const std::string& text = place.value().text;
-  if (!has_tags(text)) return;  // A reference to what is not there is null.
+  if (!has_tags(text)) return true;  // A reference to what is not there is null.
   const auto parsed = Template::parse(Value(text));
-  if (!parsed) return refuse(reader, place, "MCH-14", "the template", parsed.error());
+  if (!parsed) {
+    refuse(reader, place, "MCH-14", "the template", parsed.error());
+    return false;
+  }
   const std::vector<Fault> unknown = parsed->unknown_names(bound);
-  if (!unknown.empty()) refuse(reader, place, "MCH-14", "the template", unknown.front());
+  if (unknown.empty()) return true;
+  refuse(reader, place, "MCH-14", "the template", unknown.front());
+  return false;
 }
 
-void check_texts(Reader& reader, const Place& place, Bound bound) {
+bool check_texts(Reader& reader, const Place& place, Bound bound) {
   const yaml::Node& node = place.value();
-  if (node.kind == Kind::string) check_text(reader, place, bound);
+  bool is_good = node.kind != Kind::string || check_text(reader, place, bound);
   for (std::size_t i = 0; i < node.items.size(); ++i) {
-    check_texts(reader, place.entry(i), bound);
+    is_good = check_texts(reader, place.entry(i), bound) && is_good;
   }
-  for (const auto& member : node.members) check_texts(reader, place.member(member), bound);
+  for (const auto& member : node.members) {
+    is_good = check_texts(reader, place.member(member), bound) && is_good;
+  }
+  return is_good;
 }
 
 std::string condition_of(const yaml::Node& literal) {
@@ -67,10 +76,11 @@ bool is_dynamic(std::string_view text) {
 }
 
 std::optional<Template> read_template(Reader& reader, const Place& place, Bound bound) {
-  check_texts(reader, place, bound);
-  // What is wrong has been noted at its place.
+  if (!check_texts(reader, place, bound)) return std::nullopt;
   auto parsed = Template::parse(to_value(place.value()));
-  return parsed ? std::optional(std::move(*parsed)) : std::nullopt;
+  if (parsed) return std::move(*parsed);
+  refuse(reader, place, "MCH-14", "the template", parsed.error());
+  return std::nullopt;
 }
 
 std::optional<Template> read_template_map(Reader& reader, const Place& place, std::string_view what,
