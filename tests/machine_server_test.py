@@ -70,7 +70,7 @@ class Answers(MachineServingTest):
         states = {"only": {"type": "final", "output": {"n": 3, "list": ["a"]}}}
         _, server = self.behind(states=machine("plain", states))
 
-        self.assertEqual(json.loads(server.say().text), {"n": 3, "list": ["a"]})
+        self.assertEqual(server.say().text, '```json\n{"n":3,"list":["a"]}\n```')
 
     def test_streamed_it_is_the_same_answer(self):
         _, server = self.behind()
@@ -218,6 +218,7 @@ class Interrupted(MachineServingTest):
         states = {"wait": {"action": "treaty.wait", "transitions": [{"to": "done"}]}, "done": final("Done.")}
         _, server = self.behind(states=machine("waits", states, context={"wait_seconds": 10 * SECONDS}))
         running = self.later(server.say)
+        self.until(lambda: server.turn().status == 200, "the turn")
         with server.events("s1") as events:
             self.assertEqual(events.until("machine.wait")[-1].json["Seconds"], 10 * SECONDS)
 

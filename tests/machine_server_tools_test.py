@@ -34,8 +34,7 @@ class Rounds(MachineServingTest):
         self.assertEqual(len({*first.calls, *second.calls}), 2)
 
         self.assertEqual(server.submit("s1", "t1", second.calls).text, "Found: Done.")
-        self.assertEqual([result for call in gate.calls for result in call.tool_results],
-                         [("a", '{"ok":true}'), ("a", '{"ok":true}')])
+        self.assertEqual([len(call.tool_results) for call in gate.calls], [0, 1, 1])
 
     def test_the_same_requests_again_get_the_same_bytes(self):
         gate, server = self.behind(calling("a"), "Done.", states=TOOLS)

@@ -77,7 +77,8 @@ std::vector<ExecutionRow> executions_to_prune(const std::vector<ExecutionRow>& r
     const bool is_one_too_many = !is_old && query.keep && kept >= *query.keep;
     if (!is_old) ++kept;
     if (!is_old && !is_one_too_many) continue;
-    if (row.is_leased || row.event == kWaiting) continue;
+    const bool waits = row.event == kWaiting && !row.channel.starts_with(kToolChannels);
+    if (row.is_leased || waits) continue;
     chosen.push_back(row);
   }
   return chosen;

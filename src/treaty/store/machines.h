@@ -29,6 +29,10 @@ bool is_execution_id(std::string_view text);
 
 constexpr std::string_view kWaiting = "waiting";  // The event of an execution that waits.
 
+// Channels on which nothing is sent: whoever asked runs tools, and comes back with their results or
+// not at all.
+constexpr std::string_view kToolChannels = "tools/";
+
 // A snapshot under the key `{execution}/step_{step:06}_{event}.json`.
 struct Checkpoint {
   std::string event;  // "state_enter".

@@ -49,6 +49,8 @@ constexpr std::array kAdvice = std::to_array<Advice>({
 });
 constexpr std::string_view kOtherMessage =
     "the model's provider failed; send the same request again";
+constexpr std::string_view kOtherLastingMessage =
+    "the agent failed in a way that does not pass; whoever runs the server must check it";
 
 // Of failures that mostly pass, when this one does not.
 constexpr std::array kLastingAdvice = std::to_array<Advice>({
@@ -72,9 +74,9 @@ bool is_code(std::string_view code) {
 constexpr std::string_view kTooLargeMessage =
     "the answer of the model's provider is larger than the server takes; ask for less at once";
 
-// Errors that the engine itself makes: their texts are ours and say what to do next.
+// Errors that the house itself makes: their texts are ours and say what to do next.
 bool is_ours(const AgentError& error) {
-  return error.type == "interrupted" || error.type == "Deadline";
+  return error.type == "interrupted" || error.type == "Deadline" || error.code == "machine_waiting";
 }
 
 bool is_web_address(std::string_view word) {
@@ -124,7 +126,8 @@ std::string message_of(const AgentError& error, std::string_view code) {
     return std::string(lasting->message);
   }
   const auto* advice = std::ranges::find(kAdvice, code, &Advice::code);
-  return std::string(advice == kAdvice.end() ? kOtherMessage : advice->message);
+  if (advice != kAdvice.end()) return std::string(advice->message);
+  return std::string(error.retryable.value_or(false) ? kOtherMessage : kOtherLastingMessage);
 }
 
 // --- Checking what is written

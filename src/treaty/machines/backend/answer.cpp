@@ -77,7 +77,9 @@ AgentResult failed(AgentError error, std::string_view finish_reason = "error") {
 }
 
 AgentError error_in(const Object& error) {
-  const std::string code = text_of(error, "code");
+  std::string code = text_of(error, "code");
+  // For whoever asks, agent_not_found is about the agent that they named.
+  if (code == "agent_not_found") code = "model_unavailable";
   AgentError told{.message = text_of(error, "message"),
                   .code = code.empty() ? "server_error" : code,
                   .type = text_of(error, "type"),

@@ -66,12 +66,13 @@ ExecutionRun::Task<std::optional<ExecutionRun::Waiting>> ExecutionRun::run_machi
       std::ranges::find(*outcomes, Status::completed, &Outcome::status) != outcomes->end();
   const auto stands = std::ranges::find(*outcomes, Status::waiting, &Outcome::status);
   if (stands != outcomes->end() && !is_any_done) {
-    // Without the channel: the signal is for the child.
-    if (auto kept = co_await checkpoint("waiting", state.name); !kept) {
-      co_return std::unexpected(std::move(kept.error()));
-    }
     for (const Outcome& outcome : *outcomes) {
       for (const Value& call : outcome.tool_calls) waiting_tools_.push_back(call);
+    }
+    // Without the channel of a signal, which is for the child.
+    const std::string channel = stands->tool_calls.empty() ? "" : stands->channel;
+    if (auto kept = co_await checkpoint("waiting", state.name, nullptr, channel); !kept) {
+      co_return std::unexpected(std::move(kept.error()));
     }
     co_return std::optional(Waiting{stands->channel});
   }

@@ -131,7 +131,8 @@ ExecutionRun::Task<ExecutionRun::Worked> ExecutionRun::run_tool_loop(const State
     Attempt<bool> turn = co_await run_loop_turn(state, call, *limits);
     if (!turn) co_return std::unexpected(std::move(turn.error()));
     goes_on = *turn;
-    if (!waiting_tools_.empty()) co_return Worked(Waiting{"tools/" + start_.execution});
+    if (!waiting_tools_.empty())
+      co_return Worked(Waiting{std::string(store::kToolChannels) + start_.execution});
   }
   Loop& loop = *loop_;
   Work work;
@@ -250,7 +251,7 @@ ExecutionRun::Task<bool> ExecutionRun::run_tool(const State& state, const LoopLi
   if (is_outside) {
     note_waiting_tools(limits);
     loop.seconds = world_.timeline.now() - loop.began;  // Waiting does not count.
-    const std::string channel = "tools/" + start_.execution;
+    const std::string channel = std::string(store::kToolChannels) + start_.execution;
     if (auto kept = co_await checkpoint("waiting", state.name, nullptr, channel); !kept) {
       co_return std::unexpected(std::move(kept.error()));
     }
