@@ -111,10 +111,10 @@ class Refused(TreatyTest):
 
     def test_addresses_that_are_none_are_refused(self):
         ran = self.check({"default": {"backends": [{"scripted": "demo"}]}},
-                         machines={"allow_addresses": ["127.0.0.1", "localhost"]})
+                         machines={"allow_addresses": ["127.0.0.1", "hooks.internal", "10.0.0.0/33"]})
 
         self.assertEqual(ran.code, 78, ran)
-        self.assertIn("expected an address or a network", ran.err + ran.out)
+        self.assertIn("expected an address, a network or the name of a host", ran.err + ran.out)
 
     def test_it_is_shown(self):
         self.write("m.yml", machine("m", {"end": final("x")}, ()))

@@ -106,12 +106,14 @@ TEST_CASE("An agent that would ask itself is refused, however long the way") {
       problems_of(round).contains("second would ask itself without end: its machine asks default"));
 }
 
-TEST_CASE("Addresses that webhooks may go to are addresses or networks") {
-  const Given given{.yaml = "machines: {allow_addresses: [127.0.0.1, 10.0.0.0/8, localhost]}\n"};
+TEST_CASE("Addresses that webhooks may go to are addresses, networks or names of hosts") {
+  const Given given{.yaml =
+                        "machines: {allow_addresses: [127.0.0.1, hooks.internal, 10.0.0.0/33]}\n"};
 
-  CHECK(problems_of(given) ==
-        "treaty.yaml:1:53: expected an address or a network (such as 127.0.0.1, 10.1.0.0/16 or "
-        "fd00::/8)\n");
+  CHECK(
+      problems_of(given) ==
+      "treaty.yaml:1:57: expected an address, a network or the name of a host (such as 127.0.0.1, "
+      "10.1.0.0/16, fd00::/8 or hooks.internal)\n");
 }
 
 }  // namespace
