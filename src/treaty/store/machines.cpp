@@ -16,6 +16,12 @@ constexpr std::size_t kLongestId = 200;  // With room in a file name for what is
 constexpr std::string_view kStep = "step_";
 constexpr std::string_view kEnding = ".json";
 
+// And not for tools, its own or those of a machine within it.
+bool waits_for_signal(const ExecutionRow& row) {
+  return row.event == kWaiting &&
+         !row.channel.starts_with(fmt::format("{}{}", kToolChannels, row.execution));
+}
+
 }  // namespace
 
 bool is_execution_id(std::string_view text) {
@@ -77,8 +83,7 @@ std::vector<ExecutionRow> executions_to_prune(const std::vector<ExecutionRow>& r
     const bool is_one_too_many = !is_old && query.keep && kept >= *query.keep;
     if (!is_old) ++kept;
     if (!is_old && !is_one_too_many) continue;
-    const bool waits = row.event == kWaiting && !row.channel.starts_with(kToolChannels);
-    if (row.is_leased || waits) continue;
+    if (row.is_leased || waits_for_signal(row)) continue;
     chosen.push_back(row);
   }
   return chosen;

@@ -326,11 +326,13 @@ TEST_CASE_TEMPLATE("prune takes the old ones, then all but the newest, and tells
   CHECK(wait_for(store->list_executions()).value().empty());
 }
 
-TEST_CASE_TEMPLATE("prune takes nothing that is run or waits", Place, SqlitePlace, DirectoryPlace,
-                   MemoryPlace) {
+TEST_CASE_TEMPLATE("prune takes nothing that is run or waits for a signal", Place, SqlitePlace,
+                   DirectoryPlace, MemoryPlace) {
   Place place;
   const auto store = place.open();
   REQUIRE(leave_waiting(*store, "waiting", "c"));
+  REQUIRE(leave_waiting(*store, "named", "tools/other"));
+  REQUIRE(leave_waiting(*store, "left", "tools/left"));  // Its client never came back.
   REQUIRE(leave_execution(*store, "failed", checkpoint_of(1, "machine_error")));
   REQUIRE(lease_of(*store, "crashed") == 1);
   REQUIRE(wait_for(store->write(write_of("crashed", 1, {checkpoint_of(1, "execute")}))));
@@ -341,8 +343,9 @@ TEST_CASE_TEMPLATE("prune takes nothing that is run or waits", Place, SqlitePlac
   const auto pruned =
       wait_for(store->prune_executions({.before = place.now + 1, .keep = 0})).value();
 
-  CHECK(sorted(pruned) == Texts{"crashed", "failed"});
-  CHECK(sorted(names_of(wait_for(store->list_executions()).value())) == Texts{"run", "waiting"});
+  CHECK(sorted(pruned) == Texts{"crashed", "failed", "left"});
+  CHECK(sorted(names_of(wait_for(store->list_executions()).value())) ==
+        Texts{"named", "run", "waiting"});
   CHECK(wait_for(store->write(write_of("run", 1, {checkpoint_of(2, "execute")}))));
 }
 
