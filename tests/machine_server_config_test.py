@@ -241,10 +241,14 @@ class Launched(MachineServingTest):
 
         self.assertEqual(gate.wait_for_calls(1).user, "Beside: Hello.")
         gate.open()
-        rows = lambda: json.loads(self.treaty(  # noqa: E731
-            "machine", "list", "--format", "json", "--config", server.config, "--state-dir", server.state,
-            **server.environment()).out)
-        self.until(lambda: all("end" in json.dumps(row) for row in rows()), "its end")
+        self.until(lambda: self.standings(server) == {"launches": "completed", "side": "completed"}, "its end")
+
+    def standings(self, server):
+        """What `treaty machine list` says of each machine."""
+        ran = self.treaty("machine", "list", "--format", "json", "--config", server.config, "--state-dir",
+                          server.state, **server.environment())
+        self.assertEqual(ran.code, 0, ran)
+        return {row["machine"]: row["status"] for row in map(json.loads, ran.out.splitlines())}
 
 
 if __name__ == "__main__":

@@ -201,7 +201,9 @@ asio::awaitable<Outcome> ExecutionRun::stop_with(Failure failure) {
   const bool is_lost = failure.way == Failure::Way::lost;
   Outcome stopped = outcome(is_lost ? Status::lost : Status::interrupted);
   stopped.trouble = std::move(failure.trouble);
-  if (!is_lost) (void)co_await notebook_.release();
+  // A store that fails now may take the release all the same, for whoever tries again.
+  const bool may_release = !is_lost || stopped.trouble.code == ErrorCode::unavailable;
+  if (may_release) (void)co_await notebook_.release();
   co_return stopped;
 }
 
