@@ -83,8 +83,8 @@ TEST_CASE("A journal without a beginning, or with a line that is no object, is r
 TEST_CASE("How often each agent, tool and hook was asked can be counted") {
   std::map<std::string, std::int64_t> asked;
 
-  count_asked({call_line(1, 0, "a", {}), call_line(2, 0, "a", {}), tool_line(2, "search"),
-               hook_line(1, "h", "state_exit")},
+  count_asked({call_line(1, 0, "a", {}), call_line(2, 0, "a", {}),
+               tool_line(2, 0, "search", {.content = "r"}), hook_line(1, "h", "state_exit")},
               asked);
 
   CHECK(asked == std::map<std::string, std::int64_t>{
