@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 12> kMembers = {
     "output", "content",    "usage",      "cost",          "metadata", "finish_reason",
     "error",  "rate_limit", "tool_calls", "provider_data", "raw",      "rendered_user_prompt"};
 
-AgentResult failed(std::string_view code, std::string_view type, std::string message,
+AgentResult failed(std::string_view code, std::string_view type, const std::string& message,
                    bool retryable) {
   AgentResult result;
   result.finish_reason = "error";

@@ -11,10 +11,10 @@ namespace {
 
 using boost::json::array;
 using boost::json::object;
-using boost::json::value;
 using contracts::AgentResult;
 
-AgentResult run_shell(std::string script, std::string_view question = "{}\n", double timeout = 30) {
+AgentResult run_shell(const std::string& script, std::string_view question = "{}\n",
+                      double timeout = 30) {
   const auto agent =
       read_command_agent({{"command", array{"/bin/sh", "-c", script}}, {"timeout", timeout}}, "/");
   REQUIRE(agent);
