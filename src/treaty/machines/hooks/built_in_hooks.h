@@ -10,7 +10,8 @@
 namespace treaty::machines {
 
 struct BuiltInHooks {
-  // For webhooks, on the event loop that the machines run on. A server gives one with a guard.
+  // For webhooks, on the event loop that the machines run on. A server gives one with a guard;
+  // without any, webhooks fail.
   std::shared_ptr<http::Client> client{};
   HookLog log{};  // A line for people, without its end.
 };

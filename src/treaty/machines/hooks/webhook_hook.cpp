@@ -58,6 +58,7 @@ class Webhook final : public Hook {
       : target_(std::move(target)), options_(std::move(options)) {}
 
   asio::awaitable<Answer> handle(const HookEvent& event) override {
+    if (!options_.client) co_return std::unexpected("there is no client to call webhooks with");
     const http::FetchOptions limits{.timeouts = {.connect = target_.timeout,
                                                  .first_byte = target_.timeout,
                                                  .idle = target_.timeout,

@@ -165,6 +165,15 @@ TEST_CASE("The key and the query of a webhook are in no message") {
   CHECK(!answer.error().contains("hidden"));
 }
 
+TEST_CASE("A webhook of a program that gave no client fails") {
+  const object arguments = at(1);
+  const auto hook = make_webhook({.arguments = arguments, .directory = kDirectory}, {});
+  REQUIRE(hook);
+  boost::asio::io_context context(1);
+
+  CHECK(!testing::await(context, (*hook)->handle(kExit)));
+}
+
 TEST_CASE("Arguments of a webhook are checked when it is made") {
   const auto fault_of = [](const object& arguments) {
     const auto made = make_webhook({.arguments = arguments, .directory = kDirectory}, {});
