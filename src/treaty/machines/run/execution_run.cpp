@@ -186,10 +186,10 @@ asio::awaitable<Outcome> ExecutionRun::fail_with(Failure failure, const State* s
   if (state != nullptr) failed.error["state"] = state->name;
   look("error", state == nullptr ? "" : state->name, sentence_of(failed.error), 0,
        text_of(failed.error, "code"));
+  notebook_.gather(ended_line(failed));
   Attempt<void> kept =
       co_await checkpoint("machine_error", state == nullptr ? "start" : state->name);
   if (!kept) co_return co_await stop_with(std::move(kept.error()));
-  notebook_.gather(ended_line(failed));
   if (auto released = co_await notebook_.release(); !released) {
     co_return co_await stop_with(lost(std::move(released.error())).error());
   }
