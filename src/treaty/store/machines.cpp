@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <tuple>
 
 #include "treaty/base/text.h"
@@ -20,6 +21,28 @@ constexpr std::string_view kEnding = ".json";
 bool waits_for_signal(const ExecutionRow& row) {
   return row.event == kWaiting &&
          !row.channel.starts_with(fmt::format("{}{}", kToolChannels, row.execution));
+}
+
+bool has_ended(const ExecutionRow& row) {
+  return !row.is_leased && (row.event == "machine_end" || row.event == "machine_error");
+}
+
+// Machines that others have started have their ids, and a dot, in front of their own. What they
+// came to may stand nowhere else: they stay as long as one of those that may go on.
+void spare_needed(std::vector<ExecutionRow>& chosen, const std::vector<ExecutionRow>& rows) {
+  std::set<std::string_view> staying;  // And not at their end.
+  for (const ExecutionRow& row : rows) {
+    if (!has_ended(row)) staying.insert(row.execution);
+  }
+  for (const ExecutionRow& row : chosen) staying.erase(row.execution);
+  std::erase_if(chosen, [&](const ExecutionRow& row) {
+    const std::string_view id = row.execution;
+    for (std::size_t dot = id.find('.'); dot != std::string_view::npos;
+         dot = id.find('.', dot + 1)) {
+      if (staying.contains(id.substr(0, dot))) return true;
+    }
+    return false;
+  });
 }
 
 }  // namespace
@@ -86,6 +109,7 @@ std::vector<ExecutionRow> executions_to_prune(const std::vector<ExecutionRow>& r
     if (row.is_leased || waits_for_signal(row)) continue;
     chosen.push_back(row);
   }
+  spare_needed(chosen, rows);
   return chosen;
 }
 

@@ -131,8 +131,9 @@ class MachineStore {
 
   virtual Task<std::vector<ExecutionRow>> list_executions() = 0;  // Newest first.
 
-  // Whole executions, never leased or waiting ones: their checkpoints, journals, leases, and
-  // signals that were theirs alone. Answers which. Without `before` and `keep`: none.
+  // Whole executions, never leased or waiting ones, nor what those that may go on have started:
+  // their checkpoints, journals, leases, and signals that were theirs alone. Answers which. Without
+  // `before` and `keep`: none.
   virtual Task<std::vector<std::string>> prune_executions(PruneQuery query) = 0;
 
   // --- Work pools. The name of a worker begins with process_name(), in processes.h.
