@@ -134,8 +134,8 @@ class OtherShells(ManualTest):
         self.assert_parses("zsh", script)
         for command, options in self.table().items():
             with self.subTest(command=command):
-                if command == "bridge":  # A choice of verbs, which come after it.
-                    self.assertIn("\n    bridge)\n      local -a verbs\n", script)
+                if command in ("bridge", "machine"):  # A choice of verbs, which come after it.
+                    self.assertIn(f"\n    {command})\n      local -a verbs\n", script)
                     continue
                 block = self.zsh_block(script, command)
                 self.assertEqual(re.findall(r"^ +'\*?(--[a-z-]+)=?\[", block, re.MULTILINE), options)

@@ -10,8 +10,8 @@ import unittest
 
 from treaty_binary import (BINARY, EXAMPLES, SAMPLES, SECONDS, VALID, TreatyTest, rules_of)
 
-COMMANDS = ("serve", "run", "chat", "bridge", "sessions", "check", "rules", "schema", "hash", "compose", "limits",
-            "classify", "normalize", "call", "mock", "config", "version", "completion", "man")
+COMMANDS = ("serve", "run", "chat", "bridge", "machine", "sessions", "check", "rules", "schema", "hash", "compose",
+            "limits", "classify", "normalize", "call", "mock", "config", "version", "completion", "man")
 CALLING_OUT = ("call", "mock", "serve")  # Their examples are tried where there is somebody on the other side.
 CONTRACTS = tuple(VALID)
 UUID4 = r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"

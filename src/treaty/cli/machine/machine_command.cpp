@@ -12,6 +12,8 @@ Command machine_command(const MachineServices& services) {
       .description =
           "Runs flatmachine files durably: every step is on the disk before the next one, and a\n"
           "machine that was killed goes on where it was.",
+      .examples = {{"machine check examples/machines/writer.yml", "Is it in order?"},
+                   {"machine list", "What runs, what waits, what has ended?"}},
       .verbs =
           {
               machine_run_command(services),
