@@ -51,10 +51,10 @@ class Leases(MachineTest):
         program = self.wait_until_asked()
         owner.send_signal(signal.SIGKILL)
         owner.wait(timeout=60)
+        self.end_program(program)
         self.assertEqual(self.json_of("list", *where)["status"], "interrupted")
 
         other = self.start("resume", "x2", "--format", "json", *where)
-        self.addCleanup(self.end_program, program)
         self.wait_until_asked()
         self.let_go()
         out, err = other.communicate(timeout=60)
@@ -64,7 +64,7 @@ class Leases(MachineTest):
 
     @staticmethod
     def end_program(pid):
-        """The killed process could not end the program that it had started."""
+        """The killed process could not end the program that it had started, and that would take what is let go."""
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
