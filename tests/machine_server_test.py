@@ -95,6 +95,17 @@ class Answers(MachineServingTest):
         self.assertEqual((ran.code, ran.out.strip()), (0, TWICE), ran)
 
 
+    def test_treaty_run_tells_of_its_waits(self):
+        states = {"rest": {"action": "treaty.wait", "transitions": [{"to": "done"}]}, "done": final("Done.")}
+        self.write("m.yml", machine("waits", states, (), context={"wait_seconds": 0.01}))
+        self.write("treaty.yaml", {"agents": {"default": {"backends": [{"machine": "m.yml"}]}}})
+
+        ran = self.treaty("run", "Hello.", "--state-dir", "state")
+
+        self.assertEqual((ran.code, ran.out.strip()), (0, "Done."), ran)
+        self.assertIn("treaty run: waits waits for 0.0", ran.err)
+
+
 class Progress(MachineServingTest):
     def test_its_states_are_events_of_the_session(self):
         _, server = self.behind()

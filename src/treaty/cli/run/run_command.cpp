@@ -102,11 +102,24 @@ TurnEnd take_turn(Talk& talk, Door& door, const std::string& session,
   return end;
 }
 
+// Of an agent that is a machine: where it is, for those who look on, and how long it rests.
+void tell_machine(std::string_view kind, std::optional<json::Value> data) {
+  const std::string machine = harmless(json::find_text(data, "Machine"));
+  const std::string state = harmless(json::find_text(data, "State"));
+  const auto seconds = json::find_member(data, "Seconds");
+  if (kind == "machine.wait" && seconds) {
+    print_error("treaty run: {} waits for {} s in {}\n", machine, seconds->source(), state);
+  } else if (kind == "machine.state" && isatty(STDERR_FILENO) != 0) {
+    print_error("treaty run: {} is in {}\n", machine, state);
+  }
+}
+
 // Whoever waits longer than a moment is told for what.
 void tell_waits(std::string_view kind, std::string_view data) {
-  if (kind != "waiting" && kind != "switched") return;
   const json::Document document(data);
   const auto root = document.root();
+  if (kind.starts_with("machine.")) return tell_machine(kind, root);
+  if (kind != "waiting" && kind != "switched") return;
   const std::string_view who = json::find_text(root, kind == "waiting" ? "Backend" : "To");
   print_error("treaty run: {} {}: {}\n", kind == "waiting" ? "waiting for" : "going to",
               harmless(who), harmless(json::find_text(root, "Reason")));
