@@ -147,7 +147,7 @@ class Reloaded(MachineServingTest):
         self.write("m.yml", machine("new", {"only": final("New.")}))
         server.hang_up()
 
-        self.until(lambda: server.say(f"s{id(object())}").text == "New.", "the reload")
+        self.until_new(server)
 
     def test_a_bad_one_changes_nothing(self):
         _, server = self.behind()
@@ -230,18 +230,41 @@ class Webhooks(MachineServingTest):
 
 
 class Launched(MachineServingTest):
-    def test_a_launched_machine_outlives_the_turn(self):
+    def launched(self):
+        """(gate, server): a turn has launched a machine, which asks the gate and waits for its answer."""
         states = {"go": {"launch": "side", "launch_input": {"message": "{{ input.message }}"},
                          "transitions": [{"to": "done"}]}, "done": final("Begun.")}
         side = machine("side", {"only": asking("writer", "Beside: {{ input.message }}", "t", "end"),
                                 "end": final("x")})
         gate, server = self.behind(states=machine("launches", states, machines={"side": side}), held=True)
-
         self.assertEqual(server.say().text, "Begun.")
-
         self.assertEqual(gate.wait_for_calls(1).user, "Beside: Hello.")
+        return gate, server
+
+    def test_a_launched_machine_outlives_the_turn(self):
+        gate, server = self.launched()
+
         gate.open()
+
         self.until(lambda: self.standings(server) == {"launches": "completed", "side": "completed"}, "its end")
+
+    def test_it_outlives_a_reload(self):
+        gate, server = self.launched()
+        self.write("m.yml", machine("new", {"only": final("New.")}))
+        server.hang_up()
+        self.until_new(server)
+
+        gate.open()
+
+        self.until(lambda: self.standings(server)["side"] == "completed", "its end")
+
+    def test_a_stop_interrupts_it(self):
+        _, server = self.launched()
+
+        server.terminate()
+
+        self.assertEqual(server.wait(), 0)
+        self.assertEqual(self.standings(server), {"launches": "completed", "side": "interrupted"})
 
     def standings(self, server):
         """What `treaty machine list` says of each machine."""

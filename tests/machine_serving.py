@@ -1,4 +1,6 @@
 """What the tests of machines behind a server share: machines as values, and servers whose agent is one."""
+import itertools
+
 from serving import ONCE, ServingTest, configuration
 
 GATE = [{"provider": "gate", "model": "small-1"}]
@@ -42,6 +44,11 @@ class MachineServingTest(ServingTest):
         config = configuration(gate, {"backends": [{"machine": name}], **(agent or {})},
                                agents={**others, **(agents or {})}, **members)
         return gate, self.server(config)
+
+    def until_new(self, server):
+        """Until the machine that says "New." has been read."""
+        sessions = itertools.count()
+        self.until(lambda: server.say(f"new-{next(sessions)}").text == "New.", "the reload")
 
     def notes(self, server, session="s1", end="turn.completed", after=None):
         """[(kind, data)] of the session's machine events, up to that kind."""
