@@ -95,6 +95,36 @@ class Guide(unittest.TestCase):
         self.assertIn("Write about tea.", report["output"]["draft"])
         self.assertEqual((report["calls"], report["output"]["score"]), (8, 1))
 
+    def test_the_samples_are_those_of_the_page(self):
+        self.write_files()
+        for sample in (ROOT / "docs" / "guide" / "samples" / "machines").iterdir():
+            self.assertEqual(sample.read_text(encoding="utf-8"),
+                             (self.folder / sample.name).read_text(encoding="utf-8"), sample.name)
+
+
+class Reference(unittest.TestCase):
+    page = (ROOT / "docs" / "reference" / "machines.md").read_text(encoding="utf-8")
+
+    def test_its_cpp_is_that_of_the_example_which_is_compiled(self):
+        example = (ROOT / "examples" / "hooks" / "careful_machine.cpp").read_text(encoding="utf-8")
+        snippets = [text for tag, text in BLOCK.findall(self.page) if tag == "cpp"]
+        self.assertEqual(len(snippets), 2)
+        for snippet in snippets:
+            self.assertIn(snippet, example)
+
+    def test_it_has_every_rule_and_every_section_that_the_code_cites(self):
+        for number in range(1, 23):
+            self.assertIn(f"| MCH-{number:02} |", self.page)
+        self.assertEqual(re.findall(r"^## (\d+)\.", self.page, re.MULTILINE), [str(n) for n in range(1, 12)])
+
+    def test_it_has_every_error_of_the_runner(self):
+        sources = "".join(file.read_text(encoding="utf-8")
+                          for file in (ROOT / "src" / "treaty" / "machines" / "run").glob("*.[ch]*"))
+        codes = set(re.findall(r'(?:fail|make_error)\(\s*"([a-z_]+)"', sources))
+        self.assertGreaterEqual(len(codes), 12)
+        for code in codes:
+            self.assertIn(f"`{code}`", self.page)
+
 
 class TheTestItself(unittest.TestCase):
     def test_it_finds_files_commands_and_what_they_print(self):
