@@ -104,6 +104,19 @@ class Guide(unittest.TestCase):
             self.assertEqual(sample.read_text(encoding="utf-8"),
                              (self.folder / sample.name).read_text(encoding="utf-8"), sample.name)
 
+    def test_the_examples_run_as_they_are(self):
+        mock = Mock(self.folder, ["--quiet"])
+        self.addCleanup(mock.stop)
+        address = f"http://127.0.0.1:{mock.port}/v1"
+        for name, question in (("writer", {"topic": "tea"}), ("patient", {"question": "Why?"})):
+            with self.subTest(name):
+                file = ROOT / "examples" / "machines" / f"{name}.yml"
+                ran = self.run_shell(f"treaty machine run {file} --input '{json.dumps(question)}' --format json",
+                                     OPENAI_BASE_URL=address, OPENAI_API_KEY="any",
+                                     CEREBRAS_BASE_URL=address, CEREBRAS_API_KEY="any")
+                report = json.loads(ran.stdout)
+                self.assertEqual((report["status"], "error" in report["output"]), ("completed", False), report)
+
 
 class Reference(unittest.TestCase):
     page = (ROOT / "docs" / "reference" / "machines.md").read_text(encoding="utf-8")
