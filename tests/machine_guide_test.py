@@ -1,4 +1,4 @@
-"""Tests that docs/guide/machines.md is true: its files are written, its commands are run in their order, in one directory.
+"""Tests that docs/guide/machines.md is true: its files are written, its commands run in their order, in one directory.
 
 A block with a file's name behind its language is that file. A ```sh block is run in one shell; the ```text block after
 it is what it prints, stdout and stderr together: `…` stands for the rest of a line, or for any lines where it stands
@@ -17,7 +17,7 @@ from treaty_binary import BINARY, ROOT, SECONDS
 
 PAGE = ROOT / "docs" / "guide" / "machines.md"
 DRAWINGS = {"machine.svg": "treaty machine graph patient.yml",
-            "machine-path.svg": "treaty machine run patient.yml --script bad-day.yml --store runs --id day > /dev/null && "
+            "machine-path.svg": "treaty machine run patient.yml --script bad-day.yml --store runs --id day > run.txt; "
                                 "treaty machine graph patient.yml --execution day --store runs"}
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -87,7 +87,7 @@ class Guide(unittest.TestCase):
     def test_the_loop_runs_on_a_provider_as_well(self):
         self.write_files()
         (self.folder / "treaty.yaml").unlink()  # The provider of the environment is the usual one.
-        mock = Mock(self.folder, ["--quiet"])  # Fills structured output with small numbers: the critic is never content.
+        mock = Mock(self.folder, ["--quiet"])  # Its numbers are small: the critic is never content.
         self.addCleanup(mock.stop)
 
         ran = self.run_shell("treaty machine run writer.yml --input '{\"topic\": \"tea\"}' --format json",

@@ -51,7 +51,8 @@ class Moving(TreatyTest):
 
     def resume(self, execution, script):
         self.write("script.json", script)
-        ran = self.treaty("machine", "resume", execution, "--store", "moved", "--script", "script.json", "--format", "json")
+        ran = self.treaty("machine", "resume", execution, "--store", "moved", "--script", "script.json",
+                          "--format", "json")
         return json.loads(ran.out)
 
     def test_an_execution_in_a_directory_goes_on_with_the_state_it_was_in(self):
@@ -76,7 +77,8 @@ class Moving(TreatyTest):
         waiting = snapshot("e 2", "waiting", "approve", 3, waiting_channel="orders/7")
         with sqlite3.connect(self.folder / "flatmachines.sqlite") as database:
             database.executescript(
-                "CREATE TABLE machine_checkpoints (checkpoint_key TEXT PRIMARY KEY, execution_id TEXT, snapshot_json BLOB);"
+                "CREATE TABLE machine_checkpoints (checkpoint_key TEXT PRIMARY KEY, execution_id TEXT,"
+                " snapshot_json BLOB);"
                 "CREATE TABLE machine_latest (execution_id TEXT PRIMARY KEY, latest_key TEXT);"
                 "CREATE TABLE machine_configs (config_hash TEXT PRIMARY KEY, config_raw TEXT);"
                 "CREATE TABLE signals (id TEXT PRIMARY KEY, channel TEXT, data_json TEXT);")

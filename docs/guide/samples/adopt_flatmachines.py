@@ -43,7 +43,8 @@ class Database:
         return [execution for execution, in self.rows("SELECT execution_id FROM machine_latest")]
 
     def checkpoints(self, execution):
-        rows = self.rows("SELECT checkpoint_key, snapshot_json FROM machine_checkpoints WHERE execution_id = ?", execution)
+        rows = self.rows("SELECT checkpoint_key, snapshot_json FROM machine_checkpoints WHERE execution_id = ?",
+                         execution)
         return {key.split("/")[-1]: text.encode() if isinstance(text, str) else text for key, text in rows}
 
     def latest(self, execution):
