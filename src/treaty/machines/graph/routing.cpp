@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "treaty/machines/graph/lanes.h"
@@ -63,7 +64,8 @@ class Router {
     double y = kMargin + kHead + kBegin;
     for (std::size_t rank = 0; rank < layers_.rank_count(); ++rank) {
       y += kLine * static_cast<double>(detours.above[rank]);
-      const std::vector<std::size_t>& nodes = layers_.layers[2 * rank];
+      const auto is_node = [&](std::size_t item) { return item < layout_.nodes.size(); };
+      auto nodes = layers_.layers[2 * rank] | std::views::filter(is_node);
       double tallest = 0;
       for (const std::size_t node : nodes) {
         tallest = std::max(tallest, layout_.nodes[node].height);

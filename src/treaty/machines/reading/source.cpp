@@ -71,6 +71,19 @@ void apply_merges(Node& node) {
   node.members = std::move(members);
 }
 
+// The parser of YAML keeps hundreds of bytes for every bracket that is open. Texts may hold some
+// that are never closed; nobody writes thousands of them.
+bool opens_too_many_brackets(std::string_view text) {
+  constexpr std::size_t kMost = 10'000;
+  std::size_t open = 0;
+  for (const char c : text) {
+    if (c == '[' || c == '{') ++open;
+    if ((c == ']' || c == '}') && open > 0) --open;
+    if (open > kMost) return true;
+  }
+  return false;
+}
+
 std::expected<Node, Error> read_tree(std::string_view text) {
   const yaml::ReadOptions options;
   // JSON is YAML but for its escapes of characters past U+FFFF and its tabs.
@@ -78,6 +91,10 @@ std::expected<Node, Error> read_tree(std::string_view text) {
   const bool may_be_json = first != std::string_view::npos && text[first] == '{';
   if (may_be_json && text.size() <= options.max_size && json::is_json(text)) {
     return json_tree(text, options);
+  }
+  if (opens_too_many_brackets(text)) {
+    return std::unexpected(
+        Error{ErrorCode::not_a_document, "thousands of brackets are open and never closed", "1:1"});
   }
   return yaml::read(text, options);
 }

@@ -70,6 +70,7 @@ TEST_CASE("texts that explode, nest without end or are no text are refused") {
   CHECK(refusal_of("{\"a\": " + std::string(10'000, '[') + std::string(10'000, ']') + "}")
             .message.contains("deep"));
   CHECK(refusal_of("a: " + std::string(10'000, '[')).line == 1);
+  CHECK(refusal_of(std::string(10 << 20, '{')).message.contains("brackets"));
   CHECK(refusal_of("a: \xff\n").message.contains("UTF-8"));
   CHECK(refusal_of(std::string(11 << 20, 'x')).message.contains("larger"));
   CHECK(refusal_of("a: \"never closed\nb: c\n").line == 1);
