@@ -25,8 +25,9 @@ class Template {
   // people.
   std::expected<Value, std::string> render(const Scope& scope) const;
 
-  // The first variable that is neither a known name (context, input, output, result), nor one of
-  // `bound`, nor set within the template. Of one string: for the checker, which knows its line.
+  // Each variable that is neither a known name (context, input, output, result), nor one of
+  // `bound`, nor given a value within the template, where it first stands. Of one string: for the
+  // checker, which knows its line.
   std::vector<Fault> unknown_names(std::span<const std::string_view> bound) const;
 
  private:

@@ -99,13 +99,11 @@ std::expected<Question, std::string> read_question(json::Value line) {
   return question;
 }
 
-Outcome answer_line(std::string_view line) {
+std::expected<Question, std::string> read_line(std::string_view line) {
   const json::Document document(line, {.max_size = kLargest});
   const auto read = read_json(document);
   if (!read) return std::unexpected(fmt::format("not JSON: {}", read.error()));
-  const auto question = read_question(*read);
-  if (!question) return std::unexpected(question.error());
-  return answer(*question);
+  return read_question(*read);
 }
 
 void print_answer(const Outcome& outcome) {
@@ -126,16 +124,19 @@ int answer_lines(const std::string& path) {
     print_error("{}: {}\n", harmless(path), lines.error().message);
     return kViolated;
   }
+  int code = kOk;
   while (const auto line = lines->next()) {
     if (is_blank(*line)) continue;
-    print_answer(answer_line(*line));
-    std::fflush(stdout);
+    const auto question = read_line(*line);
+    print_answer(question ? answer(*question) : std::unexpected(question.error()));
+    std::fflush(stdout);  // Whoever asks may wait for this answer before the next question.
+    if (!question) code = kViolated;
   }
   if (const auto error = lines->error()) {
     print_error("{}: {}\n", harmless(path), error->message);
-    return kViolated;
+    code = kViolated;
   }
-  return kOk;
+  return code;
 }
 
 int answer_one(const Arguments& arguments) {

@@ -86,6 +86,9 @@ Result add(Operand left, const Value& right) {
     return sum;
   }
   if (left->is_array() && right.is_array()) {
+    if (left->get_array().size() + right.get_array().size() > kLongestList) {
+      return std::unexpected("the list is too long");
+    }
     Value sum = std::move(left).take();
     List& list = sum.get_array();
     list.insert(list.end(), right.get_array().begin(), right.get_array().end());

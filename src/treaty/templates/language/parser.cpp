@@ -178,7 +178,18 @@ Node Parser::concatenation() {
 Node Parser::product() {
   constexpr std::array kOperators = {Arithmetic::multiply, Arithmetic::divide,
                                      Arithmetic::floor_divide, Arithmetic::remainder};
-  return chain(&Parser::unary, std::span(kOperators).first(is_condition() ? 2 : 4));
+  const auto operators = std::span(kOperators).first(is_condition() ? 2 : 4);
+  return chain(is_condition() ? &Parser::unary : &Parser::tested, operators);
+}
+
+// `-1 is number` asks about -1.
+Node Parser::tested() {
+  Node operand = unary();
+  if (!skip("is")) return operand;
+  const std::size_t offset = operand.offset;
+  Access access{boxed(std::move(operand)), {}};
+  for (auto next = testing(); next; next = step()) access.steps.push_back(*std::move(next));
+  return {offset, std::move(access)};
 }
 
 Node Parser::unary() {

@@ -63,10 +63,12 @@ class Parser {
   Node sum();
   Node concatenation();
   Node product();
+  Node tested();
   Node unary();
   Node access();
   Node atom();
   Node name_or_constant();
+  Node parentheses();
   Node list();
   Node object();
   std::optional<Step> step();

@@ -47,7 +47,6 @@ std::optional<Step> Parser::step() {
   if (token_.is("[")) return index();
   if (is_condition()) return std::nullopt;
   if (skip("|")) return filtering();
-  if (skip("is")) return testing();
   return std::nullopt;
 }
 
@@ -86,11 +85,21 @@ Node Parser::atom() {
     fail_at_token("a value");
     return {};
   }
+  return parentheses();
+}
+
+// In templates `(1, 2)` is a list like any other.
+Node Parser::parentheses() {
   const Nesting nesting(*this);
-  take();
+  const std::size_t offset = take().offset;
   if (fault_) return {};
   Node inside = expression();
-  if (token_.is(",")) fail(token_.offset, "there are no tuples; a list is [1, 2]");
+  if (!is_condition() && token_.is(",")) {
+    ListOf list;
+    list.items.push_back(std::move(inside));
+    while (skip(",") && !token_.is(")")) list.items.push_back(expression());
+    inside = {offset, std::move(list)};
+  }
   if (!skip(")")) fail_at_token("')'");
   return inside;
 }
