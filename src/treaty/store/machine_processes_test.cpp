@@ -8,7 +8,7 @@
 #include <set>
 
 #include "treaty/store/processes.h"
-#include "treaty/testing/machine_places.h"
+#include "treaty/testing/stores/machine_places.h"
 
 namespace treaty::store {
 namespace {

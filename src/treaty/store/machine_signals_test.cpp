@@ -1,7 +1,7 @@
 // What every store of machines does with signals: in their order, to each that waits, once.
 #include <doctest/doctest.h>
 
-#include "treaty/testing/machine_places.h"
+#include "treaty/testing/stores/machine_places.h"
 
 namespace treaty::store {
 namespace {

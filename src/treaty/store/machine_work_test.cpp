@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "treaty/store/processes.h"
-#include "treaty/testing/machine_places.h"
+#include "treaty/testing/stores/machine_places.h"
 
 namespace treaty::store {
 namespace {

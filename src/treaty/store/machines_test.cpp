@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "treaty/base/timestamp.h"
-#include "treaty/testing/machine_places.h"
+#include "treaty/testing/stores/machine_places.h"
 
 namespace treaty::store {
 namespace {

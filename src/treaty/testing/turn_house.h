@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "treaty/contracts/agent_execute_request.h"
-#include "treaty/testing/failing_store.h"
+#include "treaty/testing/stores/failing_store.h"
 #include "treaty/testing/temporary_directory.h"
 #include "treaty/turns/engine.h"
 

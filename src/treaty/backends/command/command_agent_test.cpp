@@ -4,7 +4,7 @@
 
 #include <boost/json/array.hpp>
 
-#include "treaty/testing/awaiting.h"
+#include "treaty/testing/stores/awaiting.h"
 
 namespace treaty::backends {
 namespace {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "treaty/testing/awaiting.h"
+#include "treaty/testing/stores/awaiting.h"
 #include "treaty/testing/temporary_directory.h"
 
 namespace treaty::process {

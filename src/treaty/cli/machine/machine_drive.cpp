@@ -156,12 +156,15 @@ class Surroundings final : public MachineStage {
 int report(const MachineDrive& drive, const std::expected<machines::Outcome, Error>& outcome,
            const machines::List* hooks) {
   if (!outcome) return tell_trouble(drive.command, outcome.error());
+  // A simulation leaves nothing behind, unless it is told where.
+  const bool is_kept = !drive.script || drive.arguments.has("--store");
+  const auto options = is_kept ? std::optional(options_to_find(drive.arguments)) : std::nullopt;
   if (is_json(drive.arguments)) {
     print_document(outcome_json(*outcome, hooks) + "\n");
   } else if (outcome->status == machines::Status::completed) {
-    print_document(outcome_text(*outcome));
+    print_document(outcome_text(*outcome, options));
   } else {
-    print_error("treaty {}: {}", drive.command, outcome_text(*outcome));
+    print_error("treaty {}: {}", drive.command, outcome_text(*outcome, options));
   }
   return exit_code_of(*outcome);
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "treaty/cli/running/configured.h"
+#include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
 namespace {
@@ -57,6 +58,16 @@ std::vector<Option> machine_store_options() {
   std::vector<Option> options = {
       {"--store", "DIR", "Keep executions in this directory, instead of the configured store"}};
   for (Option& option : configuration_options()) options.push_back(std::move(option));
+  return options;
+}
+
+std::string options_to_find(const Arguments& arguments) {
+  std::string options;
+  for (const char* name : {"--store", "--config", "--state-dir"}) {
+    if (arguments.has(name)) {
+      options += ' ' + std::string(name) + ' ' + shell_word(arguments.get(name));
+    }
+  }
   return options;
 }
 

@@ -27,6 +27,9 @@ class OpenedMachines {
 // --store, --config and --state-dir.
 std::vector<Option> machine_store_options();
 
+// What the next command needs to find the same store: " --store DIR"; empty for the usual one.
+std::string options_to_find(const Arguments& arguments);
+
 // By --store; else what the machine's file says; else the configured one. `persistence` may be
 // null. The error is told on stderr already: it is the exit code.
 std::expected<OpenedMachines, int> open_machines(std::string_view command,

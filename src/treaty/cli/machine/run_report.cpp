@@ -32,8 +32,16 @@ std::string indented(const machines::Value& value) {
   return writer.take();
 }
 
-std::string resume_hint(const Outcome& outcome) {
-  return fmt::format("  Go on with: treaty machine resume {}\n", outcome.execution);
+std::string resume_hint(const Outcome& outcome, const std::optional<std::string>& options) {
+  if (!options) return "";
+  return fmt::format("  Go on with: treaty machine resume {}{}\n", shell_word(outcome.execution),
+                     *options);
+}
+
+std::string signal_hint(const Outcome& outcome, const std::optional<std::string>& options) {
+  if (!options) return "";
+  return fmt::format("  Send it with: treaty machine signal {} DATA --resume{}\n",
+                     shell_word(outcome.channel), *options);
 }
 
 }  // namespace
@@ -68,21 +76,20 @@ std::string outcome_json(const Outcome& outcome, const machines::List* hooks) {
   return writer.end_object().take();
 }
 
-std::string outcome_text(const Outcome& outcome) {
+std::string outcome_text(const Outcome& outcome, const std::optional<std::string>& options) {
   switch (outcome.status) {
     case Status::completed: return harmless_lines(indented(outcome.output)) + "\n";
     case Status::failed: {
       const std::string state = machines::text_of(outcome.error, "state");
       return fmt::format("failed{}: {} ({})\n{}", state.empty() ? "" : " in " + harmless(state),
                          harmless(machines::sentence_of(outcome.error)),
-                         harmless(machines::text_of(outcome.error, "code")), resume_hint(outcome));
+                         harmless(machines::text_of(outcome.error, "code")),
+                         resume_hint(outcome, options));
     }
     case Status::waiting:
-      return fmt::format(
-          "waiting for a signal on {}\n"
-          "  Send it with: treaty machine signal {} DATA --resume\n",
-          harmless(outcome.channel), harmless(outcome.channel));
-    case Status::interrupted: return "interrupted\n" + resume_hint(outcome);
+      return fmt::format("waiting for a signal on {}\n", harmless(outcome.channel)) +
+             signal_hint(outcome, options);
+    case Status::interrupted: return "interrupted\n" + resume_hint(outcome, options);
     case Status::lost: return fmt::format("stopped: {}\n", harmless(outcome.trouble.message));
   }
   return "";

@@ -1,6 +1,7 @@
 // How an execution ended, for programs and for people.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,8 +13,10 @@ namespace treaty::cli {
 // One line of JSON: status, output, path, error, calls, waits, channel; `hooks` of a simulation.
 std::string outcome_json(const machines::Outcome& outcome, const machines::List* hooks);
 
-// What it came to, and what to do next.
-std::string outcome_text(const machines::Outcome& outcome);
+// What it came to, and what to do next. `options` are those that the next command needs to find it;
+// nothing when it is not kept.
+std::string outcome_text(const machines::Outcome& outcome,
+                         const std::optional<std::string>& options);
 
 constexpr int kMachineWaits = 3;
 

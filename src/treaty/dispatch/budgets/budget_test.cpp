@@ -14,7 +14,7 @@
 
 #include "treaty/dispatch/dispatcher.h"
 #include "treaty/testing/simulation/silence.h"
-#include "treaty/testing/store_room.h"
+#include "treaty/testing/stores/store_room.h"
 
 namespace treaty::dispatch {
 namespace {

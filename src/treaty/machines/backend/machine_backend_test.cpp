@@ -4,7 +4,7 @@
 
 #include "treaty/machines/load.h"
 #include "treaty/store/memory/memory_store.h"
-#include "treaty/testing/awaiting.h"
+#include "treaty/testing/stores/awaiting.h"
 
 namespace treaty::machines {
 namespace {

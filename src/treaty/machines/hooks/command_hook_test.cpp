@@ -10,7 +10,7 @@
 #include <fstream>
 #include <optional>
 
-#include "treaty/testing/awaiting.h"
+#include "treaty/testing/stores/awaiting.h"
 #include "treaty/testing/temporary_directory.h"
 
 namespace treaty::machines {

@@ -5,7 +5,7 @@
 #include <boost/json/array.hpp>
 #include <stdexcept>
 
-#include "treaty/testing/awaiting.h"
+#include "treaty/testing/stores/awaiting.h"
 
 namespace treaty::machines {
 namespace {

@@ -5,7 +5,7 @@
 #include <boost/json/array.hpp>
 
 #include "treaty/machines/hooks/built_in_hooks.h"
-#include "treaty/testing/awaiting.h"
+#include "treaty/testing/stores/awaiting.h"
 
 namespace treaty::machines {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "treaty/base/json_dynamic.h"
 #include "treaty/http/net/address_guard.h"
-#include "treaty/testing/awaiting.h"
+#include "treaty/testing/stores/awaiting.h"
 #include "treaty/testing/loopback.h"
 
 namespace treaty::machines {

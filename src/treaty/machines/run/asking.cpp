@@ -55,8 +55,8 @@ ExecutionRun::Task<void> ExecutionRun::tell(const std::vector<HookReference>& ho
 
 Attempt<void> ExecutionRun::merge(const HookReply& reply) {
   Object& context = context_.get_object();
-  if (const auto changed = reply.find("context"); changed != reply.end()) {
-    if (changed->value().is_null()) return {};
+  const auto changed = reply.find("context");
+  if (changed != reply.end() && !changed->value().is_null()) {
     const auto* members = changed->value().if_object();
     if (members == nullptr) return hook_failure("A hook answered a context that is no object.");
     for (const auto& member : *members) {

@@ -13,6 +13,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t kBytesOfToken = 4;
+constexpr std::string_view kNoAgent = "AgentNotFound";
 
 Object timed_out(const State& state) {
   return failed_result(
@@ -198,6 +199,16 @@ ExecutionRun::Task<Object> ExecutionRun::ask_as(const State& state, AgentCall ca
       deadline_, [&]() -> asio::awaitable<void> { answer = co_await world_.agents.call(call); });
   if (auto going = check_stopping(); !going) co_return std::unexpected(std::move(going.error()));
   Object result = is_in_time ? coerce(answer) : timed_out(state);
+  const Object* failure = error_of(result);
+  // Whoever kept to the deadline by itself was ended by it all the same.
+  if (failure != nullptr && text_of(*failure, "code") == "timeout" &&
+      world_.timeline.now() >= deadline_) {
+    result = timed_out(state);
+  }
+  // Nobody was asked: a failure of the run (section 7).
+  if (failure != nullptr && text_of(*failure, "type") == kNoAgent) {
+    co_return std::unexpected(Failure{.error = *failure});
+  }
   count(result);
   const Object* error = error_of(result);
   look("answer", state.name, error == nullptr ? "ok" : sentence_of(*error), 0,

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "treaty/store/sqlite/migrations.h"
-#include "treaty/testing/store_room.h"
+#include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {
 namespace {

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "treaty/testing/store_room.h"
+#include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {
 namespace {

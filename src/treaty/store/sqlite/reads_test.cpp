@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "treaty/testing/store_room.h"
+#include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {
 namespace {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <map>
 
-#include "treaty/testing/store_room.h"
+#include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <future>
 
-#include "treaty/testing/store_room.h"
+#include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {
 namespace {

@@ -6,6 +6,7 @@
 #include "treaty/cli/machine/executions/store_access.h"
 #include "treaty/cli/machine/json_argument.h"
 #include "treaty/cli/machine/machine_drive.h"
+#include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/machine/machine_verbs.h"
 #include "treaty/cli/machine/run_report.h"
 #include "treaty/cli/terminal.h"
@@ -106,7 +107,7 @@ class Resuming {
     }
     print("{}: {}", harmless(outcome.execution),
           outcome.status == machines::Status::completed ? "completed\n" : "");
-    print_document(outcome_text(outcome));
+    print_document(outcome_text(outcome, options_to_find(arguments_)));
   }
 
   void worsen(int code) {

@@ -115,7 +115,8 @@ class Worker {
       writer.name("outcome").raw(outcome_json(outcome, nullptr)).end_object();
       print_document(writer.take() + "\n");
     } else if (outcome.status != machines::Status::completed) {
-      print_error("treaty {}: item {}: {}", kWork, harmless(item.id), outcome_text(outcome));
+      print_error("treaty {}: item {}: {}", kWork, harmless(item.id),
+                  outcome_text(outcome, std::nullopt));
     }
   }
 

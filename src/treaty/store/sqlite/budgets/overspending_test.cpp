@@ -7,7 +7,7 @@
 #include <array>
 #include <map>
 
-#include "treaty/testing/store_room.h"
+#include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {
 namespace {

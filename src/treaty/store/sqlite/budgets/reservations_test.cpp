@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "treaty/testing/store_room.h"
+#include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "treaty/store/directory/directory_store.h"
 #include "treaty/store/memory/memory_store.h"
-#include "treaty/testing/store_room.h"
+#include "treaty/testing/stores/store_room.h"
 
 namespace treaty::testing {
 
