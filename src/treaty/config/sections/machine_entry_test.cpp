@@ -80,7 +80,7 @@ TEST_CASE("Machines that a machine names are read from beside it") {
 }
 
 TEST_CASE("An agent of a machine is a file or an agent of treaty.yaml") {
-  CHECK(problems_of(with_machine(machine_of("nobody"))).contains("2:33: 'nobody'"));
+  CHECK(problems_of(with_machine(machine_of("nobody"))).contains("2:34: 'nobody'"));
   CHECK(problems_of(with_machine(machine_of("{type: treaty, ref: nobody}"))).contains("'nobody'"));
   CHECK(problems_of(with_machine(machine_of("{type: treaty, ref: writer}"), kWriter)) == "");
   Given file = with_machine(machine_of("agents/w.yml"));

@@ -306,12 +306,13 @@ std::vector<backends::Tool> ExecutionRun::tools_for(const LoopLimits& limits) co
   return tools;
 }
 
-// Whoever is outside gets all of its calls at once.
+// Whoever is outside gets all of its calls at once: those of the tools that it offers, if it says
+// which.
 void ExecutionRun::note_waiting_tools(const LoopLimits& limits) {
   for (std::size_t i = loop_->next; i < loop_->pending.size(); ++i) {
     const ToolCall call = tool_call_at(i);
-    const bool is_theirs = call.is_offered && refusal_of(limits, call).empty();
-    if (i > loop_->next && !is_theirs) continue;
+    const bool is_theirs = call.is_offered || !world_.offered_tools;
+    if (i > loop_->next && (!is_theirs || !refusal_of(limits, call).empty())) continue;
     waiting_tools_.emplace_back(Object{
         {"id", call.id}, {"name", call.name}, {"arguments", call.arguments}, {"key", call.key}});
   }
