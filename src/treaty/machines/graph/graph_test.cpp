@@ -136,6 +136,18 @@ TEST_CASE("boxes and labels do not overlap, and all is inside of the drawing") {
   }
 }
 
+TEST_CASE("a drawing is no wider than what is in it") {
+  const Layout layout = layout_of(graph(kBusy));
+  double right = 0;
+  for (const NodeBox& box : layout.nodes) right = std::max(right, box.corner.x + box.width);
+  for (const EdgeRoute& route : layout.edges) {
+    right = std::max(right, route.label.x + route.label_width / 2);
+    for (const Point& point : route.points) right = std::max(right, point.x);
+  }
+
+  CHECK(layout.width - right < 60);
+}
+
 TEST_CASE("edges end at the boxes of their states") {
   const Graph drawn = graph(kBusy);
   const Layout layout = layout_of(drawn);

@@ -117,8 +117,8 @@ class Router {
   }
 
   void place_columns(const LaneWidths& widths) {
-    double least = 0;
-    double most = 0;
+    double least = layers_.items.front().x;
+    double most = least;
     for (const Item& item : layers_.items) {
       least = std::min(least, item.x - item.left);
       most = std::max(most, item.x + item.right);
