@@ -365,8 +365,8 @@ TEST_CASE("columns count characters") {
       {});
 
   REQUIRE(loaded.violations.size() == 1);
-  CHECK(loaded.violations[0].column == 65);
-  CHECK(loaded.violations[0].offset == 70);
+  CHECK(loaded.violations[0].column == 64);
+  CHECK(loaded.violations[0].offset == 69);
 }
 
 TEST_CASE("a thousand findings are listed, and how many more there are") {
