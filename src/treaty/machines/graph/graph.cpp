@@ -31,6 +31,7 @@ std::string agent_line(const State& state) {
 
 std::string machine_line(const State& state) {
   std::vector<std::string_view> names;
+  names.reserve(state.machines.size());
   for (const ChildReference& child : state.machines) names.push_back(child.name);
   std::string out =
       fmt::format("{} {}", names.size() == 1 ? "machine" : "machines", fmt::join(names, ", "));

@@ -68,6 +68,7 @@ LaneWidths assign_lanes(const Graph& graph, const Layout& layout, Detours& detou
   constexpr double kSpace = 10;
   // The short ones inside.
   std::vector<std::pair<double, std::size_t>> order;
+  order.reserve(detours.list.size());
   for (std::size_t i = 0; i < detours.list.size(); ++i) {
     order.emplace_back(span_of(graph.edges[detours.list[i].edge], layout).length(), i);
   }

@@ -245,7 +245,8 @@ class Router {
   double side_y(std::size_t node) {
     constexpr double kStep = 9;
     const std::size_t count = sides_[node]++;
-    const double offset = kStep * static_cast<double>((count + 1) / 2) * (count % 2 == 0 ? 1 : -1);
+    const std::size_t steps = (count + 1) / 2;
+    const double offset = kStep * static_cast<double>(steps) * (count % 2 == 0 ? 1 : -1);
     const double half = layout_.nodes[node].height / 2 - 8;
     return (top(node) + bottom(node)) / 2 + std::clamp(offset, -half, half);
   }

@@ -76,7 +76,7 @@ std::size_t columns_of(std::string_view text) {
 }
 
 std::string shortened(std::string_view text, std::size_t most) {
-  const std::string line = on_one_line(text);
+  std::string line = on_one_line(text);
   if (columns_of(line) <= most) return line;
   return std::string(fitting(line, most - 1)) + "…";
 }

@@ -32,6 +32,7 @@ std::size_t find_initial(Reader& reader, const std::vector<Place>& places,
 // Where a state can lead to by what the file says; names of states that are not there included.
 std::vector<std::string> targets_of(const State& state) {
   std::vector<std::string> out;
+  out.reserve(state.transitions.size());
   for (const Transition& transition : state.transitions) out.push_back(transition.to);
   for (const auto& [_, target] : state.on_error) out.push_back(target);
   for (const HookReference& hook : state.hooks) {
