@@ -34,7 +34,7 @@ class Arguments {
 
 struct Filter {
   std::string_view name;
-  Result (*apply)(Operand input, const Arguments& arguments);
+  Result (*apply)(Operand&& input, const Arguments& arguments);
   std::span<const std::string_view> parameters{};
   std::size_t required = 0;  // So many of the first must be given.
 };

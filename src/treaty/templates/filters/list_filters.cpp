@@ -100,9 +100,9 @@ Result items_of(Operand operand) {
   return Operand(std::move(items));
 }
 
-Result to_list(Operand input, const Arguments&) { return items_of(std::move(input)); }
+Result to_list(Operand&& input, const Arguments&) { return items_of(std::move(input)); }
 
-Result join(Operand input, const Arguments& arguments) {
+Result join(Operand&& input, const Arguments& arguments) {
   const auto items = items_of(std::move(input));
   if (!items) return items;
   const std::string between = arguments.has(0) ? language::print_operand(arguments[0]) : "";
@@ -118,7 +118,7 @@ Result join(Operand input, const Arguments& arguments) {
   return Value(boost::json::string(out));
 }
 
-Result first(Operand input, const Arguments&) {
+Result first(Operand&& input, const Arguments&) {
   if (const auto* text = input->if_string()) {
     if (text->empty()) return Operand::undefined(kNoName);
     return Value(boost::json::string(first_character(*text)));
@@ -128,7 +128,7 @@ Result first(Operand input, const Arguments&) {
   return undefined_or(language::element_at((*items)->get_array(), 0));
 }
 
-Result last(Operand input, const Arguments&) {
+Result last(Operand&& input, const Arguments&) {
   if (const auto* text = input->if_string()) {
     if (text->empty()) return Operand::undefined(kNoName);
     return Value(boost::json::string(last_character(*text)));
@@ -138,7 +138,7 @@ Result last(Operand input, const Arguments&) {
   return undefined_or(language::element_at((*items)->get_array(), -1));
 }
 
-Result reverse(Operand input, const Arguments&) {
+Result reverse(Operand&& input, const Arguments&) {
   if (const auto* text = input->if_string()) {
     std::string out;
     out.reserve(text->size());
@@ -155,7 +155,7 @@ Result reverse(Operand input, const Arguments&) {
   return list;
 }
 
-Result sort(Operand input, const Arguments& arguments) {
+Result sort(Operand&& input, const Arguments& arguments) {
   const auto items = items_of(std::move(input));
   if (!items) return items;
   auto sorted = keyed((*items)->get_array(), arguments, arguments.is_true(1), 2);
@@ -174,15 +174,15 @@ Result sort(Operand input, const Arguments& arguments) {
   return Operand(std::move(list));
 }
 
-Result smallest(Operand input, const Arguments& arguments) {
+Result smallest(Operand&& input, const Arguments& arguments) {
   return extreme(std::move(input), arguments, false);
 }
 
-Result largest(Operand input, const Arguments& arguments) {
+Result largest(Operand&& input, const Arguments& arguments) {
   return extreme(std::move(input), arguments, true);
 }
 
-Result sum(Operand input, const Arguments& arguments) {
+Result sum(Operand&& input, const Arguments& arguments) {
   const auto items = items_of(std::move(input));
   if (!items) return items;
   Result total = arguments.has(1) ? Value(*arguments[1]) : Value(std::int64_t{0});

@@ -14,7 +14,6 @@ namespace treaty::templates::filters {
 namespace {
 
 using language::kind_name;
-using language::Numeric;
 using language::numeric_of;
 
 constexpr double kTwoTo63 = 9223372036854775808.0;
@@ -80,7 +79,7 @@ double rounded(double number, std::int64_t precision) {
 
 }  // namespace
 
-Result to_int(Operand input, const Arguments& arguments) {
+Result to_int(Operand&& input, const Arguments& arguments) {
   if (input.is_undefined()) return no_number("int", input);
   if (const auto number = numeric_of(*input)) {
     return number->is_whole ? Result(Value(number->whole)) : truncated(number->decimal);
@@ -92,7 +91,7 @@ Result to_int(Operand input, const Arguments& arguments) {
   return given(arguments, std::int64_t{0});
 }
 
-Result to_float(Operand input, const Arguments& arguments) {
+Result to_float(Operand&& input, const Arguments& arguments) {
   if (input.is_undefined()) return no_number("float", input);
   if (const auto number = numeric_of(*input)) return Value(number->decimal);
   if (const auto* text = input->if_string()) {
@@ -101,7 +100,7 @@ Result to_float(Operand input, const Arguments& arguments) {
   return given(arguments, 0.0);
 }
 
-Result absolute(Operand input, const Arguments&) {
+Result absolute(Operand&& input, const Arguments&) {
   const auto number = numeric_of(*input);
   if (!number) return no_number("abs", input);
   if (!number->is_whole) return Value(std::abs(number->decimal));
@@ -109,7 +108,7 @@ Result absolute(Operand input, const Arguments&) {
   return language::negated(*number);
 }
 
-Result round(Operand input, const Arguments& arguments) {
+Result round(Operand&& input, const Arguments& arguments) {
   const auto number = numeric_of(*input);
   if (!number) return no_number("round", input);
   std::int64_t precision = 0;

@@ -66,27 +66,27 @@ std::string_view without_characters_around(std::string_view text, std::string_vi
 
 }  // namespace
 
-Result upper(Operand input, const Arguments&) {
+Result upper(Operand&& input, const Arguments&) {
   return text_value(upper_case(print_operand(input)));
 }
 
-Result lower(Operand input, const Arguments&) {
+Result lower(Operand&& input, const Arguments&) {
   return text_value(lower_case(print_operand(input)));
 }
 
-Result capitalize(Operand input, const Arguments&) {
+Result capitalize(Operand&& input, const Arguments&) {
   const std::string text = print_operand(input);
   const std::string_view begin = first_character(text);
   return text_value(title_case(begin) + lower_case(std::string_view(text).substr(begin.size())));
 }
 
-Result trim(Operand input, const Arguments& arguments) {
+Result trim(Operand&& input, const Arguments& arguments) {
   const std::string text = print_operand(input);
   if (!arguments.has(0) || arguments[0]->is_null()) return text_value(without_space_around(text));
   return text_value(without_characters_around(text, print_operand(arguments[0])));
 }
 
-Result replace(Operand input, const Arguments& arguments) {
+Result replace(Operand&& input, const Arguments& arguments) {
   const std::string source = print_operand(input);
   const std::string old = print_operand(arguments[0]);
   const std::string fresh = print_operand(arguments[1]);
@@ -107,7 +107,7 @@ Result replace(Operand input, const Arguments& arguments) {
   return text_value(out);
 }
 
-Result truncate(Operand input, const Arguments& arguments) {
+Result truncate(Operand&& input, const Arguments& arguments) {
   if (input.is_undefined()) return input;
   const auto* source = input->if_string();
   if (source == nullptr) {

@@ -11,7 +11,7 @@ namespace treaty::templates::filters {
 
 using language::kind_name;
 
-Result or_default(Operand input, const Arguments& arguments) {
+Result or_default(Operand&& input, const Arguments& arguments) {
   const bool is_kept = !input.is_undefined() && (input.is_true() || !arguments.is_true(1));
   if (is_kept) return input;
   if (!arguments.has(0)) return Value("");
@@ -19,12 +19,12 @@ Result or_default(Operand input, const Arguments& arguments) {
   return Value(*arguments[0]);
 }
 
-Result to_string(Operand input, const Arguments&) {
+Result to_string(Operand&& input, const Arguments&) {
   if (input->is_string()) return input;
   return Value(boost::json::string(language::print_operand(input)));
 }
 
-Result length(Operand input, const Arguments&) {
+Result length(Operand&& input, const Arguments&) {
   std::size_t size = 0;
   if (const auto* text = input->if_string()) {
     size = character_count(*text);
@@ -38,7 +38,7 @@ Result length(Operand input, const Arguments&) {
   return Value(static_cast<std::int64_t>(size));
 }
 
-Result to_json(Operand input, const Arguments& arguments) {
+Result to_json(Operand&& input, const Arguments& arguments) {
   if (input.is_undefined()) return std::unexpected("what is undefined has no JSON");
   if (!arguments.has(0) || arguments[0]->is_null()) {
     return Value(boost::json::string(print_json(*input)));
@@ -49,7 +49,7 @@ Result to_json(Operand input, const Arguments& arguments) {
       static_cast<std::size_t>(std::clamp<std::int64_t>(arguments[0]->get_int64(), 0, 16)))));
 }
 
-Result from_json(Operand input, const Arguments&) {
+Result from_json(Operand&& input, const Arguments&) {
   const auto* text = input->if_string();
   if (text == nullptr) {
     return std::unexpected(fmt::format("'fromjson' reads a string, not {}",

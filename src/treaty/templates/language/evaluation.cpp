@@ -240,7 +240,7 @@ Result Evaluation::of(const Comparisons& comparisons) {
   return Value(true);
 }
 
-Result Evaluation::calculated(Arithmetic operation, Operand left, Operand right) const {
+Result Evaluation::calculated(Arithmetic operation, Operand left, const Operand& right) const {
   if (operation == Arithmetic::join) {
     std::string text = left->is_string() ? std::string() : print_operand(left);
     Operand begin = left->is_string() ? std::move(left) : Operand(boost::json::string(text));
@@ -262,7 +262,7 @@ Result Evaluation::of(const Calculation& calculation) {
   for (std::size_t at = 0; left && at < calculation.operators.size(); ++at) {
     Result right = evaluate(calculation.operands[at + 1]);
     if (!right) return right;
-    left = calculated(calculation.operators[at], *std::move(left), *std::move(right));
+    left = calculated(calculation.operators[at], *std::move(left), *right);
   }
   return charged(std::move(left));
 }

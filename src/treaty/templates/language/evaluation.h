@@ -59,7 +59,7 @@ class Evaluation {
   Result member(Operand base, const Member& member) const;
   Result index(Operand base, const Operand& key) const;
   Result filtered(Operand base, const Filtering& filtering);
-  Result calculated(Arithmetic operation, Operand left, Operand right) const;
+  Result calculated(Arithmetic operation, Operand left, const Operand& right) const;
   std::expected<bool, std::string> compared(Comparison comparison, const Operand& left,
                                             const Operand& right) const;
   Result missing(std::string_view name) const;

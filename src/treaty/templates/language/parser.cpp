@@ -136,32 +136,30 @@ std::optional<Comparison> Parser::comparison_operator() {
 }
 
 Node Parser::comparison() {
-  Node first = sum();
-  const std::size_t offset = token_.offset;
   Comparisons chain;
+  chain.operands.push_back(sum());
+  const std::size_t offset = token_.offset;
   while (const auto comparison = comparison_operator()) {
-    if (chain.operands.empty()) chain.operands.push_back(std::move(first));
     chain.operators.push_back(*comparison);
     chain.operands.push_back(sum());
   }
-  if (chain.operators.empty()) return first;
+  if (chain.operators.empty()) return std::move(chain.operands.front());
   return {offset, std::move(chain)};
 }
 
 Node Parser::chain(Node (Parser::*operand)(), std::span<const Arithmetic> operators) {
-  Node first = (this->*operand)();
-  const std::size_t offset = token_.offset;
   Calculation calculation;
+  calculation.operands.push_back((this->*operand)());
+  const std::size_t offset = token_.offset;
   while (true) {
     const auto found = std::ranges::find_if(
         operators, [&](Arithmetic known) { return token_.is(symbol_of(known)); });
     if (found == operators.end()) break;
     take();
-    if (calculation.operands.empty()) calculation.operands.push_back(std::move(first));
     calculation.operators.push_back(*found);
     calculation.operands.push_back((this->*operand)());
   }
-  if (calculation.operators.empty()) return first;
+  if (calculation.operators.empty()) return std::move(calculation.operands.front());
   return {offset, std::move(calculation)};
 }
 
