@@ -3,6 +3,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,36 +15,36 @@ namespace treaty::templates::language {
 class Operand {
  public:
   Operand(Value&& own) : own_(std::move(own)) {}
-  static Operand borrowed(const Value& value) { return Operand(&value); }
+  static Operand borrowed(const Value& value) { return Operand(&value, {}); }
 
   // `name`: of what is not there, for messages; it outlives the operand.
-  static Operand undefined(std::string_view name) {
-    Operand operand(nullptr);
-    operand.is_undefined_ = true;
-    operand.name_ = name;
-    return operand;
-  }
+  static Operand undefined(std::string_view name) { return Operand(nullptr, name); }
 
-  bool is_undefined() const { return is_undefined_; }
+  bool is_undefined() const { return at_ == nullptr && !own_; }
   std::string_view undefined_name() const { return name_; }
-  bool is_own() const { return at_ == nullptr && !is_undefined_; }
+  bool is_own() const { return own_.has_value(); }
 
   // Null for what is undefined.
-  const Value& value() const { return at_ != nullptr ? *at_ : own_; }
+  const Value& value() const {
+    if (at_ != nullptr) return *at_;
+    return own_ ? *own_ : null();
+  }
   const Value& operator*() const { return value(); }
   const Value* operator->() const { return &value(); }
 
   // A copy only of what is borrowed.
-  Value take() && { return at_ != nullptr ? Value(*at_) : std::move(own_); }
+  Value take() && { return own_ ? *std::move(own_) : value(); }
 
   bool is_true() const { return templates::is_true(value()); }
 
  private:
-  explicit Operand(const Value* at) : at_(at) {}
+  Operand(const Value* at, std::string_view name) : at_(at), name_(name) {}
 
-  const Value* at_ = nullptr;  // None: it is own_.
-  Value own_;
-  bool is_undefined_ = false;
+  static const Value& null();
+
+  // Most operands are borrowed: to move them costs nothing of what a Value costs.
+  const Value* at_ = nullptr;
+  std::optional<Value> own_;
   std::string_view name_;
 };
 
