@@ -117,6 +117,12 @@ Measured measure(store::MachineStore& kept, int count, int steps, bool is_kept) 
           .is_right = completed == count};
 }
 
+// In a folder of its own.
+double commit_microseconds(const std::string& folder) {
+  std::filesystem::create_directory(folder);
+  return bench::commit_microseconds(folder);
+}
+
 int number_of(std::string_view text, int otherwise) {
   int number = otherwise;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -127,15 +133,16 @@ int run(const std::string& folder, int in_memory, int alone, int together) {
   const auto memory = store::open_memory_store();
   measure(*memory, 1, in_memory / 10, false);
   const Measured unkept = measure(*memory, 1, in_memory, false);
+  // By CPU time: the machine is shared, and nothing here waits for anybody.
   bench::tell({.id = "P10",
-               .what = "machine steps, in memory",
-               .measured = unkept.steps_per_second,
+               .what = "machine steps, in memory, of one core",
+               .measured = kMicro / unkept.cpu_microseconds,
                .unit = "steps/s",
                .goal = 300'000,
                .at_least = true,
-               .beside = fmt::format("{:.2f} CPU us/step; FlatMachines: TypeScript 33 k/s, Python "
-                                     "1.2 k/s",
-                                     unkept.cpu_microseconds)});
+               .beside = fmt::format("{:.2f} CPU us/step, {:.0f} steps/s by the clock on the wall; "
+                                     "FlatMachines: TypeScript 33 k/s, Python 1.2 k/s",
+                                     unkept.cpu_microseconds, unkept.steps_per_second)});
   if (alone == 0) return unkept.is_right ? 0 : 1;
 
   auto opened = store::open_sqlite_store(folder + "/treaty.db");
@@ -145,9 +152,9 @@ int run(const std::string& folder, int in_memory, int alone, int together) {
   }
   store::MachineStore& kept = (*opened)->machines();
   measure(kept, 1, alone / 10, true);
-  const double commit = bench::commit_microseconds(folder);
+  const double commit = commit_microseconds(folder + "/before");
   const Measured one = measure(kept, 1, alone, true);
-  const double commit_after = bench::commit_microseconds(folder);
+  const double commit_after = commit_microseconds(folder + "/after");
   const double commits_per_second = 2 * kMicro / (commit + commit_after);
   bench::tell(
       {.id = "P10",
