@@ -34,17 +34,21 @@ std::vector<std::string> push_work(const Journal& journal, const std::string& po
 std::optional<WorkItem> claim_work(const Journal& journal, const std::string& pool,
                                    const std::string& worker) {
   const std::string at = timestamp_of(journal.now);
-  Statement row(journal.database,
-                "UPDATE work_pool SET status = 'claimed', claimed_by = ?, claimed_at = ?, "
-                "heartbeat = ?, attempts = attempts + 1 WHERE rowid = (SELECT rowid FROM work_pool "
-                "WHERE pool_name = ? AND status = 'pending' ORDER BY rowid LIMIT 1) "
-                "RETURNING item_id, data, attempts",
-                worker, at, journal.now, pool);
-  if (!row.next()) return std::nullopt;
   WorkItem item;
-  item.id = row.text();
-  item.data = row.text();
-  item.attempts = static_cast<int>(row.integer());
+  {
+    Statement row(
+        journal.database,
+        "UPDATE work_pool SET status = 'claimed', claimed_by = ?, claimed_at = ?, "
+        "heartbeat = ?, attempts = attempts + 1 WHERE rowid = (SELECT rowid FROM work_pool "
+        "WHERE pool_name = ? AND status = 'pending' ORDER BY rowid LIMIT 1) "
+        "RETURNING item_id, data, attempts",
+        worker, at, journal.now, pool);
+    if (!row.next()) return std::nullopt;
+    item.id = row.text();
+    item.data = row.text();
+    item.attempts = static_cast<int>(row.integer());
+  }
+  heartbeat(journal, pool, worker);  // Who claims lives, for all that it has.
   return item;
 }
 
