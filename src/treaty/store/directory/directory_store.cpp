@@ -351,8 +351,8 @@ std::expected<void, Error> check_version(const std::string& path, Purpose purpos
 
 }  // namespace
 
-std::expected<std::unique_ptr<MachineStore>, Error> open_directory_store(const std::string& path,
-                                                                         DirectoryOptions options) {
+std::expected<std::unique_ptr<MachineStore>, Error> open_directory_store(
+    const std::string& path, const DirectoryOptions& options) {
   std::error_code code;
   const std::string absolute = std::filesystem::absolute(path, code).lexically_normal().string();
   const bool is_there = std::filesystem::exists(absolute, code);

@@ -20,6 +20,6 @@ struct DirectoryOptions {
 // Opening for `run` makes the directory (0700) when it is not there. Several processes may use it
 // at a time.
 std::expected<std::unique_ptr<MachineStore>, Error> open_directory_store(
-    const std::string& path, DirectoryOptions options = {});
+    const std::string& path, const DirectoryOptions& options = {});
 
 }  // namespace treaty::store

@@ -29,6 +29,11 @@ Error damaged(const std::string& path) {
           .where = path};
 }
 
+template <class T>
+bool is_damage(const std::expected<T, Error>& answer) {
+  return !answer && answer.error().code == ErrorCode::corrupt;
+}
+
 std::int64_t integer_of(std::optional<json::Value> object, std::string_view name) {
   const auto member = json::find_member(object, name);
   return member && member->is_number() ? member->integer().value_or(0) : 0;
@@ -146,28 +151,37 @@ std::expected<std::optional<ExecutionRecord>, Error> ExecutionFolder::read() con
 }
 
 std::expected<std::optional<ExecutionRow>, Error> ExecutionFolder::row(Milliseconds now) const {
+  ExecutionRow row{.execution = execution_};
+  if (!tell_age(row)) return std::nullopt;
   const auto found = latest();
-  if (!found) return std::unexpected(found.error());
-  if (!*found) return std::nullopt;
   const auto owner = lease();
+  if (is_damage(found) || is_damage(owner)) {
+    row.event = kDamaged;
+    return row;
+  }
+  if (!found) return std::unexpected(found.error());
   if (!owner) return std::unexpected(owner.error());
-  struct stat status{};
-  if (::stat(file("latest").c_str(), &status) != 0) return std::nullopt;
+  if (!*found) return std::nullopt;
   const json::Document document((*found)->snapshot, kAnySize);
   const auto root = document.root();
-  ExecutionRow row{.execution = execution_,
-                   .machine = std::string(json::find_text(root, "machine_name")),
-                   .event = (*found)->parts.event,
-                   .state = std::string(json::find_text(root, "current_state")),
-                   .channel = std::string(json::find_text(root, "waiting_channel")),
-                   .step = (*found)->parts.step};
-  constexpr Milliseconds kSecond = 1'000;
-  constexpr long kNanoseconds = 1'000'000;
-  row.updated_at =
-      timestamp_of(status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec / kNanoseconds);
+  row.machine = json::find_text(root, "machine_name");
+  row.event = (*found)->parts.event;
+  row.state = json::find_text(root, "current_state");
+  row.channel = json::find_text(root, "waiting_channel");
+  row.step = (*found)->parts.step;
   row.is_leased = *owner && is_held(**owner, now);
   if (row.is_leased) row.owner = (*owner)->owner;
   return row;
+}
+
+bool ExecutionFolder::tell_age(ExecutionRow& row) const {
+  constexpr Milliseconds kSecond = 1'000;
+  constexpr long kNanoseconds = 1'000'000;
+  struct stat status{};
+  if (::stat(file("latest").c_str(), &status) != 0) return false;
+  row.updated_at =
+      timestamp_of(status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec / kNanoseconds);
+  return true;
 }
 
 std::expected<std::optional<std::string>, Error> ExecutionFolder::waits_on() const {
@@ -175,6 +189,7 @@ std::expected<std::optional<std::string>, Error> ExecutionFolder::waits_on() con
   if (!key) return std::unexpected(key.error());
   if (!*key || !(*key)->ends_with("_waiting.json")) return std::nullopt;
   const auto found = latest();
+  if (is_damage(found)) return std::nullopt;
   if (!found) return std::unexpected(found.error());
   if (!*found || (*found)->parts.event != kWaiting) return std::nullopt;
   const json::Document document((*found)->snapshot, kAnySize);

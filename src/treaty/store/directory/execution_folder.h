@@ -23,11 +23,14 @@
 
 namespace treaty::store::directory {
 
+constexpr std::string_view kDamaged = "damaged";
+
 class ExecutionFolder {
  public:
   ExecutionFolder(const std::string& store, std::string execution);
 
-  // Nothing when it has no checkpoint.
+  // Nothing when it has no checkpoint. `corrupt` when a file is not what it was written as; its row
+  // then has the event kDamaged.
   std::expected<std::optional<ExecutionRecord>, Error> read() const;
   std::expected<std::optional<ExecutionRow>, Error> row(Milliseconds now) const;
 
@@ -70,6 +73,7 @@ class ExecutionFolder {
   std::expected<void, Error> let_go(Milliseconds now);
   std::expected<void, Error> end_commit(const std::string& name);
   std::string file(std::string_view name) const;
+  bool tell_age(ExecutionRow& row) const;  // False when there is none to tell.
 
   std::string store_;
   std::string path_;
