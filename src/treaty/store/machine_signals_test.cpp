@@ -81,17 +81,20 @@ TEST_CASE_TEMPLATE("who has waited before and waits no more gets no copy", Place
   CHECK(take(*store, "y", "c") == "1");
 }
 
-TEST_CASE_TEMPLATE("a second signal waits for the next who asks, as if the first were taken", Place,
+TEST_CASE_TEMPLATE("each who waits gets a copy of every signal, however late it takes them", Place,
                    SqlitePlace, DirectoryPlace, MemoryPlace) {
   Place place;
   const auto store = place.open();
   REQUIRE(leave_waiting(*store, "x", "c"));
-  CHECK(send(*store, "c", "1") == Texts{"x"});
-  CHECK(send(*store, "c", "2") == Texts{"x"});
+  REQUIRE(leave_waiting(*store, "y", "c"));
+  CHECK(send(*store, "c", "1") == Texts{"x", "y"});
+  CHECK(send(*store, "c", "2") == Texts{"x", "y"});
 
-  CHECK(take(*store, "y", "c") == "2");
+  CHECK(take(*store, "z", "c") == "-");
   CHECK(take(*store, "x", "c") == "1");
-  CHECK(take(*store, "x", "c") == "-");
+  CHECK(take(*store, "x", "c") == "2");
+  CHECK(take(*store, "y", "c") == "1");
+  CHECK(take(*store, "y", "c") == "2");
 }
 
 TEST_CASE_TEMPLATE("one who waits takes what was for it and what was for anyone in their order",

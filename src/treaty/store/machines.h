@@ -122,8 +122,8 @@ class MachineStore {
   virtual Task<std::optional<std::string>> take_signal(std::string channel, Taken taken,
                                                        MachineWrite waiting) = 0;
 
-  // A copy for each execution that waits on the channel and has none to take yet; kept for the next
-  // one when there is no such execution. Answers who waits.
+  // A copy for each execution that waits on the channel; kept for the next one when none does.
+  // Answers who waits.
   virtual Task<std::vector<std::string>> send_signal(std::string channel, std::string data) = 0;
 
   // Nothing when it is not known.

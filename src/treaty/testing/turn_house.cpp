@@ -110,6 +110,7 @@ std::shared_ptr<turns::TurnLog> TurnHouse::begin(contracts::AgentExecuteRequest 
 std::vector<turns::Outcome> TurnHouse::execute_together(
     const contracts::AgentExecuteRequest& request, int count) {
   std::vector<std::future<std::shared_ptr<turns::TurnLog>>> logs;
+  logs.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     logs.push_back(
         asio::co_spawn(loop_, engine_->execute(*worker_, {.tenant = "local", .request = request}),
@@ -117,6 +118,7 @@ std::vector<turns::Outcome> TurnHouse::execute_together(
   }
   run_until_idle();
   std::vector<turns::Outcome> outcomes;
+  outcomes.reserve(logs.size());
   for (auto& log : logs) outcomes.push_back(*log.get()->outcome_now());
   return outcomes;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "treaty/base/json_dynamic.h"
 #include "treaty/machines/journal/line_reading.h"
 #include "treaty/machines/run/agent_values.h"
@@ -56,7 +58,7 @@ void read_step(StepHistory& newest, std::string_view kind, const Object& line) {
     newest.tools[n] = {.content = text_of(line, "content"),
                        .is_error = is_error.is_bool() && is_error.get_bool()};
   }
-  if (kind == "action") newest.action = object(line, "reply");
+  if (kind == "action") newest.action = list(line, "replies");
   if (kind == "signal") newest.signal = value(line, "data");
   if (kind == "exit") {
     newest.exit = Exit{.result = value(line, "result"),
@@ -72,18 +74,25 @@ void append(std::vector<double>& all, const std::vector<double>& more) {
 
 // Sums over all steps. A line may stand twice when a commit was repeated: the last one counts.
 struct Sums {
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<double>> waits{};
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> calls{};
-  std::map<std::pair<std::int64_t, std::int64_t>, Outcome> children{};
+  enum class Kind : std::uint8_t { own, child, launched };
+  using Place = std::tuple<std::int64_t, Kind, std::int64_t>;  // Step, and number within it.
+  std::map<Place, std::vector<double>> waits{};
+  std::map<Place, std::int64_t> calls{};
   std::map<std::int64_t, std::string> path{};
 };
 
 void add(Sums& sums, std::string_view kind, const Object& line) {
-  const std::pair place(whole(line, "step"), whole(line, "n"));
-  if (kind == "call") sums.calls[place] = 1;
-  if (kind == "wait") sums.waits[place] = {number(line, "seconds")};
-  if (kind == "child") sums.children[place] = outcome_of(line);
-  if (kind == "launched") sums.children[place].calls = whole(line, "calls");
+  using Kind = Sums::Kind;
+  const auto place = [&](Kind of) {
+    return Sums::Place(whole(line, "step"), of, whole(line, "n"));
+  };
+  if (kind == "call") sums.calls[place(Kind::own)] = 1;
+  if (kind == "wait") sums.waits[place(Kind::own)] = {number(line, "seconds")};
+  if (kind == "launched") sums.calls[place(Kind::launched)] = whole(line, "calls");
+  if (kind != "child") return;
+  const Outcome child = outcome_of(line);
+  sums.calls[place(Kind::child)] = child.calls;
+  sums.waits[place(Kind::child)] = child.waits;
 }
 
 }  // namespace
@@ -122,8 +131,8 @@ std::string call_line(std::int64_t step, std::int64_t number, std::string_view a
       .done();
 }
 
-std::string action_line(std::int64_t step, const Object& reply) {
-  return Line("action", step).with_json("reply", reply).done();
+std::string action_line(std::int64_t step, const List& replies) {
+  return Line("action", step).with_json("replies", Value(replies)).done();
 }
 
 std::string signal_line(std::int64_t step, const Value& data) {
@@ -192,8 +201,12 @@ std::expected<History, std::string> read_history(const std::vector<std::string>&
       history.ended = outcome_of(*line);
     } else if (kind == "enter") {
       if (at <= step) sums.path[at] = text_of(*line, "state");
-      // Another visit of the same step, after a failure that is forgotten: what it did is not this.
-      if (at > step) history.steps[at] = {};
+      // Another state in the same step: what was done in the one before is not this one's.
+      if (at >= step) {
+        StepHistory& visit = history.steps[at];
+        if (!visit.state.empty() && visit.state != text_of(*line, "state")) visit = {};
+        visit.state = text_of(*line, "state");
+      }
     } else {
       if (at < step || (at == step && is_step_over)) add(sums, kind, *line);
       if (at >= step) read_step(history.steps[at], kind, *line);
@@ -201,12 +214,8 @@ std::expected<History, std::string> read_history(const std::vector<std::string>&
   }
   if (!has_start) return std::unexpected("its journal has no beginning");
   for (auto& [_, state] : sums.path) history.path.push_back(std::move(state));
-  history.calls = static_cast<std::int64_t>(sums.calls.size());
+  for (const auto& [_, calls] : sums.calls) history.calls += calls;
   for (const auto& [_, waits] : sums.waits) append(history.waits, waits);
-  for (const auto& [_, child] : sums.children) {
-    history.calls += child.calls;
-    append(history.waits, child.waits);
-  }
   return history;
 }
 
@@ -233,6 +242,7 @@ std::expected<Snapshot, std::string> read_snapshot(std::string_view text) {
                   .api_calls = whole(*parsed, "total_api_calls"),
                   .cost = number(*parsed, "total_cost"),
                   .tool_loop = value(*parsed, "tool_loop_state"),
+                  .launches = list(*parsed, "pending_launches"),
                   .machine_name = text_of(*parsed, "machine_name"),
                   .config_hash = text_of(*parsed, "config_hash")};
 }

@@ -37,7 +37,7 @@ std::string line_of(const Beginning& beginning);
 std::string entered_line(std::int64_t step, std::string_view state);
 std::string call_line(std::int64_t step, std::int64_t number, std::string_view agent,
                       const Object& result);
-std::string action_line(std::int64_t step, const Object& reply);
+std::string action_line(std::int64_t step, const List& replies);
 std::string signal_line(std::int64_t step, const Value& data);
 std::string wait_line(std::int64_t step, std::int64_t number, double seconds, double until);
 std::string child_line(std::int64_t step, std::int64_t number, const Outcome& outcome);
@@ -57,12 +57,13 @@ struct Waited {
 
 // What is known of one step.
 struct StepHistory {
+  std::string state{};                     // That was visited.
   std::map<std::int64_t, Object> calls{};  // Answers by their number.
   std::map<std::int64_t, Waited> waits{};
   std::map<std::int64_t, Outcome> children{};
   std::map<std::int64_t, std::int64_t> launched{};
   std::map<std::int64_t, ToolOutcome> tools{};  // By how many the loop had run before.
-  std::optional<Object> action{};
+  std::optional<List> action{};                 // What hooks replied, in their order.
   std::optional<Value> signal{};
   std::optional<Exit> exit{};
 };
@@ -94,6 +95,7 @@ struct Snapshot {
   std::int64_t api_calls = 0;
   double cost = 0;
   Value tool_loop{};
+  List launches{};  // That may not have ended.
   std::string machine_name{};
   std::string config_hash{};
 };

@@ -20,7 +20,7 @@ TEST_CASE("What was written of a step is read again") {
                        call_line(1, 0, "a", {{"content", "hi"}}),
                        wait_line(1, 0, 2.5, 1'000),
                        child_line(1, 0, child),
-                       action_line(1, {{"context", Object{{"k", 1}}}}),
+                       action_line(1, {Object{{"context", Object{{"k", 1}}}}}),
                        signal_line(1, Object{{"ok", true}}),
                        exit_line(1, {.result = Object{{"content", "hi"}},
                                      .output = Object{{"content", "hi"}},
@@ -37,7 +37,7 @@ TEST_CASE("What was written of a step is read again") {
   CHECK(step.waits.at(0).until == 1'000);
   CHECK(step.children.at(0).calls == 3);
   CHECK(step.children.at(0).output == Object{{"v", 2}});
-  CHECK(step.action == Object{{"context", Object{{"k", 1}}}});
+  CHECK(step.action == List{Object{{"context", Object{{"k", 1}}}}});
   CHECK(step.signal == Value(Object{{"ok", true}}));
   CHECK(step.exit->redirect == "t");
   CHECK(history->calls == 0);  // They count when the step is done again.
@@ -73,6 +73,24 @@ TEST_CASE("Lines of later steps wait until their step comes") {
   CHECK(history->path == Lines{"s"});
   CHECK(history->calls == 0);
   CHECK(history->steps.at(2).calls.size() == 1);
+}
+
+TEST_CASE("A step that is entered twice keeps what was done, unless it is another state") {
+  const Lines same = {beginning(), entered_line(2, "s"), call_line(2, 0, "a", {}),
+                      entered_line(2, "s")};
+  const Lines other = {beginning(), entered_line(2, "s"), call_line(2, 0, "a", {}),
+                       entered_line(2, "t")};
+
+  CHECK(read_history(same, 1, true)->steps.at(2).calls.size() == 1);
+  CHECK(read_history(other, 1, true)->steps.at(2).calls.empty());
+}
+
+TEST_CASE("Launched machines and children of one state are counted apart") {
+  Outcome child{.execution = "x.1.0"};
+  child.calls = 1;
+  const Lines lines = {beginning(), launched_line(1, 0, 2), child_line(1, 0, child)};
+
+  CHECK(read_history(lines, 1, true)->calls == 3);
 }
 
 TEST_CASE("A journal without a beginning, or with a line that is no object, is refused") {

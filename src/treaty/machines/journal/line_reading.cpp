@@ -32,6 +32,11 @@ std::optional<std::string> optional_text(const Object& line, std::string_view na
   return line.contains(name) ? std::optional(text_of(line, name)) : std::nullopt;
 }
 
+List list(const Object& line, std::string_view name) {
+  const Value found = value(line, name);
+  return found.is_array() ? found.get_array() : List();
+}
+
 std::vector<double> numbers(const Object& line, std::string_view name) {
   std::vector<double> list;
   const Value found = value(line, name);
@@ -55,7 +60,8 @@ Outcome outcome_of(const Object& line) {
 }
 
 std::expected<Object, std::string> parse_line(std::string_view text) {
-  const json::Document document(text, {.max_size = std::size_t{64} << 20U, .max_depth = 200});
+  const json::Document document(
+      text, {.max_size = std::size_t{64} << 20U, .max_depth = kDeepestLine + 8});
   const auto root = document.root();
   if (!document.faults().empty() || !root || !root->is_object()) {
     return std::unexpected("it is not a JSON object");

@@ -1,6 +1,7 @@
 // Lines of a journal as values. A member that is missing or of another kind is 0, empty or null.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -13,6 +14,9 @@
 namespace treaty::machines::lines {
 
 // The error is for people.
+// Contexts within contexts: what is deeper is neither written nor read.
+constexpr std::size_t kDeepestLine = 1000;
+
 std::expected<Object, std::string> parse_line(std::string_view text);
 
 std::int64_t whole(const Object& line, std::string_view name);
@@ -20,6 +24,7 @@ double number(const Object& line, std::string_view name);
 Object object(const Object& line, std::string_view name);
 Value value(const Object& line, std::string_view name);
 std::optional<std::string> optional_text(const Object& line, std::string_view name);
+List list(const Object& line, std::string_view name);
 std::vector<double> numbers(const Object& line, std::string_view name);
 
 Outcome outcome_of(const Object& line);

@@ -198,7 +198,7 @@ Spent spent_by(const Object& result) {
 }
 
 Object with_sums(Object result, const std::vector<Object>& all) {
-  if (all.size() < 2) return result;
+  if (all.empty()) return result;
   Object usage;
   double cost = 0;
   bool has_usage = false;
@@ -214,10 +214,14 @@ Object with_sums(Object result, const std::vector<Object>& all) {
     api_calls += spent_by(one).api_calls;
   }
   if (has_usage) {
-    usage["api_calls"] = api_calls;
+    if (all.size() > 1) usage["api_calls"] = api_calls;
     result["usage"] = std::move(usage);
   }
-  if (has_cost && std::isfinite(cost)) result["cost"] = cost;
+  if (has_cost && all.size() == 1) {
+    result["cost"] = *find(all.front(), "cost");
+  } else if (has_cost && std::isfinite(cost)) {
+    result["cost"] = cost;
+  }
   return result;
 }
 

@@ -63,7 +63,8 @@ Attempt<void> ExecutionRun::merge(const HookReply& reply) {
       if (member.key() != "machine") context[member.key()] = member.value();
     }
   }
-  if (const auto removed = reply.find("unset"); removed != reply.end()) {
+  const auto removed = reply.find("unset");
+  if (removed != reply.end() && !removed->value().is_null()) {
     const auto* names = removed->value().if_array();
     if (names == nullptr) return hook_failure("A hook answered an `unset` that is no list.");
     for (const Value& name : *names) {
@@ -74,6 +75,20 @@ Attempt<void> ExecutionRun::merge(const HookReply& reply) {
     }
   }
   return {};
+}
+
+Attempt<std::optional<std::string>> ExecutionRun::state_in(const HookReply& reply,
+                                                           std::string_view member) const {
+  const auto found = reply.find(member);
+  if (found == reply.end() || found->value().is_null()) return std::nullopt;
+  const auto* name = found->value().if_string();
+  if (name == nullptr) {
+    return hook_failure(fmt::format("A hook answered a `{}` that is no text.", member));
+  }
+  if (auto known = check_state(std::string(*name)); !known) {
+    return std::unexpected(std::move(known.error()));
+  }
+  return std::string(*name);
 }
 
 Attempt<void> ExecutionRun::check_state(const std::string& name) const {

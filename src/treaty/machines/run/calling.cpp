@@ -101,6 +101,7 @@ ExecutionRun::Task<Object> ExecutionRun::sample(const State& state, const AgentC
   }
   std::vector<Attempt<Object>> answers(static_cast<std::size_t>(samples), Object());
   std::vector<Job> jobs;
+  jobs.reserve(answers.size());
   for (int i = 0; i < samples; ++i) {
     jobs.push_back([&, i]() -> asio::awaitable<void> {
       answers[static_cast<std::size_t>(i)] = co_await ask_as(state, call, first + i);
@@ -161,6 +162,7 @@ ExecutionRun::Task<Object> ExecutionRun::vote(const State& state, AgentCall& cal
       ++same->votes;
     }
     std::vector<int> votes;
+    votes.reserve(candidates.size());
     for (const Candidate& candidate : candidates) votes.push_back(candidate.votes);
     std::ranges::sort(votes, std::greater());
     if (votes.front() - (votes.size() > 1 ? votes[1] : 0) >= how.margin) break;

@@ -43,6 +43,13 @@ Failure failure_of(const Outcome& outcome) {
   return {.error = std::move(error)};
 }
 
+void forget_launched(List& launches, const std::string& execution) {
+  const auto found = std::ranges::find_if(launches, [&](const Value& one) {
+    return one.is_object() && text_of(one.get_object(), "execution_id") == execution;
+  });
+  if (found != launches.end()) launches.erase(found);
+}
+
 Outcome failed_outcome(Object error) {
   Outcome outcome{.status = Status::failed};
   outcome.error = std::move(error);
@@ -248,51 +255,82 @@ Attempt<Value> ExecutionRun::gather(const State& state, const std::vector<Child>
 ExecutionRun::Task<void> ExecutionRun::launch(const State& state) {
   auto input = render_object(state.launch_input, scope());
   if (!input) co_return std::unexpected(std::move(input.error()));
-  std::vector<Child> children;
-  std::vector<std::string> ids;
-  for (std::size_t i = 0; i < state.launch.size(); ++i) {
-    children.push_back({.key = {}, .machine = state.launch[i], .input = *input});
-    ids.push_back(fmt::format("{}.{}.launch{}", start_.execution, step_, i));
-    pending_launches_.emplace_back(Object{{"execution_id", ids.back()},
-                                          {"machine", state.launch[i]},
-                                          {"input", *input},
-                                          {"launched", false}});
+  std::vector<Object> intents;
+  for (const std::string& name : state.launch) {
+    if (start_.depth + 1 > machine_->settings.max_depth) {
+      co_return fail("max_depth", "MaxDepthExceeded",
+                     fmt::format("'{}' would be launched too deep.", name));
+    }
+    intents.push_back(
+        {{"execution_id", fmt::format("{}.{}.launch{}", start_.execution, step_, intents.size())},
+         {"machine", name},
+         {"input", *input},
+         {"launched", false}});
+  }
+  for (const Object& intent : intents) {
+    forget_launched(*launches_, text_of(intent, "execution_id"));
+    launches_->emplace_back(intent);
   }
   Attempt<void> going = co_await checkpoint("execute", state.name);
   if (going) going = co_await flush();
   if (!going) co_return going;
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    const auto number = static_cast<std::int64_t>(i);
-    if (const auto done = replayed().launched.find(number); done != replayed().launched.end()) {
-      calls_ += done->second;
-      continue;
-    }
-    const auto machine = machine_named(children[i].machine);
+  for (std::size_t i = 0; i < intents.size(); ++i) {
+    const auto machine = machine_named(text_of(intents[i], "machine"));
     if (!machine) co_return std::unexpected(machine.error());
-    if (start_.depth + 1 > machine_->settings.max_depth) {
-      co_return fail("max_depth", "MaxDepthExceeded",
-                     fmt::format("'{}' would be launched too deep.", children[i].machine));
-    }
-    look("launch", state.name, children[i].machine);
-    Start start{.execution = ids[i],
-                .input = children[i].input,
-                .parent = start_.execution,
-                .depth = start_.depth + 1,
-                .max_steps = {},
-                .is_kept = notebook_.is_kept()};
-    const auto calls = std::make_shared<std::int64_t>(0);
-    World world = world_;
-    world.offered_tools.reset();  // Whoever has them may be gone before they are needed.
-    co_await world_.timeline.beside(
-        [world = std::move(world), machine = *machine, start, calls]() -> asio::awaitable<void> {
-          *calls = (co_await run_or_resume(world, machine, start)).calls;
-        });
-    calls_ += *calls;
-    going = co_await note("noted", launched_line(step_, number, *calls));
+    look("launch", state.name, text_of(intents[i], "machine"));
+    std::int64_t calls = 0;
+    co_await begin_launched(intents[i], *machine, calls);
+    calls_ += calls;
+    if (replayed().launched.contains(static_cast<std::int64_t>(i))) continue;
+    going = co_await note("noted", launched_line(step_, static_cast<std::int64_t>(i), calls));
     if (!going) co_return going;
   }
-  pending_launches_.clear();
+  for (Value& one : *launches_) one.get_object()["launched"] = true;
   co_return Attempt<void>();
+}
+
+// Whatever it has done already, by whomever, it goes on from there. `calls` are those that are
+// known at once: of a simulation.
+asio::awaitable<void> ExecutionRun::begin_launched(const Object& intent,
+                                                   std::shared_ptr<const Machine> machine,
+                                                   std::int64_t& calls) {
+  const auto input = intent.find("input");
+  Start start{.execution = text_of(intent, "execution_id"),
+              .input = input == intent.end() || !input->value().is_object()
+                           ? Object()
+                           : input->value().get_object(),
+              .parent = start_.execution,
+              .depth = start_.depth + 1,
+              .max_steps = {},
+              .is_kept = notebook_.is_kept()};
+  World world = world_;
+  world.offered_tools.reset();  // Whoever has them may be gone before they are needed.
+  world.is_stopping = world.is_ending;
+  const auto counted = std::make_shared<std::int64_t>(0);
+  co_await world_.timeline.beside([world = std::move(world), machine = std::move(machine),
+                                   start = std::move(start), counted,
+                                   launches = launches_]() -> asio::awaitable<void> {
+    const Outcome outcome = co_await run_or_resume(world, machine, start);
+    *counted = outcome.calls;
+    const bool has_ended = outcome.status == Status::completed || outcome.status == Status::failed;
+    if (has_ended) forget_launched(*launches, start.execution);
+  });
+  calls = *counted;
+}
+
+// Those that had begun when the checkpoint was written, and may not have ended since.
+asio::awaitable<void> ExecutionRun::go_on_with_launched(const List& launches) {
+  *launches_ = launches;
+  const List begun = launches;
+  for (const Value& one : begun) {
+    const auto* intent = one.if_object();
+    const bool has_begun = intent != nullptr && intent->contains("launched") &&
+                           templates::is_true(intent->at("launched"));
+    if (!has_begun) continue;  // Its state is visited again.
+    const auto machine = machine_named(text_of(*intent, "machine"));
+    std::int64_t ignored = 0;
+    if (machine) co_await begin_launched(*intent, *machine, ignored);
+  }
 }
 
 }  // namespace treaty::machines

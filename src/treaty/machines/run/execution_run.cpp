@@ -12,7 +12,9 @@ ExecutionRun::ExecutionRun(const World& world, std::shared_ptr<const Machine> ma
       machine_(std::move(machine)),
       start_(std::move(start)),
       notebook_(std::move(notebook)),
-      input_(start_.input) {}
+      input_(start_.input) {
+  if (!world_.is_ending) world_.is_ending = world_.is_stopping;
+}
 
 asio::awaitable<Outcome> ExecutionRun::begin() {
   // Section 4, 0.
@@ -22,6 +24,10 @@ asio::awaitable<Outcome> ExecutionRun::begin() {
                             .parent = start_.parent,
                             .depth = start_.depth};
   notebook_.gather(line_of(beginning));
+  co_return co_await start();
+}
+
+asio::awaitable<Outcome> ExecutionRun::start() {
   Attempt<void> ready = co_await render_context();
   if (ready) ready = co_await checkpoint("machine_start", "start");
   if (ready) ready = co_await tell(machine_->lifecycle_hooks, "machine_start", {});
@@ -38,6 +44,7 @@ asio::awaitable<Outcome> ExecutionRun::go_on(const Snapshot& snapshot, History h
   calls_ = history.calls;
   waits_ = std::move(history.waits);
   replay_ = std::move(history.steps);
+  co_await go_on_with_launched(snapshot.launches);
   if (snapshot.event == "machine_end") {
     if (history.ended && history.ended->status == Status::completed) {
       Outcome done = outcome(Status::completed);
@@ -52,10 +59,11 @@ asio::awaitable<Outcome> ExecutionRun::go_on(const Snapshot& snapshot, History h
     if (!told) co_return co_await fail_with(std::move(told.error()), nullptr);
     co_return co_await live(&machine_->states[machine_->initial], Point::enter);
   }
-  const State* state = machine_->find(snapshot.state);
-  if (state == nullptr && snapshot.event == "machine_error") {  // It failed before its first state.
-    state = &machine_->states[machine_->initial];
+  if (snapshot.event == "machine_error" && step_ == 0) {  // It failed before its first state.
+    context_ = Object();
+    co_return co_await start();
   }
+  const State* state = machine_->find(snapshot.state);
   if (state == nullptr) {
     auto gone = fail("unknown_state", "UnknownStateError",
                      fmt::format("The execution stands in '{}', which the machine does not have.",
@@ -140,6 +148,7 @@ ExecutionRun::Task<void> ExecutionRun::render_context() {
   for (const auto& [name, source] : machine_->context) {
     auto value = render(source, {.context = &context_, .input = &input_});
     if (!value) co_return std::unexpected(std::move(value.error()));
+    if (name == "machine") continue;  // The runner's.
     context_.get_object()[name] = std::move(*value);
   }
   set_metadata("start");
@@ -166,9 +175,14 @@ asio::awaitable<Outcome> ExecutionRun::tell_end(Value output) {
   };
   Attempt<void> told =
       co_await tell(machine_->lifecycle_hooks, "machine_end", {{"output", output}}, replace);
-  if (!told) co_return co_await fail_with(std::move(told.error()), nullptr);
-  Outcome done = outcome(Status::completed);
-  done.output = std::move(output);
+  if (!told && told.error().way != Failure::Way::routed) {
+    co_return co_await stop_with(std::move(told.error()));
+  }
+  // A hook that fails here fails the machine, whose work is done all the same: whoever goes on only
+  // asks the hook again.
+  Outcome done = outcome(told ? Status::completed : Status::failed);
+  if (told) done.output = std::move(output);
+  if (!told) done.error = std::move(told.error().error);
   notebook_.gather(ended_line(done));
   if (auto released = co_await notebook_.release(); !released) {
     co_return co_await stop_with(lost(std::move(released.error())).error());

@@ -101,6 +101,7 @@ class ExecutionRun {
   boost::asio::awaitable<Outcome> live(const State* state, Point point);
   Task<Onward> visit(const State& state, Point from);
   Task<void> enter(const State& state);
+  boost::asio::awaitable<Outcome> start();
   boost::asio::awaitable<Outcome> end(Value output);
   boost::asio::awaitable<Outcome> tell_end(Value output);
   boost::asio::awaitable<Outcome> fail_with(Failure failure, const State* state);
@@ -131,6 +132,9 @@ class ExecutionRun {
   Attempt<Hook*> hook_of(const HookReference& reference);
   Attempt<void> merge(const HookReply& reply);
   Attempt<void> check_state(const std::string& name) const;
+  // A state that a reply names; nothing when it names none.
+  Attempt<std::optional<std::string>> state_in(const HookReply& reply,
+                                               std::string_view member) const;
 
   // --- leaving.cpp
   Task<Exit> conclude(const State& state, Work work);
@@ -198,6 +202,10 @@ class ExecutionRun {
   Attempt<Value> gather(const State& state, const std::vector<Child>& children,
                         const std::vector<Outcome>& outcomes) const;
   Task<void> launch(const State& state);
+  boost::asio::awaitable<void> begin_launched(const Object& intent,
+                                              std::shared_ptr<const Machine> machine,
+                                              std::int64_t& calls);
+  boost::asio::awaitable<void> go_on_with_launched(const List& launches);
   std::expected<std::shared_ptr<const Machine>, Failure> machine_named(
       const std::string& name) const;
 
@@ -220,7 +228,9 @@ class ExecutionRun {
   std::vector<std::string> path_{};
   std::int64_t calls_ = 0;
   std::vector<double> waits_{};
-  List pending_launches_{};
+  // Machines that were launched and may not have ended: whoever goes on sees to them. They may
+  // outlive this one.
+  std::shared_ptr<List> launches_ = std::make_shared<List>();
 
   // Of the state that is being visited.
   double deadline_ = kNever;

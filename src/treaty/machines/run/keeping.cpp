@@ -1,8 +1,10 @@
 // What an execution writes, counts and tells those who look on.
+#include <algorithm>
 #include <cmath>
 
 #include "treaty/base/json_dynamic.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/machines/journal/line_reading.h"
 #include "treaty/machines/run/execution_run.h"
 
 namespace treaty::machines {
@@ -18,6 +20,26 @@ void write_text_or_null(json::Writer& writer, std::string_view name, std::string
   } else {
     writer.value(text);
   }
+}
+
+// Objects and lists within each other.
+std::size_t depth_of(std::string_view json) {
+  std::size_t depth = 0;
+  std::size_t deepest = 0;
+  bool is_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (is_text && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      is_text = !is_text;
+    } else if (!is_text && (c == '{' || c == '[')) {
+      deepest = std::max(deepest, ++depth);
+    } else if (!is_text && (c == '}' || c == ']')) {
+      --depth;
+    }
+  }
+  return deepest;
 }
 
 void write_member(json::Writer& writer, std::string_view name, const Value& value) {
@@ -40,8 +62,7 @@ std::string ExecutionRun::snapshot(std::string_view event, std::string_view stat
   write_member(writer, "output", output);
   writer.member("total_api_calls", spent_.api_calls).member("total_cost", spent_.cost);
   write_text_or_null(writer, "parent_execution_id", start_.parent);
-  write_member(writer, "pending_launches",
-               pending_launches_.empty() ? Value() : Value(pending_launches_));
+  write_member(writer, "pending_launches", launches_->empty() ? Value() : Value(*launches_));
   write_text_or_null(writer, "waiting_channel", channel);
   write_member(writer, "tool_loop_state", loop_ ? Value(loop_state()) : Value());
   writer.member("config_hash", machine_->config_hash);
@@ -57,6 +78,10 @@ ExecutionRun::Task<void> ExecutionRun::checkpoint(std::string_view event, std::s
                          .state = std::string(state),
                          .channel = std::string(channel),
                          .snapshot = snapshot(event, state, output, channel)};
+  if (depth_of(kept.snapshot) > lines::kDeepestLine && event != "machine_error") {
+    co_return fail("context_too_deep", "ContextTooDeep",
+                   "The context has grown too deep: does a state put the context into itself?");
+  }
   if (kept.snapshot.size() > kLargestContext && event != "machine_error") {
     co_return fail("context_too_large", "ContextTooLarge",
                    "The context has grown over 16 MiB. Keep large things in files, and their names "
@@ -145,7 +170,9 @@ const StepHistory& ExecutionRun::replayed() const {
   static const StepHistory kNothing;
   if (replay_.empty()) return kNothing;
   const auto found = replay_.find(step_);
-  return found == replay_.end() ? kNothing : found->second;
+  if (found == replay_.end()) return kNothing;
+  const bool is_same = found->second.state.empty() || found->second.state == path_.back();
+  return is_same ? found->second : kNothing;
 }
 
 templates::Scope ExecutionRun::scope(const Value* output, const Value* result) const {

@@ -66,12 +66,9 @@ ExecutionRun::Task<void> ExecutionRun::show_exit(const State& state, Work& work,
                               if (!done) return std::unexpected(std::move(done.error()));
                               next["output"] = work.result.is_object() ? work.result : work.output;
                             }
-                            const std::string to = text_of(reply, "to_state");
-                            if (to.empty()) return false;
-                            if (auto known = check_state(to); !known) {
-                              return std::unexpected(std::move(known.error()));
-                            }
-                            redirect = to;
+                            auto to = state_in(reply, "to_state");
+                            if (!to) return std::unexpected(std::move(to.error()));
+                            if (*to) redirect = std::move(*to);
                             return false;
                           });
 }
@@ -151,13 +148,11 @@ ExecutionRun::Task<ExecutionRun::Onward> ExecutionRun::take(const State& state, 
   if (state.hooks.empty()) co_return Onward(To{std::move(to)});
   Object details = {{"from", state.name}, {"to", to}};
   Attempt<void> told = co_await tell(state.hooks, "transition", std::move(details),
-                                     [&](const HookReply& reply, Object&) -> Attempt<bool> {
-                                       const std::string other = text_of(reply, "to_state");
-                                       if (other.empty()) return false;
-                                       if (auto known = check_state(other); !known) {
-                                         return std::unexpected(std::move(known.error()));
-                                       }
-                                       to = other;
+                                     [&](const HookReply& reply, Object& next) -> Attempt<bool> {
+                                       auto other = state_in(reply, "to_state");
+                                       if (!other) return std::unexpected(std::move(other.error()));
+                                       if (*other) to = std::move(**other);
+                                       next["to"] = to;
                                        return false;
                                      });
   if (!told) co_return std::unexpected(std::move(told.error()));
@@ -231,13 +226,10 @@ ExecutionRun::Task<std::optional<std::string>> ExecutionRun::ask_for_recovery(co
                     {"error_info", std::move(whole)}};
   Attempt<void> told = co_await tell(state.hooks, "error", std::move(details),
                                      [&](const HookReply& reply, Object&) -> Attempt<bool> {
-                                       const std::string to = text_of(reply, "recovery_state");
-                                       if (to.empty()) return false;
-                                       if (auto known = check_state(to); !known) {
-                                         return std::unexpected(std::move(known.error()));
-                                       }
-                                       recovery = to;
-                                       return true;
+                                       auto to = state_in(reply, "recovery_state");
+                                       if (!to) return std::unexpected(std::move(to.error()));
+                                       recovery = std::move(*to);
+                                       return recovery.has_value();
                                      });
   if (!told) co_return std::unexpected(std::move(told.error()));
   co_return recovery;

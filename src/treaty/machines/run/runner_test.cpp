@@ -314,5 +314,120 @@ TEST_CASE(
   CHECK(wait_for(house.store->list_executions())->empty());
 }
 
+TEST_CASE("A machine whose context cannot be made makes it again when it is resumed") {
+  const House house;
+  const auto broken = machine(R"(
+  context: {p: 1, q: "{{ input.n.m.k }}", r: 5}
+  states: {f: {type: final, output: {p: context.p, r: context.r}}}
+)");
+
+  CHECK(house.run(broken, "{}").outcome.status == Status::failed);
+  CHECK(house.resume(broken, "{}")->status == Status::failed);
+}
+
+TEST_CASE("A hook that fails at the end fails the machine, and only the hook is asked again") {
+  const House house;
+  const auto ends = machine(R"(
+  lifecycle_hooks: h
+  agents: {a: ./a.yml}
+  states: {f: {type: final, agent: a}}
+)",
+                            {"h"});
+
+  const auto first = house.run(
+      ends,
+      R"({"agents": {"a": ["hi", "ho"]}, "hooks": {"h": {"on_machine_end": [{"fail": "x"}]}}})");
+  const auto second = house.resume(ends, R"({"agents": {"a": ["ho"]}, "hooks": {"h": {}}})");
+
+  CHECK(first.outcome.status == Status::failed);
+  CHECK(second->status == Status::completed);
+  CHECK(second->output == Object{{"content", "hi"}});
+  CHECK(second->path == Path{"f"});
+}
+
+TEST_CASE("What a file says of context.machine is not taken over") {
+  const auto forged = machine(R"(
+  context: {machine: {execution_id: fake, a: 1, b: 2, c: 3, d: 4, e: 5, f: 6}}
+  states: {f: {type: final, output: {id: context.machine.execution_id}}}
+)");
+
+  CHECK(House().run(forged, "{}").outcome.output == Object{{"id", "x"}});
+}
+
+TEST_CASE("A context that is put into itself again and again fails before nobody can read it") {
+  const auto deep = machine(R"(
+  settings: {max_steps: 5000}
+  states:
+    s: {output_to_context: {x: context}, transitions: [{to: s}]}
+    f: {type: final}
+)");
+  const House house;
+
+  const auto ran = house.run(deep, "{}");
+
+  CHECK(text_of(ran.outcome.error, "code") == "context_too_deep");
+  CHECK(house.resume(deep, "{}").has_value());
+}
+
+TEST_CASE(
+    "Calls that a limit keeps from being made are answered before the model is asked to end") {
+  class Chains final : public Agents {
+   public:
+    asio::awaitable<Value> call(const AgentCall& call) override {
+      chains.push_back(call.chain);
+      if (call.without_tools) co_return Object{{"content", "enough"}, {"finish_reason", "stop"}};
+      co_return Object{{"finish_reason", "tool_use"},
+                       {"tool_calls", List{Object{{"id", "1"}, {"name", "look"}},
+                                           Object{{"id", "2"}, {"name", "look"}}}}};
+    }
+    std::vector<List> chains{};
+  };
+  const auto loop = machine(R"(
+  agents: {a: ./a.yml}
+  states: {s: {type: final, agent: a, tool_loop: {max_tool_calls: 1}}}
+)");
+  const House house;
+  Simulation simulation(*read_script("{}"), 0);
+  const HookRegistry hooks;
+  Chains agents;
+  const World base = house.world(simulation, hooks);
+  const World world{.agents = agents,
+                    .tools = base.tools,
+                    .timeline = base.timeline,
+                    .store = base.store,
+                    .hooks = base.hooks,
+                    .open_machine = base.open_machine};
+
+  const Outcome outcome = wait_for(run_machine(world, loop, {.execution = "x"}));
+
+  CHECK(outcome.output.at("content") == "enough");
+  REQUIRE(agents.chains.size() == 2);
+  const List& last = agents.chains.back();
+  REQUIRE(last.size() == 4);
+  CHECK(last[1].at("tool_call_id") == "1");
+  CHECK(last[2].at("tool_call_id") == "2");
+  CHECK(last[3].at("role") == "user");
+}
+
+TEST_CASE("A condition about the answer does not break a tool loop that has none yet") {
+  const auto loop = machine(R"(
+  agents: {a: ./a.yml}
+  states:
+    s:
+      agent: a
+      tool_loop: true
+      transitions: [{condition: "output._tool_calls_count > 0", to: f}, {to: g}]
+    f: {type: final, output: {w: f}}
+    g: {type: final, output: {w: g}}
+)");
+
+  const auto ran = House().run(loop, R"({"agents": {"a": [
+    {"finish_reason": "tool_use", "tool_calls": [{"id": "1", "name": "look", "arguments": "{}"}]},
+    {"content": "done", "finish_reason": "stop"}]}, "tools": {"look": ["r"]}})");
+
+  CHECK(ran.outcome.output == Object{{"w", "f"}});
+  CHECK(ran.outcome.calls == 2);
+}
+
 }  // namespace
 }  // namespace treaty::machines

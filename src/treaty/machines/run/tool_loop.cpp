@@ -13,6 +13,7 @@ namespace asio = boost::asio;
 
 namespace {
 
+constexpr std::string_view kNotMade = "This call was not made: the limit of tool calls is reached.";
 constexpr std::string_view kEnough =
     "No more tools can be used. Answer now, with what is known so far.";
 
@@ -136,14 +137,14 @@ ExecutionRun::Task<ExecutionRun::Worked> ExecutionRun::run_tool_loop(const State
   }
   Loop& loop = *loop_;
   Work work;
-  if (error_of(loop.result) == nullptr) {
-    const bool is_limit =
-        loop.stop != "complete" && loop.stop != "aborted" && loop.stop != "transition";
-    if (is_limit && !has_text(content_of(loop.result))) {
-      if (auto forced = co_await force_answer(state, call); !forced) {
-        co_return std::unexpected(std::move(forced.error()));
-      }
+  const bool is_limit =
+      loop.stop != "complete" && loop.stop != "aborted" && loop.stop != "transition";
+  if (is_limit && error_of(loop.result) == nullptr && !has_text(content_of(loop.result))) {
+    if (auto forced = co_await force_answer(state, call); !forced) {
+      co_return std::unexpected(std::move(forced.error()));
     }
+  }
+  if (error_of(loop.result) == nullptr) {
     work.output = Object{{"content", content_of(loop.result)},
                          {"_tool_calls_count", loop.tool_calls},
                          {"_tool_loop_turns", loop.turns},
@@ -257,6 +258,7 @@ ExecutionRun::Task<bool> ExecutionRun::run_tool(const State& state, const LoopLi
     }
     co_return false;
   }
+  if (error_of(loop.result) != nullptr) co_return false;
   if (!is_known) {
     auto noted = co_await note("noted", tool_line(step_, loop.tool_calls, call.name, *outcome));
     if (!noted) co_return std::unexpected(std::move(noted.error()));
@@ -332,9 +334,11 @@ ExecutionRun::Task<ToolOutcome> ExecutionRun::use_tool(const LoopLimits& limits,
     outcome = co_await world_.tools.run(call, deadline);
   });
   if (auto going = check_stopping(); !going) co_return std::unexpected(std::move(going.error()));
-  if (!is_in_time && deadline == deadline_ && own != deadline_) {
-    co_return fail("timeout", "StateTimeout",
-                   fmt::format("The state '{}' took longer than its timeout.", path_.back()), true);
+  if (!is_in_time && deadline == deadline_) {  // The state's own: it is in the AgentResult.
+    loop_->result = failed_result(make_error(
+        "timeout", "StateTimeout",
+        fmt::format("The state '{}' took longer than its timeout.", path_.back()), true));
+    co_return ToolOutcome{};
   }
   if (!is_in_time) {
     co_return ToolOutcome{
@@ -348,29 +352,33 @@ ExecutionRun::Task<ToolOutcome> ExecutionRun::use_tool(const LoopLimits& limits,
 // One call more, without tools: what was found out is not lost.
 ExecutionRun::Task<void> ExecutionRun::force_answer(const State& state, AgentCall& call) {
   Loop& loop = *loop_;
+  // Calls that were not made are answered, too: providers refuse a chain in which they are not.
+  for (std::size_t i = loop.next; i < loop.pending.size(); ++i) {
+    loop.chain.emplace_back(tool_message(tool_call_at(i), kNotMade, true));
+  }
+  loop.pending.clear();
+  loop.next = 0;
   call.chain = loop.chain;
   call.chain.emplace_back(Object{{"role", "user"}, {"content", kEnough}});
   call.without_tools = true;
   Attempt<Object> result = co_await ask(state, call);
   if (!result) co_return std::unexpected(std::move(result.error()));
-  if (error_of(*result) == nullptr && has_text(content_of(*result))) {
+  if (error_of(*result) != nullptr || has_text(content_of(*result))) {
     loop.result = std::move(*result);
   }
   co_return Attempt<void>();
 }
 
-// Conditional transitions may leave the loop after a tool.
+// Conditional transitions may leave the loop after a tool. One about an answer that is not there
+// yet does not hold.
 Attempt<bool> ExecutionRun::looks_for_exit(const State& state) {
+  if (state.kind == StateKind::final) return true;
   const Value nothing = Object();
+  const Value result = loop_->result;
   for (const Transition& transition : state.transitions) {
     if (!transition.condition) continue;
-    const Value result = loop_->result;
-    auto holds = transition.condition->holds(scope(&nothing, &result));
-    if (!holds) {
-      return fail("expression_error", "ExpressionError",
-                  fmt::format("{}, in the condition: {}", holds.error(), transition.text));
-    }
-    if (!*holds) continue;
+    const auto holds = transition.condition->holds(scope(&nothing, &result));
+    if (!holds || !*holds) continue;
     loop_->stop = "transition";
     loop_->left_to = transition.to;
     return false;

@@ -31,6 +31,8 @@ ExecutionRun::Task<ExecutionRun::Worked> ExecutionRun::perform(const State& stat
   deadline_ = state.timeout ? world_.timeline.now() + *state.timeout : kNever;
   if (state.wait_for) co_return co_await wait_for_signal(state);
   Work work;
+  if (loop_)
+    co_return co_await call_agent(state);  // What comes before the loop was done before it.
   if (state.action) {
     if (auto done = co_await act(state); !done) co_return std::unexpected(std::move(done.error()));
   }
@@ -95,22 +97,19 @@ ExecutionRun::Task<ExecutionRun::Worked> ExecutionRun::wait_for_signal(const Sta
 
 ExecutionRun::Task<void> ExecutionRun::act(const State& state) {
   if (*state.action == kWaitAction) co_return co_await wait_as_told(state);
-  if (const auto& done = replayed().action) co_return merge(*done);
-  HookReply changes;
-  const auto gather = [&](const HookReply& reply, Object&) -> Attempt<bool> {
-    for (const std::string_view member : {"context", "unset"}) {
-      const auto found = reply.find(member);
-      if (found == reply.end()) continue;
-      if (found->value().is_object()) {
-        Value& all = changes[member];
-        if (!all.is_object()) all = Object();
-        for (const auto& one : found->value().get_object()) {
-          all.get_object()[one.key()] = one.value();
-        }
-      } else {
-        changes[member] = found->value();
-      }
+  if (const auto& done = replayed().action) {
+    for (const Value& reply : *done) {
+      if (auto merged = merge(reply.get_object()); !merged) co_return merged;
     }
+    co_return Attempt<void>();
+  }
+  List changes;  // In their order: what one removes the next may set.
+  const auto gather = [&](const HookReply& reply, Object&) -> Attempt<bool> {
+    Object change;
+    for (const std::string_view member : {"context", "unset"}) {
+      if (reply.contains(member)) change[member] = reply.at(member);
+    }
+    changes.emplace_back(std::move(change));
     return false;
   };
   Object details = {{"state", state.name}, {"action", *state.action}};
@@ -124,7 +123,7 @@ ExecutionRun::Task<void> ExecutionRun::wait_as_told(const State& state) {
   const auto found = context.find("wait_seconds");
   const Value seconds = found == context.end() ? Value(0) : found->value();
   const bool is_number = seconds.is_number() && !seconds.is_bool();
-  const double wait = is_number ? seconds.to_number<double>() : seconds.is_null() ? 0 : -1;
+  const double wait = is_number ? seconds.to_number<double>() : -1;
   if (!std::isfinite(wait) || wait < 0) {
     co_return fail("wait_error", "WaitError",
                    fmt::format("context.wait_seconds is {}, and not a number of seconds.",

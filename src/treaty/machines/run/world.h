@@ -57,6 +57,10 @@ struct World {
 
   // Whether it shall stop now, and be resumable: asked between any two things that it does.
   std::function<bool()> is_stopping{};
+
+  // The same for machines that were launched, which live on when a child is not wanted any more.
+  // Absent: as is_stopping of the outermost machine.
+  std::function<bool()> is_ending{};
 };
 
 }  // namespace treaty::machines

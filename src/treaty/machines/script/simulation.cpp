@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "treaty/contracts/agent_result.h"
 #include "treaty/machines/run/agent_values.h"
@@ -62,8 +63,15 @@ double delay_of(const Object& answer) {
 // What a backend throws becomes an error by its words (results.md section 3).
 Object thrown(const std::string& text) {
   const Headers none;
+  // "429 Too Many Requests": backends in other processes begin with the status.
+  std::optional<int> status;
+  int number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_status = failure == std::errc() && number >= 100 && number < 600 &&
+                         (end == text.data() + text.size() || *end == ' ');
+  if (is_status) status = number;
   const contracts::AgentError error =
-      results::classify_error({.status = std::nullopt, .headers = none, .body = text});
+      results::classify_error({.status = status, .headers = none, .body = text});
   return failed_result(make_error(error.code.value_or("server_error"), "AgentFailure", text,
                                   error.retryable.value_or(true)));
 }

@@ -237,7 +237,7 @@ class DirectoryStore final : public MachineStore {
       if (!waits_on) return std::unexpected(waits_on.error());
       if (*waits_on != channel) continue;
       waiters.push_back(execution);
-      if (!signals_.has_one(channel, execution)) addressees.push_back(execution);
+      addressees.push_back(execution);
     }
     if (addressees.empty()) addressees.emplace_back();
     for (const std::string& addressee : addressees) {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "treaty/testing/machine_places.h"
+#include "treaty/testing/stores/machine_places.h"
 
 namespace treaty::store {
 namespace {

@@ -72,14 +72,6 @@ std::expected<std::optional<SignalFile>, Error> SignalFolder::oldest(
   return std::nullopt;
 }
 
-bool SignalFolder::has_one(const std::string& channel, const std::string& execution) const {
-  const std::string mark = mark_of(execution);
-  for (const std::string& file : names_in(fmt::format("{}/{}", store_, folder_of(channel)))) {
-    if (has_mark(file, mark)) return true;
-  }
-  return false;
-}
-
 std::expected<void, Error> SignalFolder::add(const std::string& channel, const std::string& data,
                                              const std::string& addressee, Milliseconds now) {
   const std::string folder = fmt::format("{}/{}", store_, folder_of(channel));

@@ -104,20 +104,15 @@ class MemoryStore final : public MachineStore {
   Task<Texts> send_signal(std::string channel, std::string data) override {
     const std::lock_guard lock(mutex_);
     Texts waiters;
-    bool is_sent = false;
     for (const auto& [id, entry] : executions_) {
       if (!entry.latest || entry.latest->event != kWaiting || entry.latest->channel != channel) {
         continue;
       }
       waiters.push_back(id);
-      const bool has_one = std::ranges::any_of(signals_, [&](const Signal& one) {
-        return one.channel == channel && one.addressee == id;
-      });
-      if (has_one) continue;
       signals_.push_back({.channel = channel, .data = data, .addressee = id});
-      is_sent = true;
     }
-    if (!is_sent) signals_.push_back({.channel = std::move(channel), .data = std::move(data)});
+    if (waiters.empty())
+      signals_.push_back({.channel = std::move(channel), .data = std::move(data)});
     std::ranges::sort(waiters);
     co_return waiters;
   }

@@ -37,12 +37,6 @@ std::vector<std::string> waiters_of(Database& database, const std::string& chann
   return waiters;
 }
 
-bool has_signal(Database& database, const std::string& channel, const std::string& execution) {
-  Statement row(database, "SELECT 1 FROM signals WHERE channel = ? AND addressee = ?", channel,
-                execution);
-  return row.next();
-}
-
 // Without an addressee it is anyone's.
 void add_signal(const Journal& journal, const std::string& channel, const std::string& data,
                 const std::string& addressee) {
@@ -80,13 +74,8 @@ std::expected<std::optional<std::string>, Error> take_signal(const Journal& jour
 std::vector<std::string> send_signal(const Journal& journal, const std::string& channel,
                                      const std::string& data) {
   std::vector<std::string> waiters = waiters_of(journal.database, channel);
-  bool is_sent = false;
-  for (const std::string& waiter : waiters) {
-    if (has_signal(journal.database, channel, waiter)) continue;
-    add_signal(journal, channel, data, waiter);
-    is_sent = true;
-  }
-  if (!is_sent) add_signal(journal, channel, data, "");
+  for (const std::string& waiter : waiters) add_signal(journal, channel, data, waiter);
+  if (waiters.empty()) add_signal(journal, channel, data, "");
   return waiters;
 }
 
