@@ -5,8 +5,8 @@
 
 #include "treaty/base/json_dynamic.h"
 #include "treaty/http/net/address_guard.h"
-#include "treaty/testing/stores/awaiting.h"
 #include "treaty/testing/loopback.h"
+#include "treaty/testing/stores/awaiting.h"
 
 namespace treaty::machines {
 namespace {

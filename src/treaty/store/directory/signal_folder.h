@@ -27,7 +27,6 @@ class SignalFolder {
   std::expected<std::optional<SignalFile>, Error> oldest(const std::string& channel,
                                                          const std::string& execution) const;
 
-
   // Without an addressee: for anyone.
   std::expected<void, Error> add(const std::string& channel, const std::string& data,
                                  const std::string& addressee, Milliseconds now);
