@@ -276,6 +276,13 @@ class Programs(AgentTest):
         self.program("import time\ntime.sleep(1000)", timeout=0.2)
         self.assertEqual(self.failure()[0], "timeout")
 
+    def test_a_program_that_outlives_its_state_is_ended_by_the_state(self):
+        agent = {"type": "command", "config": {"command": ["sleep", "1000"]}}
+        self.machine(agent, timeout=0.2)
+        code, why = self.failure()
+        self.assertEqual(code, "timeout")
+        self.assertIn("took longer than its timeout", why)
+
     def test_a_key_of_the_environment_is_masked_in_what_a_program_says(self):
         self.program("import os\nprint('the key is', os.environ['OPENAI_API_KEY'])")
         self.assertEqual(self.output(OPENAI_API_KEY=KEY)["content"], "the key is ***")

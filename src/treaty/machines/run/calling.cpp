@@ -201,15 +201,14 @@ ExecutionRun::Task<Object> ExecutionRun::ask_as(const State& state, AgentCall ca
       deadline_, [&]() -> asio::awaitable<void> { answer = co_await world_.agents.call(call); });
   if (auto going = check_stopping(); !going) co_return std::unexpected(std::move(going.error()));
   Object result = is_in_time ? coerce(answer) : timed_out(state);
-  const Object* failure = error_of(result);
-  // Whoever kept to the deadline by itself was ended by it all the same.
-  if (failure != nullptr && text_of(*failure, "code") == "timeout" &&
-      world_.timeline.now() >= deadline_) {
-    result = timed_out(state);
-  }
-  // Nobody was asked: a failure of the run (section 7).
-  if (failure != nullptr && text_of(*failure, "type") == kNoAgent) {
-    co_return std::unexpected(Failure{.error = *failure});
+  if (const Object* failure = error_of(result)) {
+    // Nobody was asked: a failure of the run (section 7).
+    if (text_of(*failure, "type") == kNoAgent) {
+      co_return std::unexpected(Failure{.error = *failure});
+    }
+    // Whoever kept to the deadline by itself was ended by it all the same.
+    const bool is_late = world_.timeline.now() >= deadline_;
+    if (is_late && text_of(*failure, "code") == "timeout") result = timed_out(state);
   }
   count(result);
   const Object* error = error_of(result);
