@@ -15,11 +15,7 @@ namespace {
 constexpr std::size_t kBytesOfToken = 4;
 constexpr std::string_view kNoAgent = "AgentNotFound";
 
-Object timed_out(const State& state) {
-  return failed_result(
-      make_error("timeout", "StateTimeout",
-                 fmt::format("The state '{}' took longer than its timeout.", state.name), true));
-}
+Object timed_out(const State& state) { return failed_result(state_timeout(state.name)); }
 
 Object empty_response() {
   return failed_result(
@@ -122,8 +118,8 @@ ExecutionRun::Task<Object> ExecutionRun::sample(const State& state, const AgentC
     all.push_back(std::move(*answer));
   }
   if (results.empty()) co_return with_sums(all.front(), all);
-  Object output = {{"results", results}, {"count", results.size()}};
-  output["count"] = static_cast<std::int64_t>(results.size());
+  const auto count = static_cast<std::int64_t>(results.size());
+  Object output = {{"results", std::move(results)}, {"count", count}};
   if (!errors.empty()) output["errors"] = std::move(errors);
   co_return with_sums({{"output", std::move(output)}, {"finish_reason", "stop"}}, all);
 }

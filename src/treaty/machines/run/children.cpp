@@ -180,8 +180,7 @@ ExecutionRun::Task<std::vector<Outcome>> ExecutionRun::run_children(
     if (!noted) co_return std::unexpected(std::move(noted.error()));
   }
   if (!is_in_time) {
-    co_return fail("timeout", "StateTimeout",
-                   fmt::format("The state '{}' took longer than its timeout.", state.name), true);
+    co_return std::unexpected(Failure{.error = state_timeout(state.name)});
   }
   co_return outcomes;
 }
@@ -321,8 +320,7 @@ asio::awaitable<void> ExecutionRun::begin_launched(const Object& intent,
 // Those that had begun when the checkpoint was written, and may not have ended since.
 asio::awaitable<void> ExecutionRun::go_on_with_launched(const List& launches) {
   *launches_ = launches;
-  const List begun = launches;
-  for (const Value& one : begun) {
+  for (const Value& one : launches) {
     const auto* intent = one.if_object();
     const bool has_begun = intent != nullptr && intent->contains("launched") &&
                            templates::is_true(intent->at("launched"));

@@ -1,6 +1,6 @@
 // One execution of a machine, from its lease to its end (machines.md section 4). The path of a
 // state reads top to bottom in visit(); what a state does is in working.cpp, calling.cpp,
-// tool_loop.cpp and children.cpp, what follows from it in leaving.cpp.
+// tool_loop.cpp, tool_calls.cpp and children.cpp, what follows from it in leaving.cpp.
 //
 // Belongs to one event loop.
 #pragma once
@@ -180,6 +180,7 @@ class ExecutionRun {
   void note_waiting_tools(const LoopLimits& limits);
   Attempt<LoopLimits> limits_of(const State& state) const;
   Attempt<bool> looks_for_exit(const State& state);
+  void answer_unmade_calls();
   std::string limit_reached(const LoopLimits& limits) const;
   Object loop_state() const;
   void restore_loop(const Object& kept);

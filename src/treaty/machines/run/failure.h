@@ -2,6 +2,7 @@
 #pragma once
 
 #include <expected>
+#include <string>
 
 #include "treaty/base/error.h"
 #include "treaty/machines/run/agent_values.h"
@@ -27,6 +28,12 @@ using Attempt = std::expected<T, Failure>;
 inline std::unexpected<Failure> fail(std::string_view code, std::string_view type,
                                      std::string_view message, bool retryable = false) {
   return std::unexpected(Failure{.error = make_error(code, type, message, retryable)});
+}
+
+// Of a state that takes longer than it may, wherever that is noticed (section 5).
+inline Object state_timeout(std::string_view state) {
+  return make_error("timeout", "StateTimeout",
+                    "The state '" + std::string(state) + "' took longer than its timeout.", true);
 }
 
 inline std::unexpected<Failure> template_failure(std::string_view message) {

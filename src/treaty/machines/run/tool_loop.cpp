@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "treaty/base/text.h"
+#include "treaty/machines/journal/line_reading.h"
 #include "treaty/machines/run/execution_run.h"
 
 namespace treaty::machines {
@@ -13,48 +14,25 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::string_view kNotMade = "This call was not made: the limit of tool calls is reached.";
 constexpr std::string_view kEnough =
     "No more tools can be used. Answer now, with what is known so far.";
-
-Object assistant_message(const Object& result) {
-  Object message = {{"role", "assistant"}};
-  const auto content = result.find("content");
-  message["content"] = content == result.end() ? Value() : content->value();
-  if (const auto calls = result.find("tool_calls"); calls != result.end()) {
-    message["tool_calls"] = calls->value();
-  }
-  return message;
-}
-
-Object tool_message(const ToolCall& call, std::string_view content, bool is_error) {
-  return {{"role", "tool"},
-          {"tool_call_id", call.id},
-          {"name", call.name},
-          {"content", content},
-          {"is_error", is_error}};
-}
-
-// Models and scripts write arguments as a text, or as what the text means.
-ToolCall tool_call_of(const Object& call) {
-  ToolCall wanted{.id = text_of(call, "id"), .name = text_of(call, "name"), .arguments = "{}"};
-  if (const auto arguments = call.find("arguments"); arguments != call.end()) {
-    wanted.arguments = templates::print(arguments->value());
-  }
-  return wanted;
-}
 
 Value content_of(const Object& result) {
   const auto content = result.find("content");
   return content == result.end() ? Value() : content->value();
 }
 
-bool has_text(const Value& content) {
-  return content.is_string() && !is_blank(content.get_string());
+Object assistant_message(const Object& result) {
+  Object message = {{"role", "assistant"}};
+  message["content"] = content_of(result);
+  if (const auto calls = result.find("tool_calls"); calls != result.end()) {
+    message["tool_calls"] = calls->value();
+  }
+  return message;
 }
 
-bool is_among(const std::vector<backends::Tool>& tools, std::string_view name) {
-  return std::ranges::find(tools, name, &backends::Tool::name) != tools.end();
+bool has_text(const Value& content) {
+  return content.is_string() && !is_blank(content.get_string());
 }
 
 std::optional<double> number_in(const Value& value) {
@@ -122,8 +100,7 @@ ExecutionRun::Task<ExecutionRun::Worked> ExecutionRun::run_tool_loop(const State
   const std::vector<backends::Tool> offered = tools_for(*limits);
   call.tools = offered;
   bool goes_on = true;
-  if (loop_->tool_calls >
-      0) {  // Of an earlier runner: what it saw after the tool, it did not act on.
+  if (loop_->tool_calls > 0) {  // An earlier runner did not act on what it saw after the tool.
     Attempt<bool> stays = is_told_to_abort() ? Attempt<bool>(false) : looks_for_exit(state);
     if (!stays) co_return std::unexpected(std::move(stays.error()));
     goes_on = *stays;
@@ -234,130 +211,10 @@ ExecutionRun::Task<bool> ExecutionRun::run_tools(const State& state, const LoopL
   co_return true;
 }
 
-ExecutionRun::Task<bool> ExecutionRun::run_tool(const State& state, const LoopLimits& limits,
-                                                const Object& wanted) {
-  Loop& loop = *loop_;
-  const ToolCall call = tool_call_at(loop.next);
-  if (const std::string why = refusal_of(limits, call); !why.empty()) {
-    loop.chain.emplace_back(tool_message(call, why, true));
-    ++loop.next;
-    co_return true;
-  }
-  bool is_outside = false;
-  const auto known = replayed().tools.find(loop.tool_calls);
-  const bool is_known = known != replayed().tools.end();
-  Attempt<ToolOutcome> outcome =
-      is_known ? Attempt<ToolOutcome>(known->second) : co_await use_tool(limits, call, is_outside);
-  if (!outcome) co_return std::unexpected(std::move(outcome.error()));
-  if (is_outside) {
-    note_waiting_tools(limits);
-    loop.seconds = world_.timeline.now() - loop.began;  // Waiting does not count.
-    const std::string channel = std::string(store::kToolChannels) + start_.execution;
-    if (auto kept = co_await checkpoint("waiting", state.name, nullptr, channel); !kept) {
-      co_return std::unexpected(std::move(kept.error()));
-    }
-    co_return false;
-  }
-  if (error_of(loop.result) != nullptr) co_return false;
-  if (!is_known) {
-    auto noted = co_await note("noted", tool_line(step_, loop.tool_calls, call.name, *outcome));
-    if (!noted) co_return std::unexpected(std::move(noted.error()));
-  }
-  ++loop.tool_calls;
-  ++loop.next;
-  loop.chain.emplace_back(tool_message(call, outcome->content, outcome->is_error));
-  show_loop();
-  const auto arguments = wanted.find("arguments");
-  Object told = {{"tool_call_id", call.id}, {"name", call.name}};
-  told["arguments"] = arguments == wanted.end() ? Value(call.arguments) : arguments->value();
-  told["content"] = outcome->content;
-  told["is_error"] = outcome->is_error;
-  Object details = {{"state", state.name}, {"tool_result", std::move(told)}};
-  Attempt<void> going = co_await tell(state.hooks, "tool_result", std::move(details));
-  loop.seconds = world_.timeline.now() - loop.began;
-  if (going) going = co_await checkpoint("tool_call", state.name);
-  if (!going) co_return std::unexpected(std::move(going.error()));
-  if (is_told_to_abort()) co_return false;
-  co_return looks_for_exit(state);
-}
-
-ToolCall ExecutionRun::tool_call_at(std::size_t place) const {
-  const Loop& loop = *loop_;
-  const auto* wanted = loop.pending[place].if_object();
-  ToolCall call = tool_call_of(wanted == nullptr ? Object() : *wanted);
-  call.key = fmt::format("{}:{}:{}:{}", start_.execution, step_, loop.turns, place);
-  call.is_offered = world_.offered_tools && is_among(*world_.offered_tools, call.name);
-  return call;
-}
-
-// Why a call is not made; empty: it is.
-std::string ExecutionRun::refusal_of(const LoopLimits& limits, const ToolCall& call) const {
-  const bool is_skipped = std::ranges::any_of(loop_->skipped, [&](const Value& name) {
-    return name.is_string() && (name.get_string() == call.id || name.get_string() == call.name);
-  });
-  if (is_skipped) return fmt::format("Tool '{}' was skipped by policy.", call.name);
-  if (limits.allows(call.name)) return "";
-  return fmt::format("Tool '{}' is not allowed.", call.name);
-}
-
-std::vector<backends::Tool> ExecutionRun::tools_for(const LoopLimits& limits) const {
-  std::vector<backends::Tool> tools;
-  if (!world_.offered_tools) return tools;
-  std::ranges::copy_if(*world_.offered_tools, std::back_inserter(tools),
-                       [&](const backends::Tool& tool) { return limits.allows(tool.name); });
-  return tools;
-}
-
-// Whoever is outside gets all of its calls at once: those of the tools that it offers, if it says
-// which.
-void ExecutionRun::note_waiting_tools(const LoopLimits& limits) {
-  for (std::size_t i = loop_->next; i < loop_->pending.size(); ++i) {
-    const ToolCall call = tool_call_at(i);
-    const bool is_theirs = call.is_offered || !world_.offered_tools;
-    if (i > loop_->next && (!is_theirs || !refusal_of(limits, call).empty())) continue;
-    waiting_tools_.emplace_back(Object{
-        {"id", call.id}, {"name", call.name}, {"arguments", call.arguments}, {"key", call.key}});
-  }
-}
-
-ExecutionRun::Task<ToolOutcome> ExecutionRun::use_tool(const LoopLimits& limits,
-                                                       const ToolCall& call, bool& is_outside) {
-  if (auto written = co_await flush(); !written) {
-    co_return std::unexpected(std::move(written.error()));
-  }
-  look("tool", path_.back(), call.name);
-  const double now = world_.timeline.now();
-  const double own = limits.tool_timeout > 0 ? now + limits.tool_timeout : kNever;
-  const double deadline = std::min(own, deadline_);
-  std::optional<ToolOutcome> outcome;
-  const bool is_in_time = co_await world_.timeline.within(deadline, [&]() -> asio::awaitable<void> {
-    outcome = co_await world_.tools.run(call, deadline);
-  });
-  if (auto going = check_stopping(); !going) co_return std::unexpected(std::move(going.error()));
-  if (!is_in_time && deadline == deadline_) {  // The state's own: it is in the AgentResult.
-    loop_->result = failed_result(make_error(
-        "timeout", "StateTimeout",
-        fmt::format("The state '{}' took longer than its timeout.", path_.back()), true));
-    co_return ToolOutcome{};
-  }
-  if (!is_in_time) {
-    co_return ToolOutcome{
-        .content = fmt::format("Tool '{}' timed out after {} s", call.name, limits.tool_timeout),
-        .is_error = true};
-  }
-  is_outside = !outcome;
-  co_return outcome.value_or(ToolOutcome());
-}
-
 // One call more, without tools: what was found out is not lost.
 ExecutionRun::Task<void> ExecutionRun::force_answer(const State& state, AgentCall& call) {
   Loop& loop = *loop_;
-  // Calls that were not made are answered, too: providers refuse a chain in which they are not.
-  for (std::size_t i = loop.next; i < loop.pending.size(); ++i) {
-    loop.chain.emplace_back(tool_message(tool_call_at(i), kNotMade, true));
-  }
-  loop.pending.clear();
-  loop.next = 0;
+  answer_unmade_calls();
   call.chain = loop.chain;
   call.chain.emplace_back(Object{{"role", "user"}, {"content", kEnough}});
   call.without_tools = true;
@@ -434,33 +291,18 @@ Object ExecutionRun::loop_state() const {
 }
 
 void ExecutionRun::restore_loop(const Object& kept) {
-  const auto whole = [&](std::string_view name) -> std::int64_t {
-    const auto found = kept.find(name);
-    return found != kept.end() && found->value().is_int64() ? found->value().get_int64() : 0;
-  };
-  const auto decimal = [&](std::string_view name) {
-    const auto found = kept.find(name);
-    return found != kept.end() && found->value().is_number() ? found->value().to_number<double>()
-                                                             : 0.0;
-  };
-  const auto list = [&](std::string_view name) {
-    const auto found = kept.find(name);
-    return found != kept.end() && found->value().is_array() ? found->value().get_array() : List();
-  };
   Loop& loop = loop_.emplace();
-  loop.chain = list("chain");
-  loop.turns = whole("turns");
-  loop.tool_calls = whole("tool_calls_count");
-  loop.cost = decimal("loop_cost");
-  loop.calls = whole("calls");
-  loop.waits = whole("waits");
-  loop.seconds = decimal("seconds");
-  loop.pending = list("pending");
-  loop.next = static_cast<std::size_t>(std::max<std::int64_t>(whole("next"), 0));
-  loop.skipped = list("skipped");
-  if (const auto found = kept.find("result"); found != kept.end() && found->value().is_object()) {
-    loop.result = found->value().get_object();
-  }
+  loop.chain = lines::list(kept, "chain");
+  loop.turns = lines::whole(kept, "turns");
+  loop.tool_calls = lines::whole(kept, "tool_calls_count");
+  loop.cost = lines::number(kept, "loop_cost");
+  loop.calls = lines::whole(kept, "calls");
+  loop.waits = lines::whole(kept, "waits");
+  loop.seconds = lines::number(kept, "seconds");
+  loop.pending = lines::list(kept, "pending");
+  loop.next = static_cast<std::size_t>(std::max<std::int64_t>(lines::whole(kept, "next"), 0));
+  loop.skipped = lines::list(kept, "skipped");
+  loop.result = lines::object(kept, "result");
   calls_ += loop.calls;
   for (const auto& [number, waited] : replayed().waits) {
     if (number < loop.waits) waits_.push_back(waited.seconds);
