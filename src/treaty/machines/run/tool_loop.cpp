@@ -10,8 +10,6 @@
 
 namespace treaty::machines {
 
-namespace asio = boost::asio;
-
 namespace {
 
 constexpr std::string_view kEnough =
