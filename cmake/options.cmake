@@ -10,14 +10,16 @@ target_compile_options(treaty_options INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${TREATY_WERROR}>>:-Werror>)
 target_compile_definitions(treaty_options INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 
+# What a precompiled header has to be compiled with, too.
+set(treaty_code_generation)
 if(TREATY_SANITIZE)
-  target_compile_options(treaty_options INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TREATY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+  list(APPEND treaty_code_generation
+    -fsanitize=${TREATY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(treaty_options INTERFACE -fsanitize=${TREATY_SANITIZE})
 endif()
 
 if(TREATY_COVERAGE)
-  target_compile_options(treaty_options INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fprofile-instr-generate -fcoverage-mapping>)
+  list(APPEND treaty_code_generation -fprofile-instr-generate -fcoverage-mapping)
   target_link_options(treaty_options INTERFACE -fprofile-instr-generate)
 endif()
+target_compile_options(treaty_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${treaty_code_generation}>)

@@ -8,8 +8,12 @@ file(GLOB testing_sources CONFIGURE_DEPENDS src/treaty/testing/*.cpp src/treaty/
 list(APPEND test_sources ${testing_sources})
 list(REMOVE_DUPLICATES test_sources)
 add_executable(treaty_tests ${test_sources})
-target_compile_definitions(treaty_tests PRIVATE TREATY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+# Only for those who read files of the tree: what names its folder is compiled anew in every clone.
+set_property(SOURCE src/treaty/config/load_test.cpp src/treaty/testing/readme_test.cpp src/treaty/testing/transcripts.cpp
+  src/treaty/testing/vectors.cpp APPEND PROPERTY COMPILE_DEFINITIONS TREATY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_link_libraries(treaty_tests PRIVATE treaty_core doctest::doctest rapidcheck)
+# Tests are compiled once and run once: what optimising them would cost is never earned back.
+treaty_precompile(treaty_tests src/treaty/testing/precompiled.h -O0)
 
 # A disk that fails on command, for tests of the whole binary. Never instrumented: it is preloaded.
 add_library(disk_faults MODULE tests/disk_faults/disk_faults.c)

@@ -66,7 +66,7 @@ std::string inspect_version(Inspection& inspection, const Place& place) {
   return std::string(version);
 }
 
-std::string quoted(std::string_view text) {
+std::string quote(std::string_view text) {
   std::string out;
   json::append_quoted(out, text);
   return out;
@@ -79,7 +79,7 @@ std::optional<std::string> inspect_text(Inspection& inspection, const Members& m
   if (place.value.is_null()) return std::nullopt;
   if (place.value.is_string()) return std::string(place.value.text());
   std::string text = json::minified(place.value);
-  std::vector<Edit> edits = {replacement_of(place, quoted(text))};
+  std::vector<Edit> edits = {replacement_of(place, quote(text))};
   if (const Place* metadata = members[kMetadata];
       metadata != nullptr && metadata->value.is_object()) {
     const auto mark = metadata->value.members().find(kAutoWrapped);
@@ -173,7 +173,7 @@ std::string inspect_created_at(Inspection& inspection, const Place& place) {
       const std::string utc = text + "Z";
       inspection.repair("BRS-09", place, "created_at has no zone",
                         "add Z for UTC, or an offset such as +02:00",
-                        {replacement_of(place, quoted(utc))});
+                        {replacement_of(place, quote(utc))});
       return utc;
     }
     case TimestampForm::none: break;

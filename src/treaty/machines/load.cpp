@@ -35,7 +35,7 @@ void read_head(Reader& reader, const Place& root, Machine& machine) {
   if (!spec || spec->value().text != "flatmachine") {
     reader.findings.violate("MCH-02", root.nearest("spec"),
                             fmt::format("Invalid spec: expected 'flatmachine', got {}",
-                                        quoted(spec ? spec->value().text : "")),
+                                        quote(spec ? spec->value().text : "")),
                             "write `spec: flatmachine`");
   }
   const auto version = root.find("spec_version");
@@ -49,7 +49,7 @@ void read_head(Reader& reader, const Place& root, Machine& machine) {
   if (machine.spec_version != "4" && !machine.spec_version.starts_with("4.")) {
     reader.findings.violate(
         "MCH-03", *version,
-        fmt::format("spec_version is {}; 4.x is read here", quoted(machine.spec_version)),
+        fmt::format("spec_version is {}; 4.x is read here", quote(machine.spec_version)),
         "write `spec_version: \"4.2.1\"` once the file keeps to it");
   }
 }

@@ -409,10 +409,10 @@ TEST_CASE("Whatever the bytes are, a template and a condition end with a value o
         RC_ASSERT(!parsed.error().message.empty() && parsed.error().offset <= text.size());
       } else {
         const auto value = parsed->render(room.scope);
-        RC_ASSERT(value || !value.error().empty());
+        if (!value) RC_ASSERT(!value.error().empty());
       }
       const auto expression = Expression::parse(text);
-      RC_ASSERT(expression || expression.error().offset <= text.size());
+      if (!expression) RC_ASSERT(expression.error().offset <= text.size());
     }
   }));
 }

@@ -144,7 +144,7 @@ void Compiler::resolve_references() {
     const auto target = find(reference.target);
     pointer_ = target ? reference.target : reference.place;
     if (!target) {
-      return fail(fmt::format("{} is not in this schema", quoted(reference.text)));
+      return fail(fmt::format("{} is not in this schema", quote(reference.text)));
     }
     const NodeIndex index = compile_schema(*target);
     nodes_[reference.node].combination->reference = index;

@@ -70,7 +70,7 @@ bool Evaluation::fits_name(const ObjectRules& rules, const json::Member& member)
   if (fits(rules.name_schema, member.name)) return true;
   const std::string_view name = member.name.text();
   if (finds_words()) {
-    refusal_ = {.message = fmt::format("the name {} is not allowed here: {}", quoted(name),
+    refusal_ = {.message = fmt::format("the name {} is not allowed here: {}", quote(name),
                                        refusal_.message)};
   }
   return refuse_below(name);
@@ -83,12 +83,12 @@ bool Evaluation::refuse_unknown(const ObjectRules& rules, std::string_view name)
   for (const KnownName& one : rules.names) {
     if (one.property == kNone) continue;
     known.push_back(one.name);
-    words.push_back(quoted(one.name));
+    words.push_back(quote(one.name));
   }
-  std::string message = fmt::format("there is no member {} here", quoted(name));
+  std::string message = fmt::format("there is no member {} here", quote(name));
   const std::string_view meant = known.size() <= 1000 ? closest(known, name) : "";
   if (!meant.empty()) {
-    message += fmt::format("; did you mean {}?", quoted(meant));
+    message += fmt::format("; did you mean {}?", quote(meant));
   } else if (rules.patterns.empty()) {
     message += words.empty() ? "; leave it out" : fmt::format("; expected {}", joined(words));
   }
@@ -106,7 +106,7 @@ bool Evaluation::has_required(const ObjectRules& rules, Value object, std::uint6
       if (!budget_.spend(1 + (object.end() - object.begin()) / 64)) return false;
       if (object.members().find(known.name)) continue;
     }
-    return refuse([&] { return fmt::format("the member {} is missing", quoted(known.name)); });
+    return refuse([&] { return fmt::format("the member {} is missing", quote(known.name)); });
   }
   return true;
 }
@@ -120,8 +120,8 @@ bool Evaluation::has_dependent(const ObjectRules& rules, Value object) {
       if (!budget_.spend(look)) return false;
       if (object.members().find(name)) continue;
       return refuse([&] {
-        return fmt::format("the member {} is missing; it goes with {}", quoted(name),
-                           quoted(dependence.name));
+        return fmt::format("the member {} is missing; it goes with {}", quote(name),
+                           quote(dependence.name));
       });
     }
     if (dependence.schema != kNone && !fits(dependence.schema, object)) return false;

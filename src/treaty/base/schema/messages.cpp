@@ -50,7 +50,7 @@ std::string describe_kind(json::Value value) {
 
 std::string describe_value(json::Value value) {
   if (value.is_number()) return std::string(beginning(value.source()));
-  if (value.is_string()) return quoted(value.text());
+  if (value.is_string()) return quote(value.text());
   return value.source().size() <= kLongest ? json::minified(value) : describe_kind(value);
 }
 
@@ -70,7 +70,7 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-std::string quoted(std::string_view text) {
+std::string quote(std::string_view text) {
   std::string out;
   json::append_quoted(out, beginning(text));
   if (text.size() > kLongest) out.insert(out.size() - 1, "…");

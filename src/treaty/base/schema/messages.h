@@ -28,6 +28,6 @@ std::string joined(const std::vector<std::string>& words);
 std::string counted(std::uint64_t count, std::string_view noun);
 
 // A member's name, in quotes and cut when it is long.
-std::string quoted(std::string_view text);
+std::string quote(std::string_view text);
 
 }  // namespace treaty::schema

@@ -59,8 +59,7 @@ void read_machine_list(Reader& reader, const Place& place, State& state, Bound b
     if (!child) continue;
     if (!seen.insert(child->name).second) {
       reader.findings.violate(
-          "MCH-20", entry,
-          fmt::format("the machine {} is in the list already", quoted(child->name)),
+          "MCH-20", entry, fmt::format("the machine {} is in the list already", quote(child->name)),
           "their outputs are told apart by name; foreach runs one many times");
     }
     state.machines.push_back(std::move(*child));

@@ -32,7 +32,7 @@ void check_name(Reader& reader, const Place& place, std::string_view name) {
     hint = fmt::format("there are {}; a hook of your own is a program behind `command`",
                        fmt::join(known, ", "));
   }
-  reader.findings.violate("MCH-19", place, fmt::format("no hook is registered as {}", quoted(name)),
+  reader.findings.violate("MCH-19", place, fmt::format("no hook is registered as {}", quote(name)),
                           std::move(hint));
 }
 

@@ -31,7 +31,7 @@ std::string_view kind_name(Kind kind) {
 // What stands there, as far as it helps.
 std::string found_text(const Node& node) {
   if (node.kind == Kind::null || !node.is_scalar()) return std::string(kind_name(node.kind));
-  return fmt::format("{} {}", kind_name(node.kind), quoted(node.text));
+  return fmt::format("{} {}", kind_name(node.kind), quote(node.text));
 }
 
 std::string range_text(double least, double most) {
@@ -41,7 +41,7 @@ std::string range_text(double least, double most) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string quote(std::string_view text) {
   constexpr std::size_t kLongest = 60;
   if (text.size() <= kLongest) return fmt::format("'{}'", text);
   return fmt::format("'{}…'", utf8_prefix(text, kLongest));
@@ -50,7 +50,7 @@ std::string quoted(std::string_view text) {
 std::string hint_nearest(std::span<const std::string_view> names, std::string_view word) {
   constexpr std::size_t kMost = 1000;  // Nobody looks through more of them for a typing error.
   const std::string_view meant = names.size() <= kMost ? closest(names, word) : "";
-  return meant.empty() ? "" : fmt::format("did you mean {}?", quoted(meant));
+  return meant.empty() ? "" : fmt::format("did you mean {}?", quote(meant));
 }
 
 std::string hint_nearest(const Names& names, std::string_view word) {
@@ -173,7 +173,7 @@ std::optional<std::string> Reader::name(const Place& place, std::string_view wha
     hint = fmt::format("there are: {}", fmt::join(known, ", "));
   }
   findings.violate(rule, place,
-                   fmt::format("{} names {}, which is not there", what, quoted(node.text)),
+                   fmt::format("{} names {}, which is not there", what, quote(node.text)),
                    std::move(hint));
   return std::nullopt;
 }
@@ -190,7 +190,7 @@ void Reader::refuse_unknown_keys(const Place& map, std::string_view what,
     }
     std::string hint = hint_nearest(known, key);
     if (hint.empty()) hint = fmt::format("it may have {}", fmt::join(known, ", "));
-    findings.violate("MCH-04", place, fmt::format("{} has no key {}", what, quoted(key)),
+    findings.violate("MCH-04", place, fmt::format("{} has no key {}", what, quote(key)),
                      std::move(hint));
   }
 }

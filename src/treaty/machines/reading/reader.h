@@ -24,7 +24,7 @@ std::string hint_nearest(const Names& names, std::string_view word);
 std::string hint_nearest(std::span<const std::string_view> names, std::string_view word);
 
 // Foreign text in a message: in quotes, cut when it is long.
-std::string quoted(std::string_view text);
+std::string quote(std::string_view text);
 
 Value to_value(const yaml::Node& node);
 

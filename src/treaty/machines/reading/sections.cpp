@@ -35,7 +35,7 @@ void warn_unknown_keys(Reader& reader, const Place& map) {
     const std::string& key = member.first.text;
     if (std::ranges::find(kPersistenceKeys, key) != kPersistenceKeys.end()) continue;
     reader.findings.warn("MCH-04", map.member(member),
-                         fmt::format("persistence has no key {}", quoted(key)),
+                         fmt::format("persistence has no key {}", quote(key)),
                          reader.findings.is_full() ? "" : hint_nearest(kPersistenceKeys, key));
   }
 }
@@ -67,7 +67,7 @@ void check_agent_map(Reader& reader, const Place& place) {
   if (!type) {
     reader.findings.violate("MCH-05", place,
                             "an agent is a path, an inline flatagent, or {type, ref, config}",
-                            spec ? fmt::format("its spec is {}", quoted(spec->value().text)) : "");
+                            spec ? fmt::format("its spec is {}", quote(spec->value().text)) : "");
     return;
   }
   reader.text(*type, "the type of an agent");

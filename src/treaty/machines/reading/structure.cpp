@@ -19,7 +19,7 @@ std::size_t find_initial(Reader& reader, const std::vector<Place>& places,
     if (states[i].kind != StateKind::initial) continue;
     if (initial) {
       reader.findings.violate("MCH-07", places[i], "Multiple initial states defined",
-                              fmt::format("{} is one already", quoted(states[*initial].name)));
+                              fmt::format("{} is one already", quote(states[*initial].name)));
     } else {
       initial = i;
     }
@@ -92,7 +92,7 @@ void check_ways_out(Reader& reader, const Place& place, const State& state) {
   if (state.kind != StateKind::final && is_empty) {
     reader.findings.warn(
         "MCH-10", place.nearest("transitions"),
-        fmt::format("the state {} is not final and leads nowhere", quoted(state.name)),
+        fmt::format("the state {} is not final and leads nowhere", quote(state.name)),
         "give it transitions, or `type: final`");
   }
   if (transitions && transitions->kind() == yaml::Kind::list) check_order(reader, *transitions);
@@ -108,7 +108,7 @@ void check_structure(Reader& reader, const Place& states, const std::vector<Plac
     if (!reached[i]) {
       reader.findings.warn(
           "MCH-09", places[i],
-          fmt::format("no transition leads to the state {}", quoted(machine.states[i].name)),
+          fmt::format("no transition leads to the state {}", quote(machine.states[i].name)),
           "nor on_error, nor the rate-limit policy; a hook may still redirect to it");
     }
     check_ways_out(reader, places[i], machine.states[i]);

@@ -83,7 +83,7 @@ class Scripted final : public backends::Backend {
   std::shared_ptr<FakeTime> time_;
 };
 
-class Transcript final : public backends::Sink {
+class ReceivedText final : public backends::Sink {
  public:
   void on_text(std::string_view delta) override { text += delta; }
   std::string text{};
@@ -125,7 +125,7 @@ struct Bench {
   bool streams = false;
   bool continues_cuts = false;
   Seconds deadline = 300;
-  Transcript sink{};
+  ReceivedText sink{};
   asio::cancellation_signal stop{};
 
   Sources sources() {

@@ -1,0 +1,34 @@
+// Passes an error on to the caller, in one line.
+//
+//   std::expected<Port, Error> port_of(std::string_view text) {
+//     TREATY_TRY(const auto address, parse_address(text));  // Returns the error, or names the
+//     value. TREATY_TRY_VOID(check_host(address.host));            // The same for
+//     std::expected<void, Error>. return address.port;
+//   }
+//
+// Coroutines use TREATY_CO_TRY and TREATY_CO_TRY_VOID.
+#pragma once
+
+#include <expected>
+#include <utility>
+
+#define TREATY_TRY(declaration, ...) \
+  TREATY_TRY_VALUE(return, declaration, TREATY_TRY_NAME(__LINE__), __VA_ARGS__)
+#define TREATY_CO_TRY(declaration, ...) \
+  TREATY_TRY_VALUE(co_return, declaration, TREATY_TRY_NAME(__LINE__), __VA_ARGS__)
+#define TREATY_TRY_VOID(...) TREATY_TRY_CHECK(return, __VA_ARGS__)
+#define TREATY_CO_TRY_VOID(...) TREATY_TRY_CHECK(co_return, __VA_ARGS__)
+
+// NOLINTBEGIN(bugprone-macro-parentheses): a keyword and a declaration cannot stand in parentheses.
+#define TREATY_TRY_VALUE(leave, declaration, tried, ...) \
+  auto tried = (__VA_ARGS__);                            \
+  if (!tried) [[unlikely]]                               \
+    leave std::unexpected(std::move(tried).error());     \
+  declaration = *std::move(tried)
+#define TREATY_TRY_CHECK(leave, ...)                     \
+  if (auto tried_ = (__VA_ARGS__); !tried_) [[unlikely]] \
+  leave std::unexpected(std::move(tried_).error())
+// NOLINTEND(bugprone-macro-parentheses)
+
+#define TREATY_TRY_NAME(line) TREATY_TRY_JOIN(tried_, line)
+#define TREATY_TRY_JOIN(left, line) left##line
