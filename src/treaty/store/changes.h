@@ -65,9 +65,12 @@ struct Change {
   }
 };
 
-// Runs inside the transaction, on a thread of the store: no waiting, no I/O. It may run more than
-// once; the last time counts.
-using Decide = std::function<Change(const View&)>;
+// What a decision returns: the change that the store applies, and a value for the caller.
+template <class T>
+struct Proposal {
+  Change change{};
+  T value{};
+};
 
 // The rows that a change has touched, after it.
 struct Applied {
@@ -75,6 +78,16 @@ struct Applied {
   std::int64_t turn = 0;
   std::int64_t number = 0;  // Of the turn.
 };
+
+// What the caller of a decision gets: the value and the rows of the run that was committed.
+template <class T>
+struct Decided {
+  T value{};
+  Applied applied{};
+};
+
+// A decision without its value: what implementations of the store run.
+using ChangeFunction = std::function<Change(const View&)>;
 
 // The end of a round that this process runs.
 struct Settlement {

@@ -11,6 +11,7 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "treaty/base/error.h"
@@ -59,8 +60,31 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Looks up, decides and applies, in one durable transaction.
-  virtual Task<Applied> decide(Lookup lookup, Decide decide) = 0;
+  // Looks up, decides and applies, in one durable transaction. `decision` is a function from
+  // const View& to Proposal<T>. It runs on a thread of the store, may not wait or do I/O, and may
+  // run more than once: only the value of the last run is returned, so it must not write to
+  // anything outside itself.
+  //
+  //   const auto decided = co_await store.decide({room, turn_id, key}, [&](const View& view) {
+  //     Proposal<bool> proposal{.value = view.named.has_value()};
+  //     if (!view.named) proposal.change.begin = NewTurn{.turn_id = turn_id};
+  //     return proposal;
+  //   });
+  //   if (!decided) co_return std::unexpected(decided.error());
+  template <class Decision, class T = decltype(std::declval<Decision&>()(View()).value)>
+  Task<Decided<T>> decide(Lookup lookup, Decision decision) {
+    std::optional<T> value;
+    const auto applied = co_await transact(std::move(lookup), [&](const View& view) {
+      Proposal<T> proposal = decision(view);
+      value.emplace(std::move(proposal.value));
+      return std::move(proposal.change);
+    });
+    if (!applied) co_return std::unexpected(applied.error());
+    co_return Decided<T>{*std::move(value), *applied};
+  }
+
+  // The same for a decision that has no value, only a change.
+  virtual Task<Applied> transact(Lookup lookup, ChangeFunction decide) = 0;
 
   // Ends a round. `conflict` when the turn is not accepted any more or another process has it.
   virtual Task<void> settle(Settlement settlement) = 0;

@@ -75,7 +75,8 @@ std::string texts_of(const backends::Call& call) {
 TurnHouse::TurnHouse(std::string directory) {
   if (directory.empty()) directory = own_.path();
   store_ = *store::open_sqlite_store(directory + "/treaty.db");
-  failing_ = std::make_unique<FailingStore>(*store_);
+  repeating_ = std::make_unique<RepeatingStore>(*store_);
+  failing_ = std::make_unique<FailingStore>(*repeating_);
   settings_ = std::make_shared<turns::Settings>();
   settings_->agents["default"] = {
       .name = "default",

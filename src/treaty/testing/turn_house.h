@@ -1,4 +1,5 @@
 // An engine with a real store, one worker and a backend that says what a test wants it to say.
+// Every decision of the engine runs twice in that store.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -11,6 +12,7 @@
 
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/testing/stores/failing_store.h"
+#include "treaty/testing/stores/repeating_store.h"
 #include "treaty/testing/temporary_directory.h"
 #include "treaty/turns/engine.h"
 
@@ -39,6 +41,7 @@ class TurnHouse {
   turns::Engine& engine() { return *engine_; }
   turns::Worker& worker() { return *worker_; }
   store::Store& store() { return *failing_; }
+  RepeatingStore& repeating_store() { return *repeating_; }
 
   // The backend says a first word and then nothing more.
   void hold_answers() { holds_ = true; }
@@ -67,6 +70,7 @@ class TurnHouse {
 
   TemporaryDirectory own_{};
   std::unique_ptr<store::Store> store_;
+  std::unique_ptr<RepeatingStore> repeating_;
   std::unique_ptr<FailingStore> failing_;
   boost::asio::io_context loop_{1};
   std::shared_ptr<turns::Settings> settings_;

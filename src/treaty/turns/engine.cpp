@@ -122,41 +122,45 @@ void Engine::start(Worker& worker, std::shared_ptr<TurnLog> log, RunOrder order)
 asio::awaitable<Verdict> Engine::decide_turn(const Settings& settings,
                                              const dispatch::Dispatcher& dispatcher,
                                              const Asked& asked) {
+  struct Choice {
+    Verdict verdict{};
+    const Agent* sent_away = nullptr;  // Of a turn that would have begun.
+  };
   const bool is_full = shared_->live.count() >= settings.max_running_turns;
   while (true) {
-    Verdict verdict;
-    const Agent* sent_away = nullptr;
-    const auto applied = co_await shared_->store.decide(
+    auto decided = co_await shared_->store.decide(
         {asked.room, asked.request.turn_id, asked.key}, [&](const store::View& view) {
           Decision decision = decide(settings, asked, view);
           const auto* begin = std::get_if<Begin>(&decision.verdict);
-          if (is_full && begin != nullptr) {
-            sent_away = begin->agent;
-            decision = {Refusal{Reason::overloaded, "too many turns run now: try again later"}};
+          if (!is_full || begin == nullptr) {
+            return store::Proposal<Choice>{std::move(decision.change),
+                                           {std::move(decision.verdict)}};
           }
-          verdict = std::move(decision.verdict);
-          return std::move(decision.change);
+          Refusal refusal{Reason::overloaded, "too many turns run now: try again later"};
+          return store::Proposal<Choice>{{}, {std::move(refusal), begin->agent}};
         });
-    if (!applied) co_return store_refusal(applied.error());
-    if (auto* refusal = std::get_if<Refusal>(&verdict);
-        refusal != nullptr && sent_away != nullptr) {
+    if (!decided) co_return store_refusal(decided.error());
+    auto& [verdict, sent_away] = decided->value;
+    const store::Applied& applied = decided->applied;
+    if (sent_away != nullptr) {
       // Earlier than its backends can take one more, nobody need come back.
-      refusal->retry_after = std::max(dispatcher.next_free(sent_away->chain), 1.0);
+      std::get<Refusal>(verdict).retry_after =
+          std::max(dispatcher.next_free(sent_away->chain), 1.0);
     }
     if (std::holds_alternative<Replay>(verdict)) {
-      shared_->live.ring(applied->session);  // The answer may be that the turn has just failed.
+      shared_->live.ring(applied.session);  // The answer may be that the turn has just failed.
     }
     if (auto* begin = std::get_if<Begin>(&verdict)) {
-      begin->session.id = applied->session;
-      begin->turn.id = applied->turn;
-      begin->turn.session = applied->session;
-      begin->turn.number = applied->number;
+      begin->session.id = applied.session;
+      begin->turn.id = applied.turn;
+      begin->turn.session = applied.session;
+      begin->turn.number = applied.number;
     }
     if (const auto* replay = std::get_if<Replay>(&verdict); replay && !replay->round.answer) {
       co_return Refusal{Reason::turn_cancelled, "the turn ended before this request was answered"};
     }
     const auto* overdue = std::get_if<ExpireFirst>(&verdict);
-    if (overdue == nullptr) co_return verdict;
+    if (overdue == nullptr) co_return std::move(verdict);
     const auto expired = co_await end_turn(overdue->room, overdue->turn_id, TurnState::expired);
     if (!expired) co_return expired.error();
   }
@@ -165,23 +169,22 @@ asio::awaitable<Verdict> Engine::decide_turn(const Settings& settings,
 // Ends a turn that waits for tools, unless it has moved on meanwhile. Its state afterwards: one
 // that is overdue has expired, even if it was to be cancelled.
 Answered<TurnState> Engine::end_turn(store::Room room, std::string turn_id, TurnState state) {
-  std::expected<TurnState, Refusal> after = std::unexpected(turn_unknown());
-  const auto applied = co_await shared_->store.decide(
-      {std::move(room), std::move(turn_id), ""}, [&](const store::View& view) -> store::Change {
-        if (!view.session || !view.named) {
-          after = std::unexpected(view.session ? turn_unknown() : session_unknown());
-          return {};
-        }
-        after = view.named->state;
-        if (view.named->state != TurnState::awaiting_tools) return {};
-        store::Change change = end_waiting(*view.named, now());
-        if (state == TurnState::expired && change.update->state != state) return {};  // Not yet.
-        after = change.update->state;
-        return change;
+  using After = std::expected<TurnState, Refusal>;
+  const auto decided = co_await shared_->store.decide(
+      {std::move(room), std::move(turn_id), ""},
+      [state, now = now()](const store::View& view) -> store::Proposal<After> {
+        if (!view.session) return {.value = std::unexpected(session_unknown())};
+        if (!view.named) return {.value = std::unexpected(turn_unknown())};
+        const TurnState before = view.named->state;
+        if (before != TurnState::awaiting_tools) return {.value = before};
+        store::Change change = end_waiting(*view.named, now);
+        const TurnState after = change.update->state;
+        if (state == TurnState::expired && after != state) return {.value = before};  // Not yet.
+        return {std::move(change), after};
       });
-  if (!applied) co_return std::unexpected(store_refusal(applied.error()));
-  shared_->live.ring(applied->session);
-  co_return after;
+  if (!decided) co_return std::unexpected(store_refusal(decided.error()));
+  shared_->live.ring(decided->applied.session);
+  co_return decided->value;
 }
 
 Answered<OpenedSession> Engine::open_session(Worker& worker, std::string tenant, std::string agent,
@@ -194,49 +197,44 @@ Answered<OpenedSession> Engine::open_session(Worker& worker, std::string tenant,
   }
   const OpenedSession opened{new_uuid(), new_uuid()};
   const store::Room room{std::move(tenant), opened.session_id};
-  const auto applied = co_await shared_->store.decide({room, "", ""}, [&](const store::View&) {
-    store::Change change;
-    change.open = store::NewSession{room, opened.turn_id, ""};
-    if (!agent.empty()) {
-      change.agent = agent;
-      change.conversation = conversation;
-    }
-    return change;
-  });
+  store::Change change;
+  change.open = store::NewSession{room, opened.turn_id, ""};
+  if (!agent.empty()) {
+    change.agent = std::move(agent);
+    change.conversation = std::move(conversation);
+  }
+  const auto applied = co_await shared_->store.transact(
+      {room, "", ""}, [change = std::move(change)](const store::View&) { return change; });
   if (!applied) co_return std::unexpected(store_refusal(applied.error()));
   co_return opened;
 }
 
 Answered<OpenedSession> Engine::branch(Worker& worker, store::Room room, std::string turn_id) {
-  std::optional<Refusal> refusal;
-  std::optional<store::Session> empty;  // From before its first turn.
+  using Source = std::variant<Refusal, store::Session, std::string>;
   const auto looked = co_await shared_->store.decide(
-      {room, turn_id, ""}, [&](const store::View& view) -> store::Change {
-        auto from = turn_id.empty() ? view.newest : view.named;
-        if (from) from = as_of(*std::move(from), now());
-        refusal.reset();
-        if (view.session && !turn_id.empty() && view.session->opening_turn == turn_id) {
-          empty = *view.session;
-        } else if (!view.session) {
-          refusal = session_unknown();
-        } else if (!from) {
-          refusal = turn_unknown();
-        } else if (is_open(from->state)) {
-          refusal = {
-              Reason::turn_in_progress,
-              "the turn has not ended: wait for its answer, or branch from the one before it",
-              from->turn_id};
-        } else if (turn_id.empty()) {
-          turn_id = from->turn_id;
+      {room, turn_id, ""},
+      [turn_id, now = now()](const store::View& view) -> store::Proposal<Source> {
+        if (!view.session) return {.value = session_unknown()};
+        if (!turn_id.empty() && view.session->opening_turn == turn_id) {
+          return {.value = *view.session};  // From before its first turn.
         }
-        return {};
+        const auto& found = turn_id.empty() ? view.newest : view.named;
+        if (!found) return {.value = turn_unknown()};
+        const store::Turn from = as_of(*found, now);
+        if (!is_open(from.state)) return {.value = from.turn_id};
+        return {.value = Refusal{
+                    Reason::turn_in_progress,
+                    "the turn has not ended: wait for its answer, or branch from the one before it",
+                    from.turn_id}};
       });
   if (!looked) co_return std::unexpected(store_refusal(looked.error()));
-  if (refusal) co_return std::unexpected(*refusal);
-  if (empty) {
+  const Source& source = looked->value;
+  if (const auto* refusal = std::get_if<Refusal>(&source)) co_return std::unexpected(*refusal);
+  if (const auto* empty = std::get_if<store::Session>(&source)) {
     co_return co_await open_session(worker, room.tenant, empty->agent, empty->conversation);
   }
-  const auto made = co_await shared_->store.branch(std::move(room), turn_id, new_uuid());
+  const auto made =
+      co_await shared_->store.branch(std::move(room), std::get<std::string>(source), new_uuid());
   if (!made) co_return std::unexpected(store_refusal(made.error()));
   const auto turns = co_await shared_->store.list_turns(made->id, made->turns - 1, 1);
   if (!turns) co_return std::unexpected(store_refusal(turns.error()));

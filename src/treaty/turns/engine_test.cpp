@@ -444,6 +444,55 @@ TEST_CASE("The answers of a branch name the branch, and nothing else in them cha
   }
 }
 
+TEST_CASE("A branch from the newest turn is made also when its decision runs twice") {
+  TurnHouse house;
+  house.answers = {says("one"), says("two")};
+  house.execute(user_turn("t1", "First."));
+
+  const auto branch = house.run(house.engine().branch(house.worker(), {"local", "s1"}, ""));
+
+  REQUIRE(branch);
+  CHECK(branch->turn_id == "t1");
+}
+
+TEST_CASE("A branch depends on the last run of its decision only") {
+  TurnHouse house;
+  house.answers = {says("one")};
+  const auto opened = house.run(house.engine().open_session(house.worker(), "local", "", ""));
+  auto request = user_turn(opened->turn_id, "First.");
+  request.session_id = opened->session_id;
+  house.execute(request);
+  const auto made_up = [&](const store::View& view) {
+    store::View before = view;
+    before.session->opening_turn = before.newest->turn_id;
+    before.named = before.newest;
+    return before;
+  };
+  const auto turns = house.run(house.store().list_turns(1, 0, 10));
+  REQUIRE(turns);
+  house.repeating_store().first_view = made_up;
+
+  const auto branch = house.run(
+      house.engine().branch(house.worker(), {"local", opened->session_id}, turns->front().turn_id));
+
+  REQUIRE(branch);
+  CHECK(branch->turn_id == turns->front().turn_id);
+}
+
+TEST_CASE("Only a turn that is sent away for want of room is told when to come back") {
+  TurnHouse house;
+  house.settings().max_running_turns = 1;
+  house.hold_answers();
+  house.begin(user_turn("t1", "First."));
+  // The first run sees a journal in which the running turn has not begun yet.
+  house.repeating_store().first_view = [](const store::View&) { return store::View(); };
+
+  const Outcome refused = house.execute(user_turn("t2", "Second."));
+
+  CHECK(refused.error_code == "turn_in_progress");
+  CHECK(!refused.retry_after);
+}
+
 TEST_CASE("Past the bound of running turns the next one is overloaded") {
   TurnHouse house;
   house.settings().max_running_turns = 1;

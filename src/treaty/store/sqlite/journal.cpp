@@ -282,7 +282,7 @@ View look_up(Database& database, const Lookup& lookup) {
 }
 
 std::expected<Applied, Error> decide(const Journal& journal, const Lookup& lookup,
-                                     const Decide& decide) {
+                                     const ChangeFunction& decide) {
   const auto found = session_of(journal.database, lookup);
   const View view = view_of(journal.database, lookup, found);
   // A view that could not be read is nothing to decide upon; the writer tells what happened.

@@ -26,7 +26,7 @@ struct Journal {
 View look_up(Database& database, const Lookup& lookup);
 
 std::expected<Applied, Error> decide(const Journal& journal, const Lookup& lookup,
-                                     const Decide& decide);
+                                     const ChangeFunction& decide);
 std::expected<void, Error> settle(const Journal& journal, const Settlement& settlement);
 std::expected<void, Error> mark_streamed(const Journal& journal, std::int64_t turn);
 std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Journal& journal,

@@ -30,7 +30,7 @@ struct Fixture {
     return found && *found ? (*found)->turn.state : TurnState::expired;
   }
   std::expected<Applied, Error> change(const Change& change, const Lookup& lookup = {kRoom}) const {
-    return wait_for(store->decide(lookup, [=](const View&) { return change; }));
+    return wait_for(store->transact(lookup, [=](const View&) { return change; }));
   }
   std::expected<Applied, Error> update(std::int64_t turn, TurnState state) const {
     return change({.turn = turn, .update = TurnUpdate{.state = state}});

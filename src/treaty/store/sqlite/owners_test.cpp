@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(Fixture, "a process that resumes a waiting turn has it from th
   const auto store = open_store(path);
   CHECK(wait_for(store->claim_abandoned({})).value().empty());
 
-  REQUIRE(wait_for(store->decide({kRoom}, [&](const View&) {
+  REQUIRE(wait_for(store->transact({kRoom}, [&](const View&) {
     return Change{.turn = turn,
                   .update = TurnUpdate{.state = TurnState::accepted, .round = 1},
                   .request = testing::request_of("results", 1)};

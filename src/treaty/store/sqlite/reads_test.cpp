@@ -113,7 +113,7 @@ TEST_CASE_FIXTURE(Fixture, "history ends before the turn that would be too much"
 }
 
 TEST_CASE_FIXTURE(Fixture, "diagnostics come in the order they were written, without empty ones") {
-  const auto first = wait_for(store->decide({.room = kRoom}, [](const View& view) {
+  const auto first = wait_for(store->transact({.room = kRoom}, [](const View& view) {
     Change change = testing::new_turn(view, kRoom, "t1");
     change.request->events = "accepted";
     return change;

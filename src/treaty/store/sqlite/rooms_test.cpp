@@ -29,7 +29,7 @@ struct Fixture {
   }
   // A completed turn whose request latches a context.
   bool complete_in(const std::string& turn_id, const std::string& context) const {
-    const auto turn = wait_for(store->decide({.room = kRoom}, [&](const View& view) {
+    const auto turn = wait_for(store->transact({.room = kRoom}, [&](const View& view) {
       Change change = testing::new_turn(view, kRoom, turn_id);
       if (!view.session) change.agent = "default";
       if (!context.empty()) change.solution_context = context;
@@ -135,7 +135,7 @@ TEST_CASE_FIXTURE(Fixture, "a branch has the solution context of its turn, not o
 }
 
 TEST_CASE_FIXTURE(Fixture, "a branch from an opening turn is empty and knows that turn") {
-  REQUIRE(wait_for(store->decide({.room = kRoom}, [](const View&) {
+  REQUIRE(wait_for(store->transact({.room = kRoom}, [](const View&) {
     return Change{.open = NewSession{.room = kRoom, .opening_turn = "t0"}};
   })));
 

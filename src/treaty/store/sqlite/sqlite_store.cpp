@@ -52,7 +52,7 @@ class SqliteStore final : public Store {
     });
   }
 
-  Task<Applied> decide(Lookup lookup, Decide decide) override {
+  Task<Applied> transact(Lookup lookup, ChangeFunction decide) override {
     return write<Applied>(
         [lookup = std::move(lookup), decide = std::move(decide)](const Journal& journal) {
           return sqlite::decide(journal, lookup, decide);

@@ -85,7 +85,7 @@ class Run {
           return turn.turn_id == turn_id;
         });
     const std::string key = "key " + std::to_string(++keys_);
-    const auto applied = wait_for(store_->decide({.room = room}, [&](const View& view) {
+    const auto applied = wait_for(store_->transact({.room = room}, [&](const View& view) {
       Change change = testing::new_turn(view, room, turn_id);
       change.request = testing::request_of(key);
       if (latches) change.solution_context = key;
@@ -128,7 +128,7 @@ class Run {
     change.update = TurnUpdate{.state = TurnState::accepted, .round = round};
     const std::string key = "key " + std::to_string(++keys_);
     if (waits) change.request = testing::request_of(key, round);
-    const auto applied = wait_for(store_->decide({room}, [&](const View&) { return change; }));
+    const auto applied = wait_for(store_->transact({room}, [&](const View&) { return change; }));
     RC_ASSERT(applied.has_value() == (waits || may_again));
     if (!applied) return;
     turn->state = TurnState::accepted;

@@ -28,13 +28,13 @@ struct Fixture {
 
   // The first operation waits until all others are in the queue.
   std::vector<std::expected<Applied, Error>> decide_together(
-      std::vector<std::pair<Room, Decide>> decisions) {
+      std::vector<std::pair<Room, ChangeFunction>> decisions) {
     std::promise<void> all_wait;
     auto gate = all_wait.get_future().share();
     boost::asio::io_context loop;
     std::vector<std::expected<Applied, Error>> answers(decisions.size());
-    const auto spawn = [&](Room room, Decide decide, auto then) {
-      boost::asio::co_spawn(loop, store->decide({.room = std::move(room)}, std::move(decide)),
+    const auto spawn = [&](Room room, ChangeFunction decide, auto then) {
+      boost::asio::co_spawn(loop, store->transact({.room = std::move(room)}, std::move(decide)),
                             [=](const std::exception_ptr&, std::expected<Applied, Error> answer) {
                               then(std::move(answer));
                             });
@@ -54,7 +54,7 @@ struct Fixture {
   }
 };
 
-std::pair<Room, Decide> opening(int number) {
+std::pair<Room, ChangeFunction> opening(int number) {
   const Room room{"local", "s" + std::to_string(number)};
   return {room, [=](const View& view) { return testing::new_turn(view, room, "t1"); }};
 }
@@ -62,7 +62,7 @@ std::pair<Room, Decide> opening(int number) {
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "all that waits, up to 64 operations, is one transaction") {
-  std::vector<std::pair<Room, Decide>> decisions;
+  std::vector<std::pair<Room, ChangeFunction>> decisions;
   decisions.reserve(128);
   for (int i = 0; i < 128; ++i) decisions.push_back(opening(i));
 
@@ -74,7 +74,7 @@ TEST_CASE_FIXTURE(Fixture, "all that waits, up to 64 operations, is one transact
 
 TEST_CASE_FIXTURE(Fixture, "a refusal does not undo the others of its transaction") {
   REQUIRE(begin(*store, {"local", "s1"}, "t1"));
-  std::vector<std::pair<Room, Decide>> decisions;
+  std::vector<std::pair<Room, ChangeFunction>> decisions;
   decisions.push_back(opening(7));
   decisions.push_back({{"local", "s1"}, [](const View&) {
                          return Change{.open = NewSession{.room = {"local", "s1"}}};
@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(Fixture, "a refusal does not undo the others of its transactio
 
 TEST_CASE_FIXTURE(Fixture, "decisions of one transaction see each other") {
   const Room room{"local", "s1"};
-  std::vector<std::pair<Room, Decide>> decisions;
+  std::vector<std::pair<Room, ChangeFunction>> decisions;
   std::vector<bool> found(4);
   decisions.reserve(found.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -118,7 +118,7 @@ TEST_CASE_FIXTURE(Fixture, "an operation that breaks its transaction fails alone
   const auto request = [&](const View&) {
     return Change{.turn = turn->turn, .request = testing::request_of("k", 1)};
   };
-  std::vector<std::pair<Room, Decide>> decisions;
+  std::vector<std::pair<Room, ChangeFunction>> decisions;
   decisions.push_back(opening(7));
   decisions.push_back({{"local", "s1"}, request});
   decisions.push_back({{"local", "s1"}, request});
@@ -136,7 +136,7 @@ TEST_CASE_FIXTURE(Fixture, "an operation that breaks its transaction fails alone
 
 TEST_CASE_FIXTURE(Fixture, "more operations than the queue takes are refused at once") {
   constexpr int kMany = 10'100;
-  std::vector<std::pair<Room, Decide>> decisions;
+  std::vector<std::pair<Room, ChangeFunction>> decisions;
   decisions.reserve(kMany);
   for (int i = 0; i < kMany; ++i) {
     decisions.push_back({{"local", "s1"}, [](const View&) { return Change{}; }});
@@ -160,7 +160,7 @@ TEST_CASE_FIXTURE(Fixture, "a store that is closed first does what it was asked 
   int answered = 0;
   for (int i = 0; i < 20; ++i) {
     auto [room, decide] = opening(i);
-    boost::asio::co_spawn(loop, store->decide({.room = room}, decide),
+    boost::asio::co_spawn(loop, store->transact({.room = room}, decide),
                           [&](const std::exception_ptr&, std::expected<Applied, Error> answer) {
                             answered += answer ? 1 : 0;
                           });

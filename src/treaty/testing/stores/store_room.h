@@ -78,7 +78,7 @@ inline store::Change new_turn(const store::View& view, const store::Room& room,
 
 inline std::expected<store::Applied, Error> begin(store::Store& store, const store::Room& room,
                                                   const std::string& turn_id) {
-  return wait_for(store.decide({.room = room, .turn_id = turn_id}, [=](const store::View& view) {
+  return wait_for(store.transact({.room = room, .turn_id = turn_id}, [=](const store::View& view) {
     return new_turn(view, room, turn_id);
   }));
 }
@@ -103,12 +103,10 @@ inline std::int64_t complete(store::Store& store, const store::Room& room,
 
 // What a decision sees.
 inline store::View look(store::Store& store, store::Lookup lookup) {
-  store::View seen;
-  const auto answer = wait_for(store.decide(std::move(lookup), [&](const store::View& view) {
-    seen = view;
-    return store::Change{};
+  auto answer = wait_for(store.decide(std::move(lookup), [](const store::View& view) {
+    return store::Proposal<store::View>{.value = view};
   }));
-  return answer ? seen : store::View{};
+  return answer ? std::move(answer->value) : store::View{};
 }
 
 // In memory where there is such a place: for tests that end no power, and where syncing would take
