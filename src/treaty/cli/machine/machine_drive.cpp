@@ -96,7 +96,7 @@ class Surroundings final : public MachineStage {
               .store = drive_.store.machines(),
               .hooks = hooks_,
               .open_machine = opener,
-              .watcher = watcher(),
+              .observer = observer(),
               .after_write = simulation_->after_write(),
               .notes_hooks = true,
               .is_stopping = [this] { return is_stopped_; }};
@@ -107,7 +107,7 @@ class Surroundings final : public MachineStage {
             .store = drive_.store.machines(),
             .hooks = hooks_,
             .open_machine = opener,
-            .watcher = watcher(),
+            .observer = observer(),
             .after_write = {},
             .notes_hooks = false,
             .is_stopping = [this] { return is_stopped_; }};
@@ -138,7 +138,7 @@ class Surroundings final : public MachineStage {
   }
 
  private:
-  machines::Watcher* watcher() { return shows_progress_ ? &progress_ : nullptr; }
+  machines::RunObserver* observer() { return shows_progress_ ? &progress_ : nullptr; }
 
   asio::io_context& loop_;
   const MachineDrive& drive_;

@@ -5,12 +5,12 @@
 
 namespace treaty::cli {
 
-class MachineProgress final : public machines::Watcher {
+class MachineProgress final : public machines::RunObserver {
  public:
-  void on_happening(const machines::Happening& happening) override;
+  void on_event(const machines::RunEvent& event) override;
 };
 
 // A line for it, without its end; empty when there is nothing to say.
-std::string progress_line(const machines::Happening& happening, bool colors);
+std::string progress_line(const machines::RunEvent& event, bool colors);
 
 }  // namespace treaty::cli

@@ -31,20 +31,20 @@ std::map<std::string, const backends::ToolMessage*> results_in(const backends::M
 }
 
 // Names and codes alone: what was said is nobody's business here.
-std::string data_of(const Happening& happening) {
+std::string data_of(const RunEvent& event) {
   json::Writer writer;
-  writer.begin_object().member("Machine", happening.machine);
-  if (happening.depth > 0) writer.member("Depth", happening.depth);
-  if (!happening.state.empty()) writer.member("State", happening.state);
-  writer.member("Step", happening.step);
-  const std::string_view kind = happening.kind;
-  if (kind == "call") writer.member("Agent", happening.detail);
-  if (kind == "tool") writer.member("Tool", happening.detail);
-  if (kind == "child" || kind == "launch") writer.member("Child", happening.detail);
-  if (kind == "waiting") writer.member("Channel", happening.detail);
-  if (kind == "wait") writer.member("Seconds", happening.seconds);
-  if (kind == "end") writer.member("Status", happening.detail);
-  if (!happening.code.empty()) writer.member("ErrorCode", happening.code);
+  writer.begin_object().member("Machine", event.machine);
+  if (event.depth > 0) writer.member("Depth", event.depth);
+  if (!event.state.empty()) writer.member("State", event.state);
+  writer.member("Step", event.step);
+  const std::string_view kind = event.kind;
+  if (kind == "call") writer.member("Agent", event.detail);
+  if (kind == "tool") writer.member("Tool", event.detail);
+  if (kind == "child" || kind == "launch") writer.member("Child", event.detail);
+  if (kind == "waiting") writer.member("Channel", event.detail);
+  if (kind == "wait") writer.member("Seconds", event.seconds);
+  if (kind == "end") writer.member("Status", event.detail);
+  if (!event.code.empty()) writer.member("ErrorCode", event.code);
   return writer.end_object().take();
 }
 
@@ -52,22 +52,22 @@ std::string data_of(const Happening& happening) {
 
 // What is around one run. Machines that it launches hold it, too, and outlive the call that it was
 // made for.
-class MachineBackend::Visit final : public Agents, public Tools, public Watcher {
+class MachineBackend::RunContext final : public Agents, public Tools, public RunObserver {
  public:
-  // Ends the visit whatever happens to the coroutine.
-  class Stay {
+  // Ends the run whatever happens to the coroutine.
+  class Scope {
    public:
-    explicit Stay(Visit& visit) : visit_(visit) {}
-    ~Stay() { visit_.leave(); }
-    Stay(const Stay&) = delete;
-    Stay& operator=(const Stay&) = delete;
+    explicit Scope(RunContext& context) : context_(context) {}
+    ~Scope() { context_.end(); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
 
    private:
-    Visit& visit_;
+    RunContext& context_;
   };
 
-  Visit(const Site& site, const backends::Call& call, backends::Sink& sink,
-        asio::cancellation_state cancellation)
+  RunContext(const Site& site, const backends::Call& call, backends::Sink& sink,
+             asio::cancellation_state cancellation)
       : life_(site.hold()),
         agents_(site.agents),
         sink_(&sink),
@@ -92,9 +92,9 @@ class MachineBackend::Visit final : public Agents, public Tools, public Watcher 
     co_return ToolOutcome{.content = found->second->content, .is_error = found->second->failed};
   }
 
-  void on_happening(const Happening& happening) override {
+  void on_event(const RunEvent& event) override {
     if (sink_ != nullptr) {
-      sink_->on_progress(fmt::format("machine.{}", happening.kind), data_of(happening));
+      sink_->on_progress(fmt::format("machine.{}", event.kind), data_of(event));
     }
   }
 
@@ -106,7 +106,7 @@ class MachineBackend::Visit final : public Agents, public Tools, public Watcher 
 
  private:
   // Call, sink and coroutine are gone after this.
-  void leave() {
+  void end() {
     sink_ = nullptr;
     results_.clear();
   }
@@ -132,27 +132,27 @@ asio::awaitable<AgentResult> MachineBackend::run(const backends::Call& call, bac
                                machine_->name, call.depth, machine_->settings.max_depth));
     co_return result_of(outcome);
   }
-  const auto visit =
-      std::make_shared<Visit>(site_, call, sink, co_await asio::this_coro::cancellation_state);
-  const Visit::Stay stay(*visit);
-  World world{.agents = *visit,
-              .tools = *visit,
+  const auto context =
+      std::make_shared<RunContext>(site_, call, sink, co_await asio::this_coro::cancellation_state);
+  const RunContext::Scope scope(*context);
+  World world{.agents = *context,
+              .tools = *context,
               .timeline = site_.timeline,
               .store = site_.store,
               .hooks = site_.hooks,
               .open_machine = site_.open_machine,
-              .watcher = visit.get(),
+              .observer = context.get(),
               .after_write = {},
               .notes_hooks = false,
               .offered_tools = {},
-              .is_stopping = [visit] { return visit->is_stopping(); }};
+              .is_stopping = [context] { return context->is_stopping(); }};
   // Whoever is behind another machine is not there for a second round.
   if (call.depth == 0 && is_kept()) {
     world.offered_tools = std::make_shared<const std::vector<backends::Tool>>(call.tools);
   }
   const auto outcome = co_await drive(std::move(world), execution_of(call), sink, call);
   AgentResult result = outcome ? result_of(*outcome) : result_of(outcome.error());
-  visit->tally().give_to(result);
+  context->tally().give_to(result);
   if (!result.error && result.content) sink.on_text(*result.content);
   co_return result;
 }

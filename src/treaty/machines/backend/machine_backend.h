@@ -35,7 +35,7 @@ class MachineBackend final : public backends::Backend {
                                                      backends::Sink& sink) override;
 
  private:
-  class Visit;
+  class RunContext;
 
   std::string execution_of(const backends::Call& call) const;
   boost::asio::awaitable<std::expected<Outcome, Error>> drive(World world, std::string execution,

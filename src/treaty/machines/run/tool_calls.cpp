@@ -1,9 +1,10 @@
-// The calls that a model makes in a tool loop: which are made, by whom, and how each is answered.
+// The calls that a model makes in a tool loop: which are run, by whom, and how each is answered.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "treaty/machines/run/execution_run.h"
+#include "treaty/base/try.h"
+#include "treaty/machines/run/tool_loop.h"
 
 namespace treaty::machines {
 
@@ -36,123 +37,138 @@ bool is_among(const std::vector<backends::Tool>& tools, std::string_view name) {
 
 }  // namespace
 
-ExecutionRun::Task<bool> ExecutionRun::run_tool(const State& state, const LoopLimits& limits,
-                                                const Object& wanted) {
-  Loop& loop = *loop_;
+RunTask<bool> ToolLoopRun::run_tools() {
+  while (loop().next < loop().pending.size()) {
+    TREATY_CO_TRY(const bool goes_on, co_await run_tool());
+    if (!goes_on) co_return false;
+  }
+  loop().pending.clear();
+  loop().next = 0;
+  co_return true;
+}
+
+// False: the loop is over, or waits for whoever has the tool.
+RunTask<bool> ToolLoopRun::run_tool() {
+  ToolLoopState& loop = this->loop();
   const ToolCall call = tool_call_at(loop.next);
-  if (const std::string why = refusal_of(limits, call); !why.empty()) {
+  if (const std::string why = refusal_of(call); !why.empty()) {
     loop.chain.emplace_back(tool_message(call, why, true));
     ++loop.next;
     co_return true;
   }
   bool is_outside = false;
-  const auto known = replayed().tools.find(loop.tool_calls);
-  const bool is_known = known != replayed().tools.end();
-  Attempt<ToolOutcome> outcome =
-      is_known ? Attempt<ToolOutcome>(known->second) : co_await use_tool(limits, call, is_outside);
-  if (!outcome) co_return std::unexpected(std::move(outcome.error()));
+  const auto& known = run_.replayed().tools;
+  const auto found = known.find(loop.tool_calls);
+  const bool is_known = found != known.end();
+  ToolOutcome outcome;
+  if (is_known) {
+    outcome = found->second;
+  } else {
+    TREATY_CO_TRY(outcome, co_await use_tool(call, is_outside));
+  }
   if (is_outside) {
-    note_waiting_tools(limits);
-    loop.seconds = world_.timeline.now() - loop.began;  // Waiting does not count.
-    const std::string channel = std::string(store::kToolChannels) + start_.execution;
-    if (auto kept = co_await checkpoint("waiting", state.name, nullptr, channel); !kept) {
-      co_return std::unexpected(std::move(kept.error()));
-    }
+    list_waiting_tools();
+    loop.seconds = run_.world.timeline.now() - loop.began;  // Waiting does not count.
+    const std::string channel = std::string(store::kToolChannels) + run_.start.execution;
+    TREATY_CO_TRY_VOID(co_await run_.checkpoint("waiting", state_.name, nullptr, channel));
     co_return false;
   }
   if (error_of(loop.result) != nullptr) co_return false;
   if (!is_known) {
-    auto noted = co_await note("noted", tool_line(step_, loop.tool_calls, call.name, *outcome));
-    if (!noted) co_return std::unexpected(std::move(noted.error()));
+    TREATY_CO_TRY_VOID(
+        co_await run_.note("noted", tool_line(run_.step, loop.tool_calls, call.name, outcome)));
+  }
+  TREATY_CO_TRY_VOID(co_await report(call, outcome));
+  if (is_told_to_abort()) co_return false;
+  co_return check_exit();
+}
+
+// Tells the model and the hooks what a tool answered, and writes the checkpoint after it.
+RunTask<void> ToolLoopRun::report(const ToolCall& call, const ToolOutcome& outcome) {
+  ToolLoopState& loop = this->loop();
+  Value arguments(call.arguments);
+  if (const auto* wanted = loop.pending[loop.next].if_object()) {
+    if (const auto* written = wanted->if_contains("arguments")) arguments = *written;
   }
   ++loop.tool_calls;
   ++loop.next;
-  loop.chain.emplace_back(tool_message(call, outcome->content, outcome->is_error));
-  show_loop();
-  const auto arguments = wanted.find("arguments");
-  Object told = {{"tool_call_id", call.id}, {"name", call.name}};
-  told["arguments"] = arguments == wanted.end() ? Value(call.arguments) : arguments->value();
-  told["content"] = outcome->content;
-  told["is_error"] = outcome->is_error;
-  Object details = {{"state", state.name}, {"tool_result", std::move(told)}};
-  Attempt<void> going = co_await tell(state.hooks, "tool_result", std::move(details));
-  loop.seconds = world_.timeline.now() - loop.began;
-  if (going) going = co_await checkpoint("tool_call", state.name);
-  if (!going) co_return std::unexpected(std::move(going.error()));
-  if (is_told_to_abort()) co_return false;
-  co_return looks_for_exit(state);
+  loop.chain.emplace_back(tool_message(call, outcome.content, outcome.is_error));
+  publish_progress();
+  Object told = {{"tool_call_id", call.id},
+                 {"name", call.name},
+                 {"arguments", std::move(arguments)},
+                 {"content", outcome.content},
+                 {"is_error", outcome.is_error}};
+  Object details = {{"state", state_.name}, {"tool_result", std::move(told)}};
+  TREATY_CO_TRY_VOID(co_await hooks_.call(state_.hooks, "tool_result", std::move(details)));
+  loop.seconds = run_.world.timeline.now() - loop.began;
+  co_return co_await run_.checkpoint("tool_call", state_.name);
 }
 
-ToolCall ExecutionRun::tool_call_at(std::size_t place) const {
-  const Loop& loop = *loop_;
+ToolCall ToolLoopRun::tool_call_at(std::size_t place) const {
+  const ToolLoopState& loop = this->loop();
   const auto* wanted = loop.pending[place].if_object();
   ToolCall call = tool_call_of(wanted == nullptr ? Object() : *wanted);
-  call.key = fmt::format("{}:{}:{}:{}", start_.execution, step_, loop.turns, place);
-  call.is_offered = world_.offered_tools && is_among(*world_.offered_tools, call.name);
+  call.key = fmt::format("{}:{}:{}:{}", run_.start.execution, run_.step, loop.turns, place);
+  call.is_offered = run_.world.offered_tools && is_among(*run_.world.offered_tools, call.name);
   return call;
 }
 
-// Why a call is not made; empty: it is.
-std::string ExecutionRun::refusal_of(const LoopLimits& limits, const ToolCall& call) const {
-  const bool is_skipped = std::ranges::any_of(loop_->skipped, [&](const Value& name) {
+std::string ToolLoopRun::refusal_of(const ToolCall& call) const {
+  const bool is_skipped = std::ranges::any_of(loop().skipped, [&](const Value& name) {
     return name.is_string() && (name.get_string() == call.id || name.get_string() == call.name);
   });
   if (is_skipped) return fmt::format("Tool '{}' was skipped by policy.", call.name);
-  if (limits.allows(call.name)) return "";
+  if (limits_.allows(call.name)) return "";
   return fmt::format("Tool '{}' is not allowed.", call.name);
 }
 
-std::vector<backends::Tool> ExecutionRun::tools_for(const LoopLimits& limits) const {
+std::vector<backends::Tool> ToolLoopRun::offered_tools() const {
   std::vector<backends::Tool> tools;
-  if (!world_.offered_tools) return tools;
-  std::ranges::copy_if(*world_.offered_tools, std::back_inserter(tools),
-                       [&](const backends::Tool& tool) { return limits.allows(tool.name); });
+  if (!run_.world.offered_tools) return tools;
+  std::ranges::copy_if(*run_.world.offered_tools, std::back_inserter(tools),
+                       [&](const backends::Tool& tool) { return limits_.allows(tool.name); });
   return tools;
 }
 
-// Whoever is outside gets all of its calls at once: those of the tools that it offers, if it says
-// which.
-void ExecutionRun::note_waiting_tools(const LoopLimits& limits) {
-  for (std::size_t i = loop_->next; i < loop_->pending.size(); ++i) {
+// Whoever runs the machine gets all the calls that are theirs at once.
+void ToolLoopRun::list_waiting_tools() {
+  for (std::size_t i = loop().next; i < loop().pending.size(); ++i) {
     const ToolCall call = tool_call_at(i);
-    const bool is_theirs = call.is_offered || !world_.offered_tools;
-    if (i > loop_->next && (!is_theirs || !refusal_of(limits, call).empty())) continue;
-    waiting_tools_.emplace_back(Object{
+    const bool is_theirs = call.is_offered || !run_.world.offered_tools;
+    if (i > loop().next && (!is_theirs || !refusal_of(call).empty())) continue;
+    run_.waiting_tools.emplace_back(Object{
         {"id", call.id}, {"name", call.name}, {"arguments", call.arguments}, {"key", call.key}});
   }
 }
 
-ExecutionRun::Task<ToolOutcome> ExecutionRun::use_tool(const LoopLimits& limits,
-                                                       const ToolCall& call, bool& is_outside) {
-  if (auto written = co_await flush(); !written) {
-    co_return std::unexpected(std::move(written.error()));
-  }
-  look("tool", path_.back(), call.name);
-  const double now = world_.timeline.now();
-  const double own = limits.tool_timeout > 0 ? now + limits.tool_timeout : kNever;
-  const double deadline = std::min(own, deadline_);
+RunTask<ToolOutcome> ToolLoopRun::use_tool(const ToolCall& call, bool& is_outside) {
+  TREATY_CO_TRY_VOID(co_await run_.flush());
+  run_.observe("tool", state_.name, call.name);
+  const double now = run_.world.timeline.now();
+  const double own = limits_.tool_timeout > 0 ? now + limits_.tool_timeout : kNever;
+  const double deadline = std::min(own, run_.deadline);
   std::optional<ToolOutcome> outcome;
-  const bool is_in_time = co_await world_.timeline.within(deadline, [&]() -> asio::awaitable<void> {
-    outcome = co_await world_.tools.run(call, deadline);
-  });
-  if (auto going = check_stopping(); !going) co_return std::unexpected(std::move(going.error()));
-  if (!is_in_time && deadline == deadline_) {  // The state's own: it is in the AgentResult.
-    loop_->result = failed_result(state_timeout(path_.back()));
+  const bool is_in_time = co_await run_.world.timeline.within(
+      deadline,
+      [&]() -> asio::awaitable<void> { outcome = co_await run_.world.tools.run(call, deadline); });
+  TREATY_CO_TRY_VOID(run_.check_stopping());
+  if (!is_in_time && deadline == run_.deadline) {  // The state's own: it is in the AgentResult.
+    loop().result = failed_result(state_timeout(state_.name));
     co_return ToolOutcome{};
   }
   if (!is_in_time) {
     co_return ToolOutcome{
-        .content = fmt::format("Tool '{}' timed out after {} s", call.name, limits.tool_timeout),
+        .content = fmt::format("Tool '{}' timed out after {} s", call.name, limits_.tool_timeout),
         .is_error = true};
   }
   is_outside = !outcome;
   co_return outcome.value_or(ToolOutcome());
 }
 
-// Calls that a limit keeps from being made are answered, too: providers refuse a chain in which
-// they are not.
-void ExecutionRun::answer_unmade_calls() {
-  Loop& loop = *loop_;
+// Providers refuse a chain in which a call has no answer.
+void ToolLoopRun::answer_unmade_calls() {
+  ToolLoopState& loop = this->loop();
   for (std::size_t i = loop.next; i < loop.pending.size(); ++i) {
     loop.chain.emplace_back(tool_message(tool_call_at(i), kNotMade, true));
   }

@@ -13,34 +13,24 @@
 #include "treaty/machines/hooks/hook.h"
 #include "treaty/machines/journal/notebook.h"
 #include "treaty/machines/machine.h"
+#include "treaty/machines/run/observer.h"
 #include "treaty/machines/run/timeline.h"
 #include "treaty/store/machines.h"
 
 namespace treaty::machines {
 
-// What happens, as it happens, for people who look on and for the events of a turn.
-struct Happening {
-  std::string_view kind;  // "state", "call", "answer", "wait", "tool", "child", "error", "end".
-  const std::string& execution;
-  const std::string& machine;
-  std::int64_t depth = 0;
-  std::int64_t step = 0;
-  std::string_view state{};
-  std::string_view detail{};  // An agent, a tool, a child; a reason.
-  double seconds = 0;         // Of a wait.
-  std::string_view code{};    // Of an error.
-};
-
-class Watcher {
- public:
-  virtual ~Watcher() = default;
-  virtual void on_happening(const Happening& happening) = 0;
-};
-
 // Reads a machine that another one names by its path. The error is for people.
 using OpenMachine = std::function<std::expected<std::shared_ptr<const Machine>, std::string>(
     const std::string& path, const std::string& directory)>;
 
+// References are valid until every execution that was started with it, launched ones included, has
+// ended. Everything in it belongs to one event loop.
+//
+//   const std::unique_ptr<Timeline> timeline = real_timeline();
+//   const HookRegistry hooks = built_in_hooks({});
+//   World world{.agents = agents, .tools = tools, .timeline = *timeline, .store = store,
+//               .hooks = hooks, .open_machine = open};
+//   Outcome outcome = co_await run_machine(world, machine, {.execution = "x", .input = input});
 struct World {
   Agents& agents;
   Tools& tools;
@@ -48,7 +38,7 @@ struct World {
   store::MachineStore& store;
   const HookRegistry& hooks;
   OpenMachine open_machine;
-  Watcher* watcher = nullptr;  // Null: nobody looks on.
+  RunObserver* observer = nullptr;  // May be null.
   AfterWrite after_write{};
   bool notes_hooks = false;  // In the journal: a simulation that goes on must know who was asked.
 

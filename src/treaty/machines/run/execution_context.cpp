@@ -1,0 +1,239 @@
+#include "treaty/machines/run/execution_context.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "treaty/base/json_dynamic.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
+#include "treaty/machines/journal/line_reading.h"
+
+namespace treaty::machines {
+
+namespace {
+
+void write_text_or_null(json::Writer& writer, std::string_view name, std::string_view text) {
+  writer.name(name);
+  if (text.empty()) {
+    writer.null();
+  } else {
+    writer.value(text);
+  }
+}
+
+// Objects and lists within each other.
+std::size_t depth_of(std::string_view json) {
+  std::size_t depth = 0;
+  std::size_t deepest = 0;
+  bool is_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (is_text && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      is_text = !is_text;
+    } else if (!is_text && (c == '{' || c == '[')) {
+      deepest = std::max(deepest, ++depth);
+    } else if (!is_text && (c == '}' || c == ']')) {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+void write_member(json::Writer& writer, std::string_view name, const Value& value) {
+  writer.name(name);
+  json::write(writer, value);
+}
+
+World with_ending(World world) {
+  if (!world.is_ending) world.is_ending = world.is_stopping;
+  return world;
+}
+
+}  // namespace
+
+ExecutionContext::ExecutionContext(const World& around, std::shared_ptr<const Machine> what,
+                                   Start how, Notebook writer)
+    : world(with_ending(around)),
+      machine(std::move(what)),
+      start(std::move(how)),
+      notebook(std::move(writer)),
+      input(start.input) {}
+
+std::string ExecutionContext::snapshot(std::string_view event, std::string_view state,
+                                       const Value& output, std::string_view channel) const {
+  const auto milliseconds = static_cast<std::int64_t>(world.timeline.unix_now() * 1000);
+  json::Writer writer;
+  writer.begin_object();
+  writer.member("execution_id", start.execution).member("machine_name", machine->name);
+  writer.member("spec_version", machine->spec_version).member("current_state", state);
+  write_member(writer, "context", context);
+  writer.member("step", step).member("created_at", timestamp_of(milliseconds));
+  writer.member("event", event);
+  write_member(writer, "output", output);
+  writer.member("total_api_calls", spent.api_calls).member("total_cost", spent.cost);
+  write_text_or_null(writer, "parent_execution_id", start.parent);
+  write_member(writer, "pending_launches", launches->empty() ? Value() : Value(*launches));
+  write_text_or_null(writer, "waiting_channel", channel);
+  write_member(writer, "tool_loop_state", tool_loop ? Value(object_of(*tool_loop)) : Value());
+  writer.member("config_hash", machine->config_hash);
+  if (start.depth > 0) writer.member("depth", start.depth);
+  return writer.end_object().take();
+}
+
+RunTask<void> ExecutionContext::checkpoint(std::string_view event, std::string_view state,
+                                           const Value& output, std::string_view channel) {
+  if (!notebook.keeps(event)) co_return Attempt<void>();
+  store::Checkpoint kept{.event = std::string(event),
+                         .step = step,
+                         .state = std::string(state),
+                         .channel = std::string(channel),
+                         .snapshot = snapshot(event, state, output, channel)};
+  if (depth_of(kept.snapshot) > lines::kDeepestLine && event != "machine_error") {
+    co_return fail("context_too_deep", "ContextTooDeep",
+                   "The context has grown too deep: does a state put the context into itself?");
+  }
+  if (kept.snapshot.size() > kLargestContext && event != "machine_error") {
+    co_return fail("context_too_large", "ContextTooLarge",
+                   "The context has grown over 16 MiB. Keep large things in files, and their names "
+                   "in the context.");
+  }
+  auto written = co_await notebook.add(std::move(kept));
+  if (!written) co_return lost(std::move(written.error()));
+  co_return Attempt<void>();
+}
+
+RunTask<void> ExecutionContext::note(std::string_view event, std::string line) {
+  auto written = co_await notebook.add_line(event, step, std::move(line));
+  if (!written) co_return lost(std::move(written.error()));
+  co_return Attempt<void>();
+}
+
+RunTask<void> ExecutionContext::flush() {
+  TREATY_CO_TRY_VOID(check_stopping());
+  if (!notebook.has_news()) co_return Attempt<void>();
+  auto written = co_await notebook.flush();
+  if (!written) co_return lost(std::move(written.error()));
+  co_return Attempt<void>();
+}
+
+RunTask<void> ExecutionContext::pause(double seconds) {
+  const std::int64_t number = next_wait++;
+  waits.push_back(seconds);
+  const auto& known = replayed().waits;
+  double left = seconds;
+  if (const auto found = known.find(number); found != known.end()) {
+    left = std::clamp(found->second.until - world.timeline.unix_now(), 0.0, seconds);
+  } else {
+    const double until = world.timeline.unix_now() + seconds;
+    TREATY_CO_TRY_VOID(co_await note("wait", wait_line(step, number, seconds, until)));
+  }
+  if (left <= 0) co_return Attempt<void>();
+  TREATY_CO_TRY_VOID(co_await flush());
+  observe("wait", path.back(), {}, left);
+  if (!co_await world.timeline.wait(left)) co_return interrupted();
+  co_return check_stopping();
+}
+
+Attempt<void> ExecutionContext::check_stopping() const {
+  if (world.is_stopping && world.is_stopping()) return interrupted();
+  return {};
+}
+
+void ExecutionContext::observe(std::string_view kind, std::string_view state,
+                               std::string_view detail, double seconds,
+                               std::string_view code) const {
+  if (world.observer == nullptr) return;
+  world.observer->on_event({.kind = kind,
+                            .execution = start.execution,
+                            .machine = machine->name,
+                            .depth = start.depth,
+                            .step = step,
+                            .state = state,
+                            .detail = detail,
+                            .seconds = seconds,
+                            .code = code});
+}
+
+// `context.machine` is the runner's: nobody else changes it.
+void ExecutionContext::set_metadata(std::string_view state) {
+  Value& kept = members()["machine"];
+  if (!kept.is_object()) kept = Object();
+  Object& metadata = kept.get_object();
+  if (metadata.size() < 7) {
+    metadata.clear();
+    metadata["execution_id"] = start.execution;
+    metadata["machine_name"] = machine->name;
+    if (!start.parent.empty()) metadata["parent_execution_id"] = start.parent;
+    metadata["spec_version"] = machine->spec_version;
+    metadata["depth"] = start.depth;
+  }
+  metadata["step"] = step;
+  metadata["current_state"] = state;
+  metadata["total_api_calls"] = spent.api_calls;
+  metadata["total_cost"] = spent.cost;
+}
+
+void ExecutionContext::count_call(const Object& result) {
+  const Spent more = spent_by(result);
+  spent.api_calls += more.api_calls;
+  if (std::isfinite(spent.cost + more.cost)) spent.cost += more.cost;
+  ++calls;
+  if (auto* metadata = members()["machine"].if_object()) {
+    (*metadata)["total_api_calls"] = spent.api_calls;
+    (*metadata)["total_cost"] = spent.cost;
+  }
+}
+
+void ExecutionContext::set_last_error(const Object& error) {
+  const auto member = [&](std::string_view name) {
+    return error.contains(name) ? Value(text_of(error, name)) : Value();
+  };
+  members()["last_error"] = sentence_of(error);
+  members()["last_error_type"] = member("type");
+  members()["last_error_code"] = member("code");
+}
+
+void ExecutionContext::erase_member(std::string_view name) {
+  if (const auto found = members().find(name); found != members().end()) {
+    members().stable_erase(found);
+  }
+}
+
+std::size_t ExecutionContext::max_parallel() const {
+  return static_cast<std::size_t>(std::max<std::int64_t>(machine->settings.max_parallel, 1));
+}
+
+const StepHistory& ExecutionContext::replayed() const {
+  static const StepHistory kNothing;
+  if (replay.empty()) return kNothing;
+  const auto found = replay.find(step);
+  if (found == replay.end()) return kNothing;
+  const bool is_same = found->second.state.empty() || found->second.state == path.back();
+  return is_same ? found->second : kNothing;
+}
+
+templates::Scope ExecutionContext::scope(const Value* output, const Value* result) const {
+  return {.context = &context,
+          .input = &input,
+          .output = output,
+          .result = result,
+          .context_over_input = true};
+}
+
+Attempt<Value> render(const Template& source, const templates::Scope& scope) {
+  auto value = source.render(scope);
+  if (!value) return template_failure(value.error());
+  return std::move(*value);
+}
+
+Attempt<Object> render_object(const std::optional<Template>& source,
+                              const templates::Scope& scope) {
+  if (!source) return Object();
+  TREATY_TRY(Value value, render(*source, scope));
+  if (!value.is_object()) return template_failure("A mapping was expected.");
+  return std::move(value.get_object());
+}
+
+}  // namespace treaty::machines
