@@ -15,7 +15,7 @@
 
 #include "bench/rows.h"
 #include "treaty/dispatch/dispatcher.h"
-#include "treaty/testing/simulation/fake_time.h"
+#include "treaty/testing/simulation/fake_clock.h"
 #include "treaty/testing/simulation/limited_provider.h"
 #include "treaty/testing/simulation/silence.h"
 
@@ -24,7 +24,7 @@ namespace {
 namespace asio = boost::asio;
 namespace dispatch = treaty::dispatch;
 using dispatch::Seconds;
-using treaty::testing::FakeTime;
+using treaty::testing::FakeClock;
 using treaty::testing::LimitedProvider;
 using treaty::testing::Silence;
 
@@ -77,27 +77,27 @@ treaty::backends::Call prompt(int number) {
 }
 
 using CallOnce =
-    std::function<asio::awaitable<bool>(LimitedProvider&, FakeTime&, treaty::backends::Call)>;
+    std::function<asio::awaitable<bool>(LimitedProvider&, FakeClock&, treaty::backends::Call)>;
 
 // The whole of it, with a caller of one call.
 Outcome run(const Scene& scene, const CallOnce& call_once) {
   asio::io_context loop(1);
-  const auto time = std::make_shared<FakeTime>(loop);
-  const auto provider = std::make_shared<LimitedProvider>(time, scene.provider);
-  const dispatch::Moment began = time->now();
+  const auto clock = std::make_shared<FakeClock>(loop);
+  const auto provider = std::make_shared<LimitedProvider>(clock, scene.provider);
+  const dispatch::Moment began = clock->seconds();
   int served = 0;
   const auto caller = [&](int first) -> asio::awaitable<void> {
     for (int i = first; i < kCalls; i += kCallers) {
-      if (co_await call_once(*provider, *time, prompt(i))) ++served;
+      if (co_await call_once(*provider, *clock, prompt(i))) ++served;
     }
   };
   for (int i = 0; i < kCallers; ++i) asio::co_spawn(loop, caller(i), asio::detached);
-  time->run();
+  clock->run();
   if (served != kCalls) {
     fmt::print(stderr, "{}: {} of {} calls were served\n", scene.name, served, kCalls);
     std::exit(1);
   }
-  return {provider->asked, provider->refused, time->now() - began, provider->best_possible(),
+  return {provider->asked, provider->refused, clock->seconds() - began, provider->best_possible(),
           provider->taken_at};
 }
 
@@ -105,13 +105,12 @@ Outcome run(const Scene& scene, const CallOnce& call_once) {
 Outcome run_unpaced(const Scene& scene) {
   Silence silence;
   return run(scene,
-             [&](LimitedProvider& provider, FakeTime& time,
+             [&](LimitedProvider& provider, FakeClock& clock,
                  treaty::backends::Call call) -> asio::awaitable<bool> {
-               const auto alarm = time.alarm(co_await asio::this_coro::executor);
                while (true) {
                  const auto result = co_await provider.run(call, silence);
                  if (!result.error) co_return true;
-                 co_await alarm->wait_until(time.now() + 1);
+                 co_await clock.sleep(1);
                }
              });
 }
@@ -122,7 +121,7 @@ Outcome run_paced(const Scene& scene) {
   const std::vector<dispatch::Choice> chain = {
       {.backend = "p", .model = "m", .policy = {.max_wait = 1'000, .max_attempts = 100}}};
   return run(scene,
-             [&](LimitedProvider& provider, FakeTime& time,
+             [&](LimitedProvider& provider, FakeClock& clock,
                  treaty::backends::Call call) -> asio::awaitable<bool> {
                if (!dispatcher) {
                  const auto shared = [](auto& one) {  // Both outlive the dispatcher's use.
@@ -138,10 +137,10 @@ Outcome run_paced(const Scene& scene) {
                                                    .key = "p", .provider = "p", .model = model};
                                              }}}},
                      dispatch::Dispatcher::Services{
-                         .pools = std::make_shared<dispatch::Pools>(shared(time)), .seed = 1});
+                         .pools = std::make_shared<dispatch::Pools>(shared(clock)), .seed = 1});
                }
                const auto ended =
-                   co_await dispatcher->run({.chain = chain, .deadline = time.now() + 10'000},
+                   co_await dispatcher->run({.chain = chain, .deadline = clock.seconds() + 10'000},
                                             std::move(call), silence, silence);
                co_return !ended.result.error;
              });

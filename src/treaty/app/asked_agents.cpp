@@ -42,7 +42,7 @@ asio::awaitable<AgentResult> dispatched(const Route& route, backends::Call call,
                                         std::vector<store::BudgetLimit> budgets = {}) {
   NoSink sink;
   NoObserver observer;
-  const double now = route.dispatcher->pools().time().now();
+  const double now = route.dispatcher->pools().now();
   auto ended = co_await route.dispatcher->run({.chain = route.chain,
                                                .deadline = std::min(deadline, now + longest),
                                                .budgets = std::move(budgets)},

@@ -308,8 +308,8 @@ std::expected<std::unique_ptr<cli::Gateway>, Error> open_gateway(
                      error.message.c_str());
       }});
   if (!store) return std::unexpected(store.error());
-  auto shared = share_backends(
-      configuration, std::make_shared<dispatch::Pools>(dispatch::system_time()), store->get());
+  auto shared = share_backends(configuration, std::make_shared<dispatch::Pools>(system_clock()),
+                               store->get());
   if (!shared) return std::unexpected(shared.error());
   return std::make_unique<RunningGateway>(*std::move(store), configuration, *std::move(shared));
 }

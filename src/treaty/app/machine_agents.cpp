@@ -164,8 +164,8 @@ DispatchedAgents::Found DispatchedAgents::configured_agent(const std::string& na
 
 std::expected<std::unique_ptr<machines::Agents>, Error> open_machine_agents(
     asio::io_context& context, const config::Configuration& configuration, store::Store* store) {
-  auto shared = share_backends(configuration,
-                               std::make_shared<dispatch::Pools>(dispatch::system_time()), store);
+  auto shared =
+      share_backends(configuration, std::make_shared<dispatch::Pools>(system_clock()), store);
   if (!shared) return std::unexpected(shared.error());
   auto dispatcher = make_dispatcher(context, configuration, *shared);
   return std::make_unique<DispatchedAgents>(

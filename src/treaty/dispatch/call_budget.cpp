@@ -14,7 +14,7 @@ namespace {
 namespace asio = boost::asio;
 
 // How soon a budget is looked at again that others have set aside for themselves: other processes
-// ring no alarm here.
+// notify nobody here.
 constexpr Seconds kGlance = 1;
 
 // Whoever waits for a budget gives up so long before the deadline: the answer is about the budget
@@ -39,8 +39,8 @@ std::string words_of(const std::string& scope) {
 
 class Place {
  public:
-  Place(BudgetLine& line, std::string key, std::shared_ptr<Alarm> alarm)
-      : line_(line), key_(std::move(key)), place_(line_.join(key_, std::move(alarm))) {}
+  Place(BudgetLine& line, std::string key, std::shared_ptr<Waker> waker)
+      : line_(line), key_(std::move(key)), place_(line_.join(key_, std::move(waker))) {}
   ~Place() { line_.leave(key_, place_); }
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
@@ -55,13 +55,13 @@ class Place {
 // Until it is on the disk, so that nothing stays set aside that was not spent.
 asio::awaitable<void> settle_again(std::shared_ptr<Pools> pools, store::Store& store,
                                    std::int64_t id, store::Amount spent, std::string key) {
-  const auto alarm = pools->time().alarm(co_await asio::this_coro::executor);
+  Waiter waiter(co_await asio::this_coro::executor);
   while (true) {
-    co_await alarm->wait_until(pools->time().now() + kSettleAgain);
+    co_await pools->clock().wait_until(waiter, steady_at(pools->now() + kSettleAgain));
     const auto settled = co_await store.settle_reservation(id, spent);
     if (settled || settled.error().code == ErrorCode::conflict) break;
   }
-  pools->budget_line().ring(key);
+  pools->budget_line().notify(key);
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choic
     if (is_cancelled()) co_return std::nullopt;
     std::optional<store::Exhausted> exhausted;
     if (!place || place->is_first()) {
-      const double unix_now = time_.unix_now();
+      const double unix_now = dispatcher_.pools().unix_now();
       std::optional<results::Price> price;
       if (services.prices != nullptr) {
         price = services.prices->find(source.provider_kind, choice.model, unix_now);
@@ -106,7 +106,7 @@ asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choic
     }
     if (!place) {
       observer_.on_waiting(choice, 0, "other calls have set aside what is left of the budget");
-      place.emplace(dispatcher_.pools().budget_line(), key_of(order_.budgets), alarm());
+      place.emplace(dispatcher_.pools().budget_line(), key_of(order_.budgets), waiter().waker());
     }
     co_await pause(std::min(now() + kGlance, last));
   }
@@ -122,11 +122,11 @@ asio::awaitable<void> CallRun::settle(const SetAside& aside, store::Amount spent
                    settle_again(services.pools, *services.store, aside.reservation.id, spent, key),
                    asio::detached);
   }
-  services.pools->budget_line().ring(key);
+  services.pools->budget_line().notify(key);
 }
 
 void CallRun::fail_by_budget(const store::Exhausted& exhausted) {
-  const Seconds wait = until_next_day(time_.unix_now());
+  const Seconds wait = until_next_day(dispatcher_.pools().unix_now());
   std::string left_text;
   for (const auto& limit : order_.budgets) {
     if (limit.scope != exhausted.scope) continue;

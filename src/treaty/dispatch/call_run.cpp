@@ -70,8 +70,8 @@ CallRun::Visit::~Visit() {
 }
 
 std::optional<Standing> CallRun::Visit::ask(double bytes, const Policy& policy, Moment now,
-                                            const std::shared_ptr<Alarm>& alarm) {
-  auto standing = pool_->ask(place_, bytes, policy, now, alarm);
+                                            const std::shared_ptr<Waker>& waker) {
+  auto standing = pool_->ask(place_, bytes, policy, now, waker);
   is_running_ = !standing;
   return standing;
 }
@@ -85,7 +85,6 @@ Breaker::Told CallRun::Visit::tell(double bytes, const AgentResult& result, cons
 CallRun::CallRun(Dispatcher& dispatcher, const CallOrder& order, backends::Call call,
                  backends::Sink& sink, Observer& observer)
     : dispatcher_(dispatcher),
-      time_(dispatcher.pools().time()),
       order_(order),
       call_(std::move(call)),
       bytes_(bytes_of(call_)),
@@ -175,8 +174,8 @@ asio::awaitable<Decision> CallRun::stay_at(const Choice& choice) {
 asio::awaitable<Decision> CallRun::sleep_off(Visit& visit, int attempts, Moment not_before) {
   while (now() < not_before) {
     if (is_cancelled()) co_return Decision{.act = Act::fail};
-    // Registered first: a breaker that opens between the look and the wait rings.
-    visit.doze(alarm());
+    // Registered first: a breaker that opens between the look and the wait notifies.
+    visit.doze(waiter().waker());
     if (attempts > 0 && visit.pool().is_open(now()) && next_after("server_error")) {
       co_return Decision{.act = Act::move_on, .reason = "its breaker opened meanwhile"};
     }
@@ -188,7 +187,7 @@ asio::awaitable<Decision> CallRun::sleep_off(Visit& visit, int attempts, Moment 
 // Most calls need not wait, nor the memory to wait with.
 bool CallRun::may_go_at_once(Visit& visit, const Choice& choice) {
   const Moment at = now();
-  return !is_cancelled() && at < order_.deadline && !visit.ask(bytes_, choice.policy, at, alarm_);
+  return !is_cancelled() && at < order_.deadline && !visit.ask(bytes_, choice.policy, at, waker());
 }
 
 // `finish`: the backend may be asked, and the pool counts on it.
@@ -203,10 +202,10 @@ asio::awaitable<Decision> CallRun::wait_for_backend(Visit& visit, const Choice& 
       if (attempts == 0) fail_too_late(choice, told);
       co_return Decision{.act = Act::fail, .reason = std::string(kTooLate)};
     }
-    const auto standing = visit.ask(bytes_, choice.policy, now(), alarm_);
+    const auto standing = visit.ask(bytes_, choice.policy, now(), waker());
     if (!standing) co_return Decision{.act = Act::finish};
-    if (!alarm_) {
-      alarm();  // Most calls never need one. The line is joined with it at the next look.
+    if (!waiter_) {
+      waiter();  // Most calls never need one. The line is joined with it at the next look.
       continue;
     }
     Situation here = situation(choice, attempts, code_of(standing->obstacle));
@@ -251,11 +250,13 @@ bool CallRun::is_cancelled() {
   return true;
 }
 
-asio::awaitable<void> CallRun::pause(Moment until) { co_await alarm()->wait_until(until); }
+asio::awaitable<void> CallRun::pause(Moment until) {
+  co_await dispatcher_.pools().clock().wait_until(waiter(), steady_at(until));
+}
 
-const std::shared_ptr<Alarm>& CallRun::alarm() {
-  if (!alarm_) alarm_ = time_.alarm(executor_);
-  return alarm_;
+Waiter& CallRun::waiter() {
+  if (!waiter_) waiter_.emplace(executor_);
+  return *waiter_;
 }
 
 Situation CallRun::situation(const Choice& choice, int attempts, std::string_view code) {

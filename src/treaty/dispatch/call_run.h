@@ -47,10 +47,10 @@ class CallRun {
     Visit& operator=(const Visit&) = delete;
 
     std::optional<Standing> ask(double bytes, const Policy& policy, Moment now,
-                                const std::shared_ptr<Alarm>& alarm);
+                                const std::shared_ptr<Waker>& waker);
     Breaker::Told tell(double bytes, const contracts::AgentResult& result, const Policy& policy,
                        Moment now);
-    void doze(const std::shared_ptr<Alarm>& alarm) { pool_->doze(place_, alarm); }
+    void doze(const std::shared_ptr<Waker>& waker) { pool_->doze(place_, waker); }
     Pool& pool() const { return *pool_; }
 
    private:
@@ -86,11 +86,11 @@ class CallRun {
   void fail_by_budget(const store::Exhausted& exhausted);
   void begin_continuation();
   void tell_when_to_return(Dispatched& dispatched) const;
-  Moment now() const { return time_.now(); }
-  const std::shared_ptr<Alarm>& alarm();
+  Moment now() const { return dispatcher_.pools().now(); }
+  Waiter& waiter();
+  std::shared_ptr<Waker> waker() const { return waiter_ ? waiter_->waker() : nullptr; }
 
   Dispatcher& dispatcher_;
-  Time& time_;
   const CallOrder& order_;
   backends::Call call_;
   const double bytes_;
@@ -103,7 +103,7 @@ class CallRun {
   std::optional<backends::Messages> asked_before_{};  // and what the first of them was asked.
   boost::asio::any_io_executor executor_{};
   boost::asio::cancellation_state cancellation_{};  // Of the coroutine: it changes meanwhile.
-  std::shared_ptr<Alarm> alarm_{};                  // None until something has to be waited for.
+  std::optional<Waiter> waiter_{};                  // None until something has to be waited for.
   contracts::AgentResult result_{};                 // The newest.
   Totals totals_{};
   std::vector<LimitLine> limits_{};

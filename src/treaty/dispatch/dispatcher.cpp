@@ -22,7 +22,7 @@ asio::awaitable<Dispatched> Dispatcher::run(CallOrder order, backends::Call call
 
 Seconds Dispatcher::next_free(std::span<const Choice> chain) const {
   Seconds soonest = std::numeric_limits<Seconds>::infinity();
-  const Moment now = services_.pools->time().now();
+  const Moment now = services_.pools->now();
   for (const Choice& choice : chain) {
     if (!choice.on.empty()) continue;
     const auto source = sources_.find(choice.backend);

@@ -11,7 +11,7 @@ namespace {
 constexpr int kFirstTrust = 32;
 constexpr int kFullTrust = 1'024;  // More than that at a time: no limit of ours.
 
-// How soon somebody looks again who waits for others to end; mostly an alarm comes first.
+// How soon somebody looks again who waits for others to end; mostly a notification comes first.
 constexpr Seconds kGlance = 5;
 constexpr Seconds kProbeGlance = 1;
 
@@ -28,16 +28,16 @@ std::uint64_t Pool::join() {
 }
 
 std::optional<Standing> Pool::ask(std::uint64_t place, double bytes, const Policy& policy,
-                                  Moment now, const std::shared_ptr<Alarm>& alarm) {
+                                  Moment now, const std::shared_ptr<Waker>& waker) {
   const std::scoped_lock lock(mutex_);
   quota_.advance(now);
   dozing_.erase(place);
   const Cost cost = estimate_.cost_of(bytes);
   max_concurrent_ = policy.max_concurrent;
   if (auto obstacle = standing(place, cost, policy, now)) {
-    const auto [waiting, is_new] = line_.try_emplace(place, Waiting{alarm, cost, 0});
+    const auto [waiting, is_new] = line_.try_emplace(place, Waiting{waker, cost, 0});
     if (is_new) line_cost_ += cost;
-    waiting->second.alarm = alarm;
+    waiting->second.waker = waker;
     waiting->second.max_concurrent = policy.max_concurrent;
     return obstacle;
   }
@@ -47,7 +47,7 @@ std::optional<Standing> Pool::ask(std::uint64_t place, double bytes, const Polic
   running_[place] = {.number = quota_.send(cost, now),
                      .is_probe = policy.breaker_failures > 0 && breaker_.begin()};
   has_news_ = true;
-  ring_first();
+  notify_first();
   return std::nullopt;
 }
 
@@ -111,9 +111,9 @@ void Pool::take_out(std::uint64_t place) {
   line_.erase(found);
 }
 
-void Pool::doze(std::uint64_t place, const std::shared_ptr<Alarm>& alarm) {
+void Pool::doze(std::uint64_t place, const std::shared_ptr<Waker>& waker) {
   const std::scoped_lock lock(mutex_);
-  dozing_[place] = alarm;
+  dozing_[place] = waker;
 }
 
 void Pool::leave(std::uint64_t place) {
@@ -121,7 +121,7 @@ void Pool::leave(std::uint64_t place) {
   dozing_.erase(place);
   const bool was_first = !line_.empty() && line_.begin()->first == place;
   take_out(place);
-  if (was_first) ring_first();
+  if (was_first) notify_first();
 }
 
 Breaker::Told Pool::tell(std::uint64_t place, double bytes, const contracts::AgentResult& result,
@@ -145,9 +145,9 @@ Breaker::Told Pool::tell(std::uint64_t place, double bytes, const contracts::Age
   has_news_ = true;
   // Some who wait may go elsewhere now.
   if (told.opened || told.closed || quota_.blocked_until > blocked_before) {
-    ring_all();
+    notify_all();
   } else {
-    ring_first();
+    notify_first();
   }
   return told;
 }
@@ -158,7 +158,7 @@ void Pool::drop(std::uint64_t place) {
   if (call == running_.end()) return;
   if (call->second.is_probe) breaker_.give_up_probe();
   running_.erase(call);
-  ring_first();
+  notify_first();
 }
 
 bool Pool::is_open(Moment now) const {
@@ -239,19 +239,19 @@ void Pool::keep_news() {
 }
 
 // The first of those who do not wait for a limit of their own that still holds.
-void Pool::ring_first() const {
+void Pool::notify_first() const {
   for (const auto& [place, waiting] : line_) {
     if (is_bound(waiting)) continue;
-    if (waiting.alarm) waiting.alarm->ring();
+    if (waiting.waker) waiting.waker->notify();
     return;
   }
 }
 
-void Pool::ring_all() const {
+void Pool::notify_all() const {
   for (const auto& [place, waiting] : line_) {
-    if (waiting.alarm) waiting.alarm->ring();
+    if (waiting.waker) waiting.waker->notify();
   }
-  for (const auto& [place, alarm] : dozing_) alarm->ring();
+  for (const auto& [place, waker] : dozing_) waker->notify();
 }
 
 }  // namespace treaty::dispatch

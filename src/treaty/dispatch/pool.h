@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
+#include "treaty/base/notifier.h"
 #include "treaty/dispatch/policy.h"
 #include "treaty/dispatch/quota/breaker.h"
 #include "treaty/dispatch/quota/quota.h"
-#include "treaty/dispatch/time.h"
 
 namespace treaty::dispatch {
 
@@ -57,12 +57,13 @@ class Pool {
   std::uint64_t join();
 
   // Either lets the call go (nothing is answered, and tell() or drop() must follow), or says what
-  // keeps it: then the alarm, if there is one, rings when that changes.
+  // keeps it: then the waker, if there is one, is notified when that changes.
   std::optional<Standing> ask(std::uint64_t place, double bytes, const Policy& policy, Moment now,
-                              const std::shared_ptr<Alarm>& alarm);
+                              const std::shared_ptr<Waker>& waker);
 
-  // Somebody waits for a reason of its own (a backoff): the alarm rings when the breaker opens.
-  void doze(std::uint64_t place, const std::shared_ptr<Alarm>& alarm);
+  // Somebody waits for a reason of its own (a backoff): the waker is notified when the breaker
+  // opens.
+  void doze(std::uint64_t place, const std::shared_ptr<Waker>& waker);
 
   // Leaves the line, or ends the doze.
   void leave(std::uint64_t place);
@@ -86,7 +87,7 @@ class Pool {
 
  private:
   struct Waiting {
-    std::shared_ptr<Alarm> alarm;
+    std::shared_ptr<Waker> waker;
     Cost cost{};
     int max_concurrent = 0;  // Its own limit.
   };
@@ -101,15 +102,15 @@ class Pool {
   bool is_next(std::uint64_t place) const;
   Cost ahead_of(std::uint64_t place) const;
   void take_out(std::uint64_t place);
-  void ring_first() const;
-  void ring_all() const;
+  void notify_first() const;
+  void notify_all() const;
 
   const PoolName name_;
   mutable std::mutex mutex_;
   std::uint64_t next_place_ = 1;
   std::map<std::uint64_t, Waiting> line_{};  // Those who wait for the pool,
   Cost line_cost_{0, 0, 0};
-  std::map<std::uint64_t, std::shared_ptr<Alarm>> dozing_{};  // and for something else.
+  std::map<std::uint64_t, std::shared_ptr<Waker>> dozing_{};  // and for something else.
   std::map<std::uint64_t, Running> running_{};
   Quota quota_{};
   Breaker breaker_{};

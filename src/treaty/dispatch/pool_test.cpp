@@ -1,11 +1,11 @@
-// The line before one backend: who goes, in which order, and whom an alarm wakes.
+// The line before one backend: who goes, in which order, and who is notified.
 #include "treaty/dispatch/pool.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
 #include <thread>
 
 namespace treaty::dispatch {
@@ -18,13 +18,6 @@ using contracts::RateLimitWindow;
 using contracts::UsageInfo;
 
 constexpr double kUnix = 1'700'000'000;
-
-class Bell final : public Alarm {
- public:
-  boost::asio::awaitable<void> wait_until(Moment) override { co_return; }
-  void ring() override { ++rings; }
-  std::atomic<int> rings = 0;
-};
 
 AgentResult good() { return {.content = "ok"}; }
 
@@ -50,17 +43,22 @@ AgentResult refused(double retry_after) {
 
 // A pool, and callers who stand before it.
 struct Desk {
+  boost::asio::io_context loop{};
   Pool pool{{.key = "k", .provider = "p", .model = "m"}};
   Policy policy{};
   Moment now = 100;
 
   struct Caller {
     std::uint64_t place = 0;
-    std::shared_ptr<Bell> bell = std::make_shared<Bell>();
+    std::shared_ptr<Waiter> waiter{};
+    const std::shared_ptr<Waker>& waker() const { return waiter->waker(); }
+    bool is_notified() const { return waker()->is_pending(); }
   };
-  Caller join() { return {.place = pool.join()}; }
+  Caller join() {
+    return {.place = pool.join(), .waiter = std::make_shared<Waiter>(loop.get_executor())};
+  }
   std::optional<Standing> ask(const Caller& caller) {
-    return pool.ask(caller.place, 400, policy, now, caller.bell);
+    return pool.ask(caller.place, 400, policy, now, caller.waker());
   }
   // True: it was let go.
   bool goes(const Caller& caller) { return !ask(caller); }
@@ -100,8 +98,8 @@ TEST_CASE("Nobody who came later is let go before") {
 
   desk.tell(runs, good());
 
-  CHECK(first.bell->rings == 1);
-  CHECK(second.bell->rings == 0);
+  CHECK(first.is_notified());
+  CHECK(!second.is_notified());
   CHECK(!desk.goes(second));
   CHECK(!desk.goes(desk.join()));
   CHECK(desk.goes(first));
@@ -123,7 +121,7 @@ TEST_CASE("Whoever is let go wakes the next, who may fit in, too") {
 
   REQUIRE(desk.goes(first));
 
-  CHECK(second.bell->rings == 1);
+  CHECK(second.is_notified());
 }
 
 TEST_CASE("Who waits for a limit of its own keeps nobody else") {
@@ -151,10 +149,11 @@ TEST_CASE("Whoever leaves the head of the line wakes the next; from within it, n
   for (const auto& caller : {first, second, third}) CHECK(!desk.goes(caller));
 
   desk.pool.leave(second.place);
-  CHECK(first.bell->rings + third.bell->rings == 0);
+  CHECK(!first.is_notified());
+  CHECK(!third.is_notified());
 
   desk.pool.leave(first.place);
-  CHECK(third.bell->rings == 1);
+  CHECK(third.is_notified());
   CHECK(desk.view().waiting == 1);
 
   desk.pool.leave(third.place);
@@ -187,7 +186,7 @@ TEST_CASE("A call that was dropped frees its place") {
 
   desk.pool.drop(runs.place);
 
-  CHECK(waits.bell->rings == 1);
+  CHECK(waits.is_notified());
   CHECK(desk.goes(waits));
   CHECK(desk.view().running == 1);
 }
@@ -215,8 +214,8 @@ TEST_CASE("After a 429 everybody is woken, and waits for its retry_after") {
 
   desk.tell(runs, refused(20));
 
-  CHECK(first.bell->rings == 1);
-  CHECK(second.bell->rings == 1);
+  CHECK(first.is_notified());
+  CHECK(second.is_notified());
   CHECK(desk.ask(first)->wait == 20);
   CHECK(desk.ask(desk.join())->obstacle == Obstacle::retry_after);
   CHECK(desk.view().blocked_for == 20);
@@ -226,13 +225,13 @@ TEST_CASE("After a 429 everybody is woken, and waits for its retry_after") {
 TEST_CASE("An opening breaker wakes everybody, also those in a backoff") {
   Desk desk;
   const auto dozes = desk.join();
-  desk.pool.doze(dozes.place, dozes.bell);
+  desk.pool.doze(dozes.place, dozes.waker());
   for (int i = 0; i < 4; ++i) desk.call(bad());
-  CHECK(dozes.bell->rings == 0);
+  CHECK(!dozes.is_notified());
 
   desk.call(bad());
 
-  CHECK(dozes.bell->rings == 1);
+  CHECK(dozes.is_notified());
   CHECK(desk.pool.is_open(desk.now));
   CHECK(desk.view().breaker == BreakerState::open);
   CHECK(desk.view().probe_in == 30);
@@ -243,11 +242,11 @@ TEST_CASE("An opening breaker wakes everybody, also those in a backoff") {
 TEST_CASE("Whoever has left its doze is not woken") {
   Desk desk;
   const auto dozes = desk.join();
-  desk.pool.doze(dozes.place, dozes.bell);
+  desk.pool.doze(dozes.place, dozes.waker());
   desk.pool.leave(dozes.place);
   for (int i = 0; i < 5; ++i) desk.call(bad());
 
-  CHECK(dozes.bell->rings == 0);
+  CHECK(!dozes.is_notified());
 }
 
 TEST_CASE("A probe that is dropped leaves room for another") {
@@ -301,7 +300,7 @@ TEST_CASE("Before the first answer a pool with limits lets go 32 calls, one with
 
   Pool bold({.key = "k", .has_limits = false});
   for (int i = 0; i < 1'000; ++i) {
-    CHECK(!bold.ask(bold.join(), 1, {}, 0, std::make_shared<Bell>()));
+    CHECK(!bold.ask(bold.join(), 1, {}, 0, nullptr));
   }
 }
 

@@ -10,7 +10,7 @@ std::shared_ptr<Pool> Pools::find(const PoolName& name) {
   if (pool) return pool;
   pool = std::make_shared<Pool>(name);
   if (const auto kept = kept_.find(name.key); kept != kept_.end()) {
-    pool->restore(kept->second, time_->now(), time_->unix_now());
+    pool->restore(kept->second, now(), unix_now());
     kept_.erase(kept);
   }
   return pool;
@@ -22,10 +22,10 @@ std::vector<PoolView> Pools::view() const {
     const std::scoped_lock lock(mutex_);
     for (const auto& [key, pool] : pools_) pools.push_back(pool);
   }
-  const Moment now = time_->now();
+  const Moment at = now();
   std::vector<PoolView> views;
   views.reserve(pools.size());
-  for (const auto& pool : pools) views.push_back(pool->view(now));
+  for (const auto& pool : pools) views.push_back(pool->view(at));
   std::ranges::sort(views, {}, [](const PoolView& view) {
     return std::pair(view.name.provider, view.name.model);
   });
@@ -38,7 +38,7 @@ boost::asio::awaitable<std::expected<void, Error>> Pools::load(store::Store& sto
   const std::scoped_lock lock(mutex_);
   for (auto& [key, state] : *records) {
     if (const auto pool = pools_.find(key); pool != pools_.end()) {
-      pool->second->restore(state, time_->now(), time_->unix_now());
+      pool->second->restore(state, now(), unix_now());
     } else {
       kept_[key] = std::move(state);
     }
@@ -52,7 +52,7 @@ boost::asio::awaitable<std::expected<void, Error>> Pools::save(store::Store& sto
     const std::scoped_lock lock(mutex_);
     for (const auto& [key, pool] : pools_) {
       if (!pool->has_news()) continue;
-      records.push_back({key, pool->save(time_->now(), time_->unix_now())});
+      records.push_back({key, pool->save(now(), unix_now())});
     }
   }
   if (records.empty()) co_return std::expected<void, Error>();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "treaty/base/clock.h"
 #include "treaty/dispatch/budgets/budget_line.h"
 #include "treaty/dispatch/pool.h"
 #include "treaty/store/store.h"
@@ -17,7 +18,7 @@ namespace treaty::dispatch {
 // Thread-safe.
 class Pools {
  public:
-  explicit Pools(std::shared_ptr<Time> time) : time_(std::move(time)) {}
+  explicit Pools(std::shared_ptr<Clock> clock) : clock_(std::move(clock)) {}
 
   // The pool of that name's key; made when there is none.
   std::shared_ptr<Pool> find(const PoolName& name);
@@ -30,11 +31,13 @@ class Pools {
   // Writes what has changed since the last time; nothing then costs nothing.
   boost::asio::awaitable<std::expected<void, Error>> save(store::Store& store);
 
-  Time& time() const { return *time_; }
+  Clock& clock() const { return *clock_; }
+  Moment now() const { return steady_seconds(clock_->now()); }
+  double unix_now() const { return unix_seconds(clock_->wall_now()); }
   BudgetLine& budget_line() { return budget_line_; }
 
  private:
-  std::shared_ptr<Time> time_;
+  std::shared_ptr<Clock> clock_;
   BudgetLine budget_line_{};
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Pool>, std::less<>> pools_{};  // By their keys.

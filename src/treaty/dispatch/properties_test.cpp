@@ -15,7 +15,7 @@
 #include <set>
 
 #include "treaty/dispatch/dispatcher.h"
-#include "treaty/testing/simulation/fake_time.h"
+#include "treaty/testing/simulation/fake_clock.h"
 #include "treaty/testing/simulation/limited_provider.h"
 #include "treaty/testing/simulation/silence.h"
 
@@ -159,7 +159,7 @@ class World {
       usual_.push_back(
           {.backend = name, .model = "m", .preference = i, .policy = any_policy(dice_)});
     }
-    Moment at = time_->now();
+    Moment at = clock_->seconds();
     for (int i = 0; i < calls; ++i) callers_.push_back(any_caller(i, at += any_pause()));
   }
 
@@ -177,11 +177,11 @@ class World {
                      [&] { caller.stop->emit(asio::cancellation_type::terminal); });
     }
     for (const auto& [at, event] : events) {
-      time_->run(at);
-      time_->pass(std::max(at - time_->now(), 0.0));
+      clock_->run(at);
+      clock_->pass(std::max(at - clock_->seconds(), 0.0));
       event();
     }
-    RC_ASSERT(time_->run());  // testing::Silence waits any more.
+    RC_ASSERT(clock_->run());  // testing::Silence waits any more.
     for (const Caller& caller : callers_) RC_ASSERT(caller.has_ended);
     for (const PoolView& view : pools_->view()) {
       RC_ASSERT(view.waiting == 0);
@@ -229,8 +229,8 @@ class World {
     ledger.blocked_until = std::max(ledger.blocked_until, now() + std::min(asked, kLongestBlock));
   }
 
-  Moment now() const { return time_->now(); }
-  const std::shared_ptr<testing::FakeTime>& time() const { return time_; }
+  Moment now() const { return clock_->seconds(); }
+  const std::shared_ptr<testing::FakeClock>& clock() const { return clock_; }
 
  private:
   Seconds any_pause() { return dice_.of({0.0, 0.0, 0.1, 1.0, 20.0, 70.0}); }
@@ -279,8 +279,8 @@ class World {
   }
 
   std::unique_ptr<asio::io_context> loop_ = std::make_unique<asio::io_context>(1);
-  std::shared_ptr<testing::FakeTime> time_ = std::make_shared<testing::FakeTime>(*loop_);
-  std::shared_ptr<Pools> pools_ = std::make_shared<Pools>(time_);
+  std::shared_ptr<testing::FakeClock> clock_ = std::make_shared<testing::FakeClock>(*loop_);
+  std::shared_ptr<Pools> pools_ = std::make_shared<Pools>(clock_);
   Dice dice_;
   std::map<std::string, std::shared_ptr<Chaos>> backends_{};
   std::vector<Choice> usual_{};
@@ -296,8 +296,7 @@ asio::awaitable<AgentResult> Chaos::run(const backends::Call& call, backends::Si
   AgentResult result = any_result(dice_);
   const bool speaks = dice_.one_in(4);
   if (speaks) sink.on_text("x");
-  const auto alarm = world_.time()->alarm(co_await asio::this_coro::executor);
-  co_await alarm->wait_until(world_.now() + dice_.of({0.0, 0.0, 0.1, 3.0, 20.0, 400.0}));
+  co_await world_.clock()->sleep(dice_.of({0.0, 0.0, 0.1, 3.0, 20.0, 400.0}));
   const auto state = co_await asio::this_coro::cancellation_state;
   if (state.cancelled() != asio::cancellation_type::none) {
     result = {.finish_reason = "aborted", .error = AgentError{.message = "cut"}};
@@ -328,16 +327,16 @@ struct Bursts {
 // Calls with all the time that they need.
 Paced pace(const testing::LimitedProvider::Options& options, int calls, Bursts bursts) {
   asio::io_context loop{1};
-  const auto time = std::make_shared<testing::FakeTime>(loop);
-  const auto provider = std::make_shared<testing::LimitedProvider>(time, options);
+  const auto clock = std::make_shared<testing::FakeClock>(loop);
+  const auto provider = std::make_shared<testing::LimitedProvider>(clock, options);
   const Choice only{.backend = "a", .model = "m", .policy = {.max_wait = 1e6}};
   Dispatcher dispatcher(
       {{"a",
         {.backend = provider, .pool_of = [](const std::string&) { return PoolName{.key = "a"}; }}}},
-      {.pools = std::make_shared<Pools>(time), .seed = options.seed + 1});
+      {.pools = std::make_shared<Pools>(clock), .seed = options.seed + 1});
   testing::Silence nothing;
   Paced paced;
-  const Moment began = time->now();
+  const Moment began = clock->seconds();
   for (int i = 0; i < calls; ++i) {
     asio::co_spawn(
         loop,
@@ -347,14 +346,14 @@ Paced pace(const testing::LimitedProvider::Options& options, int calls, Bursts b
           if (!ended.result.error) ++paced.done;
         });
     if ((i + 1) % bursts.size != 0) continue;
-    const Moment next = time->now() + bursts.apart;
-    time->run(next);
-    time->pass(std::max(next - time->now(), 0.0));
+    const Moment next = clock->seconds() + bursts.apart;
+    clock->run(next);
+    clock->pass(std::max(next - clock->seconds(), 0.0));
   }
-  time->run();
+  clock->run();
   paced.asked = provider->asked;
   paced.refused = provider->refused;
-  paced.took = time->now() - began;
+  paced.took = clock->seconds() - began;
   return paced;
 }
 

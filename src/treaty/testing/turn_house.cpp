@@ -90,9 +90,8 @@ TurnHouse::TurnHouse(std::string directory) {
                                 return dispatch::PoolName{
                                     .key = "told/" + model, .provider = "told", .model = model};
                               }}}},
-      dispatch::Dispatcher::Services{
-          .pools = std::make_shared<dispatch::Pools>(dispatch::system_time()),
-          .store = failing_.get()});
+      dispatch::Dispatcher::Services{.pools = std::make_shared<dispatch::Pools>(system_clock()),
+                                     .store = failing_.get()});
   worker_ = std::make_unique<turns::Worker>(loop_.get_executor(), settings_, dispatcher);
   engine_ = std::make_unique<turns::Engine>(*failing_, [this] { return now; });
 }

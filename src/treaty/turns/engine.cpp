@@ -148,7 +148,8 @@ asio::awaitable<Verdict> Engine::decide_turn(const Settings& settings,
           std::max(dispatcher.next_free(sent_away->chain), 1.0);
     }
     if (std::holds_alternative<Replay>(verdict)) {
-      shared_->live.ring(applied.session);  // The answer may be that the turn has just failed.
+      shared_->live.notify_diary(
+          applied.session);  // The answer may be that the turn has just failed.
     }
     if (auto* begin = std::get_if<Begin>(&verdict)) {
       begin->session.id = applied.session;
@@ -183,7 +184,7 @@ Answered<TurnState> Engine::end_turn(store::Room room, std::string turn_id, Turn
         return {std::move(change), after};
       });
   if (!decided) co_return std::unexpected(store_refusal(decided.error()));
-  shared_->live.ring(decided->applied.session);
+  shared_->live.notify_diary(decided->applied.session);
   co_return decided->value;
 }
 
@@ -301,20 +302,21 @@ Answered<std::vector<Event>> Engine::events(Worker& worker, store::Room room, st
   if (!session) co_return std::unexpected(store_refusal(session.error()));
   if (!*session) co_return std::unexpected(session_unknown());
   const std::int64_t id = (*session)->id;
-  const auto bell = shared_->live.bell_of(id);
+  const auto notifier = shared_->live.diary_notifier(id);
+  Waiter waiter(worker.executor);
+  notifier->subscribe(waiter);
   const auto end = std::chrono::steady_clock::now() + patience;
   while (true) {
-    Bell::Ticket ticket = bell->ticket(worker.executor);
     auto events = co_await events_now(id, last_id);
     if (!events || !events->empty()) co_return events;
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    if (left.count() <= 0 || !co_await ticket.wait(left)) co_return std::vector<Event>();
+    if (left.count() <= 0 || !co_await waiter.wait_for(left)) co_return std::vector<Event>();
   }
 }
 
-std::shared_ptr<Bell> Engine::diary_bell(std::int64_t session) {
-  return shared_->live.bell_of(session);
+std::shared_ptr<Notifier> Engine::diary_notifier(std::int64_t session) {
+  return shared_->live.diary_notifier(session);
 }
 
 Answered<std::vector<Event>> Engine::events_now(std::int64_t session, std::int64_t last_id) {

@@ -79,7 +79,7 @@ class Engine {
 
   // Rings when the diary of a session (Session::id) goes on: for those who wait long, and in
   // numbers.
-  std::shared_ptr<Bell> diary_bell(std::int64_t session);
+  std::shared_ptr<Notifier> diary_notifier(std::int64_t session);
 
   // At the start, before anybody is served: turns that a crash left behind run again, or end.
   boost::asio::awaitable<std::expected<std::size_t, Error>> recover(Worker& worker);

@@ -34,7 +34,7 @@ void TurnLog::open(Opening opening, std::int64_t first_event) {
     opening_ = std::move(opening);
     first_event_ = first_event;
   }
-  bell_.ring();
+  changed_.notify_all();
 }
 
 void TurnLog::add(std::string_view delta) {
@@ -45,7 +45,7 @@ void TurnLog::add(std::string_view delta) {
     ends_.push_back(text_.size());
     visible = shows_deltas_;
   }
-  if (visible) bell_.ring();
+  if (visible) changed_.notify_all();
 }
 
 void TurnLog::show_deltas() {
@@ -53,7 +53,7 @@ void TurnLog::show_deltas() {
     const std::scoped_lock lock(mutex_);
     shows_deltas_ = true;
   }
-  bell_.ring();
+  changed_.notify_all();
 }
 
 void TurnLog::finish(Outcome outcome) {
@@ -61,7 +61,7 @@ void TurnLog::finish(Outcome outcome) {
     const std::scoped_lock lock(mutex_);
     outcome_ = std::make_shared<const Outcome>(std::move(outcome));
   }
-  bell_.ring();
+  changed_.notify_all();
 }
 
 // "3 5 2\n" and the text: the length of each delta, then all of them.
@@ -141,17 +141,19 @@ asio::awaitable<bool> TurnLog::wait(std::int64_t last_id, std::chrono::milliseco
     return last_visible() > last_id;
   };
   if (is_there()) co_return true;
-  Bell::Ticket ticket = bell_.ticket(co_await asio::this_coro::executor);
+  Waiter waiter(co_await asio::this_coro::executor);
+  changed_.subscribe(waiter);
   if (is_there()) co_return true;
-  co_return co_await ticket.wait(patience);
+  co_return co_await waiter.wait_for(patience);
 }
 
 asio::awaitable<std::shared_ptr<const Outcome>> TurnLog::outcome() {
+  if (auto outcome = outcome_now()) co_return outcome;
+  Waiter waiter(co_await asio::this_coro::executor);
+  changed_.subscribe(waiter);
   while (true) {
     if (auto outcome = outcome_now()) co_return outcome;
-    Bell::Ticket ticket = bell_.ticket(co_await asio::this_coro::executor);
-    if (auto outcome = outcome_now()) co_return outcome;
-    co_await ticket.wait(std::chrono::hours(1));
+    co_await waiter.wait();
   }
 }
 

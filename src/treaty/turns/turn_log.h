@@ -16,9 +16,9 @@
 #include <variant>
 #include <vector>
 
+#include "treaty/base/notifier.h"
 #include "treaty/contracts/inspection/names.h"
 #include "treaty/dispatch/dispatched.h"
-#include "treaty/turns/bell.h"
 #include "treaty/turns/refusals.h"
 
 namespace treaty::turns {
@@ -108,7 +108,7 @@ class TurnLog {
 
   std::atomic<int> followers_ = 0;
   mutable std::mutex mutex_;
-  Bell bell_;
+  Notifier changed_;
   std::optional<Opening> opening_{};
   std::int64_t first_event_ = 1;
   std::string text_{};

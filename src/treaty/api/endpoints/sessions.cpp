@@ -111,7 +111,7 @@ Reply delete_session(const Visit& visit) {
   if (!deleted) co_return refusal_response(refusal_of(deleted.error()));
   if (!*deleted) co_return unknown_session(visit.names.at(0));
   // Who follows its diary looks again, and finds no session.
-  if (session && *session) visit.engine.diary_bell((*session)->id)->ring();
+  if (session && *session) visit.engine.diary_notifier((*session)->id)->notify_all();
   co_return http::Response{.status = 204, .headers = {{"cache-control", "no-store"}}};
 }
 

@@ -123,7 +123,7 @@ std::expected<DiaryQuery, turns::Refusal> read_diary_query(const Visit& visit) {
 // Where a diary goes on, and what tells that it does.
 struct OpenDiary {
   std::int64_t last_id = 0;
-  std::shared_ptr<turns::Bell> bell{};
+  std::shared_ptr<Notifier> notifier{};
 };
 
 boost::asio::awaitable<std::expected<OpenDiary, turns::Refusal>> open_diary(const Visit& visit,
@@ -135,7 +135,7 @@ boost::asio::awaitable<std::expected<OpenDiary, turns::Refusal>> open_diary(cons
         turns::Refusal{turns::Reason::session_not_found,
                        "there is no such session; POST /v1/sessions opens one", visit.names.at(0)});
   }
-  co_return OpenDiary{last_id, visit.engine.diary_bell((*session)->id)};
+  co_return OpenDiary{last_id, visit.engine.diary_notifier((*session)->id)};
 }
 
 // The head. Nothing when there is no more to say.
@@ -208,7 +208,7 @@ Conversation follow_turn(Visit visit) {
   }
 }
 
-// An idle stream is this frame and the ticket's: thousands of them wait for little to happen, so
+// An idle stream is this frame and the waiter's: thousands of them wait for little to happen, so
 // nothing that is only needed to write is held while they do.
 Conversation follow_events(Visit visit) {
   std::optional<OpenDiary> diary = co_await begin_diary(visit);
@@ -216,11 +216,12 @@ Conversation follow_events(Visit visit) {
   visit.target = {};
   visit.exchange.take_request();
   visit.exchange.interrupt_when(http::Exchange::Until::server_stops);
+  Waiter waiter(visit.worker.executor);
+  diary->notifier->subscribe(waiter);
   while (visit.exchange.is_wanted()) {
-    turns::Bell::Ticket ticket = diary->bell->ticket(visit.worker.executor);
     const Diary sent = co_await send_next_entries(visit, diary->last_id);
     if (sent == Diary::has_ended) break;
-    if (sent == Diary::went_on || co_await ticket.wait(kSilence)) continue;
+    if (sent == Diary::went_on || co_await waiter.wait_for(kSilence)) continue;
     if (!visit.exchange.is_wanted() || !co_await visit.exchange.write(kStillHere)) break;
   }
   co_await visit.exchange.end();

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/value.hpp>
 #include <optional>
 #include <string_view>
@@ -75,24 +73,22 @@ void set_output(AgentResult& result) {
   }
 }
 
-// A bell that is taken off whatever happens to the coroutine.
-class HungBell {
+// Waits for one file. Unsubscribes whatever happens to the coroutine.
+class FileWaiter {
  public:
-  HungBell(std::shared_ptr<AnswerBells> bells, std::string file_name,
-           const asio::any_io_executor& executor)
-      : bell{asio::steady_timer(executor)},
-        bells_(std::move(bells)),
-        file_name_(std::move(file_name)) {
-    bells_->hang(file_name_, bell);
+  FileWaiter(std::shared_ptr<AnswerWatch> watch, std::string file_name,
+             const asio::any_io_executor& executor)
+      : waiter(executor), watch_(std::move(watch)), file_name_(std::move(file_name)) {
+    watch_->subscribe(file_name_, waiter);
   }
-  ~HungBell() { bells_->take_off(file_name_); }
-  HungBell(const HungBell&) = delete;
-  HungBell& operator=(const HungBell&) = delete;
+  ~FileWaiter() { watch_->unsubscribe(file_name_); }
+  FileWaiter(const FileWaiter&) = delete;
+  FileWaiter& operator=(const FileWaiter&) = delete;
 
-  Bell bell;
+  Waiter waiter;
 
  private:
-  std::shared_ptr<AnswerBells> bells_;
+  std::shared_ptr<AnswerWatch> watch_;
   std::string file_name_;
 };
 
@@ -120,12 +116,12 @@ asio::awaitable<AgentResult> BridgeBackend::run(const Call& call, Sink& sink) {
 asio::awaitable<AgentResult> BridgeBackend::ask(contracts::BridgeRequest request) {
   if (encode(request).size() > kLargestRequest) co_return too_large();
   // Before the question is there: no answer is missed.
-  if (!bells_ || !bells_->is_alive()) {
-    auto bells = AnswerBells::open(co_await asio::this_coro::executor, target_.directory);
-    if (!bells) co_return unusable(bells.error());
-    bells_ = *std::move(bells);
+  if (!watch_ || !watch_->is_alive()) {
+    auto opened = AnswerWatch::open(co_await asio::this_coro::executor, target_.directory);
+    if (!opened) co_return unusable(opened.error());
+    watch_ = *std::move(opened);
   }
-  const auto bells = bells_;
+  const auto watch = watch_;
   const Time deadline = std::chrono::steady_clock::now() + target_.timeout;
   const double until =
       seconds_since_1970() + std::chrono::duration<double>(target_.timeout).count();
@@ -136,7 +132,7 @@ asio::awaitable<AgentResult> BridgeBackend::ask(contracts::BridgeRequest request
       });
   if (!place) co_return co_await give_up();
   if (!*place) co_return unusable(place->error());
-  co_return co_await wait(**place, bells, deadline);
+  co_return co_await wait(**place, watch, deadline);
 }
 
 asio::awaitable<AgentResult> BridgeBackend::give_up() {
@@ -144,27 +140,23 @@ asio::awaitable<AgentResult> BridgeBackend::give_up() {
 }
 
 asio::awaitable<AgentResult> BridgeBackend::wait(const BridgePlace& place,
-                                                 std::shared_ptr<AnswerBells> bells,
+                                                 std::shared_ptr<AnswerWatch> watch,
                                                  Time deadline) {
-  HungBell hung(bells, bridge::response_name(place.suffix), co_await asio::this_coro::executor);
-  Bell& bell = hung.bell;
+  FileWaiter file(watch, bridge::response_name(place.suffix), co_await asio::this_coro::executor);
   // The disk gets a last moment of its own when the time is up.
   constexpr auto kLastLook = std::chrono::seconds(1);
   while (true) {
-    const bool is_last = std::chrono::steady_clock::now() >= deadline || !bells->is_alive();
-    bell.has_rung = false;
+    const bool is_last = std::chrono::steady_clock::now() >= deadline || !watch->is_alive();
+    file.waiter.take();  // What it says is looked at now.
     auto looked = co_await side_.run([place] { return BridgeSlots::collect(place); },
                                      deadline + kLastLook, [](const auto&) {});
     if (looked && *looked) co_return **std::move(looked);
     if (is_last || !looked || co_await is_cancelled()) break;
-    if (bell.has_rung) continue;
-    bell.timer.expires_at(deadline);
-    boost::system::error_code ignored;
-    co_await bell.timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_await file.waiter.wait_until(deadline);
     if (co_await is_cancelled()) break;
   }
   side_.leave([place] { BridgeSlots::withdraw(place); });
-  if (!bells->is_alive() && !co_await is_cancelled()) {
+  if (!watch->is_alive() && !co_await is_cancelled()) {
     co_return unusable({ErrorCode::unreadable, "is gone", target_.directory});
   }
   co_return co_await give_up();

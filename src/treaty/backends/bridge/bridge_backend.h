@@ -8,7 +8,7 @@
 #include <string>
 
 #include "treaty/backends/backend.h"
-#include "treaty/backends/bridge/answer_bells.h"
+#include "treaty/backends/bridge/answer_watch.h"
 #include "treaty/backends/bridge/side_thread.h"
 #include "treaty/backends/bridge/slots.h"
 
@@ -34,13 +34,13 @@ class BridgeBackend final : public Backend {
 
   boost::asio::awaitable<contracts::AgentResult> ask(contracts::BridgeRequest request);
   boost::asio::awaitable<contracts::AgentResult> wait(const BridgePlace& place,
-                                                      std::shared_ptr<AnswerBells> bells,
+                                                      std::shared_ptr<AnswerWatch> watch,
                                                       Time deadline);
   boost::asio::awaitable<contracts::AgentResult> give_up();
 
   BridgeTarget target_;
   BridgeSlots slots_;
-  std::shared_ptr<AnswerBells> bells_{};
+  std::shared_ptr<AnswerWatch> watch_{};
   SideThread side_{};  // Uses the slots until it is gone.
 };
 

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <utility>
 
+#include "treaty/base/notifier.h"
 #include "treaty/base/process/pipe_signal.h"
 #include "treaty/base/text.h"
 
@@ -96,18 +97,14 @@ class Child::Pipes : public std::enable_shared_from_this<Pipes> {
       : in_(executor, spawned.in),
         out_(executor, spawned.out),
         err_(executor, spawned.err),
-        bell_(executor),
+        waiter_(executor),
         limits_(limits) {}
 
   void begin(std::string_view input, bool ends);
   void pause();
   void close();
 
-  asio::awaitable<void> sleep_until(Time time) {
-    bell_.expires_at(time);
-    error_code ignored;
-    co_await bell_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-  }
+  asio::awaitable<bool> sleep_until(Time time) { return waiter_.wait_until(time); }
 
   // Everything that is there without waiting.
   void drain() {
@@ -139,7 +136,7 @@ class Child::Pipes : public std::enable_shared_from_this<Pipes> {
   stream_descriptor in_;
   stream_descriptor out_;
   stream_descriptor err_;
-  asio::steady_timer bell_;  // Cancelling it wakes who follows.
+  Waiter waiter_;  // Notified of everything that was read.
   Limits limits_;
   std::string_view input_{};
   bool input_ends_ = false;
@@ -199,7 +196,7 @@ void Child::Pipes::listen(stream_descriptor& from, bool (Pipes::*take)()) {
                                                  take](const error_code& error) {
     if (error || round != self->round_) return;
     (*self.*take)();
-    self->bell_.cancel();
+    self->waiter_.waker()->notify();
     if (from.is_open() && !self->is_too_large()) self->listen(from, take);
   });
 }

@@ -2,9 +2,9 @@
 
 namespace treaty::dispatch {
 
-std::uint64_t BudgetLine::join(const std::string& key, std::shared_ptr<Alarm> alarm) {
+std::uint64_t BudgetLine::join(const std::string& key, std::shared_ptr<Waker> waker) {
   const std::scoped_lock lock(mutex_);
-  lines_[key].emplace(next_, std::move(alarm));
+  lines_[key].emplace(next_, std::move(waker));
   return next_++;
 }
 
@@ -22,14 +22,14 @@ void BudgetLine::leave(const std::string& key, std::uint64_t place) {
   if (line->second.empty()) {
     lines_.erase(line);
   } else {
-    line->second.begin()->second->ring();
+    line->second.begin()->second->notify();
   }
 }
 
-void BudgetLine::ring(const std::string& key) const {
+void BudgetLine::notify(const std::string& key) const {
   const std::scoped_lock lock(mutex_);
   const auto line = lines_.find(key);
-  if (line != lines_.end()) line->second.begin()->second->ring();
+  if (line != lines_.end()) line->second.begin()->second->notify();
 }
 
 }  // namespace treaty::dispatch

@@ -8,22 +8,22 @@
 #include <mutex>
 #include <string>
 
-#include "treaty/dispatch/time.h"
+#include "treaty/base/notifier.h"
 
 namespace treaty::dispatch {
 
 class BudgetLine {
  public:
-  // A place in the line of `key`. The alarm rings when the first place is theirs, and when
+  // A place in the line of `key`. The waker is notified when the first place is theirs, and when
   // something may have come back.
-  std::uint64_t join(const std::string& key, std::shared_ptr<Alarm> alarm);
+  std::uint64_t join(const std::string& key, std::shared_ptr<Waker> waker);
   bool is_first(const std::string& key, std::uint64_t place) const;
   void leave(const std::string& key, std::uint64_t place);
 
-  void ring(const std::string& key) const;  // Something has come back.
+  void notify(const std::string& key) const;  // Something has come back.
 
  private:
-  using Line = std::map<std::uint64_t, std::shared_ptr<Alarm>>;
+  using Line = std::map<std::uint64_t, std::shared_ptr<Waker>>;
 
   mutable std::mutex mutex_;
   std::uint64_t next_ = 1;

@@ -60,7 +60,7 @@ class Spender final : public backends::Backend {
   }
 
   static std::int64_t day() {
-    return static_cast<std::int64_t>(system_time()->unix_now()) / 86'400;
+    return static_cast<std::int64_t>(unix_seconds(system_clock()->wall_now())) / 86'400;
   }
 
   std::int64_t used = 0;
@@ -96,10 +96,9 @@ Spending spend(store::Store& store, const std::shared_ptr<Pools>& pools, std::ui
   for (int i = 0; i < calls; ++i) {
     asio::co_spawn(
         loop,
-        dispatcher.run({.chain = std::span(&only, 1),
-                        .deadline = pools->time().now() + 60,
-                        .budgets = kBudgets},
-                       {.model = "", .system = "twenty bytes of text"}, nothing, nothing),
+        dispatcher.run(
+            {.chain = std::span(&only, 1), .deadline = pools->now() + 60, .budgets = kBudgets},
+            {.model = "", .system = "twenty bytes of text"}, nothing, nothing),
         [&](const std::exception_ptr&, const Dispatched& call) {
           ++spending.ended;
           const auto& error = call.result.error;
@@ -123,7 +122,7 @@ TEST_CASE("Parallel calls never set aside, nor spend, more than their budgets al
     const testing::TemporaryDirectory directory(testing::quick_place());
     const auto store = open_store(directory.path() + "/treaty.db");
     REQUIRE(store);
-    const auto pools = std::make_shared<Pools>(system_time());
+    const auto pools = std::make_shared<Pools>(system_clock());
     constexpr int kCalls = 30;
     const auto day_before = Spender::day();
     Spending left;

@@ -13,9 +13,9 @@
 #include <span>
 #include <string_view>
 
-namespace treaty::http {
+#include "treaty/base/clock.h"
 
-using SteadyTime = std::chrono::steady_clock::time_point;
+namespace treaty::http {
 
 // `delay` from now, without overflow: a delay beyond a year is never.
 SteadyTime after(std::chrono::milliseconds delay);

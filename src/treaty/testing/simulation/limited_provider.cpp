@@ -27,15 +27,15 @@ namespace asio = boost::asio;
 using contracts::AgentResult;
 using dispatch::Seconds;
 
-LimitedProvider::LimitedProvider(std::shared_ptr<dispatch::Time> time, Options options)
-    : time_(std::move(time)), options_(std::move(options)), random_(options_.seed) {
+LimitedProvider::LimitedProvider(std::shared_ptr<FakeClock> clock, Options options)
+    : clock_(std::move(clock)), options_(std::move(options)), random_(options_.seed) {
   for (const TrueLimit& limit : options_.limits) {
-    buckets_.push_back({.limit = limit, .level = limit.capacity, .at = time_->now()});
+    buckets_.push_back({.limit = limit, .level = limit.capacity, .at = clock_->seconds()});
   }
 }
 
 void LimitedProvider::refill(Bucket& bucket) const {
-  const auto now = time_->now();
+  const auto now = clock_->seconds();
   const Seconds passed = now - bucket.at;
   if (bucket.limit.refills) {
     bucket.level = std::min(bucket.limit.capacity,
@@ -58,7 +58,7 @@ std::optional<Seconds> LimitedProvider::take(double tokens) {
     if (missing <= 0) continue;
     const Seconds until = bucket.limit.refills
                               ? missing * bucket.limit.seconds / bucket.limit.capacity
-                              : bucket.at + bucket.limit.seconds - time_->now();
+                              : bucket.at + bucket.limit.seconds - clock_->seconds();
     wait = std::max(wait.value_or(0), until);
   }
   if (wait) return wait;
@@ -70,9 +70,10 @@ contracts::RateLimitState LimitedProvider::state() const {
   contracts::RateLimitState state;
   if (!options_.tells_windows) return state;
   for (const Bucket& bucket : buckets_) {
-    const Seconds to_full = bucket.limit.refills ? (bucket.limit.capacity - bucket.level) *
-                                                       bucket.limit.seconds / bucket.limit.capacity
-                                                 : bucket.at + bucket.limit.seconds - time_->now();
+    const Seconds to_full =
+        bucket.limit.refills
+            ? (bucket.limit.capacity - bucket.level) * bucket.limit.seconds / bucket.limit.capacity
+            : bucket.at + bucket.limit.seconds - clock_->seconds();
     state.windows.push_back({.name = bucket.limit.name,
                              .resource = bucket.limit.resource,
                              .remaining = static_cast<std::int64_t>(std::floor(bucket.level)),
@@ -89,7 +90,6 @@ asio::awaitable<AgentResult> LimitedProvider::run(const backends::Call& call,
   const Seconds latency = options_.latency * around(random_);
   ++asked;
   AgentResult result{.content = "Done.", .finish_reason = "stop"};
-  const auto alarm = time_->alarm(co_await asio::this_coro::executor);
   if (const auto wait = take(tokens.input + tokens.output)) {
     ++refused;
     result = {
@@ -99,15 +99,15 @@ asio::awaitable<AgentResult> LimitedProvider::run(const backends::Call& call,
     result.rate_limit = state();
     result.rate_limit->limited = true;
     if (options_.tells_retry_after) result.rate_limit->retry_after = std::ceil(*wait);
-    co_await alarm->wait_until(time_->now() + latency / 10);
+    co_await clock_->sleep(latency / 10);
     co_return result;
   }
-  taken_at.push_back(time_->now());
+  taken_at.push_back(clock_->seconds());
   tokens_taken_ += tokens.input + tokens.output;
   result.rate_limit = state();  // As of now: the answer comes later.
   result.usage = contracts::UsageInfo{.input_tokens = static_cast<std::int64_t>(tokens.input),
                                       .output_tokens = static_cast<std::int64_t>(tokens.output)};
-  co_await alarm->wait_until(time_->now() + latency);
+  co_await clock_->sleep(latency);
   co_return result;
 }
 

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "treaty/backends/backend.h"
-#include "treaty/dispatch/time.h"
+#include "treaty/dispatch/seconds.h"
+#include "treaty/testing/simulation/fake_clock.h"
 
 namespace treaty::testing {
 
@@ -30,7 +31,7 @@ class LimitedProvider final : public backends::Backend {
     std::uint64_t seed = 1;
   };
 
-  LimitedProvider(std::shared_ptr<dispatch::Time> time, Options options);
+  LimitedProvider(std::shared_ptr<FakeClock> clock, Options options);
 
   boost::asio::awaitable<contracts::AgentResult> run(const backends::Call& call,
                                                      backends::Sink& sink) override;
@@ -53,7 +54,7 @@ class LimitedProvider final : public backends::Backend {
   std::optional<dispatch::Seconds> take(double tokens);  // Refused: how long to wait.
   contracts::RateLimitState state() const;
 
-  std::shared_ptr<dispatch::Time> time_;
+  std::shared_ptr<FakeClock> clock_;
   Options options_;
   std::vector<Bucket> buckets_{};
   double tokens_taken_ = 0;

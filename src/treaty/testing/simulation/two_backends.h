@@ -14,7 +14,7 @@
 #include <future>
 
 #include "treaty/dispatch/dispatcher.h"
-#include "treaty/testing/simulation/fake_time.h"
+#include "treaty/testing/simulation/fake_clock.h"
 
 namespace treaty::testing {
 
@@ -53,18 +53,17 @@ inline RateLimitWindow used_up(std::string name, double resets_in) {
 // Says what it is told to say, and remembers when it was asked.
 class Scripted final : public backends::Backend {
  public:
-  explicit Scripted(std::shared_ptr<FakeTime> time) : time_(std::move(time)) {}
+  explicit Scripted(std::shared_ptr<FakeClock> clock) : clock_(std::move(clock)) {}
 
   asio::awaitable<AgentResult> run(const backends::Call& call, backends::Sink& sink) override {
     co_await asio::this_coro::throw_if_cancelled(false);
-    asked_at.push_back(time_->now());
+    asked_at.push_back(clock_->seconds());
     calls.push_back(call);
     AgentResult result = answers.empty() ? says("ok") : answers.front();
     if (!answers.empty()) answers.pop_front();
     if (!text.empty()) sink.on_text(std::exchange(text, ""));
     if (takes > 0) {
-      const auto alarm = time_->alarm(co_await asio::this_coro::executor);
-      co_await alarm->wait_until(time_->now() + takes);
+      co_await clock_->sleep(takes);
       const auto state = co_await asio::this_coro::cancellation_state;
       if (state.cancelled() != asio::cancellation_type::none) {
         co_return AgentResult{.finish_reason = "aborted", .error = AgentError{.message = "cut"}};
@@ -80,7 +79,7 @@ class Scripted final : public backends::Backend {
   std::vector<backends::Call> calls{};
 
  private:
-  std::shared_ptr<FakeTime> time_;
+  std::shared_ptr<FakeClock> clock_;
 };
 
 class ReceivedText final : public backends::Sink {
@@ -115,10 +114,10 @@ using Lines = std::vector<std::string>;
 // Two backends, a and b, and a clock.
 struct Bench {
   asio::io_context loop{1};
-  std::shared_ptr<FakeTime> time = std::make_shared<FakeTime>(loop);
-  std::shared_ptr<Scripted> a = std::make_shared<Scripted>(time);
-  std::shared_ptr<Scripted> b = std::make_shared<Scripted>(time);
-  std::shared_ptr<Pools> pools = std::make_shared<Pools>(time);
+  std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>(loop);
+  std::shared_ptr<Scripted> a = std::make_shared<Scripted>(clock);
+  std::shared_ptr<Scripted> b = std::make_shared<Scripted>(clock);
+  std::shared_ptr<Pools> pools = std::make_shared<Pools>(clock);
   Dispatcher dispatcher{sources(), {.pools = pools, .seed = 7}};
   std::vector<Choice> chain = {{.backend = "a", .model = "m", .preference = 1},
                                {.backend = "b", .model = "m", .preference = 2}};
@@ -140,7 +139,7 @@ struct Bench {
 
   asio::awaitable<Dispatched> call(Diary& diary) {
     return dispatcher.run(
-        {.chain = chain, .deadline = time->now() + deadline, .continues_cuts = continues_cuts},
+        {.chain = chain, .deadline = clock->seconds() + deadline, .continues_cuts = continues_cuts},
         {.model = "", .stream = streams}, sink, diary);
   }
   std::future<Dispatched> begin(Diary& diary) {
@@ -158,10 +157,10 @@ struct Bench {
   };
   Ended run() {
     Diary diary;
-    const Moment began = time->now();
+    const Moment began = clock->seconds();
     auto done = begin(diary);
-    time->run();
-    return {done.get(), diary.lines, time->now() - began};
+    clock->run();
+    return {done.get(), diary.lines, clock->seconds() - began};
   }
 
   void only_a() { chain.pop_back(); }

@@ -66,29 +66,29 @@ std::shared_ptr<TurnLog> Live::share_replay(std::int64_t turn, std::int64_t firs
   return made;
 }
 
-std::shared_ptr<Bell> Live::bell_of(std::int64_t session) {
+std::shared_ptr<Notifier> Live::diary_notifier(std::int64_t session) {
   const std::scoped_lock lock(mutex_);
-  auto bell = bells_[session].lock();
-  if (!bell) {
-    if (bells_.size() >= sweep_at_) {
-      std::erase_if(bells_, [](const auto& entry) { return entry.second.expired(); });
-      sweep_at_ = 2 * bells_.size() + 16;
+  auto notifier = notifiers_[session].lock();
+  if (!notifier) {
+    if (notifiers_.size() >= sweep_at_) {
+      std::erase_if(notifiers_, [](const auto& entry) { return entry.second.expired(); });
+      sweep_at_ = 2 * notifiers_.size() + 16;
     }
-    bell = std::make_shared<Bell>();
-    bells_[session] = bell;
+    notifier = std::make_shared<Notifier>();
+    notifiers_[session] = notifier;
   }
-  return bell;
+  return notifier;
 }
 
-void Live::ring(std::int64_t session) {
-  std::shared_ptr<Bell> bell;
+void Live::notify_diary(std::int64_t session) {
+  std::shared_ptr<Notifier> notifier;
   {
     const std::scoped_lock lock(mutex_);
-    const auto found = bells_.find(session);
-    if (found == bells_.end()) return;
-    bell = found->second.lock();
+    const auto found = notifiers_.find(session);
+    if (found == notifiers_.end()) return;
+    notifier = found->second.lock();
   }
-  if (bell) bell->ring();
+  if (notifier) notifier->notify_all();
 }
 
 std::string live_key(const store::Room& room, std::string_view request_key) {

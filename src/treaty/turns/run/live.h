@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "treaty/base/notifier.h"
 #include "treaty/store/records.h"
-#include "treaty/turns/bell.h"
 #include "treaty/turns/turn_log.h"
 
 namespace treaty::turns {
@@ -44,9 +44,9 @@ class Live {
   std::shared_ptr<TurnLog> share_replay(std::int64_t turn, std::int64_t first_event,
                                         std::shared_ptr<TurnLog> made);
 
-  // Rings whenever the diary of that session grows, as long as somebody holds it.
-  std::shared_ptr<Bell> bell_of(std::int64_t session);
-  void ring(std::int64_t session);
+  // Notifies whenever the diary of that session grows, as long as somebody holds it.
+  std::shared_ptr<Notifier> diary_notifier(std::int64_t session);
+  void notify_diary(std::int64_t session);
 
  private:
   mutable std::mutex mutex_;
@@ -54,10 +54,10 @@ class Live {
   // A run is held by its own coroutine: what is left when the loops end goes with them.
   std::unordered_map<std::int64_t, std::weak_ptr<TurnRun>> turns_{};
   std::unordered_map<std::int64_t, std::weak_ptr<TurnRun>> sessions_{};
-  std::unordered_map<std::int64_t, std::weak_ptr<Bell>> bells_{};
+  std::unordered_map<std::int64_t, std::weak_ptr<Notifier>> notifiers_{};
   std::map<std::pair<std::int64_t, std::int64_t>, std::weak_ptr<TurnLog>> replays_{};
   std::size_t sweep_replays_at_ = 16;
-  std::size_t sweep_at_ = 16;  // So many bells: time to drop those that nobody holds.
+  std::size_t sweep_at_ = 16;  // So many notifiers: time to drop those that nobody holds.
 };
 
 // What makes a request the same, whichever session it names.

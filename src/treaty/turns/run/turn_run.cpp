@@ -68,7 +68,7 @@ asio::awaitable<void> TurnRun::run(std::shared_ptr<TurnRun> self) {
   Live& live = self->services_->live;
   self->log_->open({begin.session.room.session_id, begin.turn.turn_id, begin.turn.mode},
                    begin.turn.events + 1 + (begin.turn.has_streamed ? kUnknownDeltas : 0));
-  live.ring(self->session());
+  live.notify_diary(self->session());
   Conclusion conclusion;
   try {
     conclusion = co_await self->conclude();
@@ -81,7 +81,7 @@ asio::awaitable<void> TurnRun::run(std::shared_ptr<TurnRun> self) {
   co_await self->settle(std::move(conclusion));
   live.remove(*self);
   live.leave(self->order_.key);
-  live.ring(self->session());
+  live.notify_diary(self->session());
   self->order_.dispatcher.reset();  // Here: it belongs to this thread, and others may hold the run.
 }
 
@@ -105,8 +105,8 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
         TurnState::failed, true);
   }
   const Agent& agent = *order_.begin.agent;
-  const auto& time = order_.dispatcher->pools().time();
-  deadline_ = time.now() + std::chrono::duration<double>(agent.deadline).count();
+  deadline_ =
+      order_.dispatcher->pools().now() + std::chrono::duration<double>(agent.deadline).count();
   asio::steady_timer deadline(worker_.executor, agent.deadline);
   deadline.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
     if (cancelled) return;
@@ -326,7 +326,7 @@ asio::awaitable<void> TurnRun::mark_streamed(std::shared_ptr<TurnRun> self) {
 
 void TurnRun::note(std::string_view kind, std::string_view data) {
   diary_.add(kind, services_->now(), data);
-  services_->live.ring(session());
+  services_->live.notify_diary(session());
 }
 
 contracts::InvokeResult TurnRun::result_of(const Conclusion& conclusion) const {

@@ -1,4 +1,4 @@
-#include "treaty/backends/bridge/answer_bells.h"
+#include "treaty/backends/bridge/answer_watch.h"
 
 #include <doctest/doctest.h>
 
@@ -21,72 +21,72 @@ constexpr const char* kName = ".agent-response-phase1.json";
 struct Room {
   testing::TemporaryDirectory directory{};
   asio::io_context context{};
-  Bell bell{asio::steady_timer(context)};
-  std::shared_ptr<AnswerBells> bells = *AnswerBells::open(context.get_executor(), directory.path());
+  Waiter waiter{context.get_executor()};
+  std::shared_ptr<AnswerWatch> watch = *AnswerWatch::open(context.get_executor(), directory.path());
 
   std::string file(std::string_view name) const { return bridge::path_in(directory.path(), name); }
 
   // The system has told it by the time the change is made.
-  bool rings() {
-    bell.has_rung = false;
+  bool notifies() {
+    waiter.take();
     context.restart();
     context.poll();
-    return bell.has_rung;
+    return waiter.take();
   }
 };
 
-TEST_CASE("A bell rings for its file however it gets there, and for no other") {
+TEST_CASE("A waiter is notified of its file however it gets there, and of no other") {
   Room room;
-  room.bells->hang(kName, room.bell);
+  room.watch->subscribe(kName, room.waiter);
 
-  CHECK(!room.rings());
+  CHECK(!room.notifies());
   REQUIRE(replace_file(room.file(kName), "renamed"));
-  CHECK(room.rings());
+  CHECK(room.notifies());
   std::ofstream(room.file(kName)) << "written in its place";
-  CHECK(room.rings());
+  CHECK(room.notifies());
   fs::remove(room.file(kName));
-  room.rings();
+  room.notifies();
   std::ofstream(room.file("beside")) << "linked";
-  CHECK(!room.rings());
+  CHECK(!room.notifies());
   fs::create_hard_link(room.file("beside"), room.file(kName));
-  CHECK(room.rings());
+  CHECK(room.notifies());
   REQUIRE(replace_file(room.file(".agent-response.json"), "another's"));
-  CHECK(!room.rings());
+  CHECK(!room.notifies());
 }
 
-TEST_CASE("A bell that was taken off does not ring") {
+TEST_CASE("A waiter that has unsubscribed is not notified") {
   Room room;
-  room.bells->hang(kName, room.bell);
-  room.bells->take_off(kName);
+  room.watch->subscribe(kName, room.waiter);
+  room.watch->unsubscribe(kName);
 
   REQUIRE(replace_file(room.file(kName), "x"));
 
-  CHECK(!room.rings());
+  CHECK(!room.notifies());
 }
 
-TEST_CASE("All bells ring when the directory is gone") {
+TEST_CASE("All waiters are notified when the directory is gone") {
   Room room;
-  room.bells->hang(kName, room.bell);
-  CHECK(room.bells->is_alive());
+  room.watch->subscribe(kName, room.waiter);
+  CHECK(room.watch->is_alive());
 
   fs::remove_all(room.directory.path());
 
-  CHECK(room.rings());
-  CHECK(!room.bells->is_alive());
+  CHECK(room.notifies());
+  CHECK(!room.watch->is_alive());
 }
 
-TEST_CASE("A directory that is not there has no bells") {
+TEST_CASE("A directory that is not there cannot be watched") {
   Room room;
 
-  const auto bells = AnswerBells::open(room.context.get_executor(), room.file("nowhere"));
+  const auto watch = AnswerWatch::open(room.context.get_executor(), room.file("nowhere"));
 
-  REQUIRE(!bells);
-  CHECK(bells.error().where == room.file("nowhere"));
+  REQUIRE(!watch);
+  CHECK(watch.error().where == room.file("nowhere"));
 }
 
-TEST_CASE("Bells may go while somebody listens to them") {
+TEST_CASE("The watch may go while it listens") {
   Room room;
-  room.bells.reset();
+  room.watch.reset();
 
   room.context.poll();
 

@@ -1,4 +1,4 @@
-#include "treaty/backends/bridge/answer_bells.h"
+#include "treaty/backends/bridge/answer_watch.h"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <functional>
@@ -12,19 +12,22 @@ namespace {
 
 namespace asio = boost::asio;
 
-class WatchedBells final : public AnswerBells, public std::enable_shared_from_this<WatchedBells> {
+class DirectoryAnswers final : public AnswerWatch,
+                               public std::enable_shared_from_this<DirectoryAnswers> {
  public:
-  WatchedBells(const asio::any_io_executor& executor, bridge::DirectoryWatch watch)
+  DirectoryAnswers(const asio::any_io_executor& executor, bridge::DirectoryWatch watch)
       : watch_(std::move(watch)), descriptor_(executor, watch_.descriptor()) {}
-  ~WatchedBells() override { descriptor_.release(); }  // The watch closes it.
-  WatchedBells(const WatchedBells&) = delete;
-  WatchedBells& operator=(const WatchedBells&) = delete;
+  ~DirectoryAnswers() override { descriptor_.release(); }  // The watch closes it.
+  DirectoryAnswers(const DirectoryAnswers&) = delete;
+  DirectoryAnswers& operator=(const DirectoryAnswers&) = delete;
 
   bool is_alive() const override { return is_alive_; }
-  void hang(const std::string& file_name, Bell& bell) override { bells_[file_name] = &bell; }
-  void take_off(const std::string& file_name) override { bells_.erase(file_name); }
+  void subscribe(const std::string& file_name, const Waiter& waiter) override {
+    wakers_[file_name] = waiter.waker();
+  }
+  void unsubscribe(const std::string& file_name) override { wakers_.erase(file_name); }
 
-  // The wait does not keep the bells: without an owner there is nobody to wake.
+  // The wait does not keep this object alive: without an owner there is nobody to notify.
   void listen() {
     descriptor_.async_wait(asio::posix::stream_descriptor::wait_read,
                            [weak = weak_from_this()](const boost::system::error_code& failed) {
@@ -40,33 +43,33 @@ class WatchedBells final : public AnswerBells, public std::enable_shared_from_th
     const bridge::News news = watch_.read();
     is_alive_ = !failed && news.gone.empty();
     if (!is_alive_ || news.is_incomplete) {
-      for (const auto& [name, bell] : bells_) bell->ring();
+      for (const auto& [name, waker] : wakers_) waker->notify();
       return;
     }
     for (const bridge::FileNews& file : news.files) {
-      const auto bell = bells_.find(file.name);
-      if (bell != bells_.end()) bell->second->ring();
+      const auto waker = wakers_.find(file.name);
+      if (waker != wakers_.end()) waker->second->notify();
     }
   }
 
   bridge::DirectoryWatch watch_;
   asio::posix::stream_descriptor descriptor_;
-  std::map<std::string, Bell*, std::less<>> bells_{};
+  std::map<std::string, std::shared_ptr<Waker>, std::less<>> wakers_{};
   bool is_alive_ = true;
 };
 
 }  // namespace
 
-std::expected<std::shared_ptr<AnswerBells>, Error> AnswerBells::open(
+std::expected<std::shared_ptr<AnswerWatch>, Error> AnswerWatch::open(
     const asio::any_io_executor& executor, const std::string& directory) {
   auto watch = bridge::DirectoryWatch::open(bridge::Wanted::responses);
   if (!watch) {
     return std::unexpected(Error{watch.error().code, watch.error().message, directory});
   }
   if (const auto added = watch->add(directory); !added) return std::unexpected(added.error());
-  auto bells = std::make_shared<WatchedBells>(executor, *std::move(watch));
-  bells->listen();
-  return bells;
+  auto answers = std::make_shared<DirectoryAnswers>(executor, *std::move(watch));
+  answers->listen();
+  return answers;
 }
 
 }  // namespace treaty::backends

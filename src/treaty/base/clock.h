@@ -1,0 +1,41 @@
+// The one clock of the product, as an interface: testing/fake_clock.h is the other one, in which
+// hours pass in no time.
+//
+//   const auto deadline = clock.now() + 30s;             // Intervals: a clock that never jumps.
+//   record.created = unix_milliseconds(clock.wall_now());  // What people read and the store keeps.
+//   co_await clock.wait_until(waiter, deadline);         // Until then, or until it is notified.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "treaty/base/notifier.h"
+
+namespace treaty {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+using WallTime = std::chrono::system_clock::time_point;
+
+// Every function may be called on any thread; wait_until() on that of the waiter.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual SteadyTime now() const = 0;
+  virtual WallTime wall_now() const = 0;
+
+  // As Waiter::wait_until(); at once when that time has passed already.
+  virtual boost::asio::awaitable<bool> wait_until(Waiter& waiter, SteadyTime time) = 0;
+};
+
+std::shared_ptr<Clock> system_clock();
+
+// Numbers, for modules that calculate with them and for formats. steady_at() answers the first time
+// whose seconds are not less; SteadyTime::max() for what the clock cannot express.
+double steady_seconds(SteadyTime time);
+SteadyTime steady_at(double seconds);
+double unix_seconds(WallTime time);
+std::int64_t unix_milliseconds(WallTime time);
+
+}  // namespace treaty

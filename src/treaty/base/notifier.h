@@ -1,0 +1,81 @@
+// Wakes coroutines that wait on their own event loops, from any thread.
+//
+//   Notifier changed;                                    // Shared with everybody who changes it.
+//   Waiter waiter(co_await asio::this_coro::executor);   // The coroutine that waits subscribes
+//   changed.subscribe(waiter);                           // before it looks for the first time.
+//   while (!is_ready()) co_await waiter.wait_for(15s);
+//   changed.notify_all();                                // On any thread, after the change.
+//
+// A notification that comes while the coroutine does not wait ends its next wait: none is lost.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace treaty {
+
+// Notifies one Waiter. Every function may be called on any thread, also after the Waiter and its
+// event loop have gone; it does nothing then.
+class Waker : public std::enable_shared_from_this<Waker> {
+ public:
+  void notify();
+
+  // There was a notification that no wait has taken yet.
+  bool is_pending() const;
+
+ private:
+  friend class Waiter;
+
+  bool begin_wait();  // False: there is nothing to wait for.
+  bool end_wait();    // Whether there was a notification.
+
+  mutable std::mutex mutex_;
+  boost::asio::steady_timer* timer_ = nullptr;  // The waiter's; null when it is gone.
+  bool is_waiting_ = false;
+  bool is_pending_ = false;
+};
+
+// What one coroutine waits with. Belongs to the thread of its event loop.
+class Waiter {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  explicit Waiter(const boost::asio::any_io_executor& executor);
+  ~Waiter();
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  const std::shared_ptr<Waker>& waker() const { return waker_; }
+
+  // Each takes the notification that ends it and answers true. False when the time was up, or when
+  // the coroutine was cancelled.
+  boost::asio::awaitable<bool> wait() { return wait_until(Time::max()); }
+  boost::asio::awaitable<bool> wait_for(std::chrono::nanoseconds time);
+  boost::asio::awaitable<bool> wait_until(Time time);
+
+  // Takes a notification without waiting for one.
+  bool take();
+
+ private:
+  boost::asio::steady_timer timer_;  // Cancelling it ends the wait.
+  std::shared_ptr<Waker> waker_;
+};
+
+// Notifies all who have subscribed. Every function may be called on any thread.
+class Notifier {
+ public:
+  // Until the waiter is gone.
+  void subscribe(const Waiter& waiter);
+  void notify_all();
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<Waker>> subscribers_;
+};
+
+}  // namespace treaty
