@@ -38,17 +38,6 @@ void read_headers(Headers& headers, std::optional<json::Value> object) {
   }
 }
 
-const Protocol* protocol_of_path(std::string_view path) {
-  path = path.substr(0, path.find('?'));
-  if (path.ends_with("/chat/completions")) return &chat_completions();
-  if (path.ends_with("/completions")) return &completions();
-  if (path.ends_with("/responses")) return &responses();
-  if (path.ends_with("/messages")) return &anthropic_messages();
-  if (path.ends_with("enerateContent")) return &gemini();
-  if (path.ends_with("/api/chat") || path.ends_with("/api/generate")) return &ollama_native();
-  return nullptr;
-}
-
 // Whether a structured output was asked for, in the words of any protocol.
 bool asks_for_output(std::string_view request_body) {
   const json::Document document(request_body, wire_reading());
@@ -108,7 +97,7 @@ std::expected<Recording, Error> read_recording(std::string_view text) {
   recording.request_body = body_text(find_member(request, "body"));
   recording.protocol = find_protocol(find_text(root, "endpoint"));
   if (recording.protocol == nullptr) {
-    recording.protocol = protocol_of_path(recording.request_path);
+    recording.protocol = find_protocol_of_path(recording.request_path);
   }
   if (auto read = read_response(recording, *response); !read) {
     return std::unexpected(std::move(read.error()));

@@ -50,9 +50,10 @@ void add_garbage(Plan& plan, const backends::Garbage& garbage, Ids& ids) {
   note(plan, "garbage");
 }
 
-void make_endless(Plan& plan, const std::vector<Frame>& frames,
+void make_endless(Plan& plan, const std::vector<backends::StreamFrame>& frames,
                   std::chrono::milliseconds chunk_delay) {
-  const auto last = std::ranges::find_if(frames.rbegin(), frames.rend(), &Frame::is_text);
+  const auto last =
+      std::ranges::find_if(frames.rbegin(), frames.rend(), &backends::StreamFrame::is_text);
   if (last != frames.rend() && plan.streamed) {
     plan.pieces.resize(static_cast<std::size_t>(frames.rend() - last));
     plan.endless = {.delay = chunk_delay, .bytes = last->bytes};
@@ -110,7 +111,7 @@ Plan make_plan(Whole whole, const backends::Reply& reply, Ids& ids) {
             .streamed = whole.streamed,
             .delay = reply.delay};
   if (plan.streamed) note(plan, "stream");
-  for (const Frame& frame : whole.frames) {
+  for (const backends::StreamFrame& frame : whole.frames) {
     plan.pieces.push_back(
         {.delay = plan.pieces.empty() ? std::chrono::milliseconds(0) : reply.chunk_delay,
          .bytes = frame.bytes});

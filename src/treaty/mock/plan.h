@@ -8,8 +8,7 @@
 
 #include "treaty/backends/scripted/script.h"
 #include "treaty/base/headers.h"
-#include "treaty/mock/spoken.h"
-#include "treaty/mock/wires/wire.h"
+#include "treaty/mock/scripted_answer.h"
 
 namespace treaty::mock {
 
@@ -40,7 +39,7 @@ struct Whole {
   int status = 200;
   Headers headers{};
   bool streamed = false;
-  std::vector<Frame> frames{};
+  std::vector<backends::StreamFrame> frames{};
 };
 
 // Applies the delays and faults of `reply`, in this order: a chunk that makes no sense, garbage,

@@ -11,13 +11,15 @@
 namespace treaty::mock {
 namespace {
 
+using backends::Protocol;
+
 constexpr std::string_view kPaths =
     "/v1/chat/completions, /v1/responses, /v1/messages, /v1/completions, /v1/models, "
     "/v1beta/models/MODEL:generateContent, /api/chat";
 
 // What a lightly used account looks like, in the provider's dialect.
-void add_limits(Headers& headers, Endpoint endpoint, std::int64_t now) {
-  if (endpoint == Endpoint::messages) {
+void add_limits(Headers& headers, const Protocol& protocol, std::int64_t now) {
+  if (&protocol == &backends::anthropic_messages()) {
     const auto reset = fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", fmt::gmtime(std::time_t{now + 1}));
     for (const auto& [resource, limit] : {std::pair{"requests", 4'000}, {"tokens", 400'000}}) {
       const std::string prefix = fmt::format("anthropic-ratelimit-{}-", resource);
@@ -27,7 +29,7 @@ void add_limits(Headers& headers, Endpoint endpoint, std::int64_t now) {
     }
     return;
   }
-  if (endpoint == Endpoint::generate_content || endpoint == Endpoint::ollama_chat) return;
+  if (&protocol == &backends::gemini() || &protocol == &backends::ollama_native()) return;
   headers.set("x-ratelimit-limit-requests", "10000");
   headers.set("x-ratelimit-remaining-requests", "9999");
   headers.set("x-ratelimit-reset-requests", "6ms");
@@ -63,29 +65,39 @@ Headers without(const Headers& headers, std::string_view left_out) {
   return rest;
 }
 
+// Anthropic and Gemini put results of tools and a text of the user into one message: there a script
+// answers to the results.
+std::size_t messages_to_answer(const backends::Call& call, const Protocol& protocol) {
+  const std::size_t size = call.messages.size();
+  const bool can_mix = protocol.errors != backends::ErrorStyle::openai && size > 1;
+  if (!can_mix || !std::holds_alternative<backends::UserMessage>(call.messages[size - 1])) {
+    return size;
+  }
+  return std::holds_alternative<backends::ToolMessage>(call.messages[size - 2]) ? size - 1 : size;
+}
+
 }  // namespace
 
-Headers PlayedProvider::headers_for(Endpoint endpoint, std::optional<std::int64_t> now) {
+Headers PlayedProvider::headers_for(const Protocol& protocol, std::optional<std::int64_t> now) {
   Headers headers{{"content-type", "application/json"}};
-  headers.set(wire_of(endpoint).request_id_header, ids_.next("req_", 24));
-  if (now && player_.script().is_empty() && !recordings_) add_limits(headers, endpoint, *now);
+  headers.set(protocol.request_id_header, ids_.next("req_", 24));
+  if (now && player_.script().is_empty() && !recordings_) add_limits(headers, protocol, *now);
   for (const auto& [name, value] : player_.script().headers) headers.set(name, value);
   return headers;
 }
 
-Plan PlayedProvider::refuse(const backends::ScriptedError& error, Endpoint endpoint) {
-  Headers headers = headers_for(endpoint, std::nullopt);
-  const Wire& wire = wire_of(endpoint);
-  const std::string request_id(headers.get(wire.request_id_header));
-  const SpokenError spoken = speak_error(error, endpoint, "", request_id);
-  return make_plan({.status = error.status,
-                    .headers = std::move(headers),
-                    .frames = {{wire.render_error(spoken)}}},
-                   {}, ids_);
+Plan PlayedProvider::refuse(const backends::ScriptedError& error, const Protocol& protocol) {
+  Headers headers = headers_for(protocol, std::nullopt);
+  const std::string request_id(headers.get(protocol.request_id_header));
+  return make_plan(
+      {.status = error.status,
+       .headers = std::move(headers),
+       .frames = {{protocol.write_error(scripted_error(error, protocol, "", request_id))}}},
+      {}, ids_);
 }
 
-Plan PlayedProvider::refuse(int status, std::string message, Endpoint endpoint) {
-  return refuse({.status = status, .code = "", .message = std::move(message)}, endpoint);
+Plan PlayedProvider::refuse(int status, std::string message, const Protocol& protocol) {
+  return refuse({.status = status, .code = "", .message = std::move(message)}, protocol);
 }
 
 bool PlayedProvider::presents_key(const http::Request& request) const {
@@ -104,74 +116,76 @@ Plan PlayedProvider::answer(const http::Request& request, std::int64_t now) {
     return refuse(404,
                   fmt::format("Unknown request URL: {} {}. treaty mock answers {}.", request.method,
                               path_of(request.target), kPaths),
-                  Endpoint::chat_completions);
+                  backends::chat_completions());
   }
-  const bool reads = route->endpoint == Endpoint::models;
-  if (request.method != (reads ? "GET" : "POST")) {
+  // Errors about the list of models look like those of Chat Completions.
+  const bool is_models = route->protocol == nullptr;
+  const Protocol& protocol = is_models ? backends::chat_completions() : *route->protocol;
+  const std::string_view method = is_models ? "GET" : "POST";
+  if (request.method != method) {
     Plan plan = refuse(405,
                        fmt::format("Not allowed to {} on {}; use {}.", request.method,
-                                   path_of(request.target), reads ? "GET" : "POST"),
-                       route->endpoint);
-    plan.headers.set("allow", reads ? "GET" : "POST");
+                                   path_of(request.target), method),
+                       protocol);
+    plan.headers.set("allow", method);
     return plan;
   }
-  if (player_.script().key && !presents_key(request)) {
-    return refuse({.status = 401}, route->endpoint);
-  }
-  return answer_route(request, *route, now);
+  if (player_.script().key && !presents_key(request)) return refuse({.status = 401}, protocol);
+  if (is_models) return answer_models(route->path.model);
+  return recordings_ ? answer_recorded(request, *route) : answer_scripted(request, *route, now);
 }
 
-Plan PlayedProvider::answer_route(const http::Request& request, const Route& route,
-                                  std::int64_t now) {
-  if (route.endpoint == Endpoint::models) return answer_models(route);
-  if (recordings_) {
-    const Track* track = recordings_->find(request, route);
-    if (track == nullptr) {
-      return refuse(404,
-                    fmt::format("No recording of {} fits this request.", name_of(route.endpoint)),
-                    route.endpoint);
-    }
-    Plan plan = make_plan(whole_of(*track), {}, ids_);
-    plan.note += fmt::format("{}recording {}", plan.note.empty() ? "" : ", ", track->recording.id);
-    return plan;
+Plan PlayedProvider::answer_recorded(const http::Request& request, const ProviderRoute& route) {
+  const Track* track = recordings_->find(request, route);
+  if (track == nullptr) {
+    return refuse(
+        404, fmt::format("No recording of {} fits this request.", route.protocol->recorded_name),
+        *route.protocol);
   }
-  const auto question = read_question(route, request.target, request.body);
-  if (!question) return refuse(400, question.error(), route.endpoint);
-  return answer_reply(player_.next(question->asked), *question, route, now);
+  Plan plan = make_plan(whole_of(*track), {}, ids_);
+  plan.note += fmt::format("{}recording {}", plan.note.empty() ? "" : ", ", track->recording.id);
+  return plan;
 }
 
-Plan PlayedProvider::answer_models(const Route& route) {
+Plan PlayedProvider::answer_models(const std::string& model) {
   std::vector<std::string> models = player_.script().models;
   if (models.empty()) models = {"mock-1", "mock-1-mini"};
   json::Writer writer;
-  if (!route.model.empty()) {
-    const bool is_there = std::ranges::find(models, route.model) != models.end();
+  if (!model.empty()) {
+    const bool is_there = std::ranges::find(models, model) != models.end();
     if (!is_there && !player_.script().models.empty()) {
-      return refuse(404, fmt::format("The model `{}` does not exist.", route.model),
-                    Endpoint::models);
+      return refuse(404, fmt::format("The model `{}` does not exist.", model),
+                    backends::chat_completions());
     }
-    write_model(writer, route.model);
+    write_model(writer, model);
   } else {
     writer.begin_object().member("object", "list").name("data").begin_array();
-    for (const std::string& model : models) write_model(writer, model);
+    for (const std::string& listed : models) write_model(writer, listed);
     writer.end_array().member("first_id", models.front()).member("last_id", models.back());
     writer.member("has_more", false).end_object();
   }
-  return make_plan(
-      {.headers = headers_for(Endpoint::models, std::nullopt), .frames = {{writer.take()}}}, {},
-      ids_);
+  return make_plan({.headers = headers_for(backends::chat_completions(), std::nullopt),
+                    .frames = {{writer.take()}}},
+                   {}, ids_);
 }
 
-Plan PlayedProvider::answer_reply(const backends::Reply& reply, const Question& question,
-                                  const Route& route, std::int64_t now) {
-  const Wire& wire = wire_of(route.endpoint);
-  Whole whole{.headers = headers_for(route.endpoint, now)};
-  const std::string request_id(whole.headers.get(wire.request_id_header));
-  const bool streams = question.asked.stream;
-  Spoken spoken = speak(reply, question, route.endpoint, now, ids_);
-  spoken.json_array = route.json_array;
+Plan PlayedProvider::answer_scripted(const http::Request& request, const ProviderRoute& route,
+                                     std::int64_t now) {
+  const Protocol& protocol = *route.protocol;
+  const auto received = backends::parse_request(protocol, request.body, route.path);
+  if (!received) return refuse(400, received.error(), protocol);
+  backends::Asked asked = asked_of(received->call, messages_to_answer(received->call, protocol));
+  asked.path = path_of(request.target);
+  asked.prompt_bytes = request.body.size();
+  const backends::Reply reply = player_.next(asked);
+  Whole whole{.headers = headers_for(protocol, now)};
+  const std::string request_id(whole.headers.get(protocol.request_id_header));
+  const bool streams = received->call.stream;
+  backends::OutgoingAnswer outgoing =
+      scripted_answer(reply, *received, asked.prompt_bytes, protocol, now, ids_);
+  outgoing.json_array = route.json_array;
   if (reply.error) {
-    spoken.error = speak_error(*reply.error, route.endpoint, spoken.model, request_id);
+    outgoing.error = scripted_error(*reply.error, protocol, outgoing.model, request_id);
   }
   // With a text before it, an error comes in the middle of a stream that began well.
   const bool begins_well = !reply.text.empty() && streams;
@@ -180,19 +194,19 @@ Plan PlayedProvider::answer_reply(const backends::Reply& reply, const Question& 
     whole.frames = {{*reply.body}};
   } else if (reply.error && !begins_well) {
     whole.status = reply.error->status;
-    whole.frames = {{wire.render_error(*spoken.error)}};
+    whole.frames = {{protocol.write_error(*outgoing.error)}};
   } else if (streams) {
-    whole.frames = wire.render_stream(spoken);
+    whole.frames = protocol.write_stream(outgoing);
     whole.streamed = true;
-    whole.headers.set("content-type", route.json_array ? "application/json" : wire.stream_type);
+    whole.headers.set("content-type", route.json_array ? "application/json" : protocol.stream_type);
     whole.headers.set("cache-control", "no-cache");
   } else {
-    whole.frames = {{wire.render(spoken)}};
+    whole.frames = {{protocol.write_answer(outgoing)}};
   }
   whole.status = reply.status.value_or(whole.status);
   if (reply.content_type) whole.headers.set("content-type", *reply.content_type);
   for (const auto& [name, value] : reply.headers) whole.headers.set(name, value);
-  if (reply.faults.missing_ids) whole.headers = without(whole.headers, wire.request_id_header);
+  if (reply.faults.missing_ids) whole.headers = without(whole.headers, protocol.request_id_header);
   return make_plan(std::move(whole), reply, ids_);
 }
 

@@ -8,6 +8,7 @@
 #include "treaty/http/message.h"
 #include "treaty/mock/plan.h"
 #include "treaty/mock/recordings.h"
+#include "treaty/mock/route.h"
 
 namespace treaty::mock {
 
@@ -23,15 +24,14 @@ class PlayedProvider {
   Plan answer(const http::Request& request, std::int64_t now);
 
  private:
-  Plan answer_route(const http::Request& request, const Route& route, std::int64_t now);
-  Plan answer_models(const Route& route);
-  Plan answer_reply(const backends::Reply& reply, const Question& question, const Route& route,
-                    std::int64_t now);
-  Plan refuse(int status, std::string message, Endpoint endpoint);
-  Plan refuse(const backends::ScriptedError& error, Endpoint endpoint);
+  Plan answer_recorded(const http::Request& request, const ProviderRoute& route);
+  Plan answer_scripted(const http::Request& request, const ProviderRoute& route, std::int64_t now);
+  Plan answer_models(const std::string& model);
+  Plan refuse(int status, std::string message, const backends::Protocol& protocol);
+  Plan refuse(const backends::ScriptedError& error, const backends::Protocol& protocol);
   bool presents_key(const http::Request& request) const;
   // With the rate limits of `now`; without any for what costs none: refusals, lists.
-  Headers headers_for(Endpoint endpoint, std::optional<std::int64_t> now);
+  Headers headers_for(const backends::Protocol& protocol, std::optional<std::int64_t> now);
 
   backends::ScriptPlayer player_;
   std::optional<Recordings> recordings_{};

@@ -27,8 +27,8 @@ Marks marks_of(std::string_view target, std::string_view body) {
     marks.stream = stream && stream->is_boolean() && stream->boolean();
   }
   if (const auto route = find_route(target)) {
-    if (marks.model.empty()) marks.model = route->model;
-    marks.stream = marks.stream || route->stream;
+    if (marks.model.empty()) marks.model = route->path.model;
+    marks.stream = marks.stream || route->path.stream;
   }
   return marks;
 }
@@ -64,14 +64,13 @@ std::expected<Track, Error> read_track(std::string_view json) {
 Recordings::Recordings(std::vector<Track> tracks)
     : tracks_(std::move(tracks)), played_(tracks_.size()) {}
 
-const Track* Recordings::find(const http::Request& request, const Route& route) {
+const Track* Recordings::find(const http::Request& request, const ProviderRoute& route) {
   const Marks marks = marks_of(request.target, request.body);
-  const backends::Protocol* protocol = backends::find_protocol(name_of(route.endpoint));
   std::optional<std::size_t> best;
   std::tuple<int, std::ptrdiff_t> best_score;
   for (std::size_t i = 0; i < tracks_.size(); ++i) {
     const Track& track = tracks_[i];
-    if (track.recording.protocol != protocol || track.stream != marks.stream) continue;
+    if (track.recording.protocol != route.protocol || track.stream != marks.stream) continue;
     const int similarity = (!marks.body.empty() && track.request_body == marks.body ? 4 : 0) +
                            (track.model == marks.model ? 2 : 0) +
                            (track.path == path_of(request.target) ? 1 : 0);

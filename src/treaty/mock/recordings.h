@@ -9,8 +9,8 @@
 #include "treaty/backends/recording.h"
 #include "treaty/base/error.h"
 #include "treaty/http/message.h"
-#include "treaty/mock/endpoint.h"
 #include "treaty/mock/plan.h"
+#include "treaty/mock/route.h"
 
 namespace treaty::mock {
 
@@ -33,7 +33,7 @@ class Recordings {
 
   // Null when none has the endpoint and the stream flag of the request. Of those that have, the
   // most similar (the body, then the model, then the path); of equals, the one played least.
-  const Track* find(const http::Request& request, const Route& route);
+  const Track* find(const http::Request& request, const ProviderRoute& route);
 
  private:
   std::vector<Track> tracks_;

@@ -1,7 +1,10 @@
 // Gemini's generateContent: a stream is a list of answers, each holding some more parts.
+#include "treaty/backends/protocols/outgoing.h"
 #include "treaty/backends/protocols/protocol.h"
-#include "treaty/backends/protocols/render.h"
+#include "treaty/backends/protocols/requests.h"
 #include "treaty/backends/protocols/wire.h"
+#include "treaty/base/json_write.h"
+#include "treaty/http/event_stream.h"
 #include "treaty/results/usage.h"
 
 namespace treaty::backends {
@@ -88,14 +91,104 @@ void parse_event(StreamedAnswer& state, std::string_view, std::string_view data)
   read_answer(state.answer, *root);
 }
 
+// The provider's side: what the functions above read, written.
+
+std::string_view raw_finish(std::string_view reason) {
+  if (reason == "stop" || reason == "tool_use") return "STOP";
+  if (reason == "length") return "MAX_TOKENS";
+  if (reason == "content_filter") return "SAFETY";
+  return reason;
+}
+
+void write_call(json::Writer& writer, const OutgoingToolCall& call) {
+  writer.begin_object().name("functionCall").begin_object().member("name", call.name);
+  writer.name("args").raw(object_or_empty(call.arguments)).end_object().end_object();
+}
+
+void write_text_part(json::Writer& writer, std::string_view text) {
+  writer.begin_object().member("text", text).end_object();
+}
+
+// A whole answer or a chunk of one: `write_parts` writes the parts; no finish: it goes on.
+template <class WriteParts>
+std::string answer_json(const OutgoingAnswer& outgoing, std::string_view finish,
+                        const WriteParts& write_parts) {
+  json::Writer writer;
+  writer.begin_object().name("candidates").begin_array().begin_object();
+  writer.name("content").begin_object().name("parts").begin_array();
+  write_parts(writer);
+  writer.end_array().member("role", "model").end_object();
+  if (!finish.empty()) writer.member("finishReason", finish);
+  writer.member("index", 0).end_object().end_array();
+  writer.name("usageMetadata").begin_object().member("promptTokenCount", outgoing.usage.input);
+  if (!finish.empty()) writer.member("candidatesTokenCount", outgoing.usage.output);
+  writer.member("totalTokenCount",
+                outgoing.usage.input + (finish.empty() ? 0 : outgoing.usage.output));
+  if (outgoing.usage.cache_read > 0) {
+    writer.member("cachedContentTokenCount", outgoing.usage.cache_read);
+  }
+  writer.end_object().member("modelVersion", outgoing.model);
+  if (outgoing.with_ids) writer.member("responseId", outgoing.id);
+  return writer.end_object().take();
+}
+
+std::string write_answer(const OutgoingAnswer& outgoing) {
+  return answer_json(outgoing, raw_finish(outgoing.finish_reason), [&](json::Writer& writer) {
+    const std::string text = outgoing.text() + outgoing.refusal;
+    if (!text.empty() || outgoing.tool_calls.empty()) write_text_part(writer, text);
+    for (const OutgoingToolCall& call : outgoing.tool_calls) write_call(writer, call);
+  });
+}
+
+std::string write_error(const OutgoingError& error) {
+  json::Writer writer;
+  writer.begin_object().name("error").begin_object().member("code", error.status);
+  writer.member("message", error.message).member("status", error.type).end_object();
+  return writer.end_object().take();
+}
+
+std::vector<StreamFrame> write_stream(const OutgoingAnswer& outgoing) {
+  std::vector<StreamFrame> frames;
+  const auto add = [&](const std::string& json, bool is_text) {
+    const std::string_view opening = frames.empty() ? "[" : ",\r\n";
+    frames.push_back(
+        {outgoing.json_array ? std::string(opening) + json : http::event_bytes("", json),
+         is_text && !frames.empty()});
+  };
+  for (const std::string& piece : outgoing.pieces) {
+    add(answer_json(outgoing, "", [&](json::Writer& writer) { write_text_part(writer, piece); }),
+        true);
+  }
+  if (outgoing.error) {
+    add(write_error(*outgoing.error), false);
+  } else {
+    add(answer_json(outgoing, raw_finish(outgoing.finish_reason),
+                    [&](json::Writer& writer) {
+                      if (outgoing.tool_calls.empty()) write_text_part(writer, outgoing.refusal);
+                      for (const OutgoingToolCall& call : outgoing.tool_calls)
+                        write_call(writer, call);
+                    }),
+        false);
+  }
+  if (outgoing.json_array) frames.push_back({"]"});
+  return frames;
+}
+
 }  // namespace
 
 const Protocol& gemini() {
   static constexpr Protocol kProtocol = {.name = "gemini",
                                          .render_request = render_gemini,
-                                         .path = path_of_gemini,
+                                         .path_of_call = path_of_gemini,
                                          .parse_response = parse_response,
-                                         .parse_event = parse_event};
+                                         .parse_event = parse_event,
+                                         .read_request = read_gemini,
+                                         .write_answer = write_answer,
+                                         .write_stream = write_stream,
+                                         .write_error = write_error,
+                                         .errors = ErrorStyle::gemini,
+                                         .ids = {"", "", ""},
+                                         .recorded_name = "generate_content"};
   return kProtocol;
 }
 

@@ -1,7 +1,12 @@
 // Ollama's own protocol: lines of JSON, the last of which says done.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "treaty/backends/protocols/outgoing.h"
 #include "treaty/backends/protocols/protocol.h"
-#include "treaty/backends/protocols/render.h"
+#include "treaty/backends/protocols/requests.h"
 #include "treaty/backends/protocols/wire.h"
+#include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/results/usage.h"
 
@@ -61,15 +66,76 @@ results::Answer parse_response(std::string_view body) {
   return std::move(state.answer);
 }
 
+// The provider's side: what the functions above read, written.
+
+// One line; `calls` are given in the line before the last.
+std::string line_json(const OutgoingAnswer& outgoing, std::string_view text, bool with_calls,
+                      bool done) {
+  json::Writer writer;
+  const auto time = static_cast<std::time_t>(outgoing.created);
+  writer.begin_object().member("model", outgoing.model);
+  writer.member("created_at", fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", fmt::gmtime(time)));
+  writer.name("message").begin_object().member("role", "assistant").member("content", text);
+  if (with_calls && !outgoing.tool_calls.empty()) {
+    writer.name("tool_calls").begin_array();
+    for (const OutgoingToolCall& call : outgoing.tool_calls) {
+      writer.begin_object().name("function").begin_object().member("name", call.name);
+      writer.name("arguments").raw(object_or_empty(call.arguments)).end_object().end_object();
+    }
+    writer.end_array();
+  }
+  writer.end_object();
+  if (done) {
+    const bool is_call = outgoing.finish_reason == "tool_use";
+    writer.member("done_reason", is_call ? "stop" : std::string_view(outgoing.finish_reason));
+  }
+  writer.member("done", done);
+  if (done) {
+    writer.member("total_duration", 1'000'000).member("load_duration", 100'000);
+    writer.member("prompt_eval_count", outgoing.usage.input)
+        .member("prompt_eval_duration", 100'000);
+    writer.member("eval_count", outgoing.usage.output).member("eval_duration", 800'000);
+  }
+  return writer.end_object().take() + "\n";
+}
+
+std::string write_answer(const OutgoingAnswer& outgoing) {
+  return line_json(outgoing, outgoing.text() + outgoing.refusal, true, true);
+}
+
+std::string write_error(const OutgoingError& error) {
+  json::Writer writer;
+  return writer.begin_object().member("error", error.message).end_object().take();
+}
+
+std::vector<StreamFrame> write_stream(const OutgoingAnswer& outgoing) {
+  std::vector<StreamFrame> frames;
+  frames.reserve(outgoing.pieces.size() + 4);
+  for (const std::string& piece : outgoing.pieces) {
+    frames.push_back({line_json(outgoing, piece, false, false), true});
+  }
+  if (!outgoing.refusal.empty())
+    frames.push_back({line_json(outgoing, outgoing.refusal, false, false)});
+  if (!outgoing.tool_calls.empty()) frames.push_back({line_json(outgoing, "", true, false)});
+  frames.push_back({outgoing.error ? write_error(*outgoing.error) + "\n"
+                                   : line_json(outgoing, "", false, true)});
+  return frames;
+}
+
 }  // namespace
 
 const Protocol& ollama_native() {
   static constexpr Protocol kProtocol = {.name = "ollama_native",
                                          .framing = Framing::json_lines,
                                          .render_request = render_ollama,
-                                         .path = path_of_ollama,
+                                         .fixed_path = "/api/chat",
                                          .parse_response = parse_response,
-                                         .parse_event = parse_event};
+                                         .parse_event = parse_event,
+                                         .read_request = read_ollama,
+                                         .write_answer = write_answer,
+                                         .write_stream = write_stream,
+                                         .write_error = write_error,
+                                         .stream_type = "application/x-ndjson"};
   return kProtocol;
 }
 

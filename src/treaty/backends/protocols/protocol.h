@@ -1,12 +1,25 @@
-// A protocol is a wire: how a call becomes a request body and how an answer is read. Protocols are
-// pure; who is called, and where, is a Provider's business.
+// A protocol is a wire format, seen from both sides: a client renders requests and parses answers,
+// a server reads requests and writes answers. Protocols are pure; a Provider says who is called and
+// where.
+//
+//   const Protocol& protocol = chat_completions();
+//   std::string body = protocol.render_request(call, style);              // Client: ask,
+//   results::Answer answer = protocol.parse_response(answer_body);        // and read the answer.
+//   auto request = parse_request(protocol, body, {});                     // Server: read a
+//   request, std::string answer_body = protocol.write_answer(outgoing);            // and answer
+//   it.
+//
+// Thread rule: protocols are constants and keep no state; any thread may use them at any time.
 #pragma once
 
+#include <expected>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "treaty/backends/call.h"
+#include "treaty/backends/protocols/outgoing.h"
 #include "treaty/base/json.h"
 #include "treaty/results/answer.h"
 
@@ -40,6 +53,22 @@ struct StreamedAnswer {
 
 enum class Framing { event_stream, json_lines };
 
+// A request that a client sent.
+struct ReceivedRequest {
+  Call call{};
+  bool include_usage = false;  // Chat Completions: whether a stream shall end with its usage.
+};
+
+// Which provider's words errors use.
+enum class ErrorStyle { openai, anthropic, gemini };
+
+// How the ids begin that a provider makes.
+struct IdPrefixes {
+  std::string_view answer;
+  std::string_view message;
+  std::string_view tool_call;
+};
+
 struct Protocol {
   std::string_view name;  // "chat_completions".
   Framing framing = Framing::event_stream;
@@ -47,8 +76,9 @@ struct Protocol {
   // The body of the HTTP request.
   std::string (*render_request)(const Call& call, const RequestStyle& style) = nullptr;
 
-  // Path and query below the provider's base URL, for providers without one of their own.
-  std::string (*path)(const Call& call) = nullptr;
+  // The end of the path below the provider's base URL; Gemini's depends on the call instead.
+  std::string_view fixed_path{};
+  std::string (*path_of_call)(const Call& call) = nullptr;
 
   // A whole, unstreamed answer. Not complete when the body cannot be read.
   results::Answer (*parse_response)(std::string_view body) = nullptr;
@@ -57,6 +87,22 @@ struct Protocol {
   // state.answer.content.
   void (*parse_event)(StreamedAnswer& state, std::string_view name,
                       std::string_view data) = nullptr;
+
+  // The server's side. Use parse_request below instead of read_request.
+  std::string (*read_request)(ReceivedRequest& request, json::Value root) = nullptr;
+  std::string (*write_answer)(const OutgoingAnswer& outgoing) = nullptr;
+  std::vector<StreamFrame> (*write_stream)(const OutgoingAnswer& outgoing) = nullptr;
+  std::string (*write_error)(const OutgoingError& error) = openai_error;
+  std::string_view stream_type = "text/event-stream; charset=utf-8";
+  std::string_view request_id_header = "x-request-id";
+  ErrorStyle errors = ErrorStyle::openai;
+  IdPrefixes ids = {"chatcmpl-", "msg_", "call_"};
+  std::string_view recorded_name = name;  // The name that recordings use.
+
+  // Path and query below the provider's base URL, for providers without one of their own.
+  std::string path(const Call& call) const {
+    return path_of_call != nullptr ? path_of_call(call) : std::string(fixed_path);
+  }
 };
 
 const Protocol& chat_completions();
@@ -66,7 +112,23 @@ const Protocol& anthropic_messages();
 const Protocol& gemini();
 const Protocol& ollama_native();
 
-// By the name above or the one that recordings use (messages, generate_content); null when unknown.
+std::span<const Protocol* const> all_protocols();
+
+// By its name or the one that recordings use (messages, generate_content); null when unknown.
 const Protocol* find_protocol(std::string_view name);
+
+// By the end of a request's path; a query is passed over. Null when unknown.
+const Protocol* find_protocol_of_path(std::string_view path);
+
+// What the path of a request says beside the protocol (Azure, Gemini).
+struct PathSettings {
+  std::string model{};
+  bool stream = false;
+};
+
+// The error is what a provider would say about the request.
+std::expected<ReceivedRequest, std::string> parse_request(const Protocol& protocol,
+                                                          std::string_view body,
+                                                          const PathSettings& path);
 
 }  // namespace treaty::backends

@@ -1,39 +1,161 @@
-#include <array>
-
+// The table of providers. A row holds only what differs from the defaults in provider.h: Chat
+// Completions with a bearer key. CONTRIBUTING.md describes how to add one.
 #include "treaty/backends/providers/provider.h"
 
-// The registration: one line a provider, each a function of that name in a file of its own.
-#define TREATY_PROVIDERS(X) \
-  X(openai)                 \
-  X(anthropic)              \
-  X(cerebras)               \
-  X(groq)                   \
-  X(mistral)                \
-  X(gemini)                 \
-  X(openrouter)             \
-  X(azure)                  \
-  X(xai)                    \
-  X(deepseek)               \
-  X(together)               \
-  X(huggingface)            \
-  X(ollama)                 \
-  X(vllm)                   \
-  X(custom)
-
 namespace treaty::backends {
+namespace {
 
-namespace providers {
-#define TREATY_DECLARE(name) Provider name();
-TREATY_PROVIDERS(TREATY_DECLARE)
-#undef TREATY_DECLARE
-}  // namespace providers
-
-std::span<const Provider> all_providers() {
-#define TREATY_MAKE(name) providers::name(),
-  static const std::array kProviders = {TREATY_PROVIDERS(TREATY_MAKE)};
-#undef TREATY_MAKE
-  return kProviders;
+// The SDKs of Anthropic and of Gemini take a base URL without the version, so both forms are read.
+std::string with_anthropic_version(std::string_view given) {
+  return std::string(given) + (given.ends_with("/v1") ? "" : "/v1");
 }
+
+std::string with_gemini_version(std::string_view given) {
+  const std::string_view last = given.substr(given.rfind('/') + 1);
+  const bool there = last == "v1" || last == "v1beta" || last == "v1alpha";
+  return std::string(given) + (there ? "" : "/v1beta");
+}
+
+// An endpoint alone means Azure's v1 API, where the model is the deployment's name; a URL of a
+// deployment, with its api-version as the query, is taken as it is.
+std::string with_azure_api(std::string_view given) {
+  const bool whole = given.find("/openai/") != std::string_view::npos;
+  return std::string(given) + (whole ? "" : "/openai/v1");
+}
+
+// OLLAMA_HOST as Ollama reads it: the scheme and the port may be missing, and 0.0.0.0 is what a
+// server binds.
+std::string from_ollama_host(std::string_view given) {
+  if (given.ends_with("/v1")) given.remove_suffix(3);
+  const std::size_t scheme = given.find("://");
+  if (scheme != std::string_view::npos) return std::string(given);
+  std::string host(given.substr(0, given.find(':')));
+  std::string port(given.substr(host.size()));
+  if (host.empty() || host == "0.0.0.0") host = "localhost";
+  if (port.empty()) port = ":11434";
+  return "http://" + host + port;
+}
+
+std::string ollama_path(const Call& call, const Protocol& protocol) {
+  return (&protocol == &ollama_native() ? "" : "/v1") + protocol.path(call);
+}
+
+constexpr RequestStyle kNewMaxTokens = {.max_tokens_name = "max_completion_tokens"};
+
+const Provider kProviders[] = {
+    // Chat Completions by default: that is what most servers behind an OPENAI_BASE_URL speak.
+    {.name = "openai",
+     .default_model = "gpt-5-mini",
+     .base_url = "https://api.openai.com/v1",
+     .base_url_variables = {"OPENAI_BASE_URL"},
+     .key = {.environment_variables = {"OPENAI_API_KEY"}},
+     .also_speaks = {&responses(), &completions()},
+     .style = kNewMaxTokens},
+    {.name = "anthropic",
+     .default_model = "claude-haiku-4-5",
+     .base_url = "https://api.anthropic.com/v1",
+     .base_url_variables = {"ANTHROPIC_BASE_URL"},
+     .complete_base_url = with_anthropic_version,
+     .key = {.environment_variables = {"ANTHROPIC_API_KEY"}, .header = "x-api-key", .prefix = ""},
+     .protocol = &anthropic_messages()},
+    {.name = "cerebras",
+     .default_model = "gpt-oss-120b",
+     .base_url = "https://api.cerebras.ai/v1",
+     .base_url_variables = {"CEREBRAS_BASE_URL"},
+     .key = {.environment_variables = {"CEREBRAS_API_KEY"}},
+     .style = kNewMaxTokens},
+    // Requests are counted by the day and tokens by the minute; no header says so.
+    {.name = "groq",
+     .default_model = "llama-3.3-70b-versatile",
+     .base_url = "https://api.groq.com/openai/v1",
+     .base_url_variables = {"GROQ_BASE_URL"},
+     .key = {.environment_variables = {"GROQ_API_KEY"}},
+     .also_speaks = {&responses()},
+     .style = kNewMaxTokens,
+     .plain_limits = results::PlainLimits::day_requests_minute_tokens},
+    // Streams tell usage unasked; ids of tool calls are nine letters or digits.
+    {.name = "mistral",
+     .default_model = "mistral-small-latest",
+     .base_url = "https://api.mistral.ai/v1",
+     .base_url_variables = {"MISTRAL_BASE_URL"},
+     .key = {.environment_variables = {"MISTRAL_API_KEY"}},
+     .style = {.stream_usage = false, .short_tool_call_ids = true}},
+    {.name = "gemini",
+     .default_model = "gemini-2.5-flash",
+     .base_url = "https://generativelanguage.googleapis.com/v1beta",
+     .base_url_variables = {"GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"},
+     .complete_base_url = with_gemini_version,
+     .key = {.environment_variables = {"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+             .header = "x-goog-api-key",
+             .prefix = ""},
+     .protocol = &gemini()},
+    {.name = "openrouter",
+     .default_model = "openai/gpt-5-mini",
+     .base_url = "https://openrouter.ai/api/v1",
+     .base_url_variables = {"OPENROUTER_BASE_URL"},
+     .key = {.environment_variables = {"OPENROUTER_API_KEY"}},
+     .also_speaks = {&responses()}},
+    {.name = "azure",
+     .base_url_variables = {"AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"},
+     .complete_base_url = with_azure_api,
+     .key = {.environment_variables = {"AZURE_OPENAI_API_KEY", "AZURE_API_KEY"},
+             .header = "api-key",
+             .prefix = ""},
+     .also_speaks = {&responses()},
+     .style = kNewMaxTokens},
+    {.name = "xai",
+     .default_model = "grok-4-fast",
+     .base_url = "https://api.x.ai/v1",
+     .base_url_variables = {"XAI_BASE_URL"},
+     .key = {.environment_variables = {"XAI_API_KEY"}},
+     .also_speaks = {&responses()},
+     .style = kNewMaxTokens},
+    // Knows JSON, but no schema of it.
+    {.name = "deepseek",
+     .default_model = "deepseek-chat",
+     .base_url = "https://api.deepseek.com",
+     .base_url_variables = {"DEEPSEEK_BASE_URL"},
+     .key = {.environment_variables = {"DEEPSEEK_API_KEY"}},
+     .also_speaks = {&responses()},
+     .style = {.json_schema = false}},
+    {.name = "together",
+     .default_model = "meta-llama/Llama-3.3-70B-Instruct-Turbo",
+     .base_url = "https://api.together.xyz/v1",
+     .base_url_variables = {"TOGETHER_BASE_URL"},
+     .key = {.environment_variables = {"TOGETHER_API_KEY"}},
+     .also_speaks = {&completions()}},
+    {.name = "huggingface",
+     .default_model = "meta-llama/Llama-3.3-70B-Instruct",
+     .base_url = "https://router.huggingface.co/v1",
+     .base_url_variables = {"HUGGINGFACE_BASE_URL", "HF_BASE_URL"},
+     .key = {.environment_variables = {"HF_TOKEN", "HUGGINGFACE_API_KEY"}},
+     .also_speaks = {&responses()}},
+    // Its own protocol at the root, those of OpenAI below /v1.
+    {.name = "ollama",
+     .base_url = "http://localhost:11434",
+     .base_url_variables = {"OLLAMA_BASE_URL", "OLLAMA_HOST"},
+     .complete_base_url = from_ollama_host,
+     .key = {.environment_variables = {"OLLAMA_API_KEY"}, .required = false},
+     .protocol = &ollama_native(),
+     .also_speaks = {&chat_completions(), &responses()},
+     .path = ollama_path},
+    // A key is only needed when the server was given one.
+    {.name = "vllm",
+     .base_url = "http://localhost:8000/v1",
+     .base_url_variables = {"VLLM_BASE_URL"},
+     .key = {.environment_variables = {"VLLM_API_KEY"}, .required = false},
+     .also_speaks = {&responses(), &completions()}},
+    // Any server that speaks one of the protocols: the user says where, and which.
+    {.name = "custom",
+     .base_url_variables = {"CUSTOM_BASE_URL"},
+     .key = {.environment_variables = {"CUSTOM_API_KEY"}, .header = "", .required = false},
+     .also_speaks = {&completions(), &responses(), &anthropic_messages(), &gemini(),
+                     &ollama_native()}},
+};
+
+}  // namespace
+
+std::span<const Provider> all_providers() { return kProviders; }
 
 const Provider* find_provider(std::string_view name) {
   for (const Provider& provider : all_providers()) {
@@ -44,8 +166,7 @@ const Provider* find_provider(std::string_view name) {
 
 const Protocol* Provider::find_protocol(std::string_view protocol_name) const {
   const Protocol* wanted = backends::find_protocol(protocol_name);
-  if (wanted == nullptr) return nullptr;
-  if (wanted == protocol) return protocol;
+  if (wanted == nullptr || wanted == protocol) return wanted;
   for (const Protocol* other : also_speaks) {
     if (other == wanted) return other;
   }

@@ -1,5 +1,5 @@
 // A provider is a value: where it lives, how it wants its key, which protocol it speaks, and in
-// what it differs. Adding one is a file of some 20 lines and one line in all_providers.cpp.
+// what it differs. Adding one is a row of the table in all_providers.cpp.
 #pragma once
 
 #include <span>
@@ -22,6 +22,7 @@ struct Key {
 
 struct Provider {
   std::string_view name;
+  std::string_view default_model{};                    // Small, cheap, able to call tools.
   std::string_view base_url{};                         // Empty: the user has to give one.
   std::vector<std::string_view> base_url_variables{};  // The first that is set: "OPENAI_BASE_URL".
 
@@ -30,7 +31,7 @@ struct Provider {
   std::string (*complete_base_url)(std::string_view given) = nullptr;
 
   Key key{};
-  const Protocol* protocol = nullptr;
+  const Protocol* protocol = &chat_completions();
   std::vector<const Protocol*> also_speaks{};
   std::vector<std::pair<std::string_view, std::string_view>> extra_headers{};
   RequestStyle style{};

@@ -15,13 +15,15 @@ std::string text_of(const UserMessage& message) {
 
 }  // namespace
 
-Asked asked_of(const Call& call) {
+Asked asked_of(const Call& call) { return asked_of(call, call.messages.size()); }
+
+Asked asked_of(const Call& call, std::size_t messages) {
   Asked asked{.model = call.model,
               .stream = call.stream,
               .prompt_bytes = call.system.size() + call.messages.bytes()};
-  std::size_t ended = call.messages.size();  // Behind the last message that is not a tool's.
+  std::size_t ended = messages;  // Behind the last message that is not a tool's.
   while (ended > 0 && std::holds_alternative<ToolMessage>(call.messages[ended - 1])) --ended;
-  for (std::size_t i = ended; i < call.messages.size(); ++i) {
+  for (std::size_t i = ended; i < messages; ++i) {
     asked.tool_results.push_back(std::get<ToolMessage>(call.messages[i]).content);
   }
   for (std::size_t i = ended; i > 0; --i) {

@@ -27,4 +27,7 @@ struct Asked {
 
 Asked asked_of(const Call& call);
 
+// As if the call had only its first `messages` messages.
+Asked asked_of(const Call& call, std::size_t messages);
+
 }  // namespace treaty::backends

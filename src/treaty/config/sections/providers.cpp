@@ -165,26 +165,6 @@ void take_provider(Reader& reader, const Node& name, const Node& node, Draft& dr
   }
 }
 
-// A model that a provider is good for without anybody choosing: small, cheap, able to call tools.
-struct DefaultModel {
-  std::string_view kind;
-  std::string_view model;
-};
-
-constexpr std::array<DefaultModel, 11> kDefaultModels = {{
-    {"openai", "gpt-5-mini"},
-    {"anthropic", "claude-haiku-4-5"},
-    {"cerebras", "gpt-oss-120b"},
-    {"groq", "llama-3.3-70b-versatile"},
-    {"mistral", "mistral-small-latest"},
-    {"gemini", "gemini-2.5-flash"},
-    {"openrouter", "openai/gpt-5-mini"},
-    {"xai", "grok-4-fast"},
-    {"deepseek", "deepseek-chat"},
-    {"together", "meta-llama/Llama-3.3-70B-Instruct-Turbo"},
-    {"huggingface", "meta-llama/Llama-3.3-70B-Instruct"},
-}};
-
 void settle_key(Reader& reader, const Draft& draft, const std::string& name) {
   const HttpProvider& used = draft.configuration.providers.at(name);
   const Provider* provider = backends::find_provider(used.kind);
@@ -200,8 +180,8 @@ void settle_key(Reader& reader, const Draft& draft, const std::string& name) {
 }  // namespace
 
 std::string_view default_model_of(std::string_view kind) {
-  const auto found = std::ranges::find(kDefaultModels, kind, &DefaultModel::kind);
-  return found == kDefaultModels.end() ? std::string_view() : found->model;
+  const Provider* provider = backends::find_provider(kind);
+  return provider == nullptr ? std::string_view() : provider->default_model;
 }
 
 HttpProvider provider_of_kind(const Sources& sources, std::string_view kind) {

@@ -1,0 +1,238 @@
+// Requests of Chat Completions, as OpenAI defined it and most providers speak it, and of its legacy
+// predecessor, written and read.
+#include "treaty/backends/protocols/request_parts.h"
+#include "treaty/backends/protocols/requests.h"
+
+namespace treaty::backends {
+namespace {
+
+using json::find_member;
+using json::find_text;
+
+// OpenAI refuses ids of more than 40 characters; Mistral takes exactly nine letters or digits.
+IdRule id_rule_of(const RequestStyle& style) {
+  if (style.short_tool_call_ids) {
+    return {.least = 9, .most = 9, .dash_and_underscore = false, .anything_else = false};
+  }
+  return {.least = 1, .most = 40, .dash_and_underscore = true, .anything_else = true};
+}
+
+void write_part(json::Writer& writer, const Part& part) {
+  writer.begin_object();
+  if (const auto* text = std::get_if<TextPart>(&part)) {
+    writer.member("type", "text");
+    write_text(writer, "text", text->text);
+  } else {
+    writer.member("type", "image_url").name("image_url").begin_object();
+    write_text(writer, "url", data_url(std::get<ImagePart>(part)));
+    writer.end_object();
+  }
+  writer.end_object();
+}
+
+// A message of text alone is a string: every provider reads that, not every one a list.
+void write_user(json::Writer& writer, const UserMessage& message) {
+  writer.begin_object().member("role", "user").name("content");
+  if (message.parts.empty()) {
+    writer.value("");
+  } else if (message.parts.size() == 1 && std::holds_alternative<TextPart>(message.parts[0])) {
+    write_text(writer, std::get<TextPart>(message.parts[0]).text);
+  } else {
+    writer.begin_array();
+    for (const Part& part : message.parts) write_part(writer, part);
+    writer.end_array();
+  }
+  writer.end_object();
+}
+
+void write_assistant(json::Writer& writer, const AssistantMessage& message, const ToolIds& ids,
+                     std::size_t place) {
+  writer.begin_object().member("role", "assistant").name("content");
+  if (message.text.empty() && !message.tool_calls.empty()) {
+    writer.null();
+  } else {
+    write_text(writer, message.text);
+  }
+  if (!message.tool_calls.empty()) {
+    writer.name("tool_calls").begin_array();
+    for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
+      const contracts::AgentToolCall& call = message.tool_calls[i];
+      writer.begin_object();
+      write_text(writer, "id", ids.of_call(place, i));
+      writer.member("type", "function").name("function").begin_object();
+      write_text(writer, "name", call.name);
+      write_text(writer, "arguments", call.arguments.empty() ? "{}" : call.arguments);
+      writer.end_object().end_object();
+    }
+    writer.end_array();
+  }
+  writer.end_object();
+}
+
+// Where only json_object is known, the schema is told in words; the mode wants "JSON" in them.
+std::string system_text(const Call& call, const RequestStyle& style) {
+  if (!call.output || style.json_schema) return call.system;
+  std::string text = call.system.empty() ? "" : call.system + "\n\n";
+  text += "Answer with one JSON object that fits this JSON Schema, and nothing else:\n";
+  return text + object_or(call.output->schema_json, "{}");
+}
+
+void write_messages(json::Writer& writer, const Call& call, const RequestStyle& style) {
+  const ToolIds ids(call.messages, id_rule_of(style));
+  const std::string system = system_text(call, style);
+  writer.name("messages").begin_array();
+  if (!system.empty()) {
+    writer.begin_object().member("role", style.developer_role ? "developer" : "system");
+    write_text(writer, "content", system);
+    writer.end_object();
+  }
+  for (std::size_t i = 0; i < call.messages.size(); ++i) {
+    const Message& message = call.messages[i];
+    if (const auto* user = std::get_if<UserMessage>(&message)) {
+      write_user(writer, *user);
+    } else if (const auto* assistant = std::get_if<AssistantMessage>(&message)) {
+      write_assistant(writer, *assistant, ids, i);
+    } else {
+      writer.begin_object().member("role", "tool");
+      write_text(writer, "tool_call_id", ids.of_result(i));
+      write_text(writer, "content", std::get<ToolMessage>(message).content);
+      writer.end_object();
+    }
+  }
+  writer.end_array();
+}
+
+void write_response_format(json::Writer& writer, const Call& call, const RequestStyle& style) {
+  if (!call.output) return;
+  writer.name("response_format").begin_object();
+  if (style.json_schema) {
+    writer.member("type", "json_schema").name("json_schema").begin_object();
+    write_text(writer, "name", call.output->name);
+    writer.member("strict", call.output->strict);
+    writer.name("schema").raw(object_or(call.output->schema_json, "{}")).end_object();
+  } else {
+    writer.member("type", "json_object");
+  }
+  writer.end_object();
+}
+
+SettingNames names_after(std::string_view max_tokens) {
+  return {.max_tokens = max_tokens,
+          .frequency_penalty = "frequency_penalty",
+          .presence_penalty = "presence_penalty",
+          .seed = "seed"};
+}
+
+void write_stream(json::Writer& writer, const Call& call, const RequestStyle& style) {
+  if (!call.stream) return;
+  writer.member("stream", true);
+  if (!style.stream_usage) return;
+  writer.name("stream_options").begin_object().member("include_usage", true).end_object();
+}
+
+// A conversation as one text, for models that only go on writing.
+std::string prompt_of(const Call& call) {
+  std::string out = call.system;
+  for (const Message& message : call.messages) {
+    if (!out.empty()) out += "\n\n";
+    if (const auto* user = std::get_if<UserMessage>(&message)) {
+      out += joined_text(*user);
+    } else if (const auto* assistant = std::get_if<AssistantMessage>(&message)) {
+      out += assistant->text;
+    } else {
+      out += std::get<ToolMessage>(message).content;
+    }
+  }
+  return out;
+}
+
+void read_call(ReceivedMessages& messages, json::Value call) {
+  auto function = find_member(call, "function");
+  if (!function) function = call;  // The legacy `function_call`.
+  messages.add_call({.id = std::string(find_text(call, "id")),
+                     .name = std::string(find_text(function, "name")),
+                     .arguments = arguments_text(find_member(function, "arguments"))});
+}
+
+void read_assistant(ReceivedMessages& messages, json::Value message) {
+  messages.add_assistant_text(content_text(find_member(message, "content")));
+  const auto calls = find_member(message, "tool_calls");
+  if (is_filled_array(calls)) {
+    for (const json::Value call : calls->elements()) read_call(messages, call);
+  }
+  if (const auto call = find_member(message, "function_call")) read_call(messages, *call);
+}
+
+void read_message(ReceivedMessages& messages, json::Value message) {
+  const std::string_view role = find_text(message, "role");
+  const auto content = find_member(message, "content");
+  if (role == "system" || role == "developer") {
+    messages.add_system(content_text(content));
+  } else if (role == "user") {
+    messages.add_user(content);
+  } else if (role == "assistant") {
+    read_assistant(messages, message);
+  } else if (role == "tool" || role == "function") {
+    messages.add_result({.tool_call_id = std::string(find_text(message, "tool_call_id")),
+                         .tool_name = std::string(find_text(message, "name")),
+                         .content = content_text(content)});
+  }
+}
+
+bool wants_usage(json::Value root) {
+  return is_true(find_member(find_member(root, "stream_options"), "include_usage"));
+}
+
+void read_all_settings(Call& call, json::Value root) {
+  const bool is_new = find_member(root, "max_completion_tokens").has_value();
+  read_settings(call, root, names_after(is_new ? "max_completion_tokens" : "max_tokens"));
+}
+
+}  // namespace
+
+std::string render_chat_completions(const Call& call, const RequestStyle& style) {
+  json::Writer writer;
+  writer.begin_object();
+  if (style.model_in_body) write_text(writer, "model", call.model);
+  write_messages(writer, call, style);
+  write_function_tools(writer, call.tools);
+  write_response_format(writer, call, style);
+  write_settings(writer, call, names_after(style.max_tokens_name));
+  write_stream(writer, call, style);
+  return writer.end_object().take();
+}
+
+std::string render_completions(const Call& call, const RequestStyle& style) {
+  json::Writer writer;
+  writer.begin_object();
+  if (style.model_in_body) write_text(writer, "model", call.model);
+  write_text(writer, "prompt", prompt_of(call));
+  write_settings(writer, call, names_after("max_tokens"));
+  write_stream(writer, call, style);
+  return writer.end_object().take();
+}
+
+std::string read_chat_completions(ReceivedRequest& request, json::Value root) {
+  const auto messages = find_member(root, "messages");
+  if (!messages) return "Missing required parameter: 'messages'.";
+  if (!is_filled_array(messages)) return "Invalid 'messages': expected an array with a message.";
+  ReceivedMessages received;
+  for (const json::Value message : messages->elements()) read_message(received, message);
+  received.move_to(request.call);
+  read_function_tools(request.call, root);
+  read_output_format(request.call, find_member(root, "response_format"));
+  read_all_settings(request.call, root);
+  request.include_usage = wants_usage(root);
+  return {};
+}
+
+std::string read_completions(ReceivedRequest& request, json::Value root) {
+  const auto prompt = find_member(root, "prompt");
+  if (!prompt) return "Missing required parameter: 'prompt'.";
+  request.call.messages.push_back(UserMessage{{TextPart{content_text(prompt)}}});
+  read_all_settings(request.call, root);
+  request.include_usage = wants_usage(root);
+  return {};
+}
+
+}  // namespace treaty::backends

@@ -1,0 +1,79 @@
+#include <doctest/doctest.h>
+
+#include "treaty/backends/protocols/requests.h"
+#include "treaty/testing/calls.h"
+
+namespace treaty::backends {
+
+TEST_CASE("chat completions: a plain question is a model and one message") {
+  const Call call = testing::simple_call();
+
+  CHECK(render_chat_completions(call, {}) ==
+        R"({"model":"small-1","messages":[{"role":"user","content":"Say \"hi\"."}]})");
+  CHECK(chat_completions().path(call) == "/chat/completions");
+}
+
+TEST_CASE("chat completions: a conversation keeps images, calls, results and tools") {
+  const Call call = testing::conversation();
+
+  CHECK(
+      render_chat_completions(call, {}) ==
+      R"({"model":"small-1","messages":[{"role":"system","content":"Be brief."},)"
+      R"({"role":"user","content":[{"type":"text","text":"What is it?"},)"
+      R"({"type":"image_url","image_url":{"url":"data:image/png;base64,iVBOR="}}]},)"
+      R"({"role":"assistant","content":"Let me look. ","tool_calls":[)"
+      R"({"id":"call_1","type":"function","function":{"name":"look_up","arguments":"{\"word\": \"cat\"}"}},)"
+      R"({"id":"call.2","type":"function","function":{"name":"look_up","arguments":"dog"}}]},)"
+      R"({"role":"tool","tool_call_id":"call_1","content":"{\"found\": 3}"},)"
+      R"({"role":"tool","tool_call_id":"call.2","content":"no such word"},)"
+      R"({"role":"user","content":"Well?"}],)"
+      R"("tools":[{"type":"function","function":{"name":"look_up","description":"Finds a word.",)"
+      R"("parameters":{"type":"object","properties":{"word":{"type":"string"}}}}}]})");
+}
+
+TEST_CASE("chat completions: settings and streams go by the provider's style") {
+  Call call = testing::simple_call();
+  call.max_output_tokens = 50;
+  call.temperature = 0.5;
+  call.stop = {"END"};
+  call.stream = true;
+
+  CHECK(
+      render_chat_completions(
+          call, {.max_tokens_name = "max_completion_tokens", .model_in_body = false}) ==
+      R"({"messages":[{"role":"user","content":"Say \"hi\"."}],"max_completion_tokens":50,)"
+      R"("temperature":0.5,"stop":["END"],"stream":true,"stream_options":{"include_usage":true}})");
+  CHECK(render_chat_completions(call, {.stream_usage = false}).ends_with(R"("stream":true})"));
+}
+
+TEST_CASE(
+    "chat completions: structured output is a strict schema, or JSON with the schema in words") {
+  Call call = testing::simple_call();
+  call.output = OutputSchema{.name = "answer", .schema_json = R"({"type": "object"})"};
+
+  CHECK(render_chat_completions(call, {}).ends_with(
+      R"("response_format":{"type":"json_schema","json_schema":{"name":"answer","strict":true,)"
+      R"("schema":{"type":"object"}}}})"));
+  CHECK(
+      render_chat_completions(call, {.json_schema = false, .developer_role = true}) ==
+      R"({"model":"small-1","messages":[{"role":"developer","content":"Answer with one JSON object )"
+      R"(that fits this JSON Schema, and nothing else:\n{\"type\":\"object\"}"},)"
+      R"({"role":"user","content":"Say \"hi\"."}],"response_format":{"type":"json_object"}})");
+}
+
+TEST_CASE("chat completions: an assistant that only calls tools has no content") {
+  Call call{.model = "m", .messages = {AssistantMessage{.tool_calls = {{"a", "f", ""}}}}};
+
+  CHECK(render_chat_completions(call, {}) ==
+        R"({"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[)"
+        R"({"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}]})");
+}
+
+TEST_CASE("completions: the conversation becomes one prompt") {
+  CHECK(render_completions(testing::conversation(), {}) ==
+        R"({"model":"small-1","prompt":"Be brief.\n\nWhat is it?\n\nLet me look. \n\n)"
+        R"({\"found\": 3}\n\nno such word\n\nWell?"})");
+  CHECK(completions().path({}) == "/completions");
+}
+
+}  // namespace treaty::backends

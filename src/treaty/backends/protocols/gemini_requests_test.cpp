@@ -1,0 +1,58 @@
+#include <doctest/doctest.h>
+
+#include "treaty/backends/protocols/requests.h"
+#include "treaty/testing/calls.h"
+
+namespace treaty::backends {
+
+TEST_CASE("gemini: the path names the model and whether to stream") {
+  CHECK(path_of_gemini({.model = "gemini-2.5-flash"}) ==
+        "/models/gemini-2.5-flash:generateContent");
+  CHECK(path_of_gemini({.model = "gemini-2.5-flash", .stream = true}) ==
+        "/models/gemini-2.5-flash:streamGenerateContent?alt=sse");
+  CHECK(path_of_gemini({.model = "models/x"}) == "/models/x:generateContent");
+  CHECK(path_of_gemini({.model = "a b?c#\n"}) == "/models/a%20b%3Fc%23%0A:generateContent");
+}
+
+TEST_CASE("gemini: a conversation is contents of user and model") {
+  CHECK(render_gemini(testing::conversation(), {}) ==
+        R"({"systemInstruction":{"parts":[{"text":"Be brief."}]},"contents":[)"
+        R"({"role":"user","parts":[{"text":"What is it?"},)"
+        R"({"inlineData":{"mimeType":"image/png","data":"iVBOR="}}]},)"
+        R"({"role":"model","parts":[{"text":"Let me look. "},)"
+        R"({"functionCall":{"name":"look_up","args":{"word":"cat"}}},)"
+        R"({"functionCall":{"name":"look_up","args":{"text":"dog"}}}]},)"
+        R"({"role":"user","parts":[{"functionResponse":{"name":"look_up","response":{"found":3}}},)"
+        R"({"functionResponse":{"name":"look_up","response":{"error":"no such word"}}},)"
+        R"({"text":"Well?"}]}],)"
+        R"("tools":[{"functionDeclarations":[{"name":"look_up","description":"Finds a word.",)"
+        R"("parametersJsonSchema":{"type":"object","properties":{"word":{"type":"string"}}}}]}]})");
+}
+
+TEST_CASE("gemini: results are known by the name of the tool, and texts are wrapped") {
+  const Call call{.model = "gemini-3-pro",
+                  .messages = {AssistantMessage{.tool_calls = {{"a", "f", "{}"}, {"b", "g", ""}}},
+                               ToolMessage{.tool_call_id = "b", .tool_name = "", .content = "2"}}};
+
+  CHECK(
+      render_gemini(call, {}) ==
+      R"({"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},)"
+      R"("thoughtSignature":"skip_thought_signature_validator"},)"
+      R"({"functionCall":{"name":"g","args":{}}}]},)"
+      R"({"role":"user","parts":[{"functionResponse":{"name":"g","response":{"output":"2"}}}]}]})");
+}
+
+TEST_CASE("gemini: settings and structured output are its generationConfig") {
+  Call call = testing::simple_call();
+  call.max_output_tokens = 9;
+  call.temperature = 0.25;
+  call.stop = {"END"};
+  call.output = OutputSchema{.schema_json = R"({"type":"object"})"};
+
+  CHECK(render_gemini(call, {}) ==
+        R"({"contents":[{"role":"user","parts":[{"text":"Say \"hi\"."}]}],)"
+        R"("generationConfig":{"maxOutputTokens":9,"temperature":0.25,"stopSequences":["END"],)"
+        R"("responseMimeType":"application/json","responseJsonSchema":{"type":"object"}}})");
+}
+
+}  // namespace treaty::backends

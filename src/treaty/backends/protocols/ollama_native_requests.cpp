@@ -1,0 +1,141 @@
+// Requests of Ollama's own chat, written and read: arguments as objects, images beside the text,
+// settings under `options`, and a stream unless it is told not to.
+#include "treaty/backends/protocols/request_parts.h"
+#include "treaty/backends/protocols/requests.h"
+
+namespace treaty::backends {
+namespace {
+
+using json::find_member;
+using json::find_text;
+
+constexpr SettingNames kSettings = {.max_tokens = "num_predict",
+                                    .top_k = "top_k",
+                                    .frequency_penalty = "frequency_penalty",
+                                    .presence_penalty = "presence_penalty",
+                                    .seed = "seed"};
+
+void write_user(json::Writer& writer, const UserMessage& message) {
+  writer.begin_object().member("role", "user");
+  write_text(writer, "content", joined_text(message));
+  bool any = false;
+  for (const Part& part : message.parts) {
+    const auto* image = std::get_if<ImagePart>(&part);
+    if (image == nullptr) continue;
+    if (!any) writer.name("images").begin_array();
+    any = true;
+    write_text(writer, image->base64);
+  }
+  if (any) writer.end_array();
+  writer.end_object();
+}
+
+void write_assistant(json::Writer& writer, const AssistantMessage& message) {
+  writer.begin_object().member("role", "assistant");
+  write_text(writer, "content", message.text);
+  if (!message.tool_calls.empty()) {
+    writer.name("tool_calls").begin_array();
+    for (const contracts::AgentToolCall& call : message.tool_calls) {
+      writer.begin_object().name("function").begin_object();
+      write_text(writer, "name", call.name);
+      writer.name("arguments").raw(arguments_object(call.arguments));
+      writer.end_object().end_object();
+    }
+    writer.end_array();
+  }
+  writer.end_object();
+}
+
+void write_message(json::Writer& writer, const Message& message) {
+  if (const auto* user = std::get_if<UserMessage>(&message)) {
+    write_user(writer, *user);
+  } else if (const auto* assistant = std::get_if<AssistantMessage>(&message)) {
+    write_assistant(writer, *assistant);
+  } else {
+    const auto& result = std::get<ToolMessage>(message);
+    writer.begin_object().member("role", "tool");
+    write_text(writer, "content", result.content);
+    write_text(writer, "tool_name", result.tool_name);
+    writer.end_object();
+  }
+}
+
+void write_options(json::Writer& writer, const Call& call) {
+  if (!call.has_settings()) return;
+  writer.name("options").begin_object();
+  write_settings(writer, call, kSettings);
+  writer.end_object();
+}
+
+void read_message(ReceivedMessages& messages, json::Value message) {
+  const std::string_view role = find_text(message, "role");
+  const auto content = find_member(message, "content");
+  if (role == "system") {
+    messages.add_system(content_text(content));
+  } else if (role == "user") {
+    messages.add_user(content);
+    const auto images = find_member(message, "images");
+    if (!is_filled_array(images)) return;
+    for (const json::Value image : images->elements()) {
+      messages.add_user_part(ImagePart{.media_type = "image/png",  // They do not say which.
+                                       .base64 = std::string(json::text_of(image))});
+    }
+  } else if (role == "assistant") {
+    messages.add_assistant_text(content_text(content));
+    const auto calls = find_member(message, "tool_calls");
+    if (!is_filled_array(calls)) return;
+    for (const json::Value call : calls->elements()) {
+      const auto function = find_member(call, "function");
+      messages.add_call({.id = std::string(find_text(call, "id")),
+                         .name = std::string(find_text(function, "name")),
+                         .arguments = arguments_text(find_member(function, "arguments"))});
+    }
+  } else if (role == "tool") {
+    messages.add_result({.tool_call_id = std::string(find_text(message, "tool_call_id")),
+                         .tool_name = std::string(find_text(message, "tool_name")),
+                         .content = content_text(content)});
+  }
+}
+
+}  // namespace
+
+std::string render_ollama(const Call& call, const RequestStyle& /*style*/) {
+  json::Writer writer;
+  writer.begin_object();
+  write_text(writer, "model", call.model);
+  writer.name("messages").begin_array();
+  if (!call.system.empty()) {
+    writer.begin_object().member("role", "system");
+    write_text(writer, "content", call.system);
+    writer.end_object();
+  }
+  for (const Message& message : call.messages) write_message(writer, message);
+  writer.end_array();
+  write_function_tools(writer, call.tools);
+  if (call.output) writer.name("format").raw(object_or(call.output->schema_json, "\"json\""));
+  write_options(writer, call);
+  writer.member("stream", call.stream);
+  return writer.end_object().take();
+}
+
+std::string read_ollama(ReceivedRequest& request, json::Value root) {
+  const auto messages = find_member(root, "messages");
+  ReceivedMessages received;
+  if (is_filled_array(messages)) {
+    for (const json::Value message : messages->elements()) read_message(received, message);
+  }
+  received.move_to(request.call);
+  read_function_tools(request.call, root);
+  read_settings(request.call, find_member(root, "options"), kSettings);
+  const auto stream = find_member(root, "stream");
+  request.call.stream = !stream || !stream->is_boolean() || stream->boolean();
+  const auto format = find_member(root, "format");
+  if (format && format->is_object()) {
+    request.call.output = OutputSchema{.schema_json = std::string(format->source())};
+  } else if (format && format->is_string()) {
+    request.call.output = OutputSchema{.schema_json = "{}"};
+  }
+  return {};
+}
+
+}  // namespace treaty::backends

@@ -1,0 +1,305 @@
+#include "treaty/backends/protocols/request_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "treaty/base/hash.h"
+#include "treaty/base/json.h"
+#include "treaty/base/text.h"
+
+namespace treaty::backends {
+namespace {
+
+// Deeper than any schema of use; together with the levels around it still below the 64 that strict
+// readers, ours included, allow.
+constexpr std::size_t kDeepest = 48;
+
+bool is_allowed(char c, const IdRule& rule) {
+  return is_alphanumeric(c) || (rule.dash_and_underscore && (c == '-' || c == '_'));
+}
+
+bool is_allowed(std::string_view id, const IdRule& rule) {
+  if (id.size() < rule.least || id.size() > rule.most) return false;
+  return rule.anything_else || std::ranges::all_of(id, [&](char c) { return is_allowed(c, rule); });
+}
+
+// An id that nobody else's id becomes: what is allowed of it, and a digest of all of it.
+std::string made_anew(std::string_view id, const IdRule& rule) {
+  constexpr std::size_t kDigest = 12;
+  Sha256 digest;
+  digest.add(id);
+  std::string out;
+  std::ranges::copy_if(id, std::back_inserter(out), [&](char c) { return is_allowed(c, rule); });
+  const std::size_t kept = rule.most > kDigest ? rule.most - kDigest : 0;
+  out.resize(std::min(out.size(), kept));
+  out += digest.hex().substr(0, kDigest);
+  return out.substr(0, rule.most);
+}
+
+struct CallPlace {
+  std::string original;
+  std::string wire;
+  bool answered = false;
+};
+
+// The result belongs to the first unanswered call of that id in the message before it.
+std::string id_for_result(std::vector<CallPlace>& calls, const ToolMessage& result,
+                          const IdRule& rule) {
+  for (CallPlace& call : calls) {
+    if (call.answered || call.original != result.tool_call_id) continue;
+    call.answered = true;
+    return call.wire;
+  }
+  return is_allowed(result.tool_call_id, rule) ? result.tool_call_id
+                                               : made_anew(result.tool_call_id, rule);
+}
+
+void write_setting(json::Writer& writer, std::string_view name, std::optional<double> value) {
+  if (value && std::isfinite(*value) && !name.empty()) writer.member(name, *value);
+}
+
+void write_setting(json::Writer& writer, std::string_view name, std::optional<std::int64_t> value) {
+  if (value && !name.empty()) writer.member(name, *value);
+}
+
+}  // namespace
+
+void write_text(json::Writer& writer, std::string_view text) {
+  if (is_utf8(text)) {
+    writer.value(text);
+  } else {
+    writer.value(std::string_view(repaired_utf8(text)));
+  }
+}
+
+void write_text(json::Writer& writer, std::string_view name, std::string_view text) {
+  writer.name(name);
+  write_text(writer, text);
+}
+
+std::string object_or(std::string_view text, std::string_view otherwise) {
+  const json::Document document(text, {.max_depth = kDeepest, .max_faults = 1});
+  const bool good = document.root() && document.root()->is_object() && document.faults().empty();
+  return good ? json::minified(*document.root()) : std::string(otherwise);
+}
+
+std::string arguments_object(std::string_view arguments) {
+  if (is_blank(arguments)) return "{}";
+  std::string object = object_or(arguments, "");
+  if (!object.empty()) return object;
+  json::Writer writer;
+  writer.begin_object();
+  write_text(writer, "text", arguments);
+  return writer.end_object().take();
+}
+
+std::string parameters_of(const Tool& tool) {
+  return object_or(tool.parameters_json, R"({"type":"object","properties":{}})");
+}
+
+std::string data_url(const ImagePart& image) {
+  return fmt::format("data:{};base64,{}", image.media_type, image.base64);
+}
+
+std::optional<ImagePart> read_data_url(std::string_view url) {
+  constexpr std::string_view kScheme = "data:";
+  constexpr std::string_view kMark = ";base64,";
+  const std::size_t mark = url.find(kMark);
+  if (!url.starts_with(kScheme) || mark == std::string_view::npos) return std::nullopt;
+  return ImagePart{.media_type = std::string(url.substr(kScheme.size(), mark - kScheme.size())),
+                   .base64 = std::string(url.substr(mark + kMark.size()))};
+}
+
+std::string joined_text(const UserMessage& message) {
+  std::string out;
+  for (const Part& part : message.parts) {
+    const auto* text = std::get_if<TextPart>(&part);
+    if (text == nullptr) continue;
+    if (!out.empty()) out.push_back('\n');
+    out += text->text;
+  }
+  return out;
+}
+
+void write_settings(json::Writer& writer, const Call& call, const SettingNames& names) {
+  const Sampling& sampling = call.sampling;
+  write_setting(writer, names.max_tokens, call.max_output_tokens);
+  write_setting(writer, names.temperature, call.temperature);
+  write_setting(writer, names.top_p, sampling.top_p);
+  write_setting(writer, names.top_k, sampling.top_k);
+  write_setting(writer, names.frequency_penalty, sampling.frequency_penalty);
+  write_setting(writer, names.presence_penalty, sampling.presence_penalty);
+  write_setting(writer, names.seed, sampling.seed);
+  if (call.stop.empty() || names.stop.empty()) return;
+  writer.name(names.stop).begin_array();
+  for (const std::string& stop : call.stop) write_text(writer, stop);
+  writer.end_array();
+}
+
+void read_settings(Call& call, std::optional<json::Value> object, const SettingNames& names) {
+  const auto decimal = [&](std::string_view name) -> std::optional<double> {
+    const auto value = json::find_member(object, name);
+    return value && value->is_number() ? std::optional(value->number()) : std::nullopt;
+  };
+  call.max_output_tokens = integer_in(object, names.max_tokens);
+  call.temperature = decimal(names.temperature);
+  call.sampling = {.top_p = decimal(names.top_p),
+                   .top_k = integer_in(object, names.top_k),
+                   .frequency_penalty = decimal(names.frequency_penalty),
+                   .presence_penalty = decimal(names.presence_penalty),
+                   .seed = integer_in(object, names.seed)};
+  const auto stop = json::find_member(object, names.stop);
+  if (stop && stop->is_string()) call.stop.emplace_back(stop->text());
+  if (!stop || !stop->is_array()) return;
+  for (const json::Value text : stop->elements()) call.stop.emplace_back(json::text_of(text));
+}
+
+void read_tool(Call& call, json::Value tool, std::string_view schema) {
+  const std::string_view name = json::find_text(tool, "name");
+  if (name.empty()) return;
+  const auto parameters = json::find_member(tool, schema);
+  call.tools.push_back({.name = std::string(name),
+                        .description = std::string(json::find_text(tool, "description")),
+                        .parameters_json = parameters ? std::string(parameters->source()) : ""});
+}
+
+void read_function_tools(Call& call, json::Value root) {
+  const auto tools = json::find_member(root, "tools");
+  if (!is_filled_array(tools)) return;
+  for (const json::Value tool : tools->elements()) {
+    if (const auto function = json::find_member(tool, "function")) {
+      read_tool(call, *function, "parameters");
+    }
+  }
+}
+
+void read_output_format(Call& call, std::optional<json::Value> format) {
+  const std::string_view type = json::find_text(format, "type");
+  if (type == "json_object") call.output = OutputSchema{.schema_json = "{}"};
+  if (type != "json_schema") return;
+  auto described = json::find_member(format, "json_schema");
+  if (!described) described = format;
+  const auto schema = json::find_member(described, "schema");
+  const auto strict = json::find_member(described, "strict");
+  OutputSchema output{.schema_json = schema ? std::string(schema->source()) : "{}",
+                      .strict = !strict || is_true(strict)};
+  const std::string_view name = json::find_text(described, "name");
+  if (!name.empty()) output.name = name;
+  call.output = std::move(output);
+}
+
+bool is_filled_array(std::optional<json::Value> value) {
+  return value && value->is_array() && !value->elements().empty();
+}
+
+std::string content_text(std::optional<json::Value> content) {
+  std::string text(json::text_of(content));
+  if (!content || !content->is_array()) return text;
+  for (const json::Value part : content->elements()) {
+    text += part.is_string() ? part.text() : json::find_text(part, "text");
+  }
+  return text;
+}
+
+void ReceivedMessages::add_user(std::optional<json::Value> content) {
+  UserMessage message;
+  if (content && content->is_string()) message.parts.emplace_back(TextPart{content_text(content)});
+  if (content && content->is_array()) {
+    for (const json::Value part : content->elements()) {
+      const auto text = part.is_string() ? part : json::find_member(part, "text");
+      const auto url = json::find_member(part, "image_url");  // A text, or an object with a `url`.
+      if (text && text->is_string()) {
+        message.parts.emplace_back(TextPart{std::string(text->text())});
+      } else if (auto image = read_data_url(
+                     url && url->is_string() ? json::text_of(url) : json::find_text(url, "url"))) {
+        message.parts.emplace_back(std::move(*image));
+      }
+    }
+  }
+  messages_.emplace_back(std::move(message));
+  is_open_ = true;
+}
+
+void ReceivedMessages::add_user_part(Part part) {
+  if (!is_open_ || !std::holds_alternative<UserMessage>(messages_.back())) {
+    messages_.emplace_back(UserMessage{});
+    is_open_ = true;
+  }
+  std::get<UserMessage>(messages_.back()).parts.push_back(std::move(part));
+}
+
+void ReceivedMessages::add_assistant_text(std::string text) {
+  messages_.emplace_back(AssistantMessage{.text = std::move(text)});
+}
+
+void ReceivedMessages::add_call(contracts::AgentToolCall call) {
+  if (messages_.empty() || !std::holds_alternative<AssistantMessage>(messages_.back())) {
+    add_assistant_text({});
+  }
+  std::get<AssistantMessage>(messages_.back()).tool_calls.push_back(std::move(call));
+}
+
+void ReceivedMessages::add_system(std::string_view text) {
+  if (!system_.empty() && !text.empty()) system_ += "\n\n";
+  system_ += text;
+}
+
+void ReceivedMessages::move_to(Call& call) {
+  call.system = std::move(system_);
+  for (Message& message : messages_) call.messages.push_back(std::move(message));
+}
+
+void write_function_tools(json::Writer& writer, const std::vector<Tool>& tools) {
+  if (tools.empty()) return;
+  writer.name("tools").begin_array();
+  for (const Tool& tool : tools) {
+    writer.begin_object().member("type", "function").name("function").begin_object();
+    write_text(writer, "name", tool.name);
+    if (!tool.description.empty()) write_text(writer, "description", tool.description);
+    writer.name("parameters").raw(parameters_of(tool));
+    writer.end_object().end_object();
+  }
+  writer.end_array();
+}
+
+ToolIds::ToolIds(const Messages& messages, const IdRule& rule) : ids_(messages.size()) {
+  std::vector<CallPlace> calls;  // Of the assistant's last message.
+  std::set<std::string> used;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (const auto* assistant = std::get_if<AssistantMessage>(&messages[i])) {
+      calls.clear();
+      for (const contracts::AgentToolCall& call : assistant->tool_calls) {
+        std::string id = is_allowed(call.id, rule) ? call.id : made_anew(call.id, rule);
+        // An id that stood for another call before, or none at all: the place tells them apart.
+        for (std::size_t n = 1; call.id.empty() || used.contains(id); ++n) {
+          id = made_anew(fmt::format("{} {} {} {}", call.id, i, calls.size(), n), rule);
+          if (!used.contains(id)) break;
+        }
+        used.insert(id);
+        ids_[i].push_back(id);
+        calls.push_back({call.id, id});
+      }
+    } else if (const auto* result = std::get_if<ToolMessage>(&messages[i])) {
+      ids_[i].push_back(id_for_result(calls, *result, rule));
+    }
+  }
+}
+
+json::Writer& RoleTurns::part(std::string_view role) {
+  if (role != role_) {
+    close();
+    writer_.begin_object().member("role", role).name(list_).begin_array();
+    role_ = role;
+  }
+  return writer_.begin_object();
+}
+
+void RoleTurns::close() {
+  if (!role_.empty()) writer_.end_array().end_object();
+  role_ = {};
+}
+
+}  // namespace treaty::backends

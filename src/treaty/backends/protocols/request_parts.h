@@ -1,0 +1,136 @@
+// What the requests of several protocols share, written and read: texts, embedded JSON, images,
+// settings, tools, ids of tool calls.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/backends/call.h"
+#include "treaty/backends/protocols/protocol.h"
+#include "treaty/backends/protocols/wire.h"
+#include "treaty/base/json.h"
+#include "treaty/base/json_write.h"
+
+namespace treaty::backends {
+
+// Writes a string; bytes that are not UTF-8 become U+FFFD.
+void write_text(json::Writer& writer, std::string_view text);
+void write_text(json::Writer& writer, std::string_view name, std::string_view text);
+
+// `text` when it is a JSON object without faults that may be embedded as it is, else `otherwise`.
+std::string object_or(std::string_view text, std::string_view otherwise);
+
+// Arguments of a tool call for protocols that want an object: what is no object becomes
+// {"text": …}, and nothing becomes {}.
+std::string arguments_object(std::string_view arguments);
+
+// The schema of a tool's parameters; a tool without any takes an empty object.
+std::string parameters_of(const Tool& tool);
+
+// data:image/png;base64,…
+std::string data_url(const ImagePart& image);
+std::optional<ImagePart> read_data_url(std::string_view url);
+
+// The text of all text parts of a message, line by line.
+std::string joined_text(const UserMessage& message);
+
+// max tokens, temperature, sampling and stop under the names that a protocol has for them; an empty
+// name: the protocol does not know it.
+struct SettingNames {
+  std::string_view max_tokens;
+  std::string_view temperature = "temperature";
+  std::string_view top_p = "top_p";
+  std::string_view top_k{};
+  std::string_view frequency_penalty{};
+  std::string_view presence_penalty{};
+  std::string_view seed{};
+  std::string_view stop = "stop";
+};
+void write_settings(json::Writer& writer, const Call& call, const SettingNames& names);
+void read_settings(Call& call, std::optional<json::Value> object, const SettingNames& names);
+
+// [{"type":"function","function":{…}}], as Chat Completions and Ollama write tools.
+void write_function_tools(json::Writer& writer, const std::vector<Tool>& tools);
+void read_function_tools(Call& call, json::Value root);
+
+// One declaration of a tool; one without a name is passed over. `schema` is what the protocol calls
+// the schema of its parameters.
+void read_tool(Call& call, json::Value tool, std::string_view schema);
+
+// {"type":"json_schema",…}, flat or under `json_schema`, or {"type":"json_object"}.
+void read_output_format(Call& call, std::optional<json::Value> format);
+
+bool is_filled_array(std::optional<json::Value> value);
+
+// A text, or the texts of all parts of a list.
+std::string content_text(std::optional<json::Value> content);
+
+// The messages of a request that is being read.
+class ReceivedMessages {
+ public:
+  // The parts of a user's message: strings, objects with a `text`, images that carry their data.
+  void add_user(std::optional<json::Value> content);
+  void add_user_part(Part part);  // To the user's message that is open, else to a new one.
+  void end_message() { is_open_ = false; }
+  void add_result(ToolMessage result) { messages_.emplace_back(std::move(result)); }
+
+  // A message of the assistant for every text, followed by the calls that come after it.
+  void add_assistant_text(std::string text);
+  void add_call(contracts::AgentToolCall call);
+
+  void add_system(std::string_view text);  // Several texts are separated by an empty line.
+
+  void move_to(Call& call);
+
+ private:
+  std::vector<Message> messages_{};
+  std::string system_{};
+  bool is_open_ = false;  // The last user's message may get more parts.
+};
+
+// Puts parts that follow each other under one role into one message: protocols whose roles take
+// turns refuse two in a row.
+class RoleTurns {
+ public:
+  // `list` is what the protocol calls the parts of a message.
+  RoleTurns(json::Writer& writer, std::string_view list) : writer_(writer), list_(list) {}
+
+  // Opens an object for a part of `role`; the caller closes it.
+  json::Writer& part(std::string_view role);
+
+  void close();
+
+ private:
+  json::Writer& writer_;
+  std::string_view list_;
+  std::string_view role_{};
+};
+
+// Which ids of tool calls a protocol takes.
+struct IdRule {
+  std::size_t least = 1;
+  std::size_t most = 64;
+  bool dash_and_underscore = true;  // Beside letters and digits.
+  bool anything_else = false;
+};
+
+// The ids of tool calls as one request writes them. Ids that another protocol made are kept where
+// the rule allows; others are made anew from them, the same on every rendering, different for
+// different calls, and equal for a call and its result. Calls without an id get one by their place.
+class ToolIds {
+ public:
+  ToolIds(const Messages& messages, const IdRule& rule);
+
+  std::string_view of_call(std::size_t message, std::size_t call) const {
+    return ids_[message][call];
+  }
+  std::string_view of_result(std::size_t message) const { return ids_[message][0]; }
+
+ private:
+  std::vector<std::vector<std::string>> ids_;  // By message: one per call, or one of the result.
+};
+
+}  // namespace treaty::backends

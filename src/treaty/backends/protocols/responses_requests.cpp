@@ -1,0 +1,151 @@
+// Requests of OpenAI's Responses, written and read: a list of items instead of messages. Nothing is
+// kept at the provider.
+#include "treaty/backends/protocols/request_parts.h"
+#include "treaty/backends/protocols/requests.h"
+
+namespace treaty::backends {
+namespace {
+
+using json::find_member;
+using json::find_text;
+
+constexpr SettingNames kSettings = {.max_tokens = "max_output_tokens", .stop = ""};
+
+void write_user(json::Writer& writer, const UserMessage& message) {
+  writer.begin_object().member("role", "user").name("content").begin_array();
+  for (const Part& part : message.parts) {
+    writer.begin_object();
+    if (const auto* text = std::get_if<TextPart>(&part)) {
+      writer.member("type", "input_text");
+      write_text(writer, "text", text->text);
+    } else {
+      writer.member("type", "input_image");
+      write_text(writer, "image_url", data_url(std::get<ImagePart>(part)));
+    }
+    writer.end_object();
+  }
+  writer.end_array().end_object();
+}
+
+void write_assistant(json::Writer& writer, const AssistantMessage& message, const ToolIds& ids,
+                     std::size_t place) {
+  if (!message.text.empty()) {
+    writer.begin_object().member("role", "assistant");
+    write_text(writer, "content", message.text);
+    writer.end_object();
+  }
+  for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
+    const contracts::AgentToolCall& call = message.tool_calls[i];
+    writer.begin_object().member("type", "function_call");
+    write_text(writer, "call_id", ids.of_call(place, i));
+    write_text(writer, "name", call.name);
+    write_text(writer, "arguments", call.arguments.empty() ? "{}" : call.arguments);
+    writer.end_object();
+  }
+}
+
+void write_input(json::Writer& writer, const Call& call) {
+  const ToolIds ids(call.messages, {.anything_else = true});
+  writer.name("input").begin_array();
+  for (std::size_t i = 0; i < call.messages.size(); ++i) {
+    const Message& message = call.messages[i];
+    if (const auto* user = std::get_if<UserMessage>(&message)) {
+      write_user(writer, *user);
+    } else if (const auto* assistant = std::get_if<AssistantMessage>(&message)) {
+      write_assistant(writer, *assistant, ids, i);
+    } else {
+      writer.begin_object().member("type", "function_call_output");
+      write_text(writer, "call_id", ids.of_result(i));
+      write_text(writer, "output", std::get<ToolMessage>(message).content);
+      writer.end_object();
+    }
+  }
+  writer.end_array();
+}
+
+// `strict` is on unless it is said otherwise, and most schemas are not written for it.
+void write_tools(json::Writer& writer, const std::vector<Tool>& tools) {
+  if (tools.empty()) return;
+  writer.name("tools").begin_array();
+  for (const Tool& tool : tools) {
+    writer.begin_object().member("type", "function");
+    write_text(writer, "name", tool.name);
+    if (!tool.description.empty()) write_text(writer, "description", tool.description);
+    writer.name("parameters").raw(parameters_of(tool)).member("strict", false).end_object();
+  }
+  writer.end_array();
+}
+
+void write_text_format(json::Writer& writer, const OutputSchema& output,
+                       const RequestStyle& style) {
+  writer.name("text").begin_object().name("format").begin_object();
+  if (style.json_schema) {
+    writer.member("type", "json_schema");
+    write_text(writer, "name", output.name);
+    writer.member("strict", output.strict).name("schema").raw(object_or(output.schema_json, "{}"));
+  } else {
+    writer.member("type", "json_object");
+  }
+  writer.end_object().end_object();
+}
+
+void read_item(ReceivedMessages& messages, json::Value item) {
+  const std::string_view type = find_text(item, "type");
+  const std::string_view role = find_text(item, "role");
+  const auto content = find_member(item, "content");
+  if (type == "function_call_output" || type == "custom_tool_call_output") {
+    messages.add_result({.tool_call_id = std::string(find_text(item, "call_id")),
+                         .tool_name = {},
+                         .content = content_text(find_member(item, "output"))});
+  } else if (type == "function_call") {
+    messages.add_call({.id = std::string(find_text(item, "call_id")),
+                       .name = std::string(find_text(item, "name")),
+                       .arguments = arguments_text(find_member(item, "arguments"))});
+  } else if (role == "user") {
+    messages.add_user(content);
+  } else if (role == "assistant") {
+    messages.add_assistant_text(content_text(content));
+  } else if (role == "system" || role == "developer") {
+    messages.add_system(content_text(content));
+  }
+}
+
+}  // namespace
+
+std::string render_responses(const Call& call, const RequestStyle& style) {
+  json::Writer writer;
+  writer.begin_object();
+  if (style.model_in_body) write_text(writer, "model", call.model);
+  if (!call.system.empty()) write_text(writer, "instructions", call.system);
+  write_input(writer, call);
+  write_tools(writer, call.tools);
+  if (call.output) write_text_format(writer, *call.output, style);
+  write_settings(writer, call, kSettings);
+  writer.member("store", false);
+  if (call.stream) writer.member("stream", true);
+  return writer.end_object().take();
+}
+
+std::string read_responses(ReceivedRequest& request, json::Value root) {
+  const auto input = find_member(root, "input");
+  if (!input) return "Missing required parameter: 'input'.";
+  ReceivedMessages received;
+  received.add_system(find_text(root, "instructions"));
+  if (input->is_string()) {
+    received.add_user(input);
+  } else if (is_filled_array(input)) {
+    for (const json::Value item : input->elements()) read_item(received, item);
+  } else {
+    return "Invalid 'input': expected a string or an array with an item.";
+  }
+  received.move_to(request.call);
+  const auto tools = find_member(root, "tools");
+  if (is_filled_array(tools)) {
+    for (const json::Value tool : tools->elements()) read_tool(request.call, tool, "parameters");
+  }
+  read_output_format(request.call, find_member(find_member(root, "text"), "format"));
+  read_settings(request.call, root, kSettings);
+  return {};
+}
+
+}  // namespace treaty::backends
