@@ -24,18 +24,21 @@ setup: ## Install the Debian packages that are missing
 	@tools/setup
 
 build: setup ## Build the release binary, build/release/treaty
-	@$(call build,release)
+	@test -e build/release/treaty || tools/build_report --estimate
+	@$(call build,release) --target treaty
 
 run: build ## Start the server on 127.0.0.1:8088 (ARGS="--listen …" for another)
 	@echo "== treaty serve $(ARGS)"
 	@exec build/release/treaty serve $(ARGS)
 
-test: build ## Run all tests on the release build
+test: setup ## Run all tests on the release build
+	@test -e build/release/treaty_tests || tools/build_report --estimate test
+	@$(call build,release) --target all manual
 	@echo "== test release"
 	@ctest --preset release
 
-check: setup ## Format, tidy, layers, sizes, links; benches and fuzz targets compile
-	@$(call configure,release)
+check: setup ## Format, tidy, layers, sizes, names, links; headers, benches and fuzz targets compile
+	@$(call configure,dev)
 	@tools/check
 
 bench: setup ## Build and run the benchmarks
@@ -50,7 +53,8 @@ fuzz: setup ## Run every fuzz target for FUZZ_SECONDS (60)
 	@$(call build,fuzz)
 	@tools/fuzz $(FUZZ_SECONDS)
 
-torture: build ## Kill the server ROUNDS (200) times under load and compare
+torture: setup ## Kill the server ROUNDS (200) times under load and compare
+	@$(call build,release) --target treaty disk_faults
 	@TREATY_DISK_FAULTS="$(CURDIR)/build/release/libdisk_faults.so" tests/torture.py --rounds $(ROUNDS)
 
 interop: build ## Try the contracts against foreign implementations (node, npm)
@@ -75,5 +79,6 @@ coverage: setup ## Run the tests with coverage; report in build/coverage
 	  | tail -n 1
 	@echo "report: build/coverage/html/index.html"
 
-install: build ## Install it with completions and manual under PREFIX (/usr/local); DESTDIR is honoured
+install: setup ## Install it with completions and manual under PREFIX (/usr/local); DESTDIR is honoured
+	@$(call build,release) --target treaty manual
 	@cmake --install build/release --prefix "$(PREFIX)"

@@ -8,7 +8,7 @@ add_custom_command(OUTPUT ${manual_files}
   COMMAND treaty completion fish > "${manual}/treaty.fish"
   COMMAND treaty man > "${manual}/treaty.1"
   DEPENDS treaty COMMENT "Writing completions and the manual page" VERBATIM)
-add_custom_target(manual ALL DEPENDS ${manual_files})
+add_custom_target(manual DEPENDS ${manual_files})
 
 install(FILES "${manual}/treaty.bash" RENAME treaty
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -1,0 +1,12 @@
+# header_checks: every header of the library is compiled alone, without the precompiled header (tools/check).
+file(GLOB_RECURSE checked_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src" src/treaty/*.h)
+list(FILTER checked_headers EXCLUDE REGEX "/precompiled\\.h$|^treaty/testing/")
+foreach(header IN LISTS checked_headers)
+  set(source "${PROJECT_BINARY_DIR}/header_checks/${header}.cpp")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "#include \"${header}\"\n")
+  list(APPEND header_check_sources "${source}")
+endforeach()
+add_library(header_checks OBJECT EXCLUDE_FROM_ALL ${header_check_sources})
+target_compile_options(header_checks PRIVATE -O0 -g0)
+target_link_libraries(header_checks PRIVATE treaty_core)
+set_target_properties(header_checks PROPERTIES EXPORT_COMPILE_COMMANDS OFF)

@@ -1,0 +1,18 @@
+# Unity batches: files of one folder are compiled together, at most so many at a time. Names in anonymous namespaces
+# must therefore differ within a folder; a batch never spans two folders.
+if(TREATY_UNITY)
+  set(batch_size 8)
+  set(folder "")
+  foreach(source IN LISTS core_sources)
+    get_filename_component(source_folder "${source}" DIRECTORY)
+    if(NOT source_folder STREQUAL folder)
+      set(folder "${source_folder}")
+      set(in_folder 0)
+    endif()
+    math(EXPR batch "${in_folder} / ${batch_size}")
+    math(EXPR in_folder "${in_folder} + 1")
+    string(MAKE_C_IDENTIFIER "${folder}_${batch}" group)
+    set_property(SOURCE "${source}" PROPERTY UNITY_GROUP "${group}")
+  endforeach()
+  set_target_properties(treaty_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endif()
