@@ -140,7 +140,7 @@ Conversation Api::handle(http::Exchange& exchange) {
   std::vector<std::string> names = names_in(route, target.segments());
   return call(route.endpoint, Visit{.engine = engine_,
                                     .worker = worker_,
-                                    .desk = desk_,
+                                    .pool = pool_,
                                     .exchange = exchange,
                                     .settings = settings_,
                                     .target = std::move(target),

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "treaty/api/access.h"
-#include "treaty/api/desk.h"
 #include "treaty/api/target.h"
+#include "treaty/base/offload_pool.h"
 #include "treaty/http/server.h"
 #include "treaty/turns/engine.h"
 
@@ -53,7 +53,7 @@ class Api {
   turns::Engine& engine_;
   turns::Worker& worker_;
   std::shared_ptr<const ApiSettings> settings_;
-  Desk desk_{};
+  OffloadPool pool_{{.threads = 1, .most_waiting = 1'024}};  // For large bodies.
 };
 
 }  // namespace treaty::api

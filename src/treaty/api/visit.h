@@ -15,7 +15,7 @@ namespace treaty::api {
 struct Visit {
   turns::Engine& engine;
   turns::Worker& worker;
-  Desk& desk;
+  OffloadPool& pool;
   http::Exchange& exchange;
   std::shared_ptr<const ApiSettings> settings;
   Target target{};

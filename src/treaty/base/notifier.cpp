@@ -13,40 +13,42 @@ namespace asio = boost::asio;
 // during the post. The event loop looks again whether the notification still waits to be taken, so
 // that one that was taken meanwhile does not end the next wait.
 void Waker::notify() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (timer_ == nullptr || std::exchange(is_pending_, true) || !is_waiting_) return;
   asio::post(timer_->get_executor(), [self = shared_from_this()] {
-    const std::lock_guard held(self->mutex_);
+    const MutexLock held(self->mutex_);
     if (self->timer_ != nullptr && self->is_pending_) self->timer_->cancel();
   });
 }
 
 bool Waker::is_pending() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return is_pending_;
 }
 
+void Waker::attach(asio::steady_timer* timer) {
+  const MutexLock lock(mutex_);
+  timer_ = timer;
+}
+
 bool Waker::begin_wait() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_waiting_ = !std::exchange(is_pending_, false);
   return is_waiting_;
 }
 
 bool Waker::end_wait() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_waiting_ = false;
   return std::exchange(is_pending_, false);
 }
 
 Waiter::Waiter(const asio::any_io_executor& executor)
     : timer_(executor), waker_(std::make_shared<Waker>()) {
-  waker_->timer_ = &timer_;
+  waker_->attach(&timer_);
 }
 
-Waiter::~Waiter() {
-  const std::lock_guard lock(waker_->mutex_);
-  waker_->timer_ = nullptr;
-}
+Waiter::~Waiter() { waker_->attach(nullptr); }
 
 asio::awaitable<bool> Waiter::wait_for(std::chrono::nanoseconds time) {
   return wait_until(std::chrono::steady_clock::now() + time);
@@ -65,7 +67,7 @@ asio::awaitable<bool> Waiter::wait_until(Time time) {
 bool Waiter::take() { return waker_->end_wait(); }
 
 void Notifier::subscribe(const Waiter& waiter) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (subscribers_.size() == subscribers_.capacity()) {
     std::erase_if(subscribers_, [](const auto& subscriber) { return subscriber.expired(); });
   }
@@ -73,7 +75,7 @@ void Notifier::subscribe(const Waiter& waiter) {
 }
 
 void Notifier::notify_all() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(subscribers_, [](const auto& subscriber) {
     const auto waker = subscriber.lock();
     if (waker) waker->notify();

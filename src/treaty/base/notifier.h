@@ -14,8 +14,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <vector>
+
+#include "treaty/base/mutex.h"
 
 namespace treaty {
 
@@ -31,13 +32,15 @@ class Waker : public std::enable_shared_from_this<Waker> {
  private:
   friend class Waiter;
 
+  void attach(boost::asio::steady_timer* timer);
   bool begin_wait();  // False: there is nothing to wait for.
   bool end_wait();    // Whether there was a notification.
 
-  mutable std::mutex mutex_;
-  boost::asio::steady_timer* timer_ = nullptr;  // The waiter's; null when it is gone.
-  bool is_waiting_ = false;
-  bool is_pending_ = false;
+  mutable Mutex mutex_;
+  // The waiter's; null when it is gone.
+  boost::asio::steady_timer* timer_ TREATY_GUARDED_BY(mutex_) = nullptr;
+  bool is_waiting_ TREATY_GUARDED_BY(mutex_) = false;
+  bool is_pending_ TREATY_GUARDED_BY(mutex_) = false;
 };
 
 // What one coroutine waits with. Belongs to the thread of its event loop.
@@ -74,8 +77,8 @@ class Notifier {
   void notify_all();
 
  private:
-  std::mutex mutex_;
-  std::vector<std::weak_ptr<Waker>> subscribers_;
+  Mutex mutex_;
+  std::vector<std::weak_ptr<Waker>> subscribers_ TREATY_GUARDED_BY(mutex_);
 };
 
 }  // namespace treaty

@@ -21,6 +21,10 @@ using Outcome = std::expected<void, Failure>;
 
 namespace {
 
+// Names that are looked up at once, and that wait for it.
+constexpr std::size_t kLookups = 16;
+constexpr std::size_t kWaitingLookups = 1'024;
+
 constexpr std::size_t kScratch = std::size_t{64} << 10U;
 
 // After so many reads without a pause others get their turn, timeouts and cancellation among them.
@@ -139,6 +143,9 @@ class Client::State {
   ProxyVariables proxies_{};
   std::optional<TlsContext> tls_{};  // Made for the first https address: it costs milliseconds.
   std::vector<char> scratch_;        // Lent to one read at a time, never across a wait.
+  OffloadPool lookups_{{.threads = kLookups,
+                        .most_waiting = kWaitingLookups,
+                        .at_end = OffloadPool::AtEnd::abandon}};
   std::unordered_map<std::string, std::vector<Idle>> idle_{};
   std::size_t idle_count_ = 0;
   SteadyTime next_sweep_ = SteadyTime::min();
@@ -201,7 +208,7 @@ asio::awaitable<Client::State::Connected> Client::State::connect(const Url& url,
     if (!made) co_return fail(FailureKind::tls, made.error());
     tls_ = std::move(*made);
   }
-  co_return co_await dial(context_, url, proxy, tls_ ? &*tls_ : nullptr, patience,
+  co_return co_await dial(context_, lookups_, url, proxy, tls_ ? &*tls_ : nullptr, patience,
                           options_.guard.get());
 }
 

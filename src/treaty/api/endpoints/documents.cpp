@@ -3,6 +3,7 @@
 
 #include "treaty/api/endpoints/endpoints.h"
 #include "treaty/api/negotiation.h"
+#include "treaty/api/offload.h"
 #include "treaty/assistant/composer.h"
 #include "treaty/base/ids.h"
 #include "treaty/base/timestamp.h"
@@ -102,9 +103,9 @@ Reply check_document(const Visit& visit) {
   }
   const auto options = options_in(visit);
   if (!options) co_return refusal_response(options.error());
-  co_return json_response(200, co_await visit.desk.run(visit.request().body.size(), [&] {
-    return verdict_on(visit, contract, *options);
-  }));
+  auto verdict = co_await offload(visit.pool, visit.request().body.size(),
+                                  [&] { return verdict_on(visit, contract, *options); });
+  co_return verdict ? json_response(200, *std::move(verdict)) : refusal_response(verdict.error());
 }
 
 Reply respond_as_assistant(const Visit& visit) {
@@ -115,8 +116,9 @@ Reply respond_as_assistant(const Visit& visit) {
   if (!compat) co_return refusal_response(compat.error());
   const auto profile =
       *compat ? assistant::ComposeProfile::compat : assistant::ComposeProfile::strict;
-  co_return co_await visit.desk.run(visit.request().body.size(),
-                                    [&] { return composed_response(visit, profile); });
+  auto response = co_await offload(visit.pool, visit.request().body.size(),
+                                   [&] { return composed_response(visit, profile); });
+  co_return response ? *std::move(response) : refusal_response(response.error());
 }
 
 Reply show_schema(const Visit& visit) {

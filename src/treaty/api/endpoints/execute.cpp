@@ -4,6 +4,7 @@
 #include "treaty/api/endpoints/endpoints.h"
 #include "treaty/api/endpoints/streams.h"
 #include "treaty/api/negotiation.h"
+#include "treaty/api/offload.h"
 #include "treaty/turns/assistant_view.h"
 
 namespace treaty::api {
@@ -147,8 +148,13 @@ Conversation execute(Visit visit) {
   // A turn may take minutes; the bytes of its request are of no use once they are read.
   std::optional<http::Request> request = visit.exchange.take_request();
   const bool ids_optional = visit.worker.settings->initial_requests;
-  auto submission = co_await visit.desk.run(
-      request->body.size(), [&] { return read_submission(visit, *request, ids_optional); });
+  auto read = co_await offload(visit.pool, request->body.size(),
+                               [&] { return read_submission(visit, *request, ids_optional); });
+  if (!read) {
+    co_await answer(visit, refusal_response(read.error()));
+    co_return;
+  }
+  auto& submission = *read;
   if (!submission) {
     const auto& [refusal, dialect] = submission.error();
     co_await answer(visit, refusal_response(refusal, dialect));

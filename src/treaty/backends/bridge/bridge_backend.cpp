@@ -125,17 +125,21 @@ asio::awaitable<AgentResult> BridgeBackend::ask(contracts::BridgeRequest request
   const Time deadline = std::chrono::steady_clock::now() + target_.timeout;
   const double until =
       seconds_since_1970() + std::chrono::duration<double>(target_.timeout).count();
-  const auto place = co_await side_.run(
-      [this, request = std::move(request), until] { return slots_.ask(request, until); }, deadline,
+  const auto place = co_await pool_.run_until(
+      deadline, [this, request = std::move(request), until] { return slots_.ask(request, until); },
       [](const auto& asked) {
         if (asked) BridgeSlots::withdraw(*asked);
       });
-  if (!place) co_return co_await give_up();
+  if (!place) co_return co_await give_up(place.error());
   if (!*place) co_return unusable(place->error());
   co_return co_await wait(**place, watch, deadline);
 }
 
-asio::awaitable<AgentResult> BridgeBackend::give_up() {
+asio::awaitable<AgentResult> BridgeBackend::give_up(OffloadError why) {
+  if (why == OffloadError::full) {
+    co_return unusable(
+        {ErrorCode::unavailable, "has too many requests at once", target_.directory});
+  }
   co_return co_await is_cancelled() ? aborted() : timed_out(target_.timeout);
 }
 
@@ -145,21 +149,24 @@ asio::awaitable<AgentResult> BridgeBackend::wait(const BridgePlace& place,
   FileWaiter file(watch, bridge::response_name(place.suffix), co_await asio::this_coro::executor);
   // The disk gets a last moment of its own when the time is up.
   constexpr auto kLastLook = std::chrono::seconds(1);
+  OffloadError why = OffloadError::given_up;
   while (true) {
     const bool is_last = std::chrono::steady_clock::now() >= deadline || !watch->is_alive();
     file.waiter.take();  // What it says is looked at now.
-    auto looked = co_await side_.run([place] { return BridgeSlots::collect(place); },
-                                     deadline + kLastLook, [](const auto&) {});
+    auto looked = co_await pool_.run_until(
+        deadline + kLastLook, [place] { return BridgeSlots::collect(place); }, [](const auto&) {});
     if (looked && *looked) co_return **std::move(looked);
+    if (!looked) why = looked.error();
     if (is_last || !looked || co_await is_cancelled()) break;
     co_await file.waiter.wait_until(deadline);
     if (co_await is_cancelled()) break;
   }
-  side_.leave([place] { BridgeSlots::withdraw(place); });
+  const auto withdraw = [place] { BridgeSlots::withdraw(place); };
+  if (!pool_.post(withdraw)) withdraw();
   if (!watch->is_alive() && !co_await is_cancelled()) {
     co_return unusable({ErrorCode::unreadable, "is gone", target_.directory});
   }
-  co_return co_await give_up();
+  co_return co_await give_up(why);
 }
 
 }  // namespace treaty::backends

@@ -9,8 +9,8 @@
 
 #include "treaty/backends/backend.h"
 #include "treaty/backends/bridge/answer_watch.h"
-#include "treaty/backends/bridge/side_thread.h"
 #include "treaty/backends/bridge/slots.h"
+#include "treaty/base/offload_pool.h"
 
 namespace treaty::backends {
 
@@ -30,18 +30,18 @@ class BridgeBackend final : public Backend {
   boost::asio::awaitable<contracts::AgentResult> run(const Call& call, Sink& sink) override;
 
  private:
-  using Time = SideThread::Time;
+  using Time = std::chrono::steady_clock::time_point;
 
   boost::asio::awaitable<contracts::AgentResult> ask(contracts::BridgeRequest request);
   boost::asio::awaitable<contracts::AgentResult> wait(const BridgePlace& place,
                                                       std::shared_ptr<AnswerWatch> watch,
                                                       Time deadline);
-  boost::asio::awaitable<contracts::AgentResult> give_up();
+  boost::asio::awaitable<contracts::AgentResult> give_up(OffloadError why);
 
   BridgeTarget target_;
   BridgeSlots slots_;
   std::shared_ptr<AnswerWatch> watch_{};
-  SideThread side_{};  // Uses the slots until it is gone.
+  OffloadPool pool_{{.threads = 1, .most_waiting = 1'024}};  // Uses the slots until it is gone.
 };
 
 }  // namespace treaty::backends

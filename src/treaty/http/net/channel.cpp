@@ -70,16 +70,13 @@ asio::awaitable<error_code> Channel::wait_writable() {
   co_return error;
 }
 
-asio::awaitable<void> Channel::sleep() {
-  error_code ignored;
-  if (!alarm_) {
-    alarm_ = std::make_unique<asio::steady_timer>(socket_.get_executor(), SteadyTime::max());
-  }
-  co_await alarm_->async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+Waiter& Channel::waiter() {
+  if (!waiter_) waiter_ = std::make_unique<Waiter>(socket_.get_executor());
+  return *waiter_;
 }
 
 void Channel::wake_up() {
-  if (alarm_) alarm_->cancel();
+  if (waiter_) waiter_->waker()->notify();
 }
 
 std::size_t Channel::read_now(std::span<char> buffer, error_code& error) {

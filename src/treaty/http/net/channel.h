@@ -50,9 +50,9 @@ class Channel : public std::enable_shared_from_this<Channel> {
   boost::asio::awaitable<boost::system::error_code> wait_readable();
   boost::asio::awaitable<boost::system::error_code> wait_writable();
 
-  // Sleeps until wake_up(), the deadline or cancellation.
-  boost::asio::awaitable<void> sleep();
-  void wake_up();
+  // Sleeps until the waiter is notified, by the deadline or by anybody else, or until cancellation.
+  Waiter& waiter();
+  boost::asio::awaitable<bool> sleep() { return waiter().wait(); }
 
   // What comes without waiting: would_block when nothing does, eof at the end.
   std::size_t read_now(std::span<char> buffer, boost::system::error_code& error);
@@ -66,10 +66,11 @@ class Channel : public std::enable_shared_from_this<Channel> {
  private:
   void arm();
   void on_timer();
+  void wake_up();
 
   boost::asio::ip::tcp::socket socket_;
   boost::asio::steady_timer timer_;
-  std::unique_ptr<boost::asio::steady_timer> alarm_{};  // Cancelling it wakes sleep().
+  std::unique_ptr<Waiter> waiter_{};  // None until somebody sleeps.
   SteadyTime deadline_ = SteadyTime::max();
   SteadyTime armed_ = SteadyTime::max();
   Expiry expiry_ = Expiry::closes;

@@ -160,13 +160,14 @@ asio::awaitable<Outcome> shake_hands(Connection& connection, const Url& url, Tls
 }  // namespace
 
 asio::awaitable<std::expected<std::shared_ptr<Connection>, Failure>> dial(
-    asio::io_context& context, const Url& url, const std::optional<Proxy>& proxy, TlsContext* tls,
-    Patience& patience, const AddressGuard* guard) {
+    asio::io_context& context, OffloadPool& lookups, const Url& url,
+    const std::optional<Proxy>& proxy, TlsContext* tls, Patience& patience,
+    const AddressGuard* guard) {
   const std::string& host = proxy ? proxy->host : url.host;
   const std::uint16_t port = proxy ? proxy->port : url.port;
   const auto connection = std::make_shared<Connection>(context, authority_of(host, port));
   patience.begin(*connection, Phase::connect);
-  const auto addresses = co_await resolve(host, *connection);
+  const auto addresses = co_await resolve(lookups, host, *connection);
   if (!addresses && addresses.error().empty()) {
     const Failure failure = patience.explain(*connection, asio::error::operation_aborted);
     connection->close();

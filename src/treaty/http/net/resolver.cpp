@@ -5,14 +5,10 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
+#include <atomic>
 #include <boost/asio/this_coro.hpp>
 #include <cstring>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <system_error>
-#include <thread>
 
 namespace treaty::http {
 
@@ -52,63 +48,29 @@ std::expected<Addresses, std::string> ask_system(const std::string& host) {
   return addresses;
 }
 
-// What the thread and the coroutine share.
-struct Question {
-  std::mutex mutex;
-  Channel* asker;  // Null when nobody waits any more.
-  std::optional<std::expected<Addresses, std::string>> answer{};
+// What a thread of the pool and the coroutine share.
+struct Lookup {
+  std::expected<Addresses, std::string> answer{};  // The thread's until it is done.
+  std::atomic<bool> is_done = false;
 };
-
-// While the asker is there its event loop is, too: the lock keeps it from leaving meanwhile.
-void put_answer(const std::shared_ptr<Question>& question,
-                std::expected<Addresses, std::string> answer) {
-  const std::lock_guard lock(question->mutex);
-  if (question->asker == nullptr) return;
-  question->answer = std::move(answer);
-  asio::post(question->asker->socket().get_executor(), [question] {
-    const std::lock_guard held(question->mutex);
-    if (question->asker != nullptr) question->asker->wake_up();
-  });
-}
-
-// Leaves the question, also when the coroutine is destroyed while it sleeps.
-struct Leaving {
-  std::shared_ptr<Question> question;
-  explicit Leaving(std::shared_ptr<Question> left) : question(std::move(left)) {}
-  Leaving(const Leaving&) = delete;
-  Leaving& operator=(const Leaving&) = delete;
-  ~Leaving() {
-    const std::lock_guard lock(question->mutex);
-    question->asker = nullptr;
-  }
-};
-
-bool begin_asking(const std::shared_ptr<Question>& question, const std::string& host) {
-  try {
-    std::thread([question, host] { put_answer(question, ask_system(host)); }).detach();
-    return true;
-  } catch (const std::system_error&) {
-    return false;  // No more threads.
-  }
-}
 
 }  // namespace
 
-asio::awaitable<std::expected<Addresses, std::string>> resolve(std::string host, Channel& channel) {
+asio::awaitable<std::expected<Addresses, std::string>> resolve(OffloadPool& pool, std::string host,
+                                                               Channel& channel) {
   boost::system::error_code error;
   const auto address = asio::ip::make_address(host, error);
   if (!error) co_return Addresses{address};
-  const auto question = std::make_shared<Question>();
-  question->asker = &channel;
-  const Leaving leaving(question);
-  if (!begin_asking(question, host)) co_return std::unexpected("no thread to resolve a name with");
-  const auto answer = [&question] {
-    const std::lock_guard lock(question->mutex);
-    return question->answer;
-  };
+  const auto lookup = std::make_shared<Lookup>();
+  const bool is_taken = pool.post([lookup, host, waker = channel.waiter().waker()] {
+    lookup->answer = ask_system(host);
+    lookup->is_done = true;
+    waker->notify();
+  });
+  if (!is_taken) co_return std::unexpected("too many names are being looked up");
   while (true) {
     co_await channel.sleep();
-    if (auto known = answer()) co_return std::move(*known);
+    if (lookup->is_done) co_return std::move(lookup->answer);
     const auto state = co_await asio::this_coro::cancellation_state;
     const bool cancelled = state.cancelled() != asio::cancellation_type::none;
     if (cancelled || channel.expired()) co_return std::unexpected("");

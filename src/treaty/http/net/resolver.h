@@ -1,7 +1,7 @@
 // Names to addresses without holding up the event loop.
 //
-// The system's resolver cannot be interrupted. It runs on a thread of its own that nobody waits
-// for: who loses patience walks away, and what comes later is dropped.
+// The system's resolver cannot be interrupted. It runs on a thread of a pool that abandons its
+// work: a caller whose deadline has come goes on without the answer, which is dropped.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "treaty/base/offload_pool.h"
 #include "treaty/http/net/channel.h"
 
 namespace treaty::http {
@@ -18,7 +19,8 @@ using Addresses = std::vector<boost::asio::ip::address>;
 
 // The addresses of `host`, in the order to try them; at least one. Sleeps on `channel`, whose
 // deadline or cancellation ends it with an empty error. An address resolves to itself at once.
-boost::asio::awaitable<std::expected<Addresses, std::string>> resolve(std::string host,
+boost::asio::awaitable<std::expected<Addresses, std::string>> resolve(OffloadPool& pool,
+                                                                      std::string host,
                                                                       Channel& channel);
 
 }  // namespace treaty::http

@@ -1,0 +1,30 @@
+// Work on the bodies of requests: a large one is worked on beside the event loop, so that whoever
+// sends it waits and nobody else does.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <expected>
+#include <type_traits>
+
+#include "treaty/base/offload_pool.h"
+#include "treaty/turns/refusals.h"
+
+namespace treaty::api {
+
+// Read in less than a millisecond when it is in order, in some ten when it is made to be slow.
+inline constexpr std::size_t kLargeBody = std::size_t{64} << 10U;
+
+// What `work` answers; refused when too many wait already. It may touch nothing that the event loop
+// changes meanwhile.
+template <class Work>
+boost::asio::awaitable<std::expected<std::invoke_result_t<Work&>, turns::Refusal>> offload(
+    OffloadPool& pool, std::size_t body_bytes, Work work) {
+  if (body_bytes <= kLargeBody) co_return work();
+  auto result = co_await pool.run(std::move(work));
+  if (result) co_return *std::move(result);
+  co_return std::unexpected(turns::Refusal{
+      turns::Reason::overloaded, "too many large requests are being read; try again soon"});
+}
+
+}  // namespace treaty::api
