@@ -116,7 +116,7 @@ asio::awaitable<Outcome> run_child(const ExecutionContext& run, const World& wor
               .parent = run.start.execution,
               .depth = run.start.depth + 1,
               .max_steps = {},
-              .is_kept = run.notebook.is_kept()};
+              .is_kept = run.writer.is_kept()};
   co_return co_await run_or_resume(world, std::move(*machine), std::move(start));
 }
 

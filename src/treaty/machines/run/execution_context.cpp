@@ -54,37 +54,37 @@ World with_ending(World world) {
 }  // namespace
 
 ExecutionContext::ExecutionContext(const World& around, std::shared_ptr<const Machine> what,
-                                   Start how, Notebook writer)
+                                   Start how, JournalWriter out)
     : world(with_ending(around)),
       machine(std::move(what)),
       start(std::move(how)),
-      notebook(std::move(writer)),
+      writer(std::move(out)),
       input(start.input) {}
 
 std::string ExecutionContext::snapshot(std::string_view event, std::string_view state,
                                        const Value& output, std::string_view channel) const {
   const auto milliseconds = static_cast<std::int64_t>(world.timeline.unix_now() * 1000);
-  json::Writer writer;
-  writer.begin_object();
-  writer.member("execution_id", start.execution).member("machine_name", machine->name);
-  writer.member("spec_version", machine->spec_version).member("current_state", state);
-  write_member(writer, "context", context);
-  writer.member("step", step).member("created_at", timestamp_of(milliseconds));
-  writer.member("event", event);
-  write_member(writer, "output", output);
-  writer.member("total_api_calls", spent.api_calls).member("total_cost", spent.cost);
-  write_text_or_null(writer, "parent_execution_id", start.parent);
-  write_member(writer, "pending_launches", launches->empty() ? Value() : Value(*launches));
-  write_text_or_null(writer, "waiting_channel", channel);
-  write_member(writer, "tool_loop_state", tool_loop ? Value(object_of(*tool_loop)) : Value());
-  writer.member("config_hash", machine->config_hash);
-  if (start.depth > 0) writer.member("depth", start.depth);
-  return writer.end_object().take();
+  json::Writer document;
+  document.begin_object();
+  document.member("execution_id", start.execution).member("machine_name", machine->name);
+  document.member("spec_version", machine->spec_version).member("current_state", state);
+  write_member(document, "context", context);
+  document.member("step", step).member("created_at", timestamp_of(milliseconds));
+  document.member("event", event);
+  write_member(document, "output", output);
+  document.member("total_api_calls", spent.api_calls).member("total_cost", spent.cost);
+  write_text_or_null(document, "parent_execution_id", start.parent);
+  write_member(document, "pending_launches", launches->empty() ? Value() : Value(*launches));
+  write_text_or_null(document, "waiting_channel", channel);
+  write_member(document, "tool_loop_state", tool_loop ? Value(object_of(*tool_loop)) : Value());
+  document.member("config_hash", machine->config_hash);
+  if (start.depth > 0) document.member("depth", start.depth);
+  return document.end_object().take();
 }
 
 RunTask<void> ExecutionContext::checkpoint(std::string_view event, std::string_view state,
                                            const Value& output, std::string_view channel) {
-  if (!notebook.keeps(event)) co_return Attempt<void>();
+  if (!writer.keeps(event)) co_return Attempt<void>();
   store::Checkpoint kept{.event = std::string(event),
                          .step = step,
                          .state = std::string(state),
@@ -99,21 +99,21 @@ RunTask<void> ExecutionContext::checkpoint(std::string_view event, std::string_v
                    "The context has grown over 16 MiB. Keep large things in files, and their names "
                    "in the context.");
   }
-  auto written = co_await notebook.add(std::move(kept));
+  auto written = co_await writer.add(std::move(kept));
   if (!written) co_return lost(std::move(written.error()));
   co_return Attempt<void>();
 }
 
 RunTask<void> ExecutionContext::note(std::string_view event, std::string line) {
-  auto written = co_await notebook.add_line(event, step, std::move(line));
+  auto written = co_await writer.add_line(event, step, std::move(line));
   if (!written) co_return lost(std::move(written.error()));
   co_return Attempt<void>();
 }
 
 RunTask<void> ExecutionContext::flush() {
   TREATY_CO_TRY_VOID(check_stopping());
-  if (!notebook.has_news()) co_return Attempt<void>();
-  auto written = co_await notebook.flush();
+  if (!writer.has_news()) co_return Attempt<void>();
+  auto written = co_await writer.flush();
   if (!written) co_return lost(std::move(written.error()));
   co_return Attempt<void>();
 }
@@ -138,6 +138,7 @@ RunTask<void> ExecutionContext::pause(double seconds) {
 
 Attempt<void> ExecutionContext::check_stopping() const {
   if (world.is_stopping && world.is_stopping()) return interrupted();
+  if (auto leased = writer.check_lease(); !leased) return lost(std::move(leased.error()));
   return {};
 }
 

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "treaty/machines/journal/history.h"
-#include "treaty/machines/journal/notebook.h"
+#include "treaty/machines/run/journal_writer.h"
 #include "treaty/machines/run/run_failure.h"
 #include "treaty/machines/run/tool_loop_state.h"
 #include "treaty/machines/run/world.h"
@@ -64,7 +64,7 @@ using WorkOrWaiting = std::variant<StateWork, Waiting>;
 
 struct ExecutionContext {
   ExecutionContext(const World& world, std::shared_ptr<const Machine> machine, Start start,
-                   Notebook notebook);
+                   JournalWriter out);
   ExecutionContext(const ExecutionContext&) = delete;
   ExecutionContext& operator=(const ExecutionContext&) = delete;
 
@@ -77,7 +77,7 @@ struct ExecutionContext {
   // A durable wait: an execution that resumes waits for the rest.
   RunTask<void> pause(double seconds);
 
-  // `interrupted` when the execution shall stop.
+  // `interrupted` when the execution shall stop, `lost` when its lease is.
   Attempt<void> check_stopping() const;
 
   // --- The context of the machine
@@ -97,7 +97,7 @@ struct ExecutionContext {
   const World world;
   const std::shared_ptr<const Machine> machine;
   const Start start;
-  Notebook notebook;
+  JournalWriter writer;
 
   Value context = Object();
   const Value input;

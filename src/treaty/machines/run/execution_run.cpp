@@ -16,7 +16,7 @@ asio::awaitable<Outcome> ExecutionRun::begin() {
                             .input = run_.start.input,
                             .parent = run_.start.parent,
                             .depth = run_.start.depth};
-  run_.notebook.gather(line_of(beginning));
+  run_.writer.gather(line_of(beginning));
   co_return co_await start();
 }
 
@@ -41,7 +41,7 @@ asio::awaitable<Outcome> ExecutionRun::go_on(const Snapshot& snapshot, History h
     if (history.ended && history.ended->status == Status::completed) {
       Outcome done = outcome(Status::completed);
       done.output = history.ended->output;
-      (void)co_await run_.notebook.release();
+      (void)co_await run_.writer.release();
       co_return done;
     }
     co_return co_await call_end_hooks(snapshot.output);
@@ -127,7 +127,7 @@ RunTask<void> ExecutionRun::enter(const State& state) {
   run_.path.push_back(state.name);
   run_.set_metadata(state.name);
   run_.observe("state", state.name);
-  if (run_.notebook.is_kept()) run_.notebook.gather(entered_line(run_.step, state.name));
+  if (run_.writer.is_kept()) run_.writer.gather(entered_line(run_.step, state.name));
   co_return co_await run_.checkpoint("state_enter", state.name);
 }
 
@@ -177,8 +177,8 @@ asio::awaitable<Outcome> ExecutionRun::call_end_hooks(Value output) {
   Outcome done = outcome(told ? Status::completed : Status::failed);
   if (told) done.output = std::move(output);
   if (!told) done.error = std::move(told.error().error);
-  run_.notebook.gather(ended_line(done));
-  if (auto released = co_await run_.notebook.release(); !released) {
+  run_.writer.gather(ended_line(done));
+  if (auto released = co_await run_.writer.release(); !released) {
     co_return co_await stop_with(lost(std::move(released.error())).error());
   }
   run_.observe("end", "end", name_of(done.status));
@@ -194,24 +194,24 @@ asio::awaitable<Outcome> ExecutionRun::fail_with(RunFailure failure, const State
   if (state != nullptr) failed.error["state"] = state->name;
   run_.observe("error", state == nullptr ? "" : state->name, sentence_of(failed.error), 0,
                text_of(failed.error, "code"));
-  run_.notebook.gather(ended_line(failed));
+  run_.writer.gather(ended_line(failed));
   Attempt<void> kept =
       co_await run_.checkpoint("machine_error", state == nullptr ? "start" : state->name);
   if (!kept) co_return co_await stop_with(std::move(kept.error()));
-  if (auto released = co_await run_.notebook.release(); !released) {
+  if (auto released = co_await run_.writer.release(); !released) {
     co_return co_await stop_with(lost(std::move(released.error())).error());
   }
   co_return failed;
 }
 
-// What is on the disk is where it goes on. A lease that is not released ends by itself.
+// Whoever resumes it continues from what is on the disk.
 asio::awaitable<Outcome> ExecutionRun::stop_with(RunFailure failure) {
   const bool is_lost = failure.way == RunFailure::Way::lost;
   Outcome stopped = outcome(is_lost ? Status::lost : Status::interrupted);
   stopped.trouble = std::move(failure.trouble);
   // A store that fails now may take the release all the same, for whoever tries again.
   const bool may_release = !is_lost || stopped.trouble.code == ErrorCode::unavailable;
-  if (may_release) (void)co_await run_.notebook.release();
+  if (may_release) (void)co_await run_.writer.release();
   co_return stopped;
 }
 
@@ -219,7 +219,7 @@ asio::awaitable<Outcome> ExecutionRun::wait_for(std::string channel) {
   Outcome waiting = outcome(Status::waiting);
   waiting.channel = std::move(channel);
   waiting.tool_calls = std::move(run_.waiting_tools);
-  if (auto released = co_await run_.notebook.release(); !released) {
+  if (auto released = co_await run_.writer.release(); !released) {
     co_return co_await stop_with(lost(std::move(released.error())).error());
   }
   run_.observe("waiting", run_.path.empty() ? "" : run_.path.back(), waiting.channel);

@@ -17,8 +17,8 @@ namespace treaty::machines {
 class ExecutionRun {
  public:
   ExecutionRun(const World& world, std::shared_ptr<const Machine> machine, Start start,
-               Notebook notebook)
-      : run_(world, std::move(machine), std::move(start), std::move(notebook)) {}
+               JournalWriter writer)
+      : run_(world, std::move(machine), std::move(start), std::move(writer)) {}
 
   boost::asio::awaitable<Outcome> begin();
   // Continues where the newest checkpoint says (section 9).

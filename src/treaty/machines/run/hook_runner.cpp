@@ -39,7 +39,7 @@ RunTask<void> HookRunner::call(const std::vector<HookReference>& hooks, std::str
       co_return hook_failure(fmt::format("Hook '{}': {}", reference.name, reply.error()));
     }
     // Written together with what follows from the reply: a resumed script counts what took effect.
-    if (run_.world.notes_hooks) run_.notebook.gather(hook_line(run_.step, reference.name, event));
+    if (run_.world.notes_hooks) run_.writer.gather(hook_line(run_.step, reference.name, event));
     TREATY_CO_TRY_VOID(merge(*reply));
     if (!on_reply) continue;
     TREATY_CO_TRY(const bool is_enough, on_reply(*reply, details));

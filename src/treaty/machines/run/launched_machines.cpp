@@ -33,7 +33,7 @@ asio::awaitable<std::int64_t> start_launched(ExecutionContext& run, const Object
               .parent = run.start.execution,
               .depth = run.start.depth + 1,
               .max_steps = {},
-              .is_kept = run.notebook.is_kept()};
+              .is_kept = run.writer.is_kept()};
   World world = run.world;
   world.offered_tools.reset();  // Whoever has them may be gone before they are needed.
   world.is_stopping = world.is_ending;

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "treaty/base/try.h"
+#include "treaty/machines/run/execution_run.h"
+
 namespace treaty::machines {
 
 namespace asio = boost::asio;
 
 namespace {
-
-constexpr double kRenewEvery = 100;  // Seconds; a lease is for 300.
 
 bool is_kept(const Machine& machine, const Start& start) {
   return start.is_kept && machine.persistence.enabled &&
@@ -30,52 +31,43 @@ Outcome lost_outcome(const std::string& execution, Error trouble) {
   return outcome;
 }
 
-Notebook notebook_of(const World& world, const Machine& machine, const Start& start,
-                     std::int64_t token) {
-  return {world.store,
-          {.execution = start.execution, .machine = machine.name, .token = token},
-          events_of(machine),
-          world.after_write};
+JournalWriter writer_of(const World& world, const Machine& machine, LeaseGuard& lease,
+                        AfterWrite after_write) {
+  return {world.store, lease, machine.name, events_of(machine), std::move(after_write)};
 }
 
 using Drive = std::function<asio::awaitable<Outcome>()>;
 
-// The lease is renewed as long as the execution runs. Who loses it learns so at the next write.
-asio::awaitable<Outcome> drive(World world, std::string execution, std::int64_t token,
-                               Drive drive) {
+// Renews the lease as long as the execution runs.
+asio::awaitable<Outcome> drive(const World& world, LeaseGuard& lease, Drive drive) {
   Outcome outcome;
-  const auto renew = [&world, &execution, token]() -> asio::awaitable<void> {
-    while (co_await world.timeline.wait(kRenewEvery)) {
-      if (auto renewed = co_await world.store.renew(execution, token); !renewed) co_return;
-    }
-  };
   co_await world.timeline.alongside([&]() -> asio::awaitable<void> { outcome = co_await drive(); },
-                                    renew);
+                                    [&] { return lease.keep_renewed(); });
   co_return outcome;
 }
 
-std::expected<History, Error> history_of(const store::ExecutionRecord& record,
-                                         const Snapshot& snapshot) {
-  const bool is_over = snapshot.event == "state_exit" || snapshot.event == "machine_error" ||
-                       snapshot.event == "machine_end";
-  auto history = read_history(record.journal, snapshot.step, is_over);
-  if (!history) {
-    return std::unexpected(Error{.code = ErrorCode::corrupt,
-                                 .message = fmt::format("The execution '{}' cannot be read: {}.",
-                                                        record.execution, history.error())});
-  }
-  return std::move(*history);
+Error unreadable(const std::string& execution, std::string_view why) {
+  return {.code = ErrorCode::corrupt,
+          .message = fmt::format("The execution '{}' cannot be read: {}.", execution, why)};
 }
 
-std::expected<Snapshot, Error> snapshot_of(const store::ExecutionRecord& record) {
+// An execution as its checkpoint and its journal tell it.
+struct Resumption {
+  Snapshot snapshot{};
+  History history{};
+};
+
+std::expected<Resumption, Error> read_resumption(const store::ExecutionRecord& record) {
   auto snapshot = read_snapshot(record.snapshot);
-  if (snapshot) return std::move(*snapshot);
-  return std::unexpected(Error{.code = ErrorCode::corrupt,
-                               .message = fmt::format("The execution '{}' cannot be read: {}.",
-                                                      record.execution, snapshot.error())});
+  if (!snapshot) return std::unexpected(unreadable(record.execution, snapshot.error()));
+  const bool is_over = snapshot->event == "state_exit" || snapshot->event == "machine_error" ||
+                       snapshot->event == "machine_end";
+  auto history = read_history(record.journal, snapshot->step, is_over);
+  if (!history) return std::unexpected(unreadable(record.execution, history.error()));
+  return Resumption{.snapshot = std::move(*snapshot), .history = std::move(*history)};
 }
 
-// What stands in the newest checkpoint was told when it was written, and may be written again.
+// The newest checkpoint was reported when it was written, and may be written again.
 AfterWrite after_first_write(AfterWrite after_write, const Snapshot& newest) {
   if (!after_write) return {};
   return [after_write = std::move(after_write), known = newest.event, known_step = newest.step](
@@ -84,19 +76,14 @@ AfterWrite after_first_write(AfterWrite after_write, const Snapshot& newest) {
   };
 }
 
-asio::awaitable<Outcome> go_on(World world, std::shared_ptr<const Machine> machine, Start start,
-                               std::int64_t token, const store::ExecutionRecord& record) {
-  auto snapshot = snapshot_of(record);
-  if (!snapshot) co_return lost_outcome(start.execution, std::move(snapshot.error()));
-  auto history = history_of(record, *snapshot);
-  if (!history) co_return lost_outcome(start.execution, std::move(history.error()));
-  start.input = history->beginning.input;
-  World own = world;
-  own.after_write = after_first_write(world.after_write, *snapshot);
-  Notebook notebook = notebook_of(own, *machine, start, token);
-  ExecutionRun run(world, machine, start, std::move(notebook));
-  co_return co_await drive(world, start.execution, token, [&]() -> asio::awaitable<Outcome> {
-    return run.go_on(*snapshot, std::move(*history));
+asio::awaitable<Outcome> go_on(const World& world, std::shared_ptr<const Machine> machine,
+                               Start start, LeaseGuard& lease, Resumption from) {
+  start.input = from.history.beginning.input;
+  AfterWrite after_write = after_first_write(world.after_write, from.snapshot);
+  JournalWriter writer = writer_of(world, *machine, lease, std::move(after_write));
+  ExecutionRun run(world, std::move(machine), std::move(start), std::move(writer));
+  co_return co_await drive(world, lease, [&]() -> asio::awaitable<Outcome> {
+    return run.go_on(from.snapshot, std::move(from.history));
   });
 }
 
@@ -112,38 +99,70 @@ std::optional<Outcome> failure_kept(const Start& start, const store::ExecutionRe
   return failed;
 }
 
-asio::awaitable<Outcome> run_kept(World world, std::shared_ptr<const Machine> machine, Start start,
-                                  bool may_resume) {
-  const auto lease = co_await world.store.acquire(start.execution);
-  if (!lease) co_return lost_outcome(start.execution, lease.error());
-  auto record = co_await world.store.find_execution(start.execution);
-  if (!record) co_return lost_outcome(start.execution, std::move(record.error()));
-  if (*record && may_resume) {
-    if (auto failed = failure_kept(start, **record)) {
-      (void)co_await world.store.release(start.execution, lease->token);
-      co_return std::move(*failed);
-    }
-    co_return co_await go_on(world, machine, start, lease->token, **record);
+asio::awaitable<Outcome> run_leased(const World& world, std::shared_ptr<const Machine> machine,
+                                    Start start, LeaseGuard& lease, bool may_resume) {
+  const std::string execution = start.execution;
+  auto record = co_await world.store.find_execution(execution);
+  if (!record) co_return lost_outcome(execution, std::move(record.error()));
+  if (!*record) {
+    JournalWriter writer = writer_of(world, *machine, lease, world.after_write);
+    ExecutionRun run(world, std::move(machine), std::move(start), std::move(writer));
+    co_return co_await drive(world, lease, [&] { return run.begin(); });
   }
-  if (*record) {
-    (void)co_await world.store.release(start.execution, lease->token);
+  if (!may_resume) {
     co_return lost_outcome(
-        start.execution,
+        execution,
         {.code = ErrorCode::conflict,
          .message = fmt::format("There is an execution '{}' already. Go on with it: treaty machine "
                                 "resume {}",
-                                start.execution, start.execution)});
+                                execution, execution)});
   }
-  Notebook notebook = notebook_of(world, *machine, start, lease->token);
-  ExecutionRun run(world, machine, start, std::move(notebook));
-  co_return co_await drive(world, start.execution, lease->token,
-                           [&]() -> asio::awaitable<Outcome> { return run.begin(); });
+  if (auto failed = failure_kept(start, **record)) co_return std::move(*failed);
+  auto from = read_resumption(**record);
+  if (!from) co_return lost_outcome(execution, std::move(from.error()));
+  co_return co_await go_on(world, std::move(machine), std::move(start), lease, std::move(*from));
+}
+
+asio::awaitable<Outcome> run_kept(World world, std::shared_ptr<const Machine> machine, Start start,
+                                  bool may_resume) {
+  auto lease = co_await LeaseGuard::acquire(world.store, world.timeline, start.execution);
+  if (!lease) co_return lost_outcome(start.execution, std::move(lease.error()));
+  Outcome outcome =
+      co_await run_leased(world, std::move(machine), std::move(start), *lease, may_resume);
+  co_await lease->release();
+  co_return outcome;
 }
 
 asio::awaitable<Outcome> run_unkept(World world, std::shared_ptr<const Machine> machine,
                                     Start start) {
-  ExecutionRun run(world, std::move(machine), start, Notebook(world.store, start.execution));
+  ExecutionRun run(world, std::move(machine), std::move(start), JournalWriter(world.store));
   co_return co_await run.begin();
+}
+
+Error unknown(const std::string& execution) {
+  return {
+      .code = ErrorCode::not_a_document,
+      .message = fmt::format("There is no execution '{}'. See: treaty machine list", execution)};
+}
+
+asio::awaitable<std::expected<Outcome, Error>> resume_leased(
+    const World& world, std::string execution, LeaseGuard& lease, ReadMachine read,
+    std::optional<std::int64_t> max_steps) {
+  TREATY_CO_TRY(const auto record, co_await world.store.find_execution(execution));
+  if (!record) co_return std::unexpected(unknown(execution));
+  TREATY_CO_TRY(Resumption from, read_resumption(*record));
+  const Beginning& beginning = from.history.beginning;
+  auto machine = read(beginning.text, beginning.directory);
+  if (!machine) {
+    co_return std::unexpected(
+        Error{.code = ErrorCode::not_a_document, .message = std::move(machine.error())});
+  }
+  Start start{.execution = std::move(execution),
+              .input = {},
+              .parent = beginning.parent,
+              .depth = beginning.depth,
+              .max_steps = max_steps};
+  co_return co_await go_on(world, std::move(*machine), std::move(start), lease, std::move(from));
 }
 
 }  // namespace
@@ -162,36 +181,15 @@ asio::awaitable<Outcome> run_or_resume(World world, std::shared_ptr<const Machin
 
 asio::awaitable<std::expected<Outcome, Error>> resume_execution(
     World world, std::string execution, ReadMachine read, std::optional<std::int64_t> max_steps) {
-  const auto unknown = [&] {
-    return Error{
-        .code = ErrorCode::not_a_document,
-        .message = fmt::format("There is no execution '{}'. See: treaty machine list", execution)};
-  };
   // Looked at first, so that asking for one that is not there leaves nothing behind.
-  auto there = co_await world.store.find_execution(execution);
-  if (!there) co_return std::unexpected(std::move(there.error()));
-  if (!*there) co_return std::unexpected(unknown());
-  const auto lease = co_await world.store.acquire(execution);
-  if (!lease) co_return std::unexpected(lease.error());
-  auto record = co_await world.store.find_execution(execution);
-  if (!record) co_return std::unexpected(std::move(record.error()));
-  if (!*record) co_return std::unexpected(unknown());
-  auto snapshot = snapshot_of(**record);
-  if (!snapshot) co_return std::unexpected(std::move(snapshot.error()));
-  auto history = history_of(**record, *snapshot);
-  if (!history) co_return std::unexpected(std::move(history.error()));
-  auto machine = read(history->beginning.text, history->beginning.directory);
-  if (!machine) {
-    (void)co_await world.store.release(execution, lease->token);
-    co_return std::unexpected(
-        Error{.code = ErrorCode::not_a_document, .message = std::move(machine.error())});
-  }
-  Start start{.execution = execution,
-              .input = {},
-              .parent = history->beginning.parent,
-              .depth = history->beginning.depth,
-              .max_steps = max_steps};
-  co_return co_await go_on(world, std::move(*machine), std::move(start), lease->token, **record);
+  TREATY_CO_TRY(const auto there, co_await world.store.find_execution(execution));
+  if (!there) co_return std::unexpected(unknown(execution));
+  TREATY_CO_TRY(LeaseGuard lease,
+                co_await LeaseGuard::acquire(world.store, world.timeline, execution));
+  auto outcome =
+      co_await resume_leased(world, std::move(execution), lease, std::move(read), max_steps);
+  co_await lease.release();
+  co_return outcome;
 }
 
 }  // namespace treaty::machines

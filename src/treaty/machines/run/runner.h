@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "treaty/machines/run/execution_run.h"
+#include "treaty/machines/run/execution_context.h"
 
 namespace treaty::machines {
 

@@ -185,8 +185,8 @@ RunTask<Exit> conclude(ExecutionContext& run, HookRunner& hooks, const State& st
             .output = std::move(work.output),
             .redirect = std::move(redirect),
             .left_to = std::move(work.left_to)};
-  if (run.notebook.is_kept()) {
-    run.notebook.gather(exit_line(run.step, exit));
+  if (run.writer.is_kept()) {
+    run.writer.gather(exit_line(run.step, exit));
     TREATY_CO_TRY_VOID(co_await run.checkpoint("state_exit", state.name, exit.output));
   }
   co_return exit;

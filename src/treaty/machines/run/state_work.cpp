@@ -39,13 +39,19 @@ RunTask<WorkOrWaiting> wait_for_signal(ExecutionContext& run, const State& state
 
   // Either commit contains what is buffered: the signal is taken together with the checkpoint.
   TREATY_CO_TRY_VOID(co_await run.checkpoint("waiting", state.name, nullptr, channel));
-  store::MachineWrite waiting = run.notebook.take();
-  if (!run.notebook
-           .is_kept()) {  // Nobody else can go on with it, but signals are taken by a lease.
-    const auto lease = co_await run.notebook.store().acquire(run.start.execution);
-    if (!lease) co_return lost(lease.error());
-    waiting.token = lease->token;
+  store::MachineWrite waiting = run.writer.take();
+  // An execution that is not persisted has no lease, but signals are taken under one.
+  std::optional<LeaseGuard> own;
+  if (!run.writer.is_kept()) {
+    auto lease =
+        co_await LeaseGuard::acquire(run.world.store, run.world.timeline, run.start.execution);
+    if (!lease) co_return lost(std::move(lease.error()));
+    own.emplace(std::move(*lease));
+    waiting.execution = own->execution();
+    waiting.token = own->token();
     waiting.releases = true;
+  } else {
+    TREATY_CO_TRY_VOID(run.check_stopping());
   }
   store::MachineWrite going = waiting;
   if (!going.checkpoints.empty() && going.checkpoints.back().event == "waiting") {
@@ -53,10 +59,12 @@ RunTask<WorkOrWaiting> wait_for_signal(ExecutionContext& run, const State& state
   }
   const auto taken = [&](const std::string& data) {
     store::MachineWrite write = going;
-    if (run.notebook.is_kept()) write.journal.push_back(signal_line(run.step, parse(data)));
+    if (run.writer.is_kept()) write.journal.push_back(signal_line(run.step, parse(data)));
     return write;
   };
-  auto signal = co_await run.notebook.store().take_signal(channel, taken, std::move(waiting));
+  auto signal = co_await run.writer.store().take_signal(channel, taken, std::move(waiting));
+  if (own && signal) own->mark_released();
+  if (own) co_await own->release();
   if (!signal) co_return lost(std::move(signal.error()));
   if (!*signal) co_return Waiting{channel};
   co_return StateWork{.output = object_of(parse(**signal))};

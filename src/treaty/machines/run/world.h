@@ -11,8 +11,8 @@
 
 #include "treaty/machines/agents.h"
 #include "treaty/machines/hooks/hook.h"
-#include "treaty/machines/journal/notebook.h"
 #include "treaty/machines/machine.h"
+#include "treaty/machines/run/journal_writer.h"
 #include "treaty/machines/run/observer.h"
 #include "treaty/machines/run/timeline.h"
 #include "treaty/store/machines.h"
