@@ -19,7 +19,7 @@
 #include "treaty/bridge/driving.h"
 #include "treaty/bridge/memory.h"
 #include "treaty/bridge/names.h"
-#include "treaty/cli/bridge/files/mending.h"
+#include "treaty/cli/bridge/mending.h"
 
 using namespace treaty;  // NOLINT: a target is one file.
 using fuzz::require;
@@ -138,7 +138,7 @@ void look(const std::string& directory) {
   for (const bridge::Diagnosis& diagnosis : bridge::diagnose(view)) {
     require(!diagnosis.what.empty() && !diagnosis.why.empty());
   }
-  require(!bridge::text_of(bridge::standing_of(view), view).empty());
+  require(!bridge::text_of(bridge::status_of(view), view).empty());
   const bridge::RunMemory run = bridge::remember_run(view.journal.entries);
   bridge::open_questions(view.journal.entries);
   bridge::after_need(view.exchanges, run, bridge::kDefaultMostResumes);

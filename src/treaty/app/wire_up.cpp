@@ -4,13 +4,10 @@
 
 #include "treaty/app/gateway.h"
 #include "treaty/app/machine_agents.h"
-#include "treaty/cli/bridge/bridge_command.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/commands.h"
-#include "treaty/cli/machine/machine_command.h"
-#include "treaty/cli/manual/manual_commands.h"
-#include "treaty/cli/running/running_commands.h"
-#include "treaty/cli/sessions/sessions_command.h"
+#include "treaty/cli/shared/configured.h"
+#include "treaty/cli/shared/services.h"
 #include "treaty/store/directory/directory_store.h"
 #include "treaty/store/memory/memory_store.h"
 #include "treaty/store/sqlite/sqlite_store.h"
@@ -39,26 +36,26 @@ cli::MachineServices machine_services() {
 
 int run(int argc, const char* const* argv) {
   std::vector<cli::Command> commands = {
-      cli::serve_command(open_gateway),
-      cli::run_command(open_gateway),
-      cli::chat_command(open_gateway),
-      cli::bridge_command(open_gateway),
-      cli::machine_command(machine_services()),
-      cli::sessions_command(stores()),
-      cli::check_command(),      //
-      cli::rules_command(),      //
-      cli::schema_command(),     //
-      cli::hash_command(),       //
-      cli::compose_command(),    //
-      cli::limits_command(),     //
-      cli::classify_command(),   //
-      cli::normalize_command(),  //
-      cli::call_command(),       //
-      cli::mock_command(),       //
-      cli::config_command(),     //
-      cli::version_command(),
+      cli::serve::command(open_gateway),
+      cli::run::command(open_gateway),
+      cli::chat::command(open_gateway),
+      cli::bridge_commands::command(open_gateway),
+      cli::machine::command(machine_services()),
+      cli::sessions::command(stores()),
+      cli::check::command(),          //
+      cli::rules::command(),          //
+      cli::schemas::command(),        //
+      cli::hash::command(),           //
+      cli::compose::command(),        //
+      cli::limits::command(),         //
+      cli::classify::command(),       //
+      cli::normalize::command(),      //
+      cli::call::command(),           //
+      cli::mock_provider::command(),  //
+      cli::configuration::command(),  //
+      cli::version::command(),
   };
-  cli::add_manual_commands(commands);
+  cli::manual::add_commands(commands);
   return cli::run_command_line(commands, argc, argv);
 }
 

@@ -91,7 +91,7 @@ bool DirectoryWatch::is_wanted(std::string_view name) const {
   return request || (wanted_ != Wanted::requests && suffix_of_response(name));
 }
 
-void DirectoryWatch::take(const Event& event, News& news, Places& places) {
+void DirectoryWatch::take(const Event& event, DirectoryNews& news, Places& places) {
   if ((event.mask & IN_Q_OVERFLOW) != 0) news.is_incomplete = true;
   const auto found = watches_.find(event.watch);
   if (found == watches_.end()) return;
@@ -110,13 +110,13 @@ void DirectoryWatch::take(const Event& event, News& news, Places& places) {
   news.files[place->second].is_there = (event.mask & kAppears) != 0;
 }
 
-void DirectoryWatch::end(std::string directory, News& news) {
+void DirectoryWatch::end(std::string directory, DirectoryNews& news) {
   remove(directory);
   news.gone.push_back(std::move(directory));
 }
 
-News DirectoryWatch::read() {
-  News news;
+DirectoryNews DirectoryWatch::read() {
+  DirectoryNews news;
   Places places;
   alignas(inotify_event) std::array<char, kRoom> room;
   for (int reads = 0; reads < kMostReads; ++reads) {

@@ -25,7 +25,7 @@ struct FileNews {
   bool operator==(const FileNews&) const = default;
 };
 
-struct News {
+struct DirectoryNews {
   std::vector<FileNews> files{};    // Each file once, with the last that was heard of it.
   std::vector<std::string> gone{};  // Directories that are removed or moved; forgotten here.
   bool is_incomplete = false;       // More happened than was told: everywhere is to be looked.
@@ -59,7 +59,7 @@ class DirectoryWatch {
   int descriptor() const { return file_; }
 
   // What has come since the last time; does not wait.
-  News read();
+  DirectoryNews read();
 
  private:
   DirectoryWatch(Wanted wanted, int file) : wanted_(wanted), file_(file) {}
@@ -77,8 +77,8 @@ class DirectoryWatch {
 
   bool is_wanted(std::string_view name) const;
   void watch_from_above(const std::string& directory);
-  void take(const Event& event, News& news, Places& places);
-  void end(std::string directory, News& news);
+  void take(const Event& event, DirectoryNews& news, Places& places);
+  void end(std::string directory, DirectoryNews& news);
 
   Wanted wanted_;
   int file_;

@@ -105,7 +105,7 @@ TEST_CASE("a directory that is removed or moved is told once, and then no more o
     fs::rename(room.one, room.folder.path() + "/elsewhere");
     write(room.folder.path() + "/elsewhere/.agent-request.json", "{}");
   }
-  const News news = room.watch.read();
+  const DirectoryNews news = room.watch.read();
   CHECK(news.gone == std::vector{room.one});
   CHECK(news.files.empty());
 
@@ -136,7 +136,7 @@ TEST_CASE("of a directory that was taken off nothing more is told") {
   room.watch.remove("nowhere");
   write(room.one + "/.agent-request.json", "{}");
 
-  const News news = room.watch.read();
+  const DirectoryNews news = room.watch.read();
   CHECK(news.files.empty());
   CHECK(news.gone.empty());
 }
@@ -166,7 +166,7 @@ TEST_CASE("more than the system keeps is told as that") {
     fs::rename(room.one + "/a", room.one + "/b");
     fs::rename(room.one + "/b", room.one + "/a");
   }
-  const News news = room.watch.read();
+  const DirectoryNews news = room.watch.read();
   CHECK(news.is_incomplete);
   CHECK(news.files.empty());
   CHECK(!room.watch.read().is_incomplete);

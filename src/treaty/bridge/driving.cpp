@@ -28,7 +28,7 @@ Next after_need(std::span<const Exchange> exchanges, const RunMemory& run, int m
   for (const std::size_t place : fresh) {
     const auto count = run.answers.find(phase_key(exchanges[place]));
     if (count != run.answers.end() && count->second >= most_resumes) {
-      return Stop{Fault::too_many_resumes, place};
+      return Stop{DriveFault::too_many_resumes, place};
     }
   }
   auto waiting = fresh;
@@ -38,10 +38,10 @@ Next after_need(std::span<const Exchange> exchanges, const RunMemory& run, int m
   const auto broken = places(exchanges, [](const Exchange& one) {
     return one.request.state != FileState::absent && !one.is_asked();
   });
-  if (!broken.empty()) return Stop{Fault::broken_request, broken.front()};
+  if (!broken.empty()) return Stop{DriveFault::broken_request, broken.front()};
   const auto again = places(exchanges, [&](const Exchange& one) { return was_answered(one, run); });
-  if (!again.empty()) return Stop{Fault::same_request, again.back()};
-  return Stop{Fault::no_request};
+  if (!again.empty()) return Stop{DriveFault::same_request, again.back()};
+  return Stop{DriveFault::no_request};
 }
 
 }  // namespace treaty::bridge

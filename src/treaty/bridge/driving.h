@@ -26,7 +26,7 @@ struct Resume {
   bool operator==(const Resume&) const = default;
 };
 
-enum class Fault {
+enum class DriveFault {
   no_request,      // It asked nothing.
   broken_request,  // What it asked cannot be read.
   same_request,    // It was answered, and asks the same again.
@@ -34,7 +34,7 @@ enum class Fault {
 };
 
 struct Stop {
-  Fault fault;
+  DriveFault fault;
   std::size_t place = 0;  // The request that is meant, unless there is none.
   bool operator==(const Stop&) const = default;
 };

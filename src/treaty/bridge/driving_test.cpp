@@ -61,8 +61,8 @@ RunMemory any_run() {
 }  // namespace
 
 TEST_CASE("a program that asked nothing is stopped") {
-  CHECK(next({}) == Next(Stop{Fault::no_request}));
-  CHECK(next({with_request(FileState::absent)}) == Next(Stop{Fault::no_request}));
+  CHECK(next({}) == Next(Stop{DriveFault::no_request}));
+  CHECK(next({with_request(FileState::absent)}) == Next(Stop{DriveFault::no_request}));
 }
 
 TEST_CASE("what waits is answered, in the order of its files") {
@@ -80,7 +80,7 @@ TEST_CASE("what somebody else has answered is taken") {
 
 TEST_CASE("a request that cannot be read is told, unless another one waits") {
   for (const FileState state : {FileState::torn, FileState::broken, FileState::unreadable}) {
-    CHECK(next({with_request(state)}) == Next(Stop{Fault::broken_request, 0}));
+    CHECK(next({with_request(state)}) == Next(Stop{DriveFault::broken_request, 0}));
     CHECK(next({with_request(state), asked("a")}) == Next(AnswerRequests{{1}}));
   }
 }
@@ -88,7 +88,7 @@ TEST_CASE("a request that cannot be read is told, unless another one waits") {
 TEST_CASE("the same request twice is a fault, whether or not its answer is still there") {
   for (const AnswerState state : {AnswerState::answered, AnswerState::none}) {
     CHECK(next({asked("a", 1, state)}, having_answered({"a"})) ==
-          Next(Stop{Fault::same_request, 0}));
+          Next(Stop{DriveFault::same_request, 0}));
   }
   CHECK(next({asked("a", 1, AnswerState::answered), asked("b", 2)}, having_answered({"a"})) ==
         Next(AnswerRequests{{1}}));
@@ -97,7 +97,7 @@ TEST_CASE("the same request twice is a fault, whether or not its answer is still
 TEST_CASE("requests are counted for each phase") {
   const RunMemory run = having_answered({}, {{"1", 5}, {"2", 4}});
 
-  CHECK(next({asked("a", 1)}, run) == Next(Stop{Fault::too_many_resumes, 0}));
+  CHECK(next({asked("a", 1)}, run) == Next(Stop{DriveFault::too_many_resumes, 0}));
   CHECK(next({asked("a", 2)}, run) == Next(AnswerRequests{{0}}));
   CHECK(next({asked("a", 3)}, run) == Next(AnswerRequests{{0}}));
   CHECK(next({asked("a", 1)}, run, 6) == Next(AnswerRequests{{0}}));
@@ -127,7 +127,7 @@ TEST_CASE(
       for (const std::size_t place : resume->found) {
         RC_ASSERT(exchanges.at(place).answer == AnswerState::answered);
       }
-    } else if (std::get<Stop>(step).fault != Fault::no_request) {
+    } else if (std::get<Stop>(step).fault != DriveFault::no_request) {
       RC_ASSERT(std::get<Stop>(step).place < exchanges.size());
     }
   });

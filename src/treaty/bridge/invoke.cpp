@@ -34,7 +34,7 @@ std::unexpected<NeedAgent> need_agent(const RequestFile& request) {
                               request.path, kResumeFlag)});
 }
 
-BridgeRequest request_of(const Question& question, const std::string& response_file) {
+BridgeRequest request_of(const BridgeQuestion& question, const std::string& response_file) {
   return {.request_id = new_uuid(),
           .version = "1.0",
           .agent_name = question.agent_name,
@@ -75,7 +75,7 @@ void clear_away(const std::string& directory, const std::string& answer) {
 
 }  // namespace
 
-std::expected<contracts::BridgeResponse, NeedAgent> invoke(const Question& question,
+std::expected<contracts::BridgeResponse, NeedAgent> invoke(const BridgeQuestion& question,
                                                            const std::string& directory) {
   const auto resolved = resolve_directory(directory);
   if (!resolved) return cannot_ask(resolved.error());

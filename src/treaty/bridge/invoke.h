@@ -22,7 +22,7 @@
 namespace treaty::bridge {
 
 // A request but for what is made here: its id, its time, and where the answer belongs.
-struct Question {
+struct BridgeQuestion {
   std::string agent_name;
   std::string prompt;
   std::optional<std::int64_t> phase{};  // A file of its own for each; 0 to 999,999,999.
@@ -43,7 +43,7 @@ struct NeedAgent {
 // The same question is never asked twice, and another question of that phase takes its place: then
 // an answer to the former one goes to the quarantine. An answer that is torn or broken, to another
 // request, or older than the request counts as none.
-std::expected<contracts::BridgeResponse, NeedAgent> invoke(const Question& question,
+std::expected<contracts::BridgeResponse, NeedAgent> invoke(const BridgeQuestion& question,
                                                            const std::string& directory = ".");
 
 }  // namespace treaty::bridge

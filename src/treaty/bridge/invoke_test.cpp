@@ -21,14 +21,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const Question kReview{.agent_name = "reviewer", .prompt = "Is 2 + 2 = 5?", .phase = 1};
+const BridgeQuestion kReview{.agent_name = "reviewer", .prompt = "Is 2 + 2 = 5?", .phase = 1};
 
 class Room {
  public:
   const std::string& path() const { return directory_.path(); }
   std::string file(std::string_view name) const { return path_in(path(), name); }
 
-  auto ask(const Question& question) const { return invoke(question, path()); }
+  auto ask(const BridgeQuestion& question) const { return invoke(question, path()); }
 
   contracts::BridgeRequest request(const std::string& suffix = "-phase1") const {
     const auto exchange = read_exchange(path(), suffix);
@@ -145,7 +145,7 @@ TEST_CASE("another question of the phase takes its place, and the old answer is 
   CHECK(!room.ask(kReview));
   const auto first = room.request();
   room.answer(room.answer_to(first));
-  Question other = kReview;
+  BridgeQuestion other = kReview;
   other.prompt = "Is 2 + 2 = 4?";
 
   const auto answer = room.ask(other);
@@ -158,13 +158,13 @@ TEST_CASE("another question of the phase takes its place, and the old answer is 
 }
 
 TEST_CASE("whatever differs makes another question") {
-  const std::vector<Question> others = {
+  const std::vector<BridgeQuestion> others = {
       {.agent_name = "other", .prompt = kReview.prompt, .phase = 1},
       {.agent_name = "reviewer", .prompt = kReview.prompt, .phase = 1, .phase_name = "n"},
       {.agent_name = "reviewer", .prompt = kReview.prompt, .phase = 1, .timeout_seconds = 5},
       {.agent_name = "reviewer", .prompt = kReview.prompt, .phase = 1, .context = {{"a", 1}}},
       {.agent_name = "reviewer", .prompt = kReview.prompt, .phase = 1, .model = "m"}};
-  for (const Question& other : others) {
+  for (const BridgeQuestion& other : others) {
     const Room room;
     CHECK(!room.ask(kReview));
     const auto first = room.request();
@@ -177,7 +177,7 @@ TEST_CASE("whatever differs makes another question") {
 
 TEST_CASE("phases do not share a file") {
   const Room room;
-  Question second = kReview;
+  BridgeQuestion second = kReview;
   second.phase = 2;
   CHECK(!room.ask(kReview));
   CHECK(!room.ask(second));
@@ -237,7 +237,7 @@ TEST_CASE("a directory that was moved is asked in anew: its answer would go else
 
 TEST_CASE("a context that JSON cannot hold does not make a new question every time") {
   const Room room;
-  Question odd = kReview;
+  BridgeQuestion odd = kReview;
   odd.context = {{"nan", std::nan("")}, {"large", UINT64_MAX}, {"small", std::uint64_t{7}}};
   CHECK(!room.ask(odd));
   const auto first = room.request();
@@ -249,12 +249,13 @@ TEST_CASE("a context that JSON cannot hold does not make a new question every ti
 
 TEST_CASE("BRQ: a question that no driver would take is not asked") {
   const Room room;
-  for (const Question& question :
-       {Question{.agent_name = " ", .prompt = "x"}, Question{.agent_name = "a", .prompt = ""},
-        Question{.agent_name = "a", .prompt = "x", .timeout_seconds = 0},
-        Question{.agent_name = "a", .prompt = "\xFF"},
-        Question{.agent_name = "a", .prompt = "x", .phase = -1},
-        Question{.agent_name = "a", .prompt = "x", .phase = 1'000'000'000}}) {
+  for (const BridgeQuestion& question :
+       {BridgeQuestion{.agent_name = " ", .prompt = "x"},
+        BridgeQuestion{.agent_name = "a", .prompt = ""},
+        BridgeQuestion{.agent_name = "a", .prompt = "x", .timeout_seconds = 0},
+        BridgeQuestion{.agent_name = "a", .prompt = "\xFF"},
+        BridgeQuestion{.agent_name = "a", .prompt = "x", .phase = -1},
+        BridgeQuestion{.agent_name = "a", .prompt = "x", .phase = 1'000'000'000}}) {
     const auto answer = room.ask(question);
 
     REQUIRE(!answer);
@@ -282,7 +283,7 @@ TEST_CASE("a quarantine that cannot be had does not keep a program from asking")
   CHECK(!room.ask(kReview));
   room.answer(room.answer_to(room.request()));
   room.write(".treaty-bridge", "in the way");
-  Question other = kReview;
+  BridgeQuestion other = kReview;
   other.prompt = "Another?";
 
   const auto answer = room.ask(other);

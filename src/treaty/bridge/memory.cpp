@@ -84,8 +84,8 @@ RunMemory remember_run(std::span<const Entry> entries) {
   return run;
 }
 
-std::map<std::string, Asked> open_questions(std::span<const Entry> entries) {
-  std::map<std::string, Asked> open;
+std::map<std::string, AskedRequest> open_questions(std::span<const Entry> entries) {
+  std::map<std::string, AskedRequest> open;
   for (const Entry& entry : entries) {
     const std::string id = text_in(entry, "request_id");
     if (entry.event == "request.asked") {

@@ -16,13 +16,13 @@
 namespace treaty::bridge {
 
 // A question that was put to an agent; its ids let it be taken up again without being asked twice.
-struct Asked {
+struct AskedRequest {
   std::string request_id{};
   std::string session_id{};
   std::string turn_id{};
   std::string agent{};  // Empty: the default one.
   std::string at{};     // RFC 3339.
-  bool operator==(const Asked&) const = default;
+  bool operator==(const AskedRequest&) const = default;
 };
 
 enum class Stage {
@@ -46,8 +46,8 @@ struct RunMemory {
 
 RunMemory remember_run(std::span<const Entry> entries);
 
-// Asked and neither answered nor given up, by request_id; over all runs.
-std::map<std::string, Asked> open_questions(std::span<const Entry> entries);
+// AskedRequest and neither answered nor given up, by request_id; over all runs.
+std::map<std::string, AskedRequest> open_questions(std::span<const Entry> entries);
 
 // Every request that was answered here, ever.
 std::set<std::string> answered_requests(std::span<const Entry> entries);

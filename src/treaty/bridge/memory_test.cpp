@@ -155,11 +155,11 @@ TEST_CASE("a question is open until it is answered or given up, and the last try
 
   const auto open = open_questions(journal);
   REQUIRE(open.size() == 1);
-  CHECK(open.at("one") == Asked{.request_id = "one",
-                                .session_id = "s1",
-                                .turn_id = "second",
-                                .agent = "reviewer",
-                                .at = "2026-03-01T08:30:00Z"});
+  CHECK(open.at("one") == AskedRequest{.request_id = "one",
+                                       .session_id = "s1",
+                                       .turn_id = "second",
+                                       .agent = "reviewer",
+                                       .at = "2026-03-01T08:30:00Z"});
 }
 
 TEST_CASE("whatever a journal tells, what is answered is not open, unless it was asked again") {

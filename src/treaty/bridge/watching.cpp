@@ -42,11 +42,11 @@ RequestsSeen::RequestsSeen(std::span<const Entry> history) : open_(open_question
   }
 }
 
-Step RequestsSeen::look(const Exchange& exchange) { return look_at(exchange, false); }
+WatchStep RequestsSeen::look(const Exchange& exchange) { return look_at(exchange, false); }
 
-Step RequestsSeen::look_again(const Exchange& exchange) { return look_at(exchange, true); }
+WatchStep RequestsSeen::look_again(const Exchange& exchange) { return look_at(exchange, true); }
 
-Step RequestsSeen::look_at(const Exchange& exchange, bool again) {
+WatchStep RequestsSeen::look_at(const Exchange& exchange, bool again) {
   Place& place = places_[exchange.suffix];
   const bool asks = !place.asking.empty();
   if (asks) place.is_outdated = true;
@@ -63,7 +63,7 @@ Step RequestsSeen::look_at(const Exchange& exchange, bool again) {
   return look_at_whole(exchange, place, again);
 }
 
-Step RequestsSeen::look_at_torn(const RequestFile& request, Place& place, bool again) {
+WatchStep RequestsSeen::look_at_torn(const RequestFile& request, Place& place, bool again) {
   if (place.told_of == request.version) return Leave{};
   if (!again || place.awaited != request.version) {
     place.awaited = request.version;
@@ -74,7 +74,7 @@ Step RequestsSeen::look_at_torn(const RequestFile& request, Place& place, bool a
   return TellTorn{};
 }
 
-Step RequestsSeen::look_at_whole(const Exchange& exchange, Place& place, bool again) {
+WatchStep RequestsSeen::look_at_whole(const Exchange& exchange, Place& place, bool again) {
   const RequestFile& request = exchange.request;
   const std::string& id = request.document->request_id;
   if (!place.asking.empty()) {
@@ -105,7 +105,7 @@ Step RequestsSeen::look_at_whole(const Exchange& exchange, Place& place, bool ag
 }
 
 // The program may have taken its answer away, and need not have taken its request.
-Step RequestsSeen::look_at_known(const Exchange& exchange, Place& place, Known& known) {
+WatchStep RequestsSeen::look_at_known(const Exchange& exchange, Place& place, Known& known) {
   const RequestFile& request = exchange.request;
   const std::size_t content = content_of(exchange);
   const bool is_older =
@@ -118,7 +118,7 @@ Step RequestsSeen::look_at_known(const Exchange& exchange, Place& place, Known& 
                             request.document->request_id));
 }
 
-Step RequestsSeen::refuse(const RequestFile& request, Place& place, std::string problem) {
+WatchStep RequestsSeen::refuse(const RequestFile& request, Place& place, std::string problem) {
   if (place.told_of == request.version && place.told == problem) return Leave{};
   place.told_of = request.version;
   place.told = problem;

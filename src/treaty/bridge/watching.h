@@ -23,7 +23,7 @@ struct Leave {
 
 // To be put to an agent; `earlier` when somebody was killed while he waited for it.
 struct Ask {
-  std::optional<Asked> earlier{};
+  std::optional<AskedRequest> earlier{};
   bool operator==(const Ask&) const = default;
 };
 
@@ -55,7 +55,7 @@ struct Cancel {
   bool operator==(const Cancel&) const = default;
 };
 
-using Step = std::variant<Leave, Ask, NoteAnswer, AwaitRest, TellTorn, Refuse, Cancel>;
+using WatchStep = std::variant<Leave, Ask, NoteAnswer, AwaitRest, TellTorn, Refuse, Cancel>;
 
 class RequestsSeen {
  public:
@@ -63,10 +63,10 @@ class RequestsSeen {
 
   // What is to be done now. After Ask the request counts as being answered until one of the
   // functions below is called for its suffix.
-  Step look(const Exchange& exchange);
+  WatchStep look(const Exchange& exchange);
 
   // The same after some time without news of it: what is torn stays so, what failed is tried again.
-  Step look_again(const Exchange& exchange);
+  WatchStep look_again(const Exchange& exchange);
 
   // How it ended: the answer is on the disk;
   bool answered(const std::string& suffix);
@@ -99,16 +99,16 @@ class RequestsSeen {
     bool is_outdated = false;
   };
 
-  Step look_at(const Exchange& exchange, bool again);
-  Step look_at_torn(const RequestFile& request, Place& place, bool again);
-  Step look_at_whole(const Exchange& exchange, Place& place, bool again);
-  Step look_at_known(const Exchange& exchange, Place& place, Known& known);
-  Step refuse(const RequestFile& request, Place& place, std::string problem);
+  WatchStep look_at(const Exchange& exchange, bool again);
+  WatchStep look_at_torn(const RequestFile& request, Place& place, bool again);
+  WatchStep look_at_whole(const Exchange& exchange, Place& place, bool again);
+  WatchStep look_at_known(const Exchange& exchange, Place& place, Known& known);
+  WatchStep refuse(const RequestFile& request, Place& place, std::string problem);
   const Place* other_asking(const std::string& request_id) const;
   bool end(Place& place);
 
   std::map<std::string, Known> answered_{};         // By request_id.
-  std::map<std::string, Asked> open_{};             // Likewise.
+  std::map<std::string, AskedRequest> open_{};      // Likewise.
   std::map<std::string, std::int64_t> refusals_{};  // When the journal told of a file's problem.
   std::map<std::string, Place> places_{};           // By suffix.
 };

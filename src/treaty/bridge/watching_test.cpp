@@ -43,7 +43,7 @@ Entry entry(std::string event, boost::json::object details, std::string at = kAt
   return {.at = std::move(at), .event = std::move(event), .details = std::move(details)};
 }
 
-bool is_used_twice(const Step& step) {
+bool is_used_twice(const WatchStep& step) {
   const auto* refused = std::get_if<Refuse>(&step);
   return refused != nullptr && refused->problem.contains("used twice");
 }
@@ -53,26 +53,26 @@ bool is_used_twice(const Step& step) {
 TEST_CASE("a request is asked once, however often it is looked at") {
   RequestsSeen seen({});
 
-  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
   CHECK(seen.is_asking(""));
-  CHECK(seen.look(asked("a")) == Step(Leave{}));
+  CHECK(seen.look(asked("a")) == WatchStep(Leave{}));
   CHECK(seen.answered(""));  // It was looked at meanwhile.
   CHECK(!seen.is_asking(""));
-  CHECK(seen.look(answered(asked("a"))) == Step(Leave{}));
+  CHECK(seen.look(answered(asked("a"))) == WatchStep(Leave{}));
 }
 
 TEST_CASE("an answer that the program has taken is not given again") {
   RequestsSeen seen({});
-  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
   CHECK(!seen.answered(""));
 
-  CHECK(seen.look(asked("a")) == Step(Leave{}));
-  CHECK(seen.look(written_again(asked("a"))) == Step(Leave{}));
+  CHECK(seen.look(asked("a")) == WatchStep(Leave{}));
+  CHECK(seen.look(written_again(asked("a"))) == WatchStep(Leave{}));
 
-  SUBCASE("a new question is asked") { CHECK(seen.look(asked("b")) == Step(Ask{})); }
+  SUBCASE("a new question is asked") { CHECK(seen.look(asked("b")) == WatchStep(Ask{})); }
   SUBCASE("another question under the same id is refused once for each writing") {
     CHECK(is_used_twice(seen.look(asked("a", "", "And why not?"))));
-    CHECK(seen.look(asked("a", "", "And why not?")) == Step(Leave{}));
+    CHECK(seen.look(asked("a", "", "And why not?")) == WatchStep(Leave{}));
     CHECK(is_used_twice(seen.look(written_again(asked("a", "", "And why not?")))));
   }
   SUBCASE("the same question in another phase is another question") {
@@ -88,11 +88,11 @@ TEST_CASE("what the journal has as answered is not asked again") {
   old.request.version.changed_at = kNoon - kSecond;
 
   SUBCASE("written before its answer") {
-    CHECK(seen.look(old) == Step(Leave{}));
+    CHECK(seen.look(old) == WatchStep(Leave{}));
     CHECK(is_used_twice(seen.look(asked("a", "", "And why not?"))));
   }
   SUBCASE("written after it, with the answer there") {
-    CHECK(seen.look(answered(asked("a"))) == Step(Leave{}));
+    CHECK(seen.look(answered(asked("a"))) == WatchStep(Leave{}));
   }
   SUBCASE("written after it, without one") {
     CHECK(is_used_twice(seen.look(asked("a"))));
@@ -107,31 +107,31 @@ TEST_CASE("a question that a killed watcher had asked is taken up with its ids")
       entry("request.given_up", {{"request_id", "b"}})};
   RequestsSeen seen(history);
 
-  const Step step = seen.look(asked("a"));
+  const WatchStep step = seen.look(asked("a"));
   REQUIRE(std::holds_alternative<Ask>(step));
   REQUIRE(std::get<Ask>(step).earlier);
   CHECK(std::get<Ask>(step).earlier->session_id == "s");
   CHECK(std::get<Ask>(step).earlier->turn_id == "t");
-  CHECK(seen.look(asked("b", "-phase2")) == Step(Ask{}));
+  CHECK(seen.look(asked("b", "-phase2")) == WatchStep(Ask{}));
 }
 
 TEST_CASE("an answer that the journal does not know is journalled once") {
   RequestsSeen seen({});
 
-  CHECK(seen.look(answered(asked("a"))) == Step(NoteAnswer{}));
-  CHECK(seen.look(answered(asked("a"))) == Step(Leave{}));
-  CHECK(seen.look(asked("a")) == Step(Leave{}));
+  CHECK(seen.look(answered(asked("a"))) == WatchStep(NoteAnswer{}));
+  CHECK(seen.look(answered(asked("a"))) == WatchStep(Leave{}));
+  CHECK(seen.look(asked("a")) == WatchStep(Leave{}));
 }
 
 TEST_CASE("half a request is waited for, then told once") {
   RequestsSeen seen({});
 
-  CHECK(seen.look(in_state(FileState::torn)) == Step(AwaitRest{}));
-  CHECK(seen.look(in_state(FileState::torn)) == Step(AwaitRest{}));
-  CHECK(seen.look_again(in_state(FileState::torn, 2)) == Step(AwaitRest{}));  // It has grown.
-  CHECK(seen.look_again(in_state(FileState::torn, 2)) == Step(TellTorn{}));
-  CHECK(seen.look_again(in_state(FileState::torn, 2)) == Step(Leave{}));
-  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  CHECK(seen.look(in_state(FileState::torn)) == WatchStep(AwaitRest{}));
+  CHECK(seen.look(in_state(FileState::torn)) == WatchStep(AwaitRest{}));
+  CHECK(seen.look_again(in_state(FileState::torn, 2)) == WatchStep(AwaitRest{}));  // It has grown.
+  CHECK(seen.look_again(in_state(FileState::torn, 2)) == WatchStep(TellTorn{}));
+  CHECK(seen.look_again(in_state(FileState::torn, 2)) == WatchStep(Leave{}));
+  CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
 }
 
 TEST_CASE("a broken request is refused once for each writing, and journalled once") {
@@ -142,11 +142,11 @@ TEST_CASE("a broken request is refused once for each writing, and journalled onc
 
   for (const FileState state : {FileState::broken, FileState::unreadable}) {
     RequestsSeen seen({});
-    CHECK(seen.look(in_state(state)) == Step(Refuse{"it is wrong", false}));
-    CHECK(seen.look(in_state(state)) == Step(Leave{}));
-    CHECK(seen.look(in_state(state, 2)) == Step(Refuse{"it is wrong", false}));
-    CHECK(RequestsSeen(before).look(in_state(state)) == Step(Refuse{"it is wrong", false}));
-    CHECK(RequestsSeen(after).look(in_state(state)) == Step(Refuse{"it is wrong", true}));
+    CHECK(seen.look(in_state(state)) == WatchStep(Refuse{"it is wrong", false}));
+    CHECK(seen.look(in_state(state)) == WatchStep(Leave{}));
+    CHECK(seen.look(in_state(state, 2)) == WatchStep(Refuse{"it is wrong", false}));
+    CHECK(RequestsSeen(before).look(in_state(state)) == WatchStep(Refuse{"it is wrong", false}));
+    CHECK(RequestsSeen(after).look(in_state(state)) == WatchStep(Refuse{"it is wrong", true}));
   }
 }
 
@@ -156,25 +156,25 @@ TEST_CASE("a request that becomes readable is asked") {
   request.request.state = FileState::unreadable;
   CHECK(std::holds_alternative<Refuse>(seen.look(request)));
 
-  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
 }
 
 TEST_CASE("a request that is withdrawn or replaced while it is asked is given up") {
   RequestsSeen seen({});
-  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
 
   SUBCASE("withdrawn") {
-    CHECK(seen.look(in_state(FileState::absent)) == Step(Cancel{}));
+    CHECK(seen.look(in_state(FileState::absent)) == WatchStep(Cancel{}));
     CHECK(seen.cancelled(""));
-    CHECK(seen.look(in_state(FileState::absent)) == Step(Leave{}));
+    CHECK(seen.look(in_state(FileState::absent)) == WatchStep(Leave{}));
   }
   SUBCASE("replaced by another question") {
-    CHECK(seen.look(asked("b")) == Step(Cancel{}));
+    CHECK(seen.look(asked("b")) == WatchStep(Cancel{}));
     CHECK(seen.cancelled(""));
-    CHECK(seen.look(asked("b")) == Step(Ask{}));
+    CHECK(seen.look(asked("b")) == WatchStep(Ask{}));
   }
   SUBCASE("written again with other words") {
-    CHECK(seen.look(asked("a", "", "And why not?")) == Step(Leave{}));
+    CHECK(seen.look(asked("a", "", "And why not?")) == WatchStep(Leave{}));
     CHECK(seen.answered(""));
     CHECK(is_used_twice(seen.look(asked("a", "", "And why not?"))));
   }
@@ -183,30 +183,30 @@ TEST_CASE("a request that is withdrawn or replaced while it is asked is given up
 TEST_CASE("two requests with one id are not asked at the same time") {
   RequestsSeen seen({});
 
-  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
   CHECK(is_used_twice(seen.look(asked("a", "-phase2"))));
-  CHECK(seen.look(asked("b", "-phase3")) == Step(Ask{}));
+  CHECK(seen.look(asked("b", "-phase3")) == WatchStep(Ask{}));
 }
 
 TEST_CASE("what nobody can answer is left until it is written again") {
   RequestsSeen seen({});
-  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
   CHECK(!seen.refused(""));
 
-  CHECK(seen.look(asked("a")) == Step(Leave{}));
-  CHECK(seen.look_again(asked("a")) == Step(Leave{}));
-  CHECK(seen.look(written_again(asked("a"))) == Step(Ask{}));
+  CHECK(seen.look(asked("a")) == WatchStep(Leave{}));
+  CHECK(seen.look_again(asked("a")) == WatchStep(Leave{}));
+  CHECK(seen.look(written_again(asked("a"))) == WatchStep(Ask{}));
 }
 
 TEST_CASE("what failed is tried again later, with the ids that the journal has by then") {
   RequestsSeen seen({});
-  CHECK(seen.look(asked("a")) == Step(Ask{}));
+  CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
   const std::vector history = {
       entry("request.asked", {{"request_id", "a"}, {"session_id", "s"}, {"turn_id", "t"}})};
   CHECK(!seen.failed("", history));
 
-  CHECK(seen.look(asked("a")) == Step(Leave{}));
-  const Step step = seen.look_again(asked("a"));
+  CHECK(seen.look(asked("a")) == WatchStep(Leave{}));
+  const WatchStep step = seen.look_again(asked("a"));
   REQUIRE(std::holds_alternative<Ask>(step));
   REQUIRE(std::get<Ask>(step).earlier);
   CHECK(std::get<Ask>(step).earlier->turn_id == "t");

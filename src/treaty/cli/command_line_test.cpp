@@ -113,23 +113,23 @@ TEST_CASE("A command beside its verbs takes every word that names none of them")
 TEST_CASE("Completions and the manual know a command beside its verbs") {
   Table table;
 
-  CHECK(bash_completion(table.commands()).contains("options='--all --help'"));
-  CHECK(zsh_completion(table.commands()).contains("'1:argument:{compadd look; _files}'"));
-  CHECK(fish_completion(table.commands())
+  CHECK(manual::bash_completion(table.commands()).contains("options='--all --help'"));
+  CHECK(manual::zsh_completion(table.commands()).contains("'1:argument:{compadd look; _files}'"));
+  CHECK(manual::fish_completion(table.commands())
             .contains("'__treaty_is read; and not __treaty_is read look' -l all"));
-  CHECK(man_page(table.commands()).contains("treaty read [FILE]"));
-  CHECK(man_page(table.commands()).contains("treaty read look"));
+  CHECK(manual::man_page(table.commands()).contains("treaty read [FILE]"));
+  CHECK(manual::man_page(table.commands()).contains("treaty read look"));
 }
 
 TEST_CASE("Completions and the manual know the verbs and their options") {
   Table table;
 
-  CHECK(bash_completion(table.commands()).contains("words='drive look'"));
-  CHECK(bash_completion(table.commands()).contains("options='--times --dir --help'"));
-  CHECK(zsh_completion(table.commands()).contains("drive:Drives"));
-  CHECK(zsh_completion(table.commands()).contains("'--times=[How often]"));
-  CHECK(fish_completion(table.commands()).contains("'__treaty_is bridge drive' -l times"));
-  CHECK(man_page(table.commands()).contains("treaty bridge drive \\-\\- PROGRAM"));
+  CHECK(manual::bash_completion(table.commands()).contains("words='drive look'"));
+  CHECK(manual::bash_completion(table.commands()).contains("options='--times --dir --help'"));
+  CHECK(manual::zsh_completion(table.commands()).contains("drive:Drives"));
+  CHECK(manual::zsh_completion(table.commands()).contains("'--times=[How often]"));
+  CHECK(manual::fish_completion(table.commands()).contains("'__treaty_is bridge drive' -l times"));
+  CHECK(manual::man_page(table.commands()).contains("treaty bridge drive \\-\\- PROGRAM"));
 }
 
 }  // namespace

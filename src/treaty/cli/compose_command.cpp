@@ -8,7 +8,7 @@
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::compose {
 namespace {
 
 constexpr std::size_t kLargest = std::size_t{16} << 20U;
@@ -76,7 +76,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command compose_command() {
+Command command() {
   return {
       .name = "compose",
       .positionals = "[FILE|-]",
@@ -94,4 +94,4 @@ Command compose_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::compose

@@ -1,4 +1,12 @@
-// The gateway as commands see it: the engine, its store and its doors, wired up by the program.
+// The gateway as commands see it: the engine, its store and its server, wired up by the program.
+//
+// Any thread may call execute(), cancel() and newest_turn(), several at a time; the rest belongs to
+// the main thread.
+//
+//   auto gateway = open(configuration);
+//   const auto port = (*gateway)->listen();
+//   const std::string result = (*gateway)->execute(request, on_text, {});
+//   (*gateway)->stop();
 #pragma once
 
 #include <cstdint>
@@ -10,9 +18,16 @@
 #include <string_view>
 
 #include "treaty/base/error.h"
-#include "treaty/config/configuration.h"
-#include "treaty/contracts/agent_execute_request.h"
-#include "treaty/store/records.h"
+
+namespace treaty::config {
+struct Configuration;
+}
+namespace treaty::contracts {
+struct AgentExecuteRequest;
+}
+namespace treaty::store {
+struct TurnRecord;
+}
 
 namespace treaty::cli {
 

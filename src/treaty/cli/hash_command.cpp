@@ -7,7 +7,7 @@
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/text/content_hash.h"
 
-namespace treaty::cli {
+namespace treaty::cli::hash {
 namespace {
 
 constexpr std::size_t kLargest = std::size_t{1} << 30U;
@@ -39,7 +39,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command hash_command() {
+Command command() {
   return {
       .name = "hash",
       .positionals = "FILE...|-",
@@ -54,4 +54,4 @@ Command hash_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::hash

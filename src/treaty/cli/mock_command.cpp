@@ -17,7 +17,7 @@
 #include "treaty/mock/plan_player.h"
 #include "treaty/mock/played_provider.h"
 
-namespace treaty::cli {
+namespace treaty::cli::mock_provider {
 namespace {
 
 namespace asio = boost::asio;
@@ -181,7 +181,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command mock_command() {
+Command command() {
   return {
       .name = "mock",
       .positionals = "",
@@ -208,4 +208,4 @@ Command mock_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::mock_provider

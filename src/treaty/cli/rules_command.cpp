@@ -12,7 +12,7 @@
 #include "treaty/contracts/rules.h"
 #include "treaty/machines/rules.h"
 
-namespace treaty::cli {
+namespace treaty::cli::rules {
 namespace {
 
 using contracts::Effect;
@@ -139,7 +139,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command rules_command() {
+Command command() {
   return {
       .name = "rules",
       .positionals = "[ID|CONTRACT]",
@@ -159,4 +159,4 @@ Command rules_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::rules

@@ -14,7 +14,7 @@
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/schemas.h"
 
-namespace treaty::cli {
+namespace treaty::cli::schemas {
 namespace {
 
 using schema::Schema;
@@ -170,7 +170,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command schema_command() {
+Command command() {
   return {
       .name = "schema",
       .positionals = "[CONTRACT|FILE...]",
@@ -193,4 +193,4 @@ Command schema_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::schemas

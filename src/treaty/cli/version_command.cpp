@@ -3,7 +3,7 @@
 #include "treaty/cli/commands.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::version {
 namespace {
 
 int run(const Arguments& arguments) {
@@ -17,7 +17,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command version_command() {
+Command command() {
   return {
       .name = "version",
       .positionals = "",
@@ -29,4 +29,4 @@ Command version_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::version

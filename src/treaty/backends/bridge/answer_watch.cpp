@@ -40,7 +40,7 @@ class DirectoryAnswers final : public AnswerWatch,
 
  private:
   void hear(bool failed) {
-    const bridge::News news = watch_.read();
+    const bridge::DirectoryNews news = watch_.read();
     is_alive_ = !failed && news.gone.empty();
     if (!is_alive_ || news.is_incomplete) {
       for (const auto& [name, waker] : wakers_) waker->notify();

@@ -42,23 +42,23 @@ void look_at_presence(const DirectoryView& view, std::vector<Diagnosis>& found) 
   }
 }
 
-void look_at_access(const std::string& directory, Access access, Ailment ailment,
+void look_at_access(const std::string& directory, DirectoryAccess access, Ailment ailment,
                     std::vector<Diagnosis>& found) {
   const std::string what = fmt::format("{} cannot be written to", directory);
   switch (access) {
-    case Access::good: break;
-    case Access::denied:
+    case DirectoryAccess::good: break;
+    case DirectoryAccess::denied:
       found.push_back(make_diagnosis(ailment, what, {}, {{"chmod", "u+rwx", directory}}));
       break;
-    case Access::others:
+    case DirectoryAccess::others:
       found.push_back(make_diagnosis(ailment, what + ": it belongs to another user", {},
                                      {{"ls", "-ld", directory}}));
       break;
-    case Access::read_only_disk:
+    case DirectoryAccess::read_only_disk:
       found.push_back(make_diagnosis(ailment, what + ": its file system is read-only", {},
                                      {{"findmnt", "-T", directory}}));
       break;
-    case Access::not_a_directory:
+    case DirectoryAccess::not_a_directory:
       found.push_back(make_diagnosis(ailment, fmt::format("{} is no directory", directory), {},
                                      {{"mv", directory, directory + ".old"}}));
       break;
@@ -152,50 +152,50 @@ std::vector<Diagnosis> diagnose(const DirectoryView& view) {
   return sorted;
 }
 
-Standing standing_of(const DirectoryView& view) {
-  if (view.presence != Presence::there) return Standing::unusable;
-  if (view.lock.state == LockState::held) return Standing::driven;
+DirectoryStatus status_of(const DirectoryView& view) {
+  if (view.presence != Presence::there) return DirectoryStatus::unusable;
+  if (view.lock.state == LockState::held) return DirectoryStatus::driven;
   const auto any = [&](const auto& test) { return std::ranges::any_of(view.exchanges, test); };
   const auto was_asked = [](const Exchange& one) { return one.request.state != FileState::absent; };
   const auto is_taken = [&](const Exchange& one) {
     return was_taken(view, one.request.document->request_id);
   };
   if (any([&](const Exchange& one) { return was_asked(one) && !one.is_asked(); })) {
-    return Standing::unreadable;
+    return DirectoryStatus::unreadable;
   }
   const RunMemory run = remember_run(view.journal.entries);
   const bool is_open = run.stage != Stage::none;
   if (any([&](const Exchange& one) {
         return one.waits() && (is_open || !was_answered_before(view, one) || !is_taken(one));
       })) {
-    return Standing::waiting;
+    return DirectoryStatus::waiting;
   }
   if (any([&](const Exchange& one) { return one.is_asked() && !one.waits() && !is_taken(one); })) {
-    return Standing::answered;
+    return DirectoryStatus::answered;
   }
-  if (is_open) return Standing::interrupted;
-  return any(was_asked) ? Standing::settled : Standing::idle;
+  if (is_open) return DirectoryStatus::interrupted;
+  return any(was_asked) ? DirectoryStatus::settled : DirectoryStatus::idle;
 }
 
-std::string_view name_of(Standing standing) {
+std::string_view name_of(DirectoryStatus status) {
   constexpr std::array<std::string_view, 8> kNames = {
       "unusable", "driven", "unreadable", "waiting", "answered", "interrupted", "settled", "idle"};
-  return kNames[static_cast<std::size_t>(standing)];
+  return kNames[static_cast<std::size_t>(status)];
 }
 
-std::string text_of(Standing standing, const DirectoryView& view) {
-  switch (standing) {
-    case Standing::unusable: return "cannot be used";
-    case Standing::driven: return "a driver is at work";
-    case Standing::unreadable: return "what is asked here cannot be read";
-    case Standing::waiting: {
+std::string text_of(DirectoryStatus status, const DirectoryView& view) {
+  switch (status) {
+    case DirectoryStatus::unusable: return "cannot be used";
+    case DirectoryStatus::driven: return "a driver is at work";
+    case DirectoryStatus::unreadable: return "what is asked here cannot be read";
+    case DirectoryStatus::waiting: {
       const auto count = std::ranges::count_if(view.exchanges, &Exchange::waits);
       return count == 1 ? "waits for an agent" : fmt::format("waits for {} answers", count);
     }
-    case Standing::answered: return "answered; run the program with --resume";
-    case Standing::interrupted: return "a run was interrupted and can go on";
-    case Standing::settled: return "everything is answered, and the program has gone on";
-    case Standing::idle: return "nothing is asked here";
+    case DirectoryStatus::answered: return "answered; run the program with --resume";
+    case DirectoryStatus::interrupted: return "a run was interrupted and can go on";
+    case DirectoryStatus::settled: return "everything is answered, and the program has gone on";
+    case DirectoryStatus::idle: return "nothing is asked here";
   }
   return {};
 }

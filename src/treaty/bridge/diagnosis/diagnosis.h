@@ -89,7 +89,7 @@ struct Diagnosis {
 // Troubles first.
 std::vector<Diagnosis> diagnose(const DirectoryView& view);
 
-enum class Standing {
+enum class DirectoryStatus {
   unusable,     // The directory itself is in the way.
   driven,       // A driver is at work.
   unreadable,   // What is asked cannot be read.
@@ -99,10 +99,10 @@ enum class Standing {
   settled,      // Everything is answered, and the program has gone on.
   idle,         // Nothing is asked.
 };
-Standing standing_of(const DirectoryView& view);
-std::string_view name_of(Standing standing);
+DirectoryStatus status_of(const DirectoryView& view);
+std::string_view name_of(DirectoryStatus status);
 
 // One sentence, without the directory's name.
-std::string text_of(Standing standing, const DirectoryView& view);
+std::string text_of(DirectoryStatus status, const DirectoryView& view);
 
 }  // namespace treaty::bridge

@@ -90,7 +90,7 @@ using Codes = std::vector<std::string>;
 
 TEST_CASE("Nothing is wrong where nothing is asked") {
   CHECK(diagnose(view()).empty());
-  CHECK(standing_of(view()) == Standing::idle);
+  CHECK(status_of(view()) == DirectoryStatus::idle);
 }
 
 TEST_CASE("Codes are all different, and all but what mends itself has a next step") {
@@ -115,8 +115,9 @@ TEST_CASE("A disk without space or without room for a file is full") {
 
 TEST_CASE("A directory that cannot be written to is told by its cause") {
   for (const auto& [access, first] :
-       {std::pair(Access::denied, "chmod"), std::pair(Access::others, "ls"),
-        std::pair(Access::read_only_disk, "findmnt"), std::pair(Access::not_a_directory, "mv")}) {
+       {std::pair(DirectoryAccess::denied, "chmod"), std::pair(DirectoryAccess::others, "ls"),
+        std::pair(DirectoryAccess::read_only_disk, "findmnt"),
+        std::pair(DirectoryAccess::not_a_directory, "mv")}) {
     DirectoryView seen = view();
     seen.folder_access = access;
     const Diagnosis found = only(seen);
@@ -194,11 +195,11 @@ TEST_CASE("An answer is the program's as soon as it was started after it") {
   DirectoryView seen = view({with_answer(asked(), encode(response()))});
   seen.journal.entries = {entry("answer.written", {{"request_id", kId}})};
   CHECK(codes(seen) == Codes{"answer-ready"});
-  CHECK(standing_of(seen) == Standing::answered);
+  CHECK(status_of(seen) == DirectoryStatus::answered);
   seen.journal.entries.push_back(entry("program.started", {{"resume", true}}));
   seen.journal.entries.push_back(entry("run.ended", {{"exit", 0}, {"final", true}}));
   CHECK(diagnose(seen).empty());
-  CHECK(standing_of(seen) == Standing::settled);
+  CHECK(status_of(seen) == DirectoryStatus::settled);
 }
 
 TEST_CASE("An interrupted run is gone on with by its own command") {
@@ -236,7 +237,7 @@ TEST_CASE("A run that was stopped says why, in one line") {
                                               {"message", "phase 1 was answered 5 times\nNext"}})};
   CHECK(only(seen).kind().code == "run-asks-too-often");
   CHECK(only(seen).what == "phase 1 was answered 5 times");
-  CHECK(standing_of(seen) == Standing::interrupted);
+  CHECK(status_of(seen) == DirectoryStatus::interrupted);
 }
 
 TEST_CASE("Times are told in the unit that fits") {
@@ -292,7 +293,7 @@ TEST_CASE("Every view has a diagnosis that says what, why and how, troubles firs
       RC_ASSERT(!diagnosis.why.empty());
       for (const Words& words : diagnosis.mend) RC_ASSERT(!words.empty());
     }
-    RC_ASSERT(!text_of(standing_of(seen), seen).empty());
+    RC_ASSERT(!text_of(status_of(seen), seen).empty());
   }));
 }
 

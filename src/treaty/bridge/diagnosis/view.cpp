@@ -27,15 +27,16 @@ Presence presence_of(const std::string& directory) {
   return S_ISDIR(status.st_mode) ? Presence::there : Presence::not_a_directory;
 }
 
-Access access_to(const std::string& directory) {
+DirectoryAccess access_to(const std::string& directory) {
   struct stat status{};
-  if (stat(directory.c_str(), &status) != 0) return Access::good;  // Nothing is in the way.
-  if (!S_ISDIR(status.st_mode)) return Access::not_a_directory;
+  if (stat(directory.c_str(), &status) != 0)
+    return DirectoryAccess::good;  // Nothing is in the way.
+  if (!S_ISDIR(status.st_mode)) return DirectoryAccess::not_a_directory;
   if (faccessat(AT_FDCWD, directory.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) == 0) {
-    return Access::good;
+    return DirectoryAccess::good;
   }
-  if (errno == EROFS) return Access::read_only_disk;
-  return status.st_uid == geteuid() ? Access::denied : Access::others;
+  if (errno == EROFS) return DirectoryAccess::read_only_disk;
+  return status.st_uid == geteuid() ? DirectoryAccess::denied : DirectoryAccess::others;
 }
 
 std::optional<Space> space_in(const std::string& directory) {

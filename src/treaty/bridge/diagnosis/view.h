@@ -18,7 +18,7 @@ namespace treaty::bridge {
 enum class Presence { missing, not_a_directory, unreadable, there };
 
 // What is wrong with writing into a directory that is there.
-enum class Access {
+enum class DirectoryAccess {
   good,
   denied,          // Its owner can allow it to himself;
   others,          // it belongs to somebody else;
@@ -37,8 +37,9 @@ struct DirectoryView {
   std::string directory = ".";  // As it was named; the files in it are named by it, too.
   std::string here{};           // Where it is looked at from.
   Presence presence = Presence::there;
-  Access access = Access::good;
-  Access folder_access = Access::good;  // Of what treaty keeps there; good while it is not there.
+  DirectoryAccess access = DirectoryAccess::good;
+  DirectoryAccess folder_access =
+      DirectoryAccess::good;  // Of what treaty keeps there; good while it is not there.
   std::optional<Space> space{};
   std::vector<Exchange> exchanges{};
   std::vector<StrayAnswer> strays{};

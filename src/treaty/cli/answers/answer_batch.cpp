@@ -7,10 +7,10 @@
 namespace treaty::cli {
 namespace {
 
-constexpr std::size_t kLargest = std::size_t{16} << 20U;
+constexpr std::size_t kLargestAnswer = std::size_t{16} << 20U;
 
 int for_each_line(const std::string& path, const std::function<void(const AnswerInput&)>& each) {
-  auto lines = Lines::open(path, kLargest);
+  auto lines = Lines::open(path, kLargestAnswer);
   if (!lines) {
     print_error("{}: {}\n", harmless(path), lines.error().message);
     return kViolated;
@@ -41,8 +41,8 @@ int for_each_answer(const std::string& command, const Arguments& arguments,
   if (arguments.positionals.size() > 1) return wrong_usage(command, "one file at a time");
   const std::string path = arguments.positionals.empty() ? "-" : arguments.positionals[0];
   if (arguments.has("--ndjson")) return for_each_line(path, each);
-  const auto text = read_input(path, kLargest);
-  if (!text || text->size() > kLargest) {
+  const auto text = read_input(path, kLargestAnswer);
+  if (!text || text->size() > kLargestAnswer) {
     print_error("{}: {}\n", harmless(path), text ? "is larger than 16 MiB" : text.error().message);
     return kViolated;
   }

@@ -6,7 +6,7 @@
 #include "treaty/cli/terminal.h"
 #include "treaty/results/errors.h"
 
-namespace treaty::cli {
+namespace treaty::cli::classify {
 namespace {
 
 void print_error_for_people(const contracts::AgentError& error) {
@@ -33,7 +33,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command classify_command() {
+Command command() {
   return {
       .name = "classify",
       .positionals = "[FILE|-]",
@@ -51,4 +51,4 @@ Command classify_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::classify

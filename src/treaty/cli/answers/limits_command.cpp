@@ -6,11 +6,10 @@
 #include "treaty/backends/providers/provider.h"
 #include "treaty/cli/answers/answer_batch.h"
 #include "treaty/cli/commands.h"
-#include "treaty/cli/limits/limits_commands.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/results/limits.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits {
 namespace {
 
 double system_now() {
@@ -74,7 +73,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command limits_command() {
+Command command() {
   return {
       .name = "limits",
       .positionals = "[FILE|-]",
@@ -92,8 +91,8 @@ Command limits_command() {
                    {"limits --format json answer.txt", "As the contract has it"},
                    {"limits --ndjson < answers.ndjson", "Many"}},
       .run = run,
-      .verbs = {limits_watch_command()},
+      .verbs = {limits_watch::command()},
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits

@@ -9,7 +9,7 @@
 #include "treaty/contracts/agent_result.h"
 #include "treaty/results/prices.h"
 
-namespace treaty::cli {
+namespace treaty::cli::normalize {
 namespace {
 
 constexpr std::size_t kLargest = std::size_t{256} << 20U;
@@ -97,7 +97,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command normalize_command() {
+Command command() {
   return {
       .name = "normalize",
       .positionals = "FILE...",
@@ -115,4 +115,4 @@ Command normalize_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::normalize

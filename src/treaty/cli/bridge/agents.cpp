@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "treaty/cli/bridge/asking.h"
-#include "treaty/cli/chat/remote_address.h"
-#include "treaty/cli/run/local_door.h"
-#include "treaty/cli/running/configured.h"
+#include "treaty/cli/bridge/ask_agent.h"
+#include "treaty/cli/shared/configured.h"
+#include "treaty/cli/shared/local_client.h"
+#include "treaty/cli/shared/remote_address.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
@@ -15,13 +15,13 @@ namespace {
 // requests wait up to 30 days (asking.cpp).
 constexpr std::chrono::hours kLongestTurn{31 * 24};
 
-class OwnAgents final : public Agents {
+class LocalAgentClients final : public AgentClients {
  public:
-  OwnAgents(std::unique_ptr<Gateway> gateway, turns::Settings settings)
+  LocalAgentClients(std::unique_ptr<Gateway> gateway, turns::Settings settings)
       : gateway_(std::move(gateway)), settings_(std::move(settings)) {}
 
-  std::unique_ptr<Door> open_door(Signals& signals) override {
-    return std::make_unique<LocalDoor>(*gateway_, signals);
+  std::unique_ptr<GatewayClient> open_client(Signals& signals) override {
+    return std::make_unique<LocalClient>(*gateway_, signals);
   }
 
   bool may_have(const std::string& agent) const override {
@@ -33,12 +33,12 @@ class OwnAgents final : public Agents {
   turns::Settings settings_;
 };
 
-class RemoteAgents final : public Agents {
+class RemoteAgentClients final : public AgentClients {
  public:
-  explicit RemoteAgents(RemoteAddress address) : address_(std::move(address)) {}
+  explicit RemoteAgentClients(RemoteAddress address) : address_(std::move(address)) {}
 
-  std::unique_ptr<Door> open_door(Signals& signals) override {
-    return std::make_unique<RemoteDoor>(address_, signals);
+  std::unique_ptr<GatewayClient> open_client(Signals& signals) override {
+    return std::make_unique<RemoteClient>(address_, signals);
   }
 
   bool may_have(const std::string& /*agent*/) const override { return true; }
@@ -61,7 +61,7 @@ std::string asks_itself(const config::Configuration& configuration,
   return {};
 }
 
-std::expected<std::unique_ptr<Agents>, int> open_own_agents(
+std::expected<std::unique_ptr<AgentClients>, int> open_own_agents(
     std::string_view command, const Arguments& arguments, const OpenGateway& open,
     std::span<const std::string> directories) {
   auto configuration = load_private_configuration(command, arguments);
@@ -87,7 +87,7 @@ std::expected<std::unique_ptr<Agents>, int> open_own_agents(
   for (auto& [name, one] : configuration->turns.agents) one.deadline = kLongestTurn;
   auto gateway = open_gateway(command, open, *configuration);
   if (!gateway) return std::unexpected(gateway.error());
-  return std::make_unique<OwnAgents>(*std::move(gateway), std::move(configuration->turns));
+  return std::make_unique<LocalAgentClients>(*std::move(gateway), std::move(configuration->turns));
 }
 
 }  // namespace
@@ -110,10 +110,9 @@ std::expected<AskOptions, std::string> read_ask_options(std::string_view command
                     .tools = *std::move(tools)};
 }
 
-std::expected<std::unique_ptr<Agents>, int> open_agents(std::string_view command,
-                                                        const Arguments& arguments,
-                                                        const OpenGateway& open,
-                                                        std::span<const std::string> directories) {
+std::expected<std::unique_ptr<AgentClients>, int> open_agent_clients(
+    std::string_view command, const Arguments& arguments, const OpenGateway& open,
+    std::span<const std::string> directories) {
   auto address = read_remote_address(arguments);
   if (!address && address.error().exit_code == kWrongUsage) {
     return std::unexpected(wrong_usage(command, address.error().message));
@@ -122,7 +121,7 @@ std::expected<std::unique_ptr<Agents>, int> open_agents(std::string_view command
     print_error("treaty {}: {}\n", command, address.error().message);
     return std::unexpected(address.error().exit_code);
   }
-  if (*address) return std::make_unique<RemoteAgents>(**std::move(address));
+  if (*address) return std::make_unique<RemoteAgentClients>(**std::move(address));
   return open_own_agents(command, arguments, open, directories);
 }
 

@@ -4,13 +4,13 @@
 #include <csignal>
 
 #include "treaty/bridge/names.h"
-#include "treaty/cli/bridge/asking.h"
-#include "treaty/cli/bridge/bridge_verbs.h"
+#include "treaty/cli/bridge/ask_agent.h"
 #include "treaty/cli/bridge/directory.h"
 #include "treaty/cli/bridge/progress.h"
+#include "treaty/cli/commands.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::bridge_answer {
 namespace {
 
 using bridge::Exchange;
@@ -69,9 +69,9 @@ int tell(const Refusal& refusal) {
   return refusal.exit_code;
 }
 
-int answer(bridge::Driver& driver, Agents& agents, Signals& signals, const Exchange& exchange,
+int answer(bridge::Driver& driver, AgentClients& agents, Signals& signals, const Exchange& exchange,
            const AskOptions& options) {
-  const Reply reply = answer_shown(driver, agents, signals, exchange, options);
+  const AnswerOutcome reply = answer_shown(driver, agents, signals, exchange, options);
   if (!reply.response) {
     if (reply.signal == 0) return tell({reply.exit_code, reply.failure});
     return tell({128 + reply.signal, "interrupted; the request still waits"});
@@ -96,7 +96,7 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   const auto chosen = choose(*exchanges, bridge::answered_requests(driver->history()), replaces,
                              arguments.get("--phase"));
   if (!chosen) return tell(chosen.error());
-  auto agents = open_agents(kCommand, arguments, open, std::span(&*directory, 1));
+  auto agents = open_agent_clients(kCommand, arguments, open, std::span(&*directory, 1));
   if (!agents) return agents.error();
   return answer(*driver, **agents, signals, *chosen, *options);
 }
@@ -111,7 +111,7 @@ std::vector<Option> options() {
 
 }  // namespace
 
-Command bridge_answer_command(OpenGateway open) {
+Command command(OpenGateway open) {
   return {
       .name = "answer",
       .positionals = "",
@@ -132,4 +132,4 @@ Command bridge_answer_command(OpenGateway open) {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::bridge_answer

@@ -1,10 +1,8 @@
-#include "treaty/cli/bridge/bridge_command.h"
+#include "treaty/cli/commands.h"
 
-#include "treaty/cli/bridge/bridge_verbs.h"
+namespace treaty::cli::bridge_commands {
 
-namespace treaty::cli {
-
-Command bridge_command(const OpenGateway& open) {
+Command command(const OpenGateway& open) {
   return {
       .name = "bridge",
       .positionals = "",
@@ -18,15 +16,15 @@ Command bridge_command(const OpenGateway& open) {
                    {"bridge doctor", "What is wrong in this directory?"}},
       .verbs =
           {
-              bridge_run_command(open),
-              bridge_answer_command(open),
-              bridge_watch_command(open),
-              bridge_respond_command(),
-              bridge_check_command(),
-              bridge_doctor_command(),
-              bridge_log_command(),
+              bridge_run::command(open),
+              bridge_answer::command(open),
+              bridge_watch::command(open),
+              bridge_respond::command(),
+              bridge_check::command(),
+              bridge_doctor::command(),
+              bridge_log::command(),
           },
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::bridge_commands

@@ -15,8 +15,8 @@
 namespace treaty::cli {
 namespace {
 
+using bridge::DriveFault;
 using bridge::Exchange;
-using bridge::Fault;
 using bridge::Stage;
 
 void say(std::string_view text) { print_error("treaty bridge run: {}\n", text); }
@@ -193,7 +193,7 @@ Drive::Step<ProgramEnd> Drive::run_program() {
   }
   std::vector<std::string> words = options_.command;
   if (run_.resumed && !resumes_by_itself()) words.emplace_back(bridge::kResumeFlag);
-  const auto program = Program::start(words, driver_.directory());
+  const auto program = BridgeProgram::start(words, driver_.directory());
   if (!program) {
     const bool missing = program.error() == ENOENT || program.error() == ENOTDIR;
     return std::unexpected(End{
@@ -222,9 +222,10 @@ Drive::Step<void> Drive::answer_all() {
   if (!exchanges) return std::unexpected(unavailable(exchanges.error()));
   const auto next = bridge::after_need(*exchanges, run_, options_.most_resumes);
   if (const auto* stop = std::get_if<bridge::Stop>(&next)) {
-    const bool has_answer = stop->fault == Fault::same_request &&
+    const bool has_answer = stop->fault == DriveFault::same_request &&
                             (*exchanges)[stop->place].answer == bridge::AnswerState::answered;
-    const bool has_none = stop->fault == Fault::no_request || stop->fault == Fault::broken_request;
+    const bool has_none =
+        stop->fault == DriveFault::no_request || stop->fault == DriveFault::broken_request;
     if (is_taken_up_ && has_none) return start_again();
     // The driver died before the program could take its answer.
     if (!is_taken_up_ || !has_answer) return std::unexpected(end_of(*stop, *exchanges));
@@ -259,7 +260,7 @@ Drive::Step<void> Drive::take_found(const Exchange& exchange) {
 }
 
 Drive::Step<void> Drive::answer(const Exchange& exchange) {
-  const Reply reply = answer_shown(driver_, *agents_, signals_, exchange, options_.ask);
+  const AnswerOutcome reply = answer_shown(driver_, *agents_, signals_, exchange, options_.ask);
   if (reply.response) {
     say(answer_line(exchange, *reply.response));
     ++run_.answers[bridge::phase_key(exchange)];
@@ -276,13 +277,13 @@ Drive::Step<void> Drive::answer(const Exchange& exchange) {
 Drive::End Drive::end_of(const bridge::Stop& stop, const std::vector<Exchange>& exchanges) const {
   const std::string place = harmless(driver_.directory());
   switch (stop.fault) {
-    case Fault::no_request:
+    case DriveFault::no_request:
       return {kViolated, "no_request",
               fmt::format("the program left with 42, but there is no request in {}\n"
                           "Next: it has to write {} there (TREATY_BRIDGE_DIR names the directory) "
                           "before it leaves; --dir DIR looks elsewhere",
                           place, bridge::request_name(""))};
-    case Fault::broken_request: {
+    case DriveFault::broken_request: {
       const Exchange& exchange = exchanges[stop.place];
       return {
           kViolated, "broken_request",
@@ -290,7 +291,7 @@ Drive::End Drive::end_of(const bridge::Stop& stop, const std::vector<Exchange>& 
                       harmless(exchange.request.path), harmless(exchange.request.problem),
                       shell_word(harmless(exchange.request.path)))};
     }
-    case Fault::same_request: {
+    case DriveFault::same_request: {
       const Exchange& exchange = exchanges[stop.place];
       return {kTryLater, "same_request",
               fmt::format("the program asks again what has been answered ({}); {}\n"
@@ -298,7 +299,7 @@ Drive::End Drive::end_of(const bridge::Stop& stop, const std::vector<Exchange>& 
                           "`treaty bridge answer --replace --dir {}` has it answered anew",
                           request_text(exchange), answer_text(exchange), shell_word(place))};
     }
-    case Fault::too_many_resumes: break;
+    case DriveFault::too_many_resumes: break;
   }
   const Exchange& exchange = exchanges[stop.place];
   return {kTryLater, "too_many_resumes",

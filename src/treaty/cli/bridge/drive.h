@@ -6,7 +6,7 @@
 
 #include "treaty/bridge/driver.h"
 #include "treaty/bridge/driving.h"
-#include "treaty/cli/bridge/asking.h"
+#include "treaty/cli/bridge/ask_agent.h"
 #include "treaty/cli/bridge/program.h"
 
 namespace treaty::cli {
@@ -21,7 +21,7 @@ struct DriveOptions {
 
 class Drive {
  public:
-  Drive(bridge::Driver& driver, std::unique_ptr<Agents> agents, Signals& signals,
+  Drive(bridge::Driver& driver, std::unique_ptr<AgentClients> agents, Signals& signals,
         DriveOptions options)
       : driver_(driver),
         agents_(std::move(agents)),
@@ -60,7 +60,7 @@ class Drive {
   int finish(const End& end);
 
   bridge::Driver& driver_;
-  std::unique_ptr<Agents> agents_;
+  std::unique_ptr<AgentClients> agents_;
   Signals& signals_;
   DriveOptions options_;
   bridge::RunMemory run_{};

@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "treaty/cli/running/environment.h"
+#include "treaty/cli/shared/environment.h"
 
 namespace treaty::cli {
 namespace {
@@ -69,8 +69,8 @@ int find_program(const std::string& name) {
   }
 }
 
-std::expected<Program, int> Program::start(const std::vector<std::string>& words,
-                                           const std::string& bridge_directory) {
+std::expected<BridgeProgram, int> BridgeProgram::start(const std::vector<std::string>& words,
+                                                       const std::string& bridge_directory) {
   std::vector<std::string> kept = words;
   std::vector<std::string> variables = environment_with({{"TREATY_BRIDGE_DIR", bridge_directory}});
   const std::vector<char*> arguments = pointers_to(kept);
@@ -91,12 +91,12 @@ std::expected<Program, int> Program::start(const std::vector<std::string>& words
   while (pid > 0 && (got = read(report[0], &failure, sizeof(failure))) < 0 && errno == EINTR) {
   }
   close(report[0]);
-  if (failure == 0) return Program(pid);
+  if (failure == 0) return BridgeProgram(pid);
   if (pid > 0) waitpid(pid, nullptr, 0);
   return std::unexpected(failure);
 }
 
-ProgramEnd Program::wait(Signals& signals) const {
+ProgramEnd BridgeProgram::wait(Signals& signals) const {
   const int gone = descriptor_of(pid_);
   int asked_to = 0;
   int status = SIGKILL;  // Not a success, should nobody know.

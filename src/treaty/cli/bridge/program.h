@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "treaty/bridge/lock.h"
-#include "treaty/cli/running/signals.h"
+#include "treaty/cli/shared/signals.h"
 
 namespace treaty::cli {
 
@@ -29,12 +29,12 @@ struct ProgramEnd {
   int exit_code() const { return signal != 0 ? 128 + signal : code; }
 };
 
-class Program {
+class BridgeProgram {
  public:
   // Is ended by the system when this process dies: nobody would drive it. Called on the main
   // thread. The error is a number of errno.
-  static std::expected<Program, int> start(const std::vector<std::string>& words,
-                                           const std::string& bridge_directory);
+  static std::expected<BridgeProgram, int> start(const std::vector<std::string>& words,
+                                                 const std::string& bridge_directory);
 
   pid_t pid() const { return pid_; }
 
@@ -43,7 +43,7 @@ class Program {
   ProgramEnd wait(Signals& signals) const;
 
  private:
-  explicit Program(pid_t pid) : pid_(pid) {}
+  explicit BridgeProgram(pid_t pid) : pid_(pid) {}
   pid_t pid_;
 };
 

@@ -26,7 +26,7 @@ constexpr int kHang = 60'000;  // Milliseconds after which something will never 
 
 ProgramEnd run(Signals& signals, const std::vector<std::string>& words,
                const std::string& directory = "/work") {
-  const auto program = Program::start(words, directory);
+  const auto program = BridgeProgram::start(words, directory);
   REQUIRE(program);
   return program->wait(signals);
 }
@@ -118,7 +118,7 @@ TEST_CASE("a program that cannot be started says why, and leaves no process behi
                                                              {paper.path() + "/x", ENOTDIR}};
   for (const auto& [name, failure] : failures) {
     CAPTURE(name);
-    CHECK(Program::start({name}, "/").error() == failure);
+    CHECK(BridgeProgram::start({name}, "/").error() == failure);
     CHECK(find_program(name) == failure);
   }
   CHECK(waitpid(-1, nullptr, WNOHANG) == -1);
@@ -168,7 +168,7 @@ TEST_CASE("the exit code is known even where nobody cares for the ends of childr
   const int code = elsewhere([] {
     signal(SIGCHLD, SIG_IGN);  // As this process may have inherited it.
     Signals signals{};
-    const auto program = Program::start({"/bin/sh", "-c", "exit 42"}, "/");
+    const auto program = BridgeProgram::start({"/bin/sh", "-c", "exit 42"}, "/");
     return program ? program->wait(signals).exit_code() : -1;
   });
 
@@ -180,7 +180,7 @@ TEST_CASE("a program ends when its driver is killed") {
   REQUIRE(pipe(told.data()) == 0);
   const pid_t driver = fork();
   if (driver == 0) {
-    const auto program = Program::start({"/bin/sh", "-c", "while :; do :; done"}, "/");
+    const auto program = BridgeProgram::start({"/bin/sh", "-c", "while :; do :; done"}, "/");
     const pid_t pid = program ? program->pid() : 0;
     [[maybe_unused]] const auto written = write(told[1], &pid, sizeof(pid));
     while (true) pause();

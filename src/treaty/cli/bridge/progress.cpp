@@ -43,7 +43,7 @@ std::string agent_text(const bridge::Exchange& exchange,
                      is_wanted ? "" : fmt::format(" (for {})", harmless(request->agent_name)));
 }
 
-std::string outcome_text(const contracts::BridgeResponse& response) {
+std::string response_text(const contracts::BridgeResponse& response) {
   if (const auto* error = std::get_if<contracts::BridgeError>(&response.outcome)) {
     return fmt::format("error{}: {}", error->error_type ? " " + harmless(*error->error_type) : "",
                        harmless(error->error_message));
@@ -70,7 +70,7 @@ std::string answer_line(const bridge::Exchange& exchange,
                         const contracts::BridgeResponse& response) {
   return fmt::format("{}{} · {:.1f} s{} · {}", phase_text(exchange), agent_text(exchange, response),
                      response.duration_seconds, tokens_in(response.metadata),
-                     outcome_text(response));
+                     response_text(response));
 }
 
 Waiting::Waiting(const bridge::Exchange& exchange, const std::string& agent)

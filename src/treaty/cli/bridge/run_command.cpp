@@ -6,12 +6,12 @@
 #include <csignal>
 #include <cstring>
 
-#include "treaty/cli/bridge/bridge_verbs.h"
 #include "treaty/cli/bridge/directory.h"
 #include "treaty/cli/bridge/drive.h"
+#include "treaty/cli/commands.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::bridge_run {
 namespace {
 
 constexpr const char* kCommand = "bridge run";
@@ -70,7 +70,7 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   // nohup has it ignored, and so it stays.
   Signals signals =
       is_ignored(SIGHUP) ? Signals{SIGINT, SIGTERM} : Signals{SIGINT, SIGTERM, SIGHUP};
-  auto agents = open_agents(kCommand, arguments, open, std::span(&*directory, 1));
+  auto agents = open_agent_clients(kCommand, arguments, open, std::span(&*directory, 1));
   if (!agents) return agents.error();
   auto driver = open_driver(kCommand, *directory);
   if (!driver) return driver.error();
@@ -87,7 +87,7 @@ std::vector<Option> options() {
 
 }  // namespace
 
-Command bridge_run_command(OpenGateway open) {
+Command command(OpenGateway open) {
   return {
       .name = "run",
       .positionals = "-- PROGRAM ARGS...",
@@ -115,4 +115,4 @@ Command bridge_run_command(OpenGateway open) {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::bridge_run

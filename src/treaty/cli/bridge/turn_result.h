@@ -6,7 +6,7 @@
 #include <string>
 
 #include "treaty/bridge/result_file.h"
-#include "treaty/cli/running/talk.h"
+#include "treaty/cli/shared/conversation.h"
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/contracts/agent_result.h"
 #include "treaty/contracts/bridge_request.h"

@@ -8,6 +8,7 @@
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
 #include "treaty/cli/input.h"
+#include "treaty/cli/shared/client_tools.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
@@ -36,14 +37,6 @@ std::expected<std::string, Error> object_of(std::string_view text, std::string_v
   }
   if (!document.root()->is_object()) return refused(fmt::format("{}: is not an object", what));
   return json::minified(*document.root());
-}
-
-// Names that every provider takes.
-bool is_tool_name(std::string_view name) {
-  if (name.empty() || name.size() > 64) return false;
-  return name.find_first_not_of(
-             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-             "0123456789_-") == std::string_view::npos;
 }
 
 std::string text_at(json::Value object, std::string_view name) {

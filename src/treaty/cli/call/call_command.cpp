@@ -17,7 +17,7 @@
 #include "treaty/cli/text_output.h"
 #include "treaty/http/client.h"
 
-namespace treaty::cli {
+namespace treaty::cli::call {
 namespace {
 
 namespace asio = boost::asio;
@@ -131,7 +131,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command call_command() {
+Command command() {
   return {
       .name = "call",
       .positionals = "TEXT|-",
@@ -172,4 +172,4 @@ Command call_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::call

@@ -12,16 +12,16 @@
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::call {
 namespace {
 
 using backends::Provider;
-using Outcome = std::expected<void, Refusal>;
+using Outcome = std::expected<void, CallRefusal>;
 
 constexpr std::size_t kLongestText = std::size_t{16} << 20U;
 
-std::unexpected<Refusal> refused(std::string message, int code = kWrongUsage) {
-  return std::unexpected(Refusal{code, std::move(message)});
+std::unexpected<CallRefusal> refused(std::string message, int code = kWrongUsage) {
+  return std::unexpected(CallRefusal{code, std::move(message)});
 }
 
 std::vector<std::string_view> provider_names() {
@@ -79,7 +79,7 @@ Outcome read_address(const Arguments& arguments, CallOptions& options) {
                  kBadConfiguration);
 }
 
-std::expected<std::string, Refusal> read_text(const Arguments& arguments) {
+std::expected<std::string, CallRefusal> read_text(const Arguments& arguments) {
   if (arguments.positionals.empty()) {
     return refused("say something: a text, or - for standard input");
   }
@@ -168,7 +168,7 @@ Outcome read_model(const Arguments& arguments, CallOptions& options) {
 
 }  // namespace
 
-std::expected<CallOptions, Refusal> read_call_options(const Arguments& arguments) {
+std::expected<CallOptions, CallRefusal> read_call_options(const Arguments& arguments) {
   CallOptions options;
   options.json = arguments.get("--format") == "json";
   options.ca_file = arguments.get("--ca-file");
@@ -191,4 +191,4 @@ std::expected<CallOptions, Refusal> read_call_options(const Arguments& arguments
   return options;
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::call

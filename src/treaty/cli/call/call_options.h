@@ -9,7 +9,7 @@
 #include "treaty/backends/providers/provider.h"
 #include "treaty/cli/command_line.h"
 
-namespace treaty::cli {
+namespace treaty::cli::call {
 
 struct CallOptions {
   const backends::Provider* provider = nullptr;
@@ -24,11 +24,11 @@ struct CallOptions {
 };
 
 // Why a call cannot even be tried, and with what to exit.
-struct Refusal {
+struct CallRefusal {
   int code = kWrongUsage;
   std::string message{};
 };
 
-std::expected<CallOptions, Refusal> read_call_options(const Arguments& arguments);
+std::expected<CallOptions, CallRefusal> read_call_options(const Arguments& arguments);
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::call

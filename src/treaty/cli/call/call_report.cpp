@@ -10,7 +10,7 @@
 #include "treaty/cli/terminal.h"
 #include "treaty/results/prices.h"
 
-namespace treaty::cli {
+namespace treaty::cli::call {
 namespace {
 
 using contracts::AgentError;
@@ -139,4 +139,4 @@ int exit_code_of(const AgentResult& result) {
   return result.error->retryable.value_or(false) ? kTryLater : kViolated;
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::call

@@ -7,7 +7,7 @@
 #include "treaty/backends/providers/provider.h"
 #include "treaty/contracts/agent_result.h"
 
-namespace treaty::cli {
+namespace treaty::cli::call {
 
 // One line, without its end: who answered, tokens, cost, windows.
 std::string usage_line(const contracts::AgentResult& result);
@@ -20,4 +20,4 @@ std::string error_lines(const contracts::AgentResult& result, const backends::Pr
 
 int exit_code_of(const contracts::AgentResult& result);
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::call

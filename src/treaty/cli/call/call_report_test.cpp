@@ -6,7 +6,7 @@
 #include "treaty/cli/call/attachments.h"
 #include "treaty/cli/command_line.h"
 
-namespace treaty::cli {
+namespace treaty::cli::call {
 namespace {
 
 using contracts::AgentResult;
@@ -122,4 +122,4 @@ TEST_CASE("a provider cannot choose the exit code with a word of ours") {
   CHECK(exit_code_of(inside) == kTryLater);
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::call

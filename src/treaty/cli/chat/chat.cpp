@@ -8,12 +8,12 @@
 #include "treaty/base/ids.h"
 #include "treaty/base/text.h"
 #include "treaty/cli/run/run_request.h"
-#include "treaty/cli/running/ask_result.h"
-#include "treaty/cli/running/invoke_report.h"
-#include "treaty/cli/running/program_name.h"
+#include "treaty/cli/shared/ask_result.h"
+#include "treaty/cli/shared/invoke_report.h"
+#include "treaty/cli/shared/program_name.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::chat {
 namespace {
 
 using contracts::AgentExecuteResponse;
@@ -32,7 +32,7 @@ constexpr std::string_view kHelp =
     "  /quit           leave; a turn that waits for tools goes on waiting\n"
     "  //TEXT          a line that begins with /\n";
 
-TalkOptions talk_options(const ChatOptions& options) {
+ConversationOptions conversation_options(const ChatOptions& options) {
   return {.command = "chat",
           .tools = options.tools,
           .colors = stdout_has_colors() && isatty(STDERR_FILENO) == 1};
@@ -40,15 +40,18 @@ TalkOptions talk_options(const ChatOptions& options) {
 
 }  // namespace
 
-Chat::Chat(RemoteDoor& door, LineInput& input, Signals& signals, ChatOptions options)
-    : door_(door), input_(input), options_(std::move(options)), talk_(door, signals, [this] {
-        TalkOptions talk = talk_options(options_);
+Chat::Chat(RemoteClient& client, LineInput& input, Signals& signals, ChatOptions options)
+    : client_(client),
+      input_(input),
+      options_(std::move(options)),
+      conversation_(client, signals, [this] {
+        ConversationOptions conversation = conversation_options(options_);
         if (input_.is_terminal()) {
-          talk.ask_user = [this](const contracts::ToolCall& call) {
+          conversation.ask_user = [this](const contracts::ToolCall& call) {
             return ask_result(input_, call);
           };
         }
-        return talk;
+        return conversation;
       }()) {}
 
 int Chat::run() {
@@ -139,7 +142,7 @@ void Chat::branch(std::string_view turn_id) {
     print_error("There is no session yet to branch from.\n");
     return;
   }
-  const auto opened = door_.branch(options_.session, std::string(turn_id));
+  const auto opened = client_.branch(options_.session, std::string(turn_id));
   if (!opened) {
     failed(opened.error());
     return;
@@ -153,7 +156,7 @@ void Chat::branch(std::string_view turn_id) {
 
 Chat::Verdict Chat::say(const std::string& text) {
   if (options_.session.empty()) {
-    const auto opened = door_.open_session(options_.agent);
+    const auto opened = client_.open_session(options_.agent);
     if (!opened) return failed(opened.error());
     options_.session = opened->session_id;
   }
@@ -169,12 +172,12 @@ Chat::Verdict Chat::send() {
     worst_ = kViolated;
     return std::nullopt;
   }
-  return after(talk_.turn(*last_request_));
+  return after(conversation_.turn(*last_request_));
 }
 
 // The turn that the session was left with: its tools are run, or asked for, before anything else.
 Chat::Verdict Chat::resume() {
-  const auto open = door_.open_turn(options_.session);
+  const auto open = client_.open_turn(options_.session);
   if (!open) return failed(open.error());
   if (!*open) return std::nullopt;
   if ((*open)->invoke_result.empty()) {
@@ -182,7 +185,7 @@ Chat::Verdict Chat::resume() {
                 harmless((*open)->turn_id));
     return std::nullopt;
   }
-  const TurnEnd end = talk_.resume((*open)->invoke_result);
+  const TurnEnd end = conversation_.resume((*open)->invoke_result);
   if (end.waits && end.result) {
     print_error("{}Next: give --tool NAME=COMMAND for each of them, or /cancel\n",
                 waiting_lines("chat", (*open)->invoke_result));
@@ -195,19 +198,19 @@ void Chat::cancel() {
     print_error("There is no session yet.\n");
     return;
   }
-  const auto open = door_.open_turn(options_.session);
+  const auto open = client_.open_turn(options_.session);
   if (!open) {
     failed(open.error());
   } else if (!*open) {
     print_error("There is nothing to cancel.\n");
   } else {
-    const bool heard = door_.cancel(options_.session, (*open)->turn_id);
+    const bool heard = client_.cancel(options_.session, (*open)->turn_id);
     print_error("{}\n", heard ? "The turn is cancelled." : "Nobody heard it; try it again.");
   }
 }
 
 // In a pipe nobody types the next line in the light of a failure.
-Chat::Verdict Chat::failed(const DoorFailure& failure) {
+Chat::Verdict Chat::failed(const ClientFailure& failure) {
   print_error("treaty chat: {}\n", failure.text);
   worst_ = failure.exit_code;
   return input_.is_terminal() ? std::nullopt : Verdict(worst_);
@@ -230,4 +233,4 @@ Chat::Verdict Chat::after(const TurnEnd& end) {
   return std::nullopt;
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::chat

@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "treaty/cli/chat/remote_door.h"
-#include "treaty/cli/running/line_input.h"
-#include "treaty/cli/running/talk.h"
+#include "treaty/cli/shared/conversation.h"
+#include "treaty/cli/shared/line_input.h"
+#include "treaty/cli/shared/remote_client.h"
 
-namespace treaty::cli {
+namespace treaty::cli::chat {
 
 struct ChatOptions {
   std::string url{};      // As the user wrote it; empty: the gateway of this process.
@@ -20,7 +20,7 @@ struct ChatOptions {
 
 class Chat {
  public:
-  Chat(RemoteDoor& door, LineInput& input, Signals& signals, ChatOptions options);
+  Chat(RemoteClient& client, LineInput& input, Signals& signals, ChatOptions options);
 
   // Until the input ends, the user leaves, or nobody is reachable. Answers the exit code.
   int run();
@@ -36,21 +36,21 @@ class Chat {
   Verdict send();
   Verdict resume();
   Verdict after(const TurnEnd& end);
-  Verdict failed(const DoorFailure& failure);
+  Verdict failed(const ClientFailure& failure);
   Verdict on_signal(int number);
   void branch(std::string_view turn_id);
   void cancel();
   void tell_session() const;
   std::string resume_command() const;
 
-  RemoteDoor& door_;
+  RemoteClient& client_;
   LineInput& input_;
   ChatOptions options_;
-  Talk talk_;
+  Conversation conversation_;
   std::optional<contracts::AgentExecuteRequest> last_request_{};
   std::string last_turn_{};
   int worst_ = 0;                 // What the last failed turn ended with.
   bool was_interrupted_ = false;  // While nothing ran.
 };
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::chat

@@ -6,12 +6,12 @@
 #include "treaty/base/hash.h"
 #include "treaty/base/ids.h"
 #include "treaty/cli/chat/chat.h"
-#include "treaty/cli/chat/remote_address.h"
-#include "treaty/cli/running/configured.h"
-#include "treaty/cli/running/running_commands.h"
+#include "treaty/cli/commands.h"
+#include "treaty/cli/shared/configured.h"
+#include "treaty/cli/shared/remote_address.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::chat {
 namespace {
 
 // What the words say that needs no network yet.
@@ -33,15 +33,15 @@ std::expected<Wanted, BadAddress> read_wanted(const Arguments& arguments) {
   return wanted;
 }
 
-int talk(Wanted wanted, Signals& signals) {
-  RemoteDoor door(std::move(wanted.address), signals);
+int converse(Wanted wanted, Signals& signals) {
+  RemoteClient client(std::move(wanted.address), signals);
   LineInput input(STDIN_FILENO, signals);
-  return Chat(door, input, signals, std::move(wanted.chat)).run();
+  return Chat(client, input, signals, std::move(wanted.chat)).run();
 }
 
 // A key of this moment keeps everybody else on this machine out.
-int talk_to_own(Wanted wanted, const Arguments& arguments, const OpenGateway& open,
-                Signals& signals) {
+int chat_with_own(Wanted wanted, const Arguments& arguments, const OpenGateway& open,
+                  Signals& signals) {
   auto configuration = load_private_configuration("chat", arguments);
   if (!configuration) return kBadConfiguration;
   const std::string key = new_uuid();
@@ -58,7 +58,7 @@ int talk_to_own(Wanted wanted, const Arguments& arguments, const OpenGateway& op
                     .text = "the gateway of this process",
                     .key = key,
                     .through_proxy = false};
-  const int code = talk(std::move(wanted), signals);
+  const int code = converse(std::move(wanted), signals);
   signals.let_go();
   (*gateway)->stop();
   return code;
@@ -74,8 +74,8 @@ int run(const Arguments& arguments, const OpenGateway& open) {
     return wanted.error().exit_code;
   }
   Signals signals{SIGINT, SIGTERM};
-  if (!wanted->chat.url.empty()) return talk(*std::move(wanted), signals);
-  return talk_to_own(*std::move(wanted), arguments, open, signals);
+  if (!wanted->chat.url.empty()) return converse(*std::move(wanted), signals);
+  return chat_with_own(*std::move(wanted), arguments, open, signals);
 }
 
 std::vector<Option> options() {
@@ -89,7 +89,7 @@ std::vector<Option> options() {
 
 }  // namespace
 
-Command chat_command(OpenGateway open) {
+Command command(OpenGateway open) {
   return {
       .name = "chat",
       .positionals = "",
@@ -117,4 +117,4 @@ Command chat_command(OpenGateway open) {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::chat

@@ -17,7 +17,7 @@
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/contract.h"
 
-namespace treaty::cli {
+namespace treaty::cli::check {
 namespace {
 
 using contracts::Contract;
@@ -62,7 +62,7 @@ class Reporter {
  private:
   std::string format_;
   bool colors_ = stdout_has_colors();
-  Tally tally_;
+  CheckTally tally_;
   std::vector<Checked> all_;
 };
 
@@ -314,7 +314,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command check_command() {
+Command command() {
   return {
       .name = "check",
       .positionals = "CONTRACT FILE...|-",
@@ -349,4 +349,4 @@ Command check_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::check

@@ -56,7 +56,7 @@ std::string all_findings(const Checked& checked, bool colors) {
 
 }  // namespace
 
-void Tally::add(const Checked& checked) {
+void CheckTally::add(const Checked& checked) {
   ++documents;
   if (!checked.valid()) ++refused;
   violations += checked.verdict.violations.size();
@@ -78,7 +78,7 @@ std::string human_report(const Checked& checked, bool colors) {
   return out;
 }
 
-std::string human_summary(const Tally& tally, bool colors) {
+std::string human_summary(const CheckTally& tally, bool colors) {
   const std::string verdict =
       tally.refused == 0 ? painted("all valid", Color::green, colors)
                          : painted(fmt::format("{} refused", tally.refused), Color::red, colors);

@@ -25,7 +25,7 @@ struct Checked {
   bool valid() const { return !trouble && verdict.valid(); }
 };
 
-struct Tally {
+struct CheckTally {
   std::size_t documents = 0;
   std::size_t refused = 0;
   std::size_t violations = 0;
@@ -36,7 +36,7 @@ struct Tally {
 
 // Like a compiler's: place, rule, message, the line with a caret, the hint.
 std::string human_report(const Checked& checked, bool colors);
-std::string human_summary(const Tally& tally, bool colors);
+std::string human_summary(const CheckTally& tally, bool colors);
 
 // One JSON object on one line.
 std::string json_report(const Checked& checked);

@@ -9,7 +9,7 @@
 #include "treaty/base/text.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 namespace {
 
 struct Piece {
@@ -265,4 +265,4 @@ std::vector<std::string> draw_limits(const LimitsView& view, double elapsed, con
   return lines;
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

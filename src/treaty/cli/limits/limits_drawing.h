@@ -7,7 +7,7 @@
 
 #include "treaty/cli/limits/limits_view.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 
 struct Canvas {
   std::size_t width = 80;   // Columns; no line is longer.
@@ -25,4 +25,4 @@ std::string fitted(std::string_view text, std::size_t width);
 // "12 s", "4 m 05 s", "3 h 12 m", "3 d 11 h".
 std::string countdown_text(double seconds);
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

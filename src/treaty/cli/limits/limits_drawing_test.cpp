@@ -6,7 +6,7 @@
 
 #include "treaty/base/text.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -166,4 +166,4 @@ TEST_CASE("A countdown has two units at most") {
 }
 
 }  // namespace
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

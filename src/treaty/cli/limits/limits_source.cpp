@@ -6,7 +6,7 @@
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 namespace {
 
 // Whoever watches wants to know soon that nobody answers.
@@ -85,4 +85,4 @@ boost::asio::awaitable<AnsweredLimits> LimitsSource::ask() {
   co_return read_limits_answer(co_await client_.fetch_all(url_, std::move(request), kOptions));
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

@@ -6,11 +6,11 @@
 #include <expected>
 #include <string>
 
-#include "treaty/cli/chat/remote_door.h"
 #include "treaty/cli/limits/limits_view.h"
+#include "treaty/cli/shared/remote_client.h"
 #include "treaty/http/client.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 
 struct ToldLimits {
   std::string json{};  // As it was told, on one line.
@@ -44,4 +44,4 @@ class LimitsSource {
   http::Client client_;
 };
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

@@ -4,7 +4,7 @@
 
 #include "treaty/cli/command_line.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 namespace {
 
 AnsweredLimits read(int status, std::string body) {
@@ -58,4 +58,4 @@ TEST_CASE("Somebody who is no gateway is told apart") {
 }
 
 }  // namespace
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

@@ -6,7 +6,7 @@
 #include "treaty/base/json.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 namespace {
 
 using Value = std::optional<json::Value>;
@@ -108,4 +108,4 @@ LimitsView without_times(LimitsView view) {
   return view;
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 
 // Texts are harmless: a terminal may show them. Times are seconds from the moment of the answer.
 struct LimitsView {
@@ -64,4 +64,4 @@ std::expected<LimitsView, std::string> parse_limits(std::string_view text);
 // Without what changes by itself as time goes by: two answers that tell the same are equal then.
 LimitsView without_times(LimitsView view);
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

@@ -4,7 +4,7 @@
 
 #include "treaty/api/limits_json.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 namespace {
 
 TEST_CASE("What the server writes is read as it was meant") {
@@ -105,4 +105,4 @@ TEST_CASE("Time that goes by is no news; what is left, who waits and the breaker
 }
 
 }  // namespace
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

@@ -12,12 +12,11 @@
 #include "treaty/cli/limits/limits_drawing.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 namespace {
 
 namespace asio = boost::asio;
 
-constexpr const char* kCommand = "limits watch";
 constexpr int kInterrupted = 130;
 constexpr std::chrono::seconds kPeriod{1};
 constexpr double kSilence = 3;  // Seconds without an answer that are worth a word.
@@ -104,12 +103,12 @@ void LimitsWatch::take(AnsweredLimits answer) {
     trouble_ = std::move(answer.error());
     if (!trouble_->may_pass) return end(trouble_->exit_code);
     if (is_news && !screen_) {
-      print_error("treaty {}: {}: {}; trying again every second\n", kCommand, source_.address(),
+      print_error("treaty {}: {}: {}; trying again every second\n", kLimitsWatch, source_.address(),
                   trouble_->text);
     }
     return;
   }
-  if (trouble_ && !screen_) print_error("treaty {}: it answers\n", kCommand);
+  if (trouble_ && !screen_) print_error("treaty {}: it answers\n", kLimitsWatch);
   trouble_.reset();
   answered_ = Clock::now();
   const bool is_news = !view_ || without_times(*view_) != without_times(answer->view);
@@ -135,7 +134,7 @@ void LimitsWatch::tell(const ToldLimits& told) {
 }
 
 void LimitsWatch::tell_trouble(const LimitsTrouble& trouble) const {
-  print_error("treaty {}: {}: {}\nNext: {}\n", kCommand, source_.address(), trouble.text,
+  print_error("treaty {}: {}: {}\nNext: {}\n", kLimitsWatch, source_.address(), trouble.text,
               trouble.next);
 }
 
@@ -188,4 +187,4 @@ void LimitsWatch::end(int exit_code) {
   signal_.cancel();
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

@@ -11,9 +11,11 @@
 
 #include "treaty/cli/limits/limits_source.h"
 #include "treaty/cli/limits/live_screen.h"
-#include "treaty/cli/running/signals.h"
+#include "treaty/cli/shared/signals.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
+
+constexpr const char* kLimitsWatch = "limits watch";  // The command, for messages.
 
 enum class WatchForm {
   screen,  // Drawn in place, every second.
@@ -66,4 +68,4 @@ class LimitsWatch {
   int interrupted_code_ = 0;
 };
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

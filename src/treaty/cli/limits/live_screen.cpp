@@ -9,7 +9,7 @@
 
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 namespace {
 
 constexpr std::string_view kHideCursor = "\x1b[?25l";
@@ -58,4 +58,4 @@ void LiveScreen::take_up() {
   print("{}", kHideCursor);
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

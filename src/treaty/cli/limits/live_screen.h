@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 
 struct ScreenSize {
   std::size_t width = 80;
@@ -38,4 +38,4 @@ class LiveScreen {
   std::size_t drawn_ = 0;
 };
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

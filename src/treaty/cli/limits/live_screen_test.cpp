@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 namespace {
 
 TEST_CASE("The first frame is written where the cursor is, the next ones over it") {
@@ -15,4 +15,4 @@ TEST_CASE("The first frame is written where the cursor is, the next ones over it
 }
 
 }  // namespace
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

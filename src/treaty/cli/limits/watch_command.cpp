@@ -1,15 +1,14 @@
 // `treaty limits watch`: the quota pools and budgets of a gateway, live in the terminal.
 #include <csignal>
 
-#include "treaty/cli/chat/remote_address.h"
-#include "treaty/cli/limits/limits_commands.h"
+#include "treaty/cli/commands.h"
 #include "treaty/cli/limits/limits_watch.h"
+#include "treaty/cli/shared/remote_address.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::limits_watch {
 namespace {
 
-constexpr const char* kCommand = "limits watch";
 constexpr const char* kUsualUrl = "http://127.0.0.1:8088";
 
 WatchForm form_of(const Arguments& arguments) {
@@ -21,10 +20,10 @@ int run(Arguments arguments) {
   arguments.options.emplace("--url", kUsualUrl);
   auto address = read_remote_address(arguments);
   if (!address && address.error().exit_code == kWrongUsage) {
-    return wrong_usage(kCommand, address.error().message);
+    return wrong_usage(kLimitsWatch, address.error().message);
   }
   if (!address) {
-    print_error("treaty {}: {}\n", kCommand, address.error().message);
+    print_error("treaty {}: {}\n", kLimitsWatch, address.error().message);
     return address.error().exit_code;
   }
   Signals signals{SIGINT, SIGTERM, SIGTSTP};
@@ -34,7 +33,7 @@ int run(Arguments arguments) {
 
 }  // namespace
 
-Command limits_watch_command() {
+Command command() {
   return {
       .name = "watch",
       .positionals = "",
@@ -61,4 +60,4 @@ Command limits_watch_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::limits_watch

@@ -2,12 +2,12 @@
 #include <algorithm>
 
 #include "treaty/base/text.h"
+#include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/machine/check_report.h"
-#include "treaty/cli/machine/machine_verbs.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::machine_check {
 namespace {
 
 constexpr const char* kCommand = "machine check";
@@ -21,7 +21,7 @@ int run(const Arguments& arguments) {
   }
   const bool is_json = arguments.get("--format") == "json";
   const bool colors = stdout_has_colors();
-  Tally tally;
+  CheckTally tally;
   for (const auto& path : expand_paths(arguments.positionals, Expand::globs)) {
     const CheckedMachine checked =
         path ? check_machine(*path, arguments.all("--hook"))
@@ -39,7 +39,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command machine_check_command() {
+Command command() {
   return {
       .name = "check",
       .positionals = "FILE...|-",
@@ -59,4 +59,4 @@ Command machine_check_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::machine_check

@@ -17,8 +17,6 @@
 namespace treaty::cli {
 namespace {
 
-using machines::Finding;
-
 // Of a key, or of a word in a list.
 std::size_t word_length(std::string_view text, std::size_t offset) {
   return run_length(text, offset, [](char c) {
@@ -26,8 +24,8 @@ std::size_t word_length(std::string_view text, std::size_t offset) {
   });
 }
 
-std::string one_finding(const CheckedMachine& checked, const Finding& finding, bool is_violation,
-                        bool colors) {
+std::string one_finding(const CheckedMachine& checked, const machines::Finding& finding,
+                        bool is_violation, bool colors) {
   const Color color = is_violation ? Color::red : Color::yellow;
   std::string out = fmt::format(
       "{}: {} {}\n",
@@ -49,7 +47,7 @@ std::string one_finding(const CheckedMachine& checked, const Finding& finding, b
   return out;
 }
 
-void write_finding(json::Writer& writer, const Finding& finding) {
+void write_finding(json::Writer& writer, const machines::Finding& finding) {
   writer.begin_object();
   writer.member("rule", finding.rule);
   writer.member("line", finding.line).member("column", finding.column);
@@ -60,7 +58,7 @@ void write_finding(json::Writer& writer, const Finding& finding) {
 
 }  // namespace
 
-void CheckedMachine::count(Tally& tally) const {
+void CheckedMachine::count(CheckTally& tally) const {
   ++tally.documents;
   if (!valid()) ++tally.refused;
   tally.violations += loaded.violations.size();
@@ -85,10 +83,10 @@ std::string human_report(const CheckedMachine& checked, bool colors) {
                        harmless(*checked.trouble));
   }
   std::string out;
-  for (const Finding& finding : checked.loaded.violations) {
+  for (const machines::Finding& finding : checked.loaded.violations) {
     out += one_finding(checked, finding, true, colors);
   }
-  for (const Finding& finding : checked.loaded.warnings) {
+  for (const machines::Finding& finding : checked.loaded.warnings) {
     out += one_finding(checked, finding, false, colors);
   }
   if (checked.loaded.more > 0) {
@@ -112,9 +110,9 @@ std::string json_report(const CheckedMachine& checked) {
   if (checked.trouble) {
     write_finding(writer, {.rule = std::string(contracts::kInput), .message = *checked.trouble});
   }
-  for (const Finding& finding : checked.loaded.violations) write_finding(writer, finding);
+  for (const machines::Finding& finding : checked.loaded.violations) write_finding(writer, finding);
   writer.end_array().name("warnings").begin_array();
-  for (const Finding& finding : checked.loaded.warnings) write_finding(writer, finding);
+  for (const machines::Finding& finding : checked.loaded.warnings) write_finding(writer, finding);
   writer.end_array();
   if (checked.loaded.more > 0) writer.member("more", checked.loaded.more);
   return writer.end_object().take() + "\n";

@@ -19,7 +19,7 @@ struct CheckedMachine {
   std::optional<std::string> trouble{};  // Why there is no verdict.
 
   bool valid() const { return !trouble && loaded.violations.empty(); }
-  void count(Tally& tally) const;
+  void count(CheckTally& tally) const;
 };
 
 // Reads the file ("-": standard input) and looks at it. `hooks` are registered beside the built-in

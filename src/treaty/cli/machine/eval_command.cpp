@@ -7,13 +7,13 @@
 #include "treaty/base/json.h"
 #include "treaty/base/json_dynamic.h"
 #include "treaty/base/text.h"
+#include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
-#include "treaty/cli/machine/machine_verbs.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/templates/expression.h"
 #include "treaty/templates/template.h"
 
-namespace treaty::cli {
+namespace treaty::cli::machine_eval {
 namespace {
 
 using templates::Expression;
@@ -177,7 +177,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command machine_eval_command() {
+Command command() {
   return {
       .name = "eval",
       .positionals = "EXPRESSION",
@@ -202,4 +202,4 @@ Command machine_eval_command() {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::machine_eval

@@ -4,11 +4,11 @@
 #include <filesystem>
 
 #include "treaty/base/yaml.h"
+#include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/machine/check_report.h"
-#include "treaty/cli/machine/executions/store_access.h"
-#include "treaty/cli/machine/machine_verbs.h"
 #include "treaty/cli/machine/run_report.h"
+#include "treaty/cli/machine/store_access.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/machines/graph/graph.h"
 #include "treaty/machines/graph/layout.h"
@@ -16,7 +16,7 @@
 #include "treaty/machines/graph/svg.h"
 #include "treaty/machines/journal/account.h"
 
-namespace treaty::cli {
+namespace treaty::cli::machine_graph {
 namespace {
 
 constexpr const char* kCommand = "machine graph";
@@ -83,7 +83,7 @@ int run(const MachineServices& services, const Arguments& arguments) {
 
 }  // namespace
 
-Command machine_graph_command(const MachineServices& services) {
+Command command(const MachineServices& services) {
   std::vector<Option> options = {
       {"--format", "", "What to write", {"svg", "mermaid"}},
       {"--hook", "NAME", "A hook that your program registers; may be repeated", {}, true},
@@ -108,4 +108,4 @@ Command machine_graph_command(const MachineServices& services) {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::machine_graph

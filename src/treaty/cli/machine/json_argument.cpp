@@ -4,16 +4,12 @@
 
 #include "treaty/base/json_dynamic.h"
 #include "treaty/cli/input.h"
+#include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
-namespace {
-
-constexpr std::size_t kLargest = std::size_t{16} << 20U;
-
-}  // namespace
-
 std::expected<machines::Value, std::string> read_json_argument(std::string_view what,
                                                                const std::string& argument) {
+  constexpr std::size_t kLargest = std::size_t{16} << 20U;
   std::string text = argument;
   if (text.starts_with('@') || text == "-") {
     auto file = read_input(text == "-" ? text : text.substr(1), kLargest);
@@ -38,6 +34,12 @@ std::string json_text_of(const machines::Value& value) {
   json::Writer writer;
   json::write(writer, value);
   return writer.take();
+}
+
+std::string json_lines_of(const machines::Value& value) {
+  json::Writer writer(json::Layout::indented);
+  json::write(writer, value);
+  return harmless_lines(writer.take());
 }
 
 }  // namespace treaty::cli

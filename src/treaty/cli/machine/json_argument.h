@@ -13,6 +13,10 @@ namespace treaty::cli {
 std::expected<machines::Value, std::string> read_json_argument(std::string_view what,
                                                                const std::string& argument);
 
+// On one line.
 std::string json_text_of(const machines::Value& value);
+
+// Indented, for a terminal.
+std::string json_lines_of(const machines::Value& value);
 
 }  // namespace treaty::cli

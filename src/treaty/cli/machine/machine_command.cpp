@@ -1,10 +1,8 @@
-#include "treaty/cli/machine/machine_command.h"
+#include "treaty/cli/commands.h"
 
-#include "treaty/cli/machine/machine_verbs.h"
+namespace treaty::cli::machine {
 
-namespace treaty::cli {
-
-Command machine_command(const MachineServices& services) {
+Command command(const MachineServices& services) {
   return {
       .name = "machine",
       .positionals = "",
@@ -16,19 +14,19 @@ Command machine_command(const MachineServices& services) {
                    {"machine list", "What runs, what waits, what has ended?"}},
       .verbs =
           {
-              machine_run_command(services),
-              machine_resume_command(services),
-              machine_check_command(),
-              machine_graph_command(services),
-              machine_eval_command(),
-              machine_list_command(services),
-              machine_show_command(services),
-              machine_signal_command(services),
-              machine_prune_command(services),
-              machine_pool_command(services),
-              machine_work_command(services),
+              machine_run::command(services),
+              machine_run::resume_command(services),
+              machine_check::command(),
+              machine_graph::command(services),
+              machine_eval::command(),
+              machine_list::command(services),
+              machine_show::command(services),
+              machine_signal::command(services),
+              machine_prune::command(services),
+              machine_pool::command(services),
+              machine_work::command(services),
           },
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::machine

@@ -8,8 +8,8 @@
 
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/machine/machine_files.h"
-#include "treaty/cli/machine/machine_services.h"
 #include "treaty/cli/machine/machine_stores.h"
+#include "treaty/cli/shared/services.h"
 #include "treaty/machines/script/script.h"
 
 namespace treaty::cli {

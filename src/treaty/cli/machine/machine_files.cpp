@@ -30,11 +30,11 @@ HookNames names_of(const machines::HookRegistry& hooks) {
   return names;
 }
 
-std::expected<MachineFile, Error> read_machine_file(const std::string& path,
-                                                    const HookNames& hooks) {
+std::expected<LoadedMachineFile, Error> read_machine_file(const std::string& path,
+                                                          const HookNames& hooks) {
   const auto text = read_input(path, yaml::ReadOptions().max_size);
   if (!text) return std::unexpected(text.error());
-  MachineFile file;
+  LoadedMachineFile file;
   std::error_code ignored;
   file.directory = path == "-" ? fs::current_path(ignored).string()
                                : fs::absolute(fs::path(path), ignored).parent_path().string();

@@ -15,14 +15,14 @@ using HookNames = std::set<std::string, std::less<>>;
 
 HookNames names_of(const machines::HookRegistry& hooks);
 
-struct MachineFile {
+struct LoadedMachineFile {
   machines::Loaded loaded{};
   std::string directory{};  // Absolute: an execution may be resumed from elsewhere.
 };
 
 // The error is of the file itself.
-std::expected<MachineFile, Error> read_machine_file(const std::string& path,
-                                                    const HookNames& hooks);
+std::expected<LoadedMachineFile, Error> read_machine_file(const std::string& path,
+                                                          const HookNames& hooks);
 
 // For machines that other machines name. Each file is read once.
 machines::OpenMachine machine_opener(HookNames hooks);

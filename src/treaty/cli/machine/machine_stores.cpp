@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "treaty/cli/running/configured.h"
+#include "treaty/cli/shared/configured.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "treaty/cli/command_line.h"
-#include "treaty/cli/machine/machine_services.h"
+#include "treaty/cli/shared/services.h"
 #include "treaty/machines/machine.h"
 
 namespace treaty::cli {

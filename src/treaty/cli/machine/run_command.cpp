@@ -2,14 +2,14 @@
 #include <charconv>
 
 #include "treaty/base/ids.h"
+#include "treaty/cli/commands.h"
 #include "treaty/cli/machine/check_report.h"
 #include "treaty/cli/machine/json_argument.h"
 #include "treaty/cli/machine/machine_drive.h"
-#include "treaty/cli/machine/machine_verbs.h"
-#include "treaty/cli/running/configured.h"
+#include "treaty/cli/shared/configured.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::machine_run {
 namespace {
 
 constexpr const char* kRun = "machine run";
@@ -103,7 +103,7 @@ int resume(const MachineServices& services, const Arguments& arguments) {
 
 }  // namespace
 
-Command machine_run_command(const MachineServices& services) {
+Command command(const MachineServices& services) {
   std::vector<Option> options = {
       {"--input", "JSON", "The machine's input, a JSON object; @FILE reads it from a file"},
       {"--id", "ID", "The name of the execution; without it, a new one"},
@@ -126,7 +126,7 @@ Command machine_run_command(const MachineServices& services) {
   };
 }
 
-Command machine_resume_command(const MachineServices& services) {
+Command resume_command(const MachineServices& services) {
   return {
       .name = "resume",
       .positionals = "ID",
@@ -141,4 +141,4 @@ Command machine_resume_command(const MachineServices& services) {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::machine_run

@@ -6,7 +6,8 @@
 
 #include "treaty/base/json_dynamic.h"
 #include "treaty/cli/command_line.h"
-#include "treaty/cli/running/configured.h"
+#include "treaty/cli/machine/json_argument.h"
+#include "treaty/cli/shared/configured.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/machines/run/agent_values.h"
 
@@ -24,12 +25,6 @@ void write_number(json::Writer& writer, double number) {
   } else {
     writer.value(number);
   }
-}
-
-std::string indented(const machines::Value& value) {
-  json::Writer writer(json::Layout::indented);
-  json::write(writer, value);
-  return writer.take();
 }
 
 std::string resume_hint(const Outcome& outcome, const std::optional<std::string>& options) {
@@ -78,7 +73,7 @@ std::string outcome_json(const Outcome& outcome, const machines::List* hooks) {
 
 std::string outcome_text(const Outcome& outcome, const std::optional<std::string>& options) {
   switch (outcome.status) {
-    case Status::completed: return harmless_lines(indented(outcome.output)) + "\n";
+    case Status::completed: return json_lines_of(outcome.output) + "\n";
     case Status::failed: {
       const std::string state = machines::text_of(outcome.error, "state");
       return fmt::format("failed{}: {} ({})\n{}", state.empty() ? "" : " in " + harmless(state),

@@ -1,7 +1,7 @@
 // Tools of machines that commands of the user's run: `--tool NAME='COMMAND'`.
 #pragma once
 
-#include "treaty/cli/running/client_tools.h"
+#include "treaty/cli/shared/client_tools.h"
 #include "treaty/machines/agents.h"
 
 namespace treaty::cli {

@@ -2,7 +2,7 @@
 
 #include "treaty/cli/manual/completion.h"
 
-namespace treaty::cli {
+namespace treaty::cli::manual {
 namespace {
 
 // What bash needs to know of a command: `words` for its first argument, `options`, those `valued`
@@ -173,4 +173,4 @@ std::string bash_completion(std::span<const Command> commands) {
   return out;
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::manual

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace treaty::cli {
+namespace treaty::cli::manual {
 
 std::string names_of(std::span<const Command> commands) {
   std::vector<std::string_view> names;
@@ -25,4 +25,4 @@ bool takes_directories(const Command& command) { return command.positionals.cont
 
 bool takes_program(const Command& command) { return command.positionals.contains("PROGRAM"); }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::manual

@@ -7,7 +7,7 @@
 
 #include "treaty/cli/command_line.h"
 
-namespace treaty::cli {
+namespace treaty::cli::manual {
 
 std::string bash_completion(std::span<const Command> commands);
 std::string zsh_completion(std::span<const Command> commands);
@@ -28,4 +28,4 @@ bool takes_files(const Command& command);
 bool takes_directories(const Command& command);
 bool takes_program(const Command& command);
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::manual

@@ -2,7 +2,7 @@
 
 #include "treaty/cli/manual/completion.h"
 
-namespace treaty::cli {
+namespace treaty::cli::manual {
 namespace {
 
 // fish has its own rule for what is special between single quotes.
@@ -94,4 +94,4 @@ std::string fish_completion(std::span<const Command> commands) {
   return out;
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::manual

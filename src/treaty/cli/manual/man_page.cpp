@@ -4,7 +4,7 @@
 
 #include "treaty/base/text.h"
 
-namespace treaty::cli {
+namespace treaty::cli::manual {
 namespace {
 
 // Text that roff prints as it is: no requests, no escapes, hyphens that can be copied.
@@ -45,7 +45,7 @@ void add_options(std::string& out, const Command& command) {
   }
 }
 
-void add_command(std::string& out, const Command& command, const std::string& path) {
+void add_section(std::string& out, const Command& command, const std::string& path) {
   const std::string positionals = command.is_choice() ? "COMMAND [ARGUMENTS]" : command.positionals;
   out += fmt::format(
       ".SS {}\n",
@@ -57,7 +57,7 @@ void add_command(std::string& out, const Command& command, const std::string& pa
                        plain("treaty " + example.command));
   }
   for (const Command& verb : command.verbs) {
-    add_command(out, verb, fmt::format("{} {}", path, verb.name));
+    add_section(out, verb, fmt::format("{} {}", path, verb.name));
   }
 }
 
@@ -106,7 +106,7 @@ std::string man_page(std::span<const Command> commands) {
       "it answers; a linter of documents; a mock of providers. "
       "\\fBtreaty\\fR \\fICOMMAND\\fR \\fB\\-\\-help\\fR tells about one command.\n"
       ".SH COMMANDS\n";
-  for (const Command& command : commands) add_command(out, command, command.name);
+  for (const Command& command : commands) add_section(out, command, command.name);
   add_list(out, "EXIT STATUS", kExits);
   add_list(out, "ENVIRONMENT", kVariables);
   out +=
@@ -115,4 +115,4 @@ std::string man_page(std::span<const Command> commands) {
   return out;
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::manual

@@ -6,9 +6,9 @@
 
 #include "treaty/cli/command_line.h"
 
-namespace treaty::cli {
+namespace treaty::cli::manual {
 
 // treaty(1), for the man macros of groff and mandoc.
 std::string man_page(std::span<const Command> commands);
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::manual

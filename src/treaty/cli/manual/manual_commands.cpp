@@ -1,12 +1,11 @@
-#include "treaty/cli/manual/manual_commands.h"
-
 #include <memory>
 
+#include "treaty/cli/commands.h"
 #include "treaty/cli/manual/completion.h"
 #include "treaty/cli/manual/man_page.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::manual {
 namespace {
 
 using Table = std::shared_ptr<const std::vector<Command>>;
@@ -56,7 +55,7 @@ Command man_command() {
 
 }  // namespace
 
-void add_manual_commands(std::vector<Command>& commands) {
+void add_commands(std::vector<Command>& commands) {
   commands.push_back(completion_command());
   commands.push_back(man_command());
   const auto table = std::make_shared<const std::vector<Command>>(commands);
@@ -69,4 +68,4 @@ void add_manual_commands(std::vector<Command>& commands) {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::manual

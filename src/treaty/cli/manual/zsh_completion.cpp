@@ -3,11 +3,11 @@
 #include "treaty/cli/manual/completion.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::manual {
 namespace {
 
 // Inside a specification of _arguments and _describe, brackets and colons have a meaning.
-std::string plain(std::string_view text) {
+std::string zsh_plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (std::string_view("\\[]:").contains(c)) out += '\\';
@@ -28,10 +28,10 @@ std::string action_of(const Option& option) {
 
 std::string specification_of(const Option& option) {
   std::string out = fmt::format("{}{}{}[{}]", option.repeatable ? "*" : "", option.name,
-                                takes_value(option) ? "=" : "", plain(option.help));
+                                takes_value(option) ? "=" : "", zsh_plain(option.help));
   if (!takes_value(option)) return out;
   const std::string message = option.choices.empty() ? option.value : "value";
-  return out + fmt::format(":{}:{}", plain(message), action_of(option));
+  return out + fmt::format(":{}:{}", zsh_plain(message), action_of(option));
 }
 
 // The names with what they are for, as _describe wants them; then, when another word is being
@@ -83,7 +83,7 @@ std::string choice_of(std::span<const Command> commands, std::string_view array,
   line(fmt::format("local -a {}", array));
   line(fmt::format("{}=(", array));
   for (const Command& command : commands) {
-    line("  " + shell_word(fmt::format("{}:{}", command.name, plain(command.summary))));
+    line("  " + shell_word(fmt::format("{}:{}", command.name, zsh_plain(command.summary))));
   }
   line(")");
   line("if (( CURRENT == 2 )); then");
@@ -123,4 +123,4 @@ std::string zsh_completion(std::span<const Command> commands) {
          "fi\n";
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::manual

@@ -6,16 +6,16 @@
 #include <csignal>
 
 #include "treaty/base/json.h"
-#include "treaty/cli/run/local_door.h"
+#include "treaty/cli/commands.h"
 #include "treaty/cli/run/run_request.h"
-#include "treaty/cli/running/ask_result.h"
-#include "treaty/cli/running/configured.h"
-#include "treaty/cli/running/invoke_report.h"
-#include "treaty/cli/running/running_commands.h"
-#include "treaty/cli/running/talk.h"
+#include "treaty/cli/shared/ask_result.h"
+#include "treaty/cli/shared/configured.h"
+#include "treaty/cli/shared/conversation.h"
+#include "treaty/cli/shared/invoke_report.h"
+#include "treaty/cli/shared/local_client.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::run {
 namespace {
 
 using contracts::AgentExecuteResponse;
@@ -82,11 +82,11 @@ void tell_waiting(const OpenTurn& open, const std::string& session) {
 }
 
 // The turn that waits in the session, when the words ask for nothing new; else a new one.
-TurnEnd take_turn(Talk& talk, Door& door, const std::string& session,
+TurnEnd take_turn(Conversation& conversation, GatewayClient& client, const std::string& session,
                   const std::optional<contracts::AgentExecuteRequest>& request) {
-  TurnEnd end = request ? talk.turn(*request) : TurnEnd{};
+  TurnEnd end = request ? conversation.turn(*request) : TurnEnd{};
   if (request && !is_in_progress(end.result)) return end;
-  const auto open = door.open_turn(session);
+  const auto open = client.open_turn(session);
   if (!open) {
     print_error("treaty run: {}\n", open.error().text);
     end.exit_code = open.error().exit_code;
@@ -94,7 +94,7 @@ TurnEnd take_turn(Talk& talk, Door& door, const std::string& session,
   }
   const bool waits = *open && !(*open)->invoke_result.empty();
   if (!request && !waits) return tell_nothing_waits(session);
-  if (!request) end = talk.resume((*open)->invoke_result);
+  if (!request) end = conversation.resume((*open)->invoke_result);
   if (waits && (request || end.waits)) {
     tell_waiting(**open, session);
     end.exit_code = kViolated;  // It does not pass by itself.
@@ -143,14 +143,14 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   auto gateway = open_gateway("run", open, *configuration);
   if (!gateway) return gateway.error();
   const bool json = arguments.get("--format") == "json";
-  LocalDoor door(**gateway, signals, tell_waits);
+  LocalClient client(**gateway, signals, tell_waits);
   LineInput input(STDIN_FILENO, signals);
-  Talk talk(door, signals,
-            {.command = "run",
-             .tools = *std::move(tools),
-             .quiet_text = json,
-             .ask_user = asking(input, arguments)});
-  const TurnEnd end = take_turn(talk, door, arguments.get("--session"), *request);
+  Conversation conversation(client, signals,
+                            {.command = "run",
+                             .tools = *std::move(tools),
+                             .quiet_text = json,
+                             .ask_user = asking(input, arguments)});
+  const TurnEnd end = take_turn(conversation, client, arguments.get("--session"), *request);
   if (json && !end.invoke_result.empty()) print_document(end.invoke_result + "\n");
   std::fflush(stdout);
   tell_ids(end, *request);
@@ -171,7 +171,7 @@ std::vector<Option> options() {
 
 }  // namespace
 
-Command run_command(OpenGateway open) {
+Command command(OpenGateway open) {
   return {
       .name = "run",
       .positionals = "[TEXT|-]",
@@ -197,4 +197,4 @@ Command run_command(OpenGateway open) {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::run

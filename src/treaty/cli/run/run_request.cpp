@@ -18,7 +18,7 @@ using contracts::InputArtifact;
 using contracts::UserTurn;
 
 // A request has to stay below the limit of a document.
-constexpr std::size_t kLargest = std::size_t{16} << 20U;
+constexpr std::size_t kLargestRequest = std::size_t{16} << 20U;
 
 std::expected<std::string, std::string> read_text(const Arguments& arguments) {
   if (arguments.positionals.size() > 1) {
@@ -26,19 +26,19 @@ std::expected<std::string, std::string> read_text(const Arguments& arguments) {
   }
   std::string text = arguments.positionals.empty() ? "" : arguments.positionals[0];
   if (text == "-") {
-    auto read = read_input("-", kLargest);
+    auto read = read_input("-", kLargestRequest);
     if (!read) return std::unexpected(fmt::format("standard input: {}", read.error().message));
     text = *std::move(read);
   }
-  if (text.size() > kLargest) return std::unexpected("the text is longer than 16 MiB");
+  if (text.size() > kLargestRequest) return std::unexpected("the text is longer than 16 MiB");
   if (!is_utf8(text)) return std::unexpected("the text is not UTF-8");
   return text;
 }
 
 std::expected<InputArtifact, std::string> read_artifact(const std::string& path) {
-  auto bytes = read_input(path, kLargest);
+  auto bytes = read_input(path, kLargestRequest);
   if (!bytes) return std::unexpected(fmt::format("--file {}: {}", path, bytes.error().message));
-  if (bytes->size() > kLargest) {
+  if (bytes->size() > kLargestRequest) {
     return std::unexpected(fmt::format("--file {}: is larger than 16 MiB", path));
   }
   InputArtifact artifact{.relative_path = artifact_path(path),

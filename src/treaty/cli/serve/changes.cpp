@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace treaty::cli {
+namespace treaty::cli::serve {
 namespace {
 
 using config::Configuration;
@@ -102,4 +102,4 @@ std::vector<std::string> changes_between(const Configuration& before, const Conf
   return changes;
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::serve

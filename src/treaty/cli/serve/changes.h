@@ -6,10 +6,10 @@
 
 #include "treaty/config/configuration.h"
 
-namespace treaty::cli {
+namespace treaty::cli::serve {
 
 // One sentence a difference, without secrets. Empty when nothing differs that a server knows.
 std::vector<std::string> changes_between(const config::Configuration& before,
                                          const config::Configuration& after);
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::serve

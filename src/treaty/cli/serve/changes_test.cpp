@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace treaty::cli {
+namespace treaty::cli::serve {
 namespace {
 
 using Changes = std::vector<std::string>;
@@ -71,4 +71,4 @@ TEST_CASE("rules and limits are told as a whole") {
         Changes{"the rules of sessions and turns have changed", "the limits of HTTP have changed"});
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::serve

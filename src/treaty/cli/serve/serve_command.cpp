@@ -6,15 +6,15 @@
 #include <csignal>
 
 #include "treaty/base/ids.h"
-#include "treaty/cli/running/configured.h"
-#include "treaty/cli/running/program_name.h"
-#include "treaty/cli/running/running_commands.h"
-#include "treaty/cli/running/signals.h"
+#include "treaty/cli/commands.h"
 #include "treaty/cli/serve/changes.h"
 #include "treaty/cli/serve/welcome.h"
+#include "treaty/cli/shared/configured.h"
+#include "treaty/cli/shared/program_name.h"
+#include "treaty/cli/shared/signals.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::serve {
 namespace {
 
 using config::Configuration;
@@ -120,7 +120,7 @@ std::vector<Option> options() {
 
 }  // namespace
 
-Command serve_command(OpenGateway open) {
+Command command(OpenGateway open) {
   return {
       .name = "serve",
       .positionals = "",
@@ -143,4 +143,4 @@ Command serve_command(OpenGateway open) {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::serve

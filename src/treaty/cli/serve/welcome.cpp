@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "treaty/base/json_write.h"
-#include "treaty/cli/running/configured.h"
+#include "treaty/cli/shared/configured.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::serve {
 namespace {
 
 std::string authority(std::string_view address, std::uint16_t port) {
@@ -137,4 +137,4 @@ std::string ready_line(const config::Configuration& configuration, std::uint16_t
   return writer.end_object().take() + "\n";
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::serve

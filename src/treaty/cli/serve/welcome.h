@@ -7,7 +7,7 @@
 
 #include "treaty/config/configuration.h"
 
-namespace treaty::cli {
+namespace treaty::cli::serve {
 
 // "http://127.0.0.1:8088": an address that a client on this machine can call, also when it listens
 // on all of them.
@@ -21,4 +21,4 @@ std::string welcome(const config::Configuration& configuration, std::uint16_t po
 // One line of JSON for programs.
 std::string ready_line(const config::Configuration& configuration, std::uint16_t port, int pid);
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::serve

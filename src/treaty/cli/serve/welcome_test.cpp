@@ -5,7 +5,7 @@
 #include "treaty/base/json.h"
 #include "treaty/contracts/agent_execute_request.h"
 
-namespace treaty::cli {
+namespace treaty::cli::serve {
 namespace {
 
 config::Configuration demo() {
@@ -112,4 +112,4 @@ TEST_CASE("where no agent is meant by default, the lines to try name one") {
   CHECK(page.contains(R"(--agent 'Bob'\''s')"));
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::serve

@@ -47,7 +47,7 @@ void write_members(json::Writer& writer, const store::Session& session) {
       .member("UpdatedAt", time_of(session.updated_at));
 }
 
-void write(json::Writer& writer, const store::Turn& turn) {
+void write_turn(json::Writer& writer, const store::Turn& turn) {
   writer.begin_object()
       .member("TurnId", turn.turn_id)
       .member("Number", turn.number)
@@ -119,7 +119,7 @@ std::string json_of(const store::Session& session, std::span<const store::Turn> 
   write_members(writer, session);
   // `Turns` is their number, as in a list.
   writer.name("TurnList").begin_array();
-  for (const store::Turn& turn : turns) write(writer, turn);
+  for (const store::Turn& turn : turns) write_turn(writer, turn);
   return writer.end_array().end_object().take();
 }
 

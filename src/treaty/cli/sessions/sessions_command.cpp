@@ -1,5 +1,4 @@
-#include "treaty/cli/sessions/sessions_command.h"
-
+// `treaty sessions`: looks into the store of a server, running or not, and prunes it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,11 +12,13 @@
 #include <vector>
 
 #include "treaty/base/text.h"
-#include "treaty/cli/running/configured.h"
+#include "treaty/cli/commands.h"
 #include "treaty/cli/sessions/session_report.h"
+#include "treaty/cli/shared/configured.h"
+#include "treaty/cli/shared/services.h"
 #include "treaty/cli/terminal.h"
 
-namespace treaty::cli {
+namespace treaty::cli::sessions {
 namespace {
 
 constexpr const char* kCommand = "sessions";
@@ -231,20 +232,7 @@ std::vector<Option> options() {
 
 }  // namespace
 
-std::expected<std::string, Error> configured_address(const Arguments& arguments) {
-  // Nothing is served here: whatever the configuration says of addresses is not to be judged.
-  config::Flags flags = configuration_flags(arguments);
-  flags.listen = "127.0.0.1:0";
-  auto loaded = config::load(config::process_sources(std::move(flags)));
-  if (loaded) return std::move(loaded->store);
-  std::string problems;
-  for (const config::Problem& problem : loaded.error()) {
-    problems += (problems.empty() ? "" : "; ") + config::text_of(problem);
-  }
-  return std::unexpected(Error{.code = ErrorCode::wrong_usage, .message = problems});
-}
-
-Command sessions_command(Stores stores) {
+Command command(Stores stores) {
   return {
       .name = kCommand,
       .positionals = "list|show SESSION|export SESSION|prune",
@@ -269,4 +257,4 @@ Command sessions_command(Stores stores) {
   };
 }
 
-}  // namespace treaty::cli
+}  // namespace treaty::cli::sessions

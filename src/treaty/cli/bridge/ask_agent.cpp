@@ -1,0 +1,227 @@
+#include "treaty/cli/bridge/ask_agent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "treaty/base/ids.h"
+#include "treaty/base/text.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/bridge/result_file.h"
+#include "treaty/cli/bridge/deadline.h"
+#include "treaty/cli/bridge/progress.h"
+#include "treaty/cli/bridge/turn_result.h"
+#include "treaty/cli/shared/invoke_report.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+using bridge::AskedRequest;
+using bridge::Exchange;
+using contracts::AgentResult;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kLongestWait = 30LL * 24 * 3600;  // Seconds; more is as good as for ever.
+
+// Failures that no agent had a part in: nothing was asked, so nothing is answered.
+constexpr std::array<std::string_view, 6> kNotAsked = {"unauthenticated",   "forbidden",
+                                                       "session_not_found", "agent_not_found",
+                                                       "overloaded",        "store_unavailable"};
+
+std::string_view error_code_of(const TurnEnd& end) {
+  const auto* failure =
+      end.result ? std::get_if<contracts::Failure>(&end.result->outcome) : nullptr;
+  return failure == nullptr ? std::string_view() : failure->errors.front().error_code;
+}
+
+// One request on its way to an answer.
+class Inquiry {
+ public:
+  Inquiry(bridge::Driver& driver, AgentClients& agents, Signals& signals, const Exchange& exchange,
+          const AskOptions& options)
+      : driver_(driver),
+        agents_(agents),
+        signals_(signals),
+        exchange_(exchange),
+        request_(*exchange.request.document),
+        options_(options),
+        client_(agents.open_client(signals)) {}
+
+  AnswerOutcome run(std::optional<AskedRequest> earlier) {
+    // An answer that has no place is not paid for.
+    if (const auto may = driver_.may_answer(exchange_); !may) return unwritable(may.error());
+    AnswerOutcome reply = ask(std::move(earlier));
+    if (reply.response) return written(std::move(reply));
+    if (may_go_on_) return reply;
+    const std::string why = reply.signal != 0 ? "interrupted" : reply.failure;
+    // What cannot be journalled either is asked under its old ids next time, which costs nothing.
+    [[maybe_unused]] const auto noted =
+        driver_.note("request.given_up", {{"request_id", request_.request_id}, {"why", why}});
+    return reply;
+  }
+
+ private:
+  // The agents to try, in their order: the one that was wanted; else the one that the request
+  // names, and the default one where nobody has that name.
+  std::vector<std::string> candidates() const {
+    if (!options_.agent.empty()) return {options_.agent};
+    if (!agents_.may_have(request_.agent_name)) return {std::string()};
+    return {request_.agent_name, std::string()};
+  }
+
+  AnswerOutcome ask(std::optional<AskedRequest> earlier) {
+    if (earlier) {
+      const TurnEnd end = turn(*earlier);
+      if (!is_lost(end, *earlier)) return reply_of(end, *earlier);
+    }
+    AnswerOutcome reply;
+    for (const std::string& agent : candidates()) {
+      const auto opened = client_->open_session(agent);
+      if (!opened) {
+        reply = {.exit_code = opened.error().exit_code, .failure = opened.error().text};
+        if (opened.error().code == "agent_not_found") continue;
+        return reply;
+      }
+      // A name of its own for the turn: a turn that follows the one that the session was opened
+      // with would have an id that nobody knows who wants to cancel it.
+      const AskedRequest asked{request_.request_id, opened->session_id, new_uuid(), agent,
+                               timestamp_now()};
+      if (const auto noted = note(asked); !noted) return unwritable(noted.error());
+      const TurnEnd end = turn(asked);
+      reply = reply_of(end, asked);
+      if (error_code_of(end) != "agent_not_found") return reply;
+    }
+    return reply;
+  }
+
+  // A turn that was begun before, and of which nothing can come any more: somebody gave it up, or
+  // what was asked then is not what is asked now.
+  bool is_lost(const TurnEnd& end, const AskedRequest& earlier) const {
+    const std::string_view code = error_code_of(end);
+    constexpr std::array<std::string_view, 7> kLost = {
+        "idempotency_conflict", "agent_not_found", "agent_mismatch", "session_not_found",
+        "turn_in_progress",     "turn_superseded", "turn_expired"};
+    if (std::ranges::find(kLost, code) != kLost.end()) return true;
+    return code == "turn_cancelled" && !is_overdue(earlier);
+  }
+
+  bool is_overdue(const AskedRequest& asked) const {
+    const auto began = seconds_of_timestamp(asked.at);
+    const auto now = seconds_of_timestamp(timestamp_now());
+    return began && now && *now - *began >= static_cast<double>(request_.timeout_seconds);
+  }
+
+  std::expected<void, Error> note(const AskedRequest& asked) {
+    return driver_.note("request.asked", {{"request_id", asked.request_id},
+                                          {"session_id", asked.session_id},
+                                          {"turn_id", asked.turn_id},
+                                          {"agent", asked.agent}});
+  }
+
+  TurnEnd turn(const AskedRequest& asked) {
+    Signals none{};
+    const auto canceller = agents_.open_client(none);
+    told_.clear();
+    Conversation conversation(*client_, signals_,
+                              {.command = options_.command,
+                               .tools = tools(),
+                               .quiet_text = true,
+                               .tell = [this](const std::string& lines) { told_ += lines; }});
+    const auto began = Clock::now();
+    Deadline deadline(std::chrono::seconds(std::min(request_.timeout_seconds, kLongestWait)),
+                      [&] { canceller->cancel(asked.session_id, asked.turn_id); });
+    TurnEnd end =
+        conversation.turn({asked.session_id, asked.turn_id, turn_of(request_, asked.agent)});
+    expired_ = deadline.has_expired();
+    took_ = std::chrono::duration<double>(Clock::now() - began).count();
+    return end;
+  }
+
+  // No tool runs longer than the request waits.
+  ClientTools tools() const {
+    ClientTools tools = options_.tools;
+    const std::chrono::seconds most(std::min(request_.timeout_seconds, kLongestWait));
+    tools.time_limit = std::min<std::chrono::milliseconds>(tools.time_limit, most);
+    return tools;
+  }
+
+  AnswerOutcome reply_of(const TurnEnd& end, const AskedRequest& asked) {
+    const std::string_view code = error_code_of(end);
+    const bool is_timeout = (expired_ || is_overdue(asked)) && code == "turn_cancelled";
+    if (end.signal != 0 && (!end.result || code == "turn_cancelled")) {
+      return {.signal = end.signal};
+    }
+    may_go_on_ = !end.result;
+    if (!end.result || std::ranges::find(kNotAsked, code) != kNotAsked.end()) {
+      return {.exit_code = end.exit_code == kOk ? kViolated : end.exit_code,
+              .failure = std::string(without_command(trimmed(told_)))};
+    }
+    const auto diary = client_->diary(asked.session_id);
+    const AgentResult result =
+        is_timeout ? timed_out(request_.timeout_seconds) : result_of(*end.result, diary);
+    return {.response = bridge::response_of(result,
+                                            {.request_id = request_.request_id,
+                                             .created_at = timestamp_now(),
+                                             .duration_seconds = took_},
+                                            answered_by(asked.agent, diary)),
+            .signal = end.signal};
+  }
+
+  // Whoever tells it names the command himself.
+  std::string_view without_command(std::string_view told) const {
+    const std::string named = fmt::format("treaty {}: ", options_.command);
+    return told.starts_with(named) ? told.substr(named.size()) : told;
+  }
+
+  AnswerOutcome written(AnswerOutcome reply) {
+    const auto written = driver_.write_answer(exchange_, *reply.response, options_.existing);
+    if (written) return reply;
+    auto there = bridge::read_response(exchange_.response.path, exchange_.request.document);
+    if (bridge::judge(exchange_.request, there) != bridge::AnswerState::answered) {
+      return unwritable(written.error());
+    }
+    reply.response = std::move(there.document);  // Somebody was faster.
+    return reply;
+  }
+
+  static AnswerOutcome unwritable(const Error& error) {
+    return {.exit_code = error.code == ErrorCode::conflict ? kViolated : kUnavailable,
+            .failure = fmt::format("{}: {}", harmless(error.where), harmless(error.message))};
+  }
+
+  bridge::Driver& driver_;
+  AgentClients& agents_;
+  Signals& signals_;
+  const Exchange& exchange_;
+  const contracts::BridgeRequest& request_;
+  const AskOptions& options_;
+  std::unique_ptr<GatewayClient> client_;
+  std::string told_{};      // What the conversation had to say beside the answer.
+  bool expired_ = false;    // Of the last turn,
+  double took_ = 0;         // in seconds.
+  bool may_go_on_ = false;  // Nothing was heard of it: its turn may run, and is asked for again.
+};
+
+}  // namespace
+
+AnswerOutcome answer_request(bridge::Driver& driver, AgentClients& agents, Signals& signals,
+                             const Exchange& exchange, const std::optional<AskedRequest>& earlier,
+                             const AskOptions& options) {
+  return Inquiry(driver, agents, signals, exchange, options).run(earlier);
+}
+
+AnswerOutcome answer_shown(bridge::Driver& driver, AgentClients& agents, Signals& signals,
+                           const Exchange& exchange, const AskOptions& options) {
+  const contracts::BridgeRequest& request = *exchange.request.document;
+  const auto questions = bridge::open_questions(driver.history());
+  const auto asked = questions.find(request.request_id);
+  const Waiting waiting(exchange, options.agent.empty() ? request.agent_name : options.agent);
+  return answer_request(driver, agents, signals, exchange,
+                        asked == questions.end() ? std::nullopt : std::optional(asked->second),
+                        options);
+}
+
+}  // namespace treaty::cli

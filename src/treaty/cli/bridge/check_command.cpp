@@ -1,0 +1,171 @@
+// `treaty bridge check`: the request and the answer of a directory, together.
+#include <fmt/format.h>
+
+#include "treaty/base/text.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/bridge/exchange.h"
+#include "treaty/bridge/names.h"
+#include "treaty/cli/bridge/directory.h"
+#include "treaty/cli/bridge/mending.h"
+#include "treaty/cli/check/check_report.h"
+#include "treaty/cli/commands.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli::bridge_check {
+namespace {
+
+using bridge::AnswerState;
+using bridge::Exchange;
+using bridge::FileState;
+
+constexpr const char* kCommand = "bridge check";
+
+template <class Document>
+Checked checked_file(const bridge::BridgeFile<Document>& file, std::string_view contract) {
+  Checked checked{.file = file.path,
+                  .document = file.path,
+                  .contract = std::string(contract),
+                  .profile = "strict",
+                  .text = file.text,
+                  .verdict = file.verdict};
+  if (file.state == FileState::unreadable || file.state == FileState::torn) {
+    checked.trouble = file.problem;
+  }
+  return checked;
+}
+
+Checked checked_request(const Exchange& exchange) {
+  Checked checked = checked_file(exchange.request, "bridge-request");
+  // A response_file that is no place for an answer breaks no rule.
+  if (exchange.request.state == FileState::broken && checked.verdict.valid()) {
+    checked.trouble = exchange.request.problem;
+  }
+  return checked;
+}
+
+Checked checked_answer(const Exchange& exchange) {
+  Checked checked = checked_file(exchange.response, "bridge-response");
+  if (checked.trouble || !checked.verdict.valid()) return checked;
+  if (exchange.request.state == FileState::absent) {
+    checked.trouble = "is an answer without a request";
+  } else if (exchange.answer == AnswerState::stale) {
+    checked.trouble =
+        fmt::format("is stale: it says that it was made at {}, and the request at {}",
+                    exchange.response.document->created_at, exchange.request.document->created_at);
+  }
+  return checked;
+}
+
+// A file of the directory by the name that the directory was given.
+std::string shown(const std::string& path, const std::string& resolved, const std::string& given) {
+  if (!path.starts_with(resolved + "/")) return harmless(path);
+  return harmless(bridge::path_in(given, path.substr(resolved.size() + 1)));
+}
+
+void tell(const Mended& mended, const std::string& resolved, const std::string& given) {
+  const std::string file = shown(mended.file, resolved, given);
+  for (const std::string& repair : mended.repairs) {
+    print_error("{}: repaired {}\n", file, harmless(repair));
+  }
+  print_error(
+      "{}: {}; the original is kept as {}\n", file,
+      mended.repairs.empty() ? fmt::format("put away, it is {}", mended.reason) : "written anew",
+      shown(mended.kept_as, resolved, given));
+}
+
+// What was done is told, whether or not all of it could be.
+int fix(const std::string& resolved, const std::string& given) {
+  auto driver = open_driver(kCommand, resolved);
+  if (!driver) return driver.error();
+  std::vector<Mended> done;
+  const auto mended = mend_directory(*driver, timestamp_now(), done);
+  for (const Mended& one : done) tell(one, resolved, given);
+  if (mended) return kOk;
+  print_error("treaty {}: {}: {}\nNext: treaty bridge doctor\n", kCommand,
+              harmless(mended.error().where), harmless(mended.error().message));
+  return kUnavailable;
+}
+
+class Report {
+ public:
+  explicit Report(bool json) : json_(json) {}
+
+  void add(const Checked& checked) {
+    tally_.add(checked);
+    if (json_) {
+      print_document(repaired_utf8(json_report(checked)));
+    } else {
+      print("{}", human_report(checked, colors_));
+    }
+  }
+
+  void add(const Exchange& exchange) {
+    if (exchange.request.state != FileState::absent) add(checked_request(exchange));
+    if (exchange.response.state != FileState::absent) {
+      add(checked_answer(exchange));
+    } else if (!json_ && exchange.is_asked()) {
+      print("{}: not there yet; the request waits\n", harmless(exchange.response.path));
+    }
+  }
+
+  int finish() {
+    if (!json_) {
+      if (tally_.documents == 0) {
+        print("no request and no answer is here\n");
+      } else {
+        print("{}", human_summary(tally_, colors_));
+      }
+    }
+    return tally_.refused == 0 ? kOk : kViolated;
+  }
+
+ private:
+  bool json_;
+  bool colors_ = stdout_has_colors();
+  CheckTally tally_{};
+};
+
+int run(const Arguments& arguments) {
+  const auto resolved = named_directory(kCommand, arguments);
+  if (!resolved) return resolved.error();
+  const std::string given = arguments.get("--dir", ".");
+  if (arguments.has("--fix")) {
+    if (const int code = fix(*resolved, given); code != kOk) return code;
+  }
+  const auto exchanges = bridge::read_exchanges(given);
+  if (!exchanges) {
+    print_error("treaty {}: {}: {}\nNext: treaty bridge doctor\n", kCommand,
+                harmless(exchanges.error().where), harmless(exchanges.error().message));
+    return kViolated;
+  }
+  Report report(arguments.get("--format") == "json");
+  for (const Exchange& exchange : *exchanges) report.add(exchange);
+  return report.finish();
+}
+
+}  // namespace
+
+Command command() {
+  std::vector<Option> options = directory_options();
+  options.push_back({"--fix", "", "Repair what has one repair; the originals are kept"});
+  options.push_back({"--format", "", "For people, or for programs", {"human", "json"}});
+  return {
+      .name = "check",
+      .positionals = "",
+      .summary = "Check the requests and answers of a directory, together",
+      .description =
+          "Each request by its contract, each answer by its own, whether it belongs to the "
+          "request\n"
+          "(BRS-12), and whether it is older than the request. --fix repairs what has one repair\n"
+          "and puts away answers that are torn, stale, of another request or without one; every\n"
+          "original is kept in .treaty-bridge/quarantine. What was done is told on stderr.\n"
+          "Exit: 0 in order (after repairs), 1 not, 2 wrong usage, 69 it cannot be written, 75\n"
+          "another driver has the directory.",
+      .options = std::move(options),
+      .examples = {{"bridge check", "Would the answer be taken?"},
+                   {"bridge check --fix --dir work", "Mend what can be mended"}},
+      .run = run,
+  };
+}
+
+}  // namespace treaty::cli::bridge_check

@@ -1,0 +1,258 @@
+// `treaty bridge log`: the journal of a directory, readable.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "treaty/bridge/journal.h"
+#include "treaty/bridge/names.h"
+#include "treaty/cli/bridge/directory.h"
+#include "treaty/cli/commands.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli::bridge_log {
+namespace {
+
+using bridge::Entry;
+
+constexpr const char* kCommand = "bridge log";
+
+std::string number_in(const Entry& entry, std::string_view name) {
+  const auto* value = entry.details.if_contains(name);
+  if (value == nullptr || !value->is_number()) return {};
+  if (value->is_double()) return fmt::format("{:.1f}", value->get_double());
+  return fmt::format("{}", value->to_number<std::int64_t>());
+}
+
+std::vector<std::string> texts_in(const Entry& entry, std::string_view name) {
+  const auto* value = entry.details.if_contains(name);
+  std::vector<std::string> texts;
+  if (value == nullptr || !value->is_array()) return texts;
+  for (const auto& text : value->get_array()) {
+    if (text.is_string()) texts.emplace_back(text.get_string());
+  }
+  return texts;
+}
+
+// The name of a file; the directory is the same for all.
+std::string file_in(const Entry& entry, std::string_view name) {
+  const std::string path = text_in(entry, name);
+  return path.substr(path.rfind('/') + 1);
+}
+
+// What is said beside the event itself, in the order in which it matters.
+class Details {
+ public:
+  explicit Details(std::string text) : text_(std::move(text)) {}
+
+  Details& add(std::string_view before, const std::string& what, std::string_view behind = "") {
+    if (!what.empty()) text_ += fmt::format(" · {}{}{}", before, what, behind);
+    return *this;
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string tokens_in(const Entry& entry) {
+  const std::string input = number_in(entry, "input_tokens");
+  const std::string output = number_in(entry, "output_tokens");
+  if (input.empty() || output.empty()) return {};
+  return fmt::format("{} tokens in, {} out", input, output);
+}
+
+std::string answer_text(const Entry& entry) {
+  const std::string phase = text_in(entry, "phase_key");
+  const std::string type = text_in(entry, "error_type");
+  const std::string message = text_in(entry, "error_message");
+  return Details(fmt::format("answered: {}", text_in(entry, "status")))
+      .add("phase ", phase)
+      .add("agent ", text_in(entry, "agent"))
+      .add("", text_in(entry, "model"))
+      .add("", number_in(entry, "seconds"), " s")
+      .add("", tokens_in(entry))
+      .add("", type.empty() ? message : fmt::format("{}: {}", type, message))
+      .add("request ", text_in(entry, "request_id"))
+      .take();
+}
+
+std::string end_text(const Entry& entry) {
+  const auto* is_final = entry.details.if_contains("final");
+  const bool goes_on = is_final != nullptr && is_final->is_bool() && !is_final->get_bool();
+  const std::string message = text_in(entry, "message");
+  return Details(fmt::format("run {} with exit {}", goes_on ? "interrupted" : "ended",
+                             number_in(entry, "exit")))
+      .add("", text_in(entry, "reason"))
+      .add("", message.substr(0, message.find('\n')))
+      .take();
+}
+
+std::string put_away_text(const Entry& entry) {
+  return Details(fmt::format("{} put away", file_in(entry, "file")))
+      .add("", text_in(entry, "reason"))
+      .add("kept as ", file_in(entry, "kept_as"))
+      .take();
+}
+
+std::string repair_text(const Entry& entry) {
+  return Details(fmt::format("{} repaired", file_in(entry, "file")))
+      .add("", fmt::format("{}", fmt::join(texts_in(entry, "repairs"), "; ")))
+      .add("original kept as ", file_in(entry, "kept_as"))
+      .take();
+}
+
+std::string asked_text(const Entry& entry) {
+  return Details("agent asked")
+      .add("", text_in(entry, "agent"))
+      .add("request ", text_in(entry, "request_id"))
+      .take();
+}
+
+std::string started_text(const Entry& entry) {
+  const auto* resume = entry.details.if_contains("resume");
+  const bool resumed = resume != nullptr && resume->is_bool() && resume->get_bool();
+  return Details(resumed ? "program started with --resume" : "program started")
+      .add("process ", number_in(entry, "pid"))
+      .take();
+}
+
+std::string exited_text(const Entry& entry) {
+  const std::string signal = number_in(entry, "signal");
+  if (!signal.empty()) return fmt::format("program ended by signal {}", signal);
+  const std::string code = number_in(entry, "code");
+  return fmt::format("program ended with {}{}", code,
+                     code == std::to_string(bridge::kNeedAgent) ? ": it needs an agent" : "");
+}
+
+std::string run_text(const Entry& entry) {
+  std::vector<std::string> words = texts_in(entry, "command");
+  for (std::string& word : words) word = shell_word(word);
+  return fmt::format("run of {}", fmt::join(words, " "));
+}
+
+std::string continued_text(const Entry& /*entry*/) { return "run goes on"; }
+
+std::string given_up_text(const Entry& entry) {
+  return Details("request given up")
+      .add("", text_in(entry, "why"))
+      .add("request ", text_in(entry, "request_id"))
+      .take();
+}
+
+std::string refused_text(const Entry& entry) {
+  return Details(fmt::format("{} refused", file_in(entry, "file")))
+      .add("", text_in(entry, "problem"))
+      .take();
+}
+
+std::string found_text(const Entry& entry) {
+  return Details("answered by somebody else")
+      .add("phase ", text_in(entry, "phase_key"))
+      .add("request ", text_in(entry, "request_id"))
+      .take();
+}
+
+struct EventText {
+  std::string_view event;
+  std::string (*text)(const Entry&);
+};
+constexpr std::array kTexts = {
+    EventText{"run.started", run_text},
+    EventText{"run.continued", continued_text},
+    EventText{"run.ended", end_text},
+    EventText{"program.started", started_text},
+    EventText{"program.exited", exited_text},
+    EventText{"request.asked", asked_text},
+    EventText{"request.given_up", given_up_text},
+    EventText{"request.refused", refused_text},
+    EventText{"request.repaired", repair_text},
+    EventText{"answer.written", answer_text},
+    EventText{"answer.found", found_text},
+    EventText{"answer.repaired", repair_text},
+    EventText{"file.quarantined", put_away_text},
+};
+
+// Events of other versions are told by their name.
+std::string event_text(const Entry& entry) {
+  const auto* found = std::ranges::find(kTexts, entry.event, &EventText::event);
+  return found == kTexts.end() ? entry.event : found->text(entry);
+}
+
+// To the second: "2026-11-16 10:17:27".
+std::string time_text(const std::string& at) {
+  std::string text = at.substr(0, 19);
+  if (text.size() > 10) text[10] = ' ';
+  return text;
+}
+
+std::optional<std::size_t> read_limit(const Arguments& arguments) {
+  const std::string text = arguments.get("--limit");
+  std::size_t limit = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  const bool good = failed == std::errc() && end == text.data() + text.size() && limit > 0;
+  return good ? std::optional(limit) : std::nullopt;
+}
+
+void tell_damage(std::size_t damaged) {
+  if (damaged == 0) return;
+  print_error("treaty {}: {} damaged line{} left out\n", kCommand, damaged,
+              damaged == 1 ? " is" : "s are");
+}
+
+int run(const Arguments& arguments) {
+  std::optional<std::size_t> limit;
+  if (arguments.has("--limit")) {
+    limit = read_limit(arguments);
+    if (!limit) return wrong_usage(kCommand, "--limit is a number from 1 on");
+  }
+  const auto directory = named_directory(kCommand, arguments);
+  if (!directory) return directory.error();
+  const auto journal = bridge::read_journal(bridge::journal_path(*directory));
+  if (!journal) {
+    print_error("treaty {}: {}: {}\nNext: treaty bridge doctor\n", kCommand,
+                harmless(journal.error().where), harmless(journal.error().message));
+    return kViolated;
+  }
+  const bool json = arguments.get("--format") == "json";
+  const std::size_t count = journal->entries.size();
+  const std::size_t first = limit && *limit < count ? count - *limit : 0;
+  if (!json && count == 0) print("nothing has happened here yet\n");
+  for (std::size_t place = first; place < count; ++place) {
+    const Entry& entry = journal->entries[place];
+    if (json) {
+      print_document(bridge::encode(entry) + "\n");
+    } else {
+      print("{}  {}\n", harmless(time_text(entry.at)), harmless(event_text(entry)));
+    }
+  }
+  tell_damage(journal->damaged_lines);
+  return kOk;
+}
+
+}  // namespace
+
+Command command() {
+  std::vector<Option> options = directory_options();
+  options.push_back({"--limit", "N", "The last so many entries (all)"});
+  options.push_back({"--format", "", "For people, or the entries as they are", {"human", "json"}});
+  return {
+      .name = "log",
+      .positionals = "",
+      .summary = "Show what happened in a directory: runs, requests, answers, repairs",
+      .description =
+          "The journal, a line each: time (UTC), event, phase, agent, seconds, tokens, error. "
+          "Lines\n"
+          "that a crash has damaged are left out and counted. Exit: 0 shown, 1 it cannot be read, "
+          "2\n"
+          "wrong usage.",
+      .options = std::move(options),
+      .examples = {{"bridge log", "What did the program ask, and who answered?"},
+                   {"bridge log --limit 20 --format json", "The last twenty, for a program"}},
+      .run = run,
+  };
+}
+
+}  // namespace treaty::cli::bridge_log

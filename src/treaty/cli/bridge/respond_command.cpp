@@ -1,0 +1,290 @@
+// `treaty bridge respond`: writes the envelope around an answer, so that nobody writes it by hand.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "treaty/base/text.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/bridge/memory.h"
+#include "treaty/bridge/names.h"
+#include "treaty/cli/bridge/directory.h"
+#include "treaty/cli/bridge/envelope.h"
+#include "treaty/cli/bridge/progress.h"
+#include "treaty/cli/commands.h"
+#include "treaty/cli/input.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli::bridge_respond {
+namespace {
+
+namespace fs = std::filesystem;
+
+using bridge::Exchange;
+using bridge::FileState;
+
+constexpr const char* kCommand = "bridge respond";
+constexpr std::size_t kLargest = std::size_t{16} << 20U;  // JSON-03.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+struct Refusal {
+  int exit_code = kViolated;
+  std::string message{};
+  std::string next{};
+};
+
+int tell(const Refusal& refusal) {
+  if (refusal.exit_code == kWrongUsage) return wrong_usage(kCommand, refusal.message);
+  print_error("treaty {}: {}\n", kCommand, harmless(refusal.message));
+  if (!refusal.next.empty()) print_error("Next: {}\n", harmless(refusal.next));
+  return refusal.exit_code;
+}
+
+std::unexpected<Refusal> refuse(std::string message, std::string next = {}) {
+  return std::unexpected(Refusal{kViolated, std::move(message), std::move(next)});
+}
+std::unexpected<Refusal> misused(std::string message) {
+  return std::unexpected(Refusal{kWrongUsage, std::move(message)});
+}
+
+// Everything but the text, which may take its time.
+std::expected<GivenAnswer, Refusal> read_options(const Arguments& arguments) {
+  const std::string status = arguments.get("--status");
+  GivenAnswer given{.status = status == "error"     ? GivenStatus::error
+                              : status == "timeout" ? GivenStatus::timeout
+                                                    : GivenStatus::success,
+                    .error_message = arguments.get("--error"),
+                    .error_type = arguments.get("--error-type"),
+                    .agent = arguments.get("--agent"),
+                    .model = arguments.get("--model")};
+  if (given.status == GivenStatus::success) {
+    if (arguments.has("--error") || arguments.has("--error-type")) {
+      return misused("a success has no error; --error goes with --status error");
+    }
+    return given;
+  }
+  if (arguments.has("--error") && is_blank(given.error_message)) {
+    return misused("--error is empty; say what went wrong");
+  }
+  if (given.status == GivenStatus::error && !arguments.has("--error")) {
+    return misused("an error says what went wrong: --error MESSAGE");
+  }
+  if (given.status == GivenStatus::timeout && !given.error_type.empty() &&
+      given.error_type != "timeout") {
+    return misused("the type of a timeout is timeout; --error-type goes with --status error");
+  }
+  return given;
+}
+
+// Which request is meant: by its phase, by its file, or because it is the only one that waits.
+struct Selection {
+  std::string directory = ".";
+  std::string phase{};
+  std::optional<std::string> suffix{};
+  std::string request_file{};  // Of any name, which is good for printing only.
+  bool settled_too = false;    // One that is answered may be meant.
+};
+
+std::expected<Selection, Refusal> read_selection(const Arguments& arguments) {
+  Selection selection{.directory = arguments.get("--dir", "."),
+                      .phase = arguments.get("--phase"),
+                      .settled_too = arguments.has("--replace") || arguments.has("--stdout")};
+  if (!arguments.has("--request")) return selection;
+  if (!selection.phase.empty()) return misused("give --request or --phase, not both");
+  const fs::path file(arguments.get("--request"));
+  const std::string parent = file.has_parent_path() ? file.parent_path().string() : ".";
+  std::error_code failed;
+  if (arguments.has("--dir") && !fs::equivalent(parent, selection.directory, failed)) {
+    return misused("--request names a file of another directory than --dir; one is enough");
+  }
+  if (!arguments.has("--dir")) selection.directory = parent;
+  selection.request_file = file.string();
+  selection.suffix = bridge::suffix_of_request(file.filename().string());
+  if (!selection.suffix && !arguments.has("--stdout")) {
+    return misused(
+        "--request names no request file (.agent-request.json, .agent-request-phaseN.json); for "
+        "another name only --stdout can tell the answer");
+  }
+  return selection;
+}
+
+std::string list_of(const std::vector<const Exchange*>& exchanges) {
+  std::vector<std::string> lines;
+  lines.reserve(exchanges.size());
+  for (const Exchange* exchange : exchanges) {
+    lines.push_back(fmt::format("{} ({})", exchange->request.path, phase_text(*exchange)));
+  }
+  return fmt::format("{}", fmt::join(lines, ", "));
+}
+
+std::expected<Exchange, Refusal> choose_among(const std::vector<Exchange>& exchanges,
+                                              const Selection& selection) {
+  std::vector<const Exchange*> waiting;
+  std::vector<const Exchange*> settled;
+  const Exchange* broken = nullptr;
+  for (const Exchange& exchange : exchanges) {
+    if (!selection.phase.empty() && bridge::phase_key(exchange) != selection.phase) continue;
+    if (selection.suffix && exchange.suffix != *selection.suffix) continue;
+    if (exchange.is_asked()) {
+      (exchange.waits() ? waiting : settled).push_back(&exchange);
+    } else if (exchange.request.state != FileState::absent) {
+      broken = &exchange;
+    }
+  }
+  const auto& meant = waiting.empty() && selection.settled_too ? settled : waiting;
+  if (meant.size() == 1) return *meant.front();
+  if (meant.size() > 1) {
+    return misused(
+        fmt::format("several requests are there: {}; choose one with --phase N or "
+                    "--request FILE",
+                    list_of(meant)));
+  }
+  if (broken != nullptr) {
+    return refuse(fmt::format("{}: {}", broken->request.path, broken->request.problem),
+                  "treaty bridge doctor tells more");
+  }
+  if (!settled.empty()) {
+    return refuse(fmt::format("already answered: {}", list_of(settled)),
+                  "run the program with --resume; --replace answers once more and keeps the answer "
+                  "that is there in quarantine");
+  }
+  return refuse(
+      fmt::format("nothing is asked {}",
+                  selection.suffix || !selection.phase.empty() ? "there" : "in this directory"),
+      "run the program until it leaves with 42; --dir DIR looks elsewhere");
+}
+
+// The request file of another name, as if it stood where it belongs.
+std::expected<Exchange, Refusal> read_other_file(const std::string& path) {
+  Exchange exchange{.request = bridge::read_request(path)};
+  if (exchange.is_asked()) return exchange;
+  return refuse(fmt::format("{}: {}", path,
+                            exchange.request.state == FileState::absent ? "is not there"
+                                                                        : exchange.request.problem),
+                "treaty check bridge-request tells more");
+}
+
+std::expected<Exchange, Refusal> choose(const Selection& selection) {
+  if (!selection.request_file.empty() && !selection.suffix) {
+    return read_other_file(selection.request_file);
+  }
+  const auto exchanges = bridge::read_exchanges(selection.directory);
+  if (!exchanges) {
+    return refuse(fmt::format("{}: {}", exchanges.error().where, exchanges.error().message),
+                  "treaty bridge doctor tells more");
+  }
+  return choose_among(*exchanges, selection);
+}
+
+std::expected<void, Refusal> read_text(const Arguments& arguments, GivenAnswer& given) {
+  const bool is_named = arguments.has("--text");
+  if (given.status != GivenStatus::success && !is_named) return {};
+  const std::string path = arguments.get("--text", "-");
+  if (path == "-" && isatty(STDIN_FILENO) == 1) {
+    print_error("treaty {}: type the answer, then Ctrl-D\n", kCommand);
+  }
+  auto text = read_input(path, kLargest);
+  if (!text) return refuse(fmt::format("{}: {}", text.error().where, text.error().message));
+  if (text->size() > kLargest) {
+    return refuse("the answer is larger than 16 MiB", "let the agent write a file, and name it");
+  }
+  // An agent that failed prints nothing, too: emptiness has to be meant.
+  if (given.status == GivenStatus::success && path == "-" && is_blank(*text)) {
+    return refuse("there is nothing on standard input",
+                  "--status error --error MESSAGE when the agent failed; --text FILE with an empty "
+                  "file when the empty answer is meant");
+  }
+  if (text->starts_with(kByteOrderMark)) {
+    text->erase(0, kByteOrderMark.size());
+    print_error("treaty {}: the byte order mark is left out\n", kCommand);
+  }
+  given.text = *std::move(text);
+  return {};
+}
+
+// The request may be another one by now: reading the text took its time.
+int write(const Selection& selection, const Exchange& chosen,
+          const contracts::BridgeResponse& response, bridge::Existing existing) {
+  const auto resolved = bridge::resolve_directory(selection.directory);
+  if (!resolved) return tell({kViolated, resolved.error().message});
+  auto driver = open_driver(kCommand, *resolved);
+  if (!driver) return driver.error();
+  const Exchange exchange = bridge::read_exchange(driver->directory(), chosen.suffix);
+  if (!exchange.is_asked() || exchange.request.document->request_id != response.request_id) {
+    return tell({kViolated, "the request has changed meanwhile; nothing is written",
+                 "look at the request, then answer that one"});
+  }
+  if (const auto written = driver->write_answer(exchange, response, existing); !written) {
+    const bool conflict = written.error().code == ErrorCode::conflict;
+    return tell({conflict ? kViolated : kUnavailable,
+                 fmt::format("{}: {}", written.error().where, written.error().message),
+                 "treaty bridge doctor tells more"});
+  }
+  print("{}: written; it answers {}\n", harmless(chosen.response.path),
+        harmless(response.request_id));
+  return kOk;
+}
+
+int run(const Arguments& arguments) {
+  auto given = read_options(arguments);
+  if (!given) return tell(given.error());
+  const auto selection = read_selection(arguments);
+  if (!selection) return tell(selection.error());
+  if (const auto there = bridge::resolve_directory(selection->directory); !there) {
+    return tell({kViolated, fmt::format("{}: {}", there.error().where, there.error().message),
+                 "name a directory that is there: --dir DIR"});
+  }
+  const auto chosen = choose(*selection);
+  if (!chosen) return tell(chosen.error());
+  if (const auto read = read_text(arguments, *given); !read) return tell(read.error());
+  const auto response = wrap_answer(*chosen->request.document, *given, timestamp_now());
+  if (!response) return tell({kViolated, response.error()});
+  if (arguments.has("--stdout")) {
+    print_document(contracts::encode(*response));
+    return kOk;
+  }
+  return write(*selection, *chosen, *response,
+               arguments.has("--replace") ? bridge::Existing::replace : bridge::Existing::keep);
+}
+
+std::vector<Option> options() {
+  std::vector<Option> all = directory_options();
+  all.push_back({"--phase", "N", "Of several requests, the one of this phase"});
+  all.push_back({"--request", "FILE", "The request that is answered"});
+  all.push_back({"--status", "", "How it went", {"success", "error", "timeout"}});
+  all.push_back({"--error", "MESSAGE", "What went wrong"});
+  all.push_back({"--error-type", "TYPE", "Which kind of error, such as rate_limit"});
+  all.push_back({"--text", "FILE", "The answer; - is standard input, as without --text"});
+  all.push_back({"--agent", "NAME", "Who answered, for metadata.agent"});
+  all.push_back({"--model", "NAME", "With which model, for metadata.model"});
+  all.push_back({"--replace", "", "Answer once more; the answer that is there is kept"});
+  all.push_back({"--stdout", "", "Print the response file instead of writing it"});
+  return all;
+}
+
+}  // namespace
+
+Command command() {
+  return {
+      .name = "respond",
+      .positionals = "",
+      .summary = "Write the response file for an answer of yours, with its envelope",
+      .description =
+          "Takes the answer from standard input, as text or as JSON, and writes the response file\n"
+          "of the request that waits: all nine members, whole or not at all. The text stays as it\n"
+          "is; JSON (an object or a list) gets metadata.content_type. Empty input is refused, but\n"
+          "for an empty file that --text names.\n"
+          "Exit: 0 written, 1 nothing waits, or the answer cannot be taken, 2 wrong usage, 69 it\n"
+          "cannot be written, 75 another driver has the directory.",
+      .options = options(),
+      .examples = {{"bridge respond < answer.md", "Answer the request in this directory"},
+                   {"bridge respond --status error --error \"no access\" --error-type auth_error",
+                    "Say that it went wrong"},
+                   {"bridge respond --text review.json --model opus --stdout",
+                    "Look at the response file first"}},
+      .run = run,
+  };
+}
+
+}  // namespace treaty::cli::bridge_respond

@@ -1,0 +1,265 @@
+#include "treaty/cli/bridge/watcher.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include "treaty/bridge/names.h"
+#include "treaty/cli/bridge/watch_lines.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+using bridge::Exchange;
+using std::chrono::milliseconds;
+
+constexpr const char* kCommand = "bridge watch";
+constexpr milliseconds kFirstPause{1'000};  // Before another try; doubled for each.
+constexpr milliseconds kLongestPause{60'000};
+
+template <class... Arguments>
+void tell(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  print_error("treaty {}: {}\n", kCommand,
+              fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+
+// What failed by itself may go well another time.
+bool may_pass(const AnswerOutcome& reply) {
+  return reply.exit_code == kUnavailable || reply.exit_code == kTryLater;
+}
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
+}  // namespace
+
+RequestWatcher::RequestWatcher(std::vector<bridge::Driver> drivers, bridge::DirectoryWatch watch,
+                               AnswerPool::Work answer, Signals& signals, WatchOptions options)
+    : signals_(signals),
+      options_(options),
+      watch_(std::move(watch)),
+      pool_(options.parallel, std::move(answer)) {
+  for (bridge::Driver& driver : drivers) {
+    const std::string directory = driver.directory();
+    bridge::RequestsSeen seen(driver.history());
+    directories_.emplace(
+        directory, Watched{std::make_shared<bridge::Driver>(std::move(driver)), std::move(seen)});
+  }
+}
+
+int RequestWatcher::run() {
+  look_everywhere();
+  std::array<pollfd, 3> waiting = {pollfd{signals_.descriptor(), POLLIN, 0},
+                                   pollfd{pool_.descriptor(), POLLIN, 0},
+                                   pollfd{watch_.descriptor(), POLLIN, 0}};
+  while (!is_over()) {
+    if (poll(waiting.data(), waiting.size(), milliseconds_to_wait()) < 0) continue;
+    if (waiting[0].revents != 0 && !is_leaving_) {
+      if (const auto signal = signals_.take()) begin_to_leave(*signal);
+      waiting[0].fd = waiting[2].fd = -1;
+    }
+    if (waiting[1].revents != 0) take_finished();
+    if (waiting[2].revents != 0 && !is_leaving_) take_news();
+    look_at_due();
+  }
+  return is_leaving_ ? kOk : kViolated;
+}
+
+bool RequestWatcher::is_over() const {
+  return (is_leaving_ || directories_.empty()) && pool_.unfinished() == 0;
+}
+
+void RequestWatcher::look_everywhere() {
+  std::vector<std::string> names;
+  names.reserve(directories_.size());
+  for (const auto& [directory, watched] : directories_) names.push_back(directory);
+  for (const std::string& directory : names) look_into(directory);
+}
+
+void RequestWatcher::look_into(const std::string& directory) {
+  auto exchanges = bridge::read_exchanges(directory);
+  if (!exchanges) {
+    tell("{}: {}", harmless(directory), harmless(exchanges.error().message));
+    return;
+  }
+  Watched& watched = directories_.at(directory);
+  for (Exchange& exchange : *exchanges) act(watched, std::move(exchange), false);
+}
+
+void RequestWatcher::look(const Place& place, bool again) {
+  const auto found = directories_.find(place.first);
+  if (found == directories_.end()) return;
+  act(found->second, bridge::read_exchange(place.first, place.second), again);
+}
+
+void RequestWatcher::act(Watched& watched, Exchange exchange, bool again) {
+  const Place place{watched.driver->directory(), exchange.suffix};
+  if (exchange.request.state == bridge::FileState::absent) retries_.erase(place);
+  auto step = again ? watched.seen.look_again(exchange) : watched.seen.look(exchange);
+  const auto cases = Overloaded{
+      [](const bridge::Leave&) {},
+      [&](bridge::Ask& asks) { ask(watched, std::move(exchange), std::move(asks.earlier)); },
+      [&](const bridge::NoteAnswer&) {
+        note(watched, "answer.found",
+             {{"request_id", exchange.request.document->request_id},
+              {"phase_key", bridge::phase_key(exchange)}});
+      },
+      [&](const bridge::AwaitRest&) { due_[place] = Clock::now() + options_.rest; },
+      [&](const bridge::TellTorn&) {
+        tell("{}: {}; its rest is waited for", harmless(exchange.request.path),
+             harmless(exchange.request.problem));
+      },
+      [&](const bridge::Refuse& refusal) { refuse(watched, exchange, refusal); },
+      [&](const bridge::Cancel&) {
+        pool_.cancel([&](const AnswerJob& job) {
+          return job.exchange.request.path == exchange.request.path;
+        });
+      },
+  };
+  std::visit(cases, step);
+}
+
+void RequestWatcher::ask(Watched& watched, Exchange exchange,
+                         std::optional<bridge::AskedRequest> earlier) {
+  due_.erase({watched.driver->directory(), exchange.suffix});
+  // Better known before it is paid for.
+  if (const auto may = watched.driver->may_answer(exchange); !may) {
+    watched.seen.refused(exchange.suffix);
+    refuse(watched, exchange, {fmt::format("{}: {}", may.error().where, may.error().message)});
+    return;
+  }
+  pool_.add({watched.driver, std::move(exchange), std::move(earlier)});
+}
+
+void RequestWatcher::refuse(Watched& watched, const Exchange& exchange,
+                            const bridge::Refuse& refusal) {
+  tell("{}: not answered: {}", harmless(exchange.request.path), harmless(refusal.problem));
+  if (refusal.is_journalled) return;
+  note(watched, "request.refused", {{"file", exchange.request.path}, {"problem", refusal.problem}});
+}
+
+void RequestWatcher::note(Watched& watched, std::string event, boost::json::object details) {
+  const auto noted = watched.driver->note(std::move(event), std::move(details));
+  if (!noted) tell("{}: {}", harmless(noted.error().where), harmless(noted.error().message));
+}
+
+void RequestWatcher::take_news() {
+  const bridge::DirectoryNews news = watch_.read();
+  for (const bridge::FileNews& file : news.files) {
+    const auto found = directories_.find(file.directory);
+    const auto suffix = bridge::suffix_of_request(file.name);
+    if (found == directories_.end() || !suffix) continue;
+    // Programs take their requests away when they are done with them.
+    if (!file.is_there && !found->second.seen.is_asking(*suffix)) continue;
+    look({file.directory, *suffix});
+  }
+  for (const std::string& directory : news.gone) forget(directory);
+  if (news.is_incomplete) look_everywhere();
+}
+
+void RequestWatcher::forget(const std::string& directory) {
+  const auto found = directories_.find(directory);
+  if (found == directories_.end()) return;
+  tell("{}: the directory is gone, and is watched no more", harmless(directory));
+  const auto* driver = found->second.driver.get();
+  pool_.cancel([&](const AnswerJob& job) { return job.driver.get() == driver; });
+  const auto is_there = [&](const auto& entry) { return entry.first.first == directory; };
+  std::erase_if(due_, is_there);
+  std::erase_if(retries_, is_there);
+  directories_.erase(found);
+  if (directories_.empty()) tell("no directory is left");
+}
+
+void RequestWatcher::take_finished() {
+  for (const FinishedJob& finished : pool_.take_finished()) {
+    const std::string& directory = finished.job.driver->directory();
+    const Exchange& exchange = finished.job.exchange;
+    if (const auto& response = finished.reply.response) {
+      print("{}\n", options_.json ? answer_object_of(directory, exchange, *response)
+                                  : answer_line_of(directory, exchange, *response));
+    }
+    const auto found = directories_.find(directory);
+    if (found == directories_.end()) continue;
+    const bool is_outdated = settle(found->second, finished.job, finished.reply);
+    if (is_outdated && !is_leaving_) look({directory, exchange.suffix});
+  }
+  std::fflush(stdout);
+}
+
+// True when its request is to be looked at again.
+bool RequestWatcher::settle(Watched& watched, const AnswerJob& job, const AnswerOutcome& reply) {
+  const std::string& suffix = job.exchange.suffix;
+  const Place place{job.driver->directory(), suffix};
+  if (reply.response || reply.signal != 0) {
+    retries_.erase(place);
+    if (reply.response) return watched.seen.answered(suffix);
+    if (!is_leaving_)
+      tell("{}: withdrawn or replaced, and given up", harmless(job.exchange.request.path));
+    return watched.seen.cancelled(suffix);
+  }
+  const std::string_view failure = reply.failure;
+  if (!may_pass(reply)) {
+    retries_.erase(place);
+    refuse(watched, job.exchange, {std::string(failure)});
+    return watched.seen.refused(suffix);
+  }
+  postpone(place, failure);
+  const auto journal = bridge::read_journal(bridge::journal_path(place.first));
+  return watched.seen.failed(suffix, journal ? journal->entries : std::vector<bridge::Entry>());
+}
+
+void RequestWatcher::postpone(const Place& place, std::string_view failure) {
+  Retry& retry = retries_[place];
+  const milliseconds pause =
+      std::min(kFirstPause * (1 << std::min(retry.attempts, 6)), kLongestPause);
+  ++retry.attempts;
+  due_[place] = Clock::now() + pause;
+  if (std::exchange(retry.told, failure) == failure) return;
+  tell("{}: {}; tried again until it goes well",
+       harmless(bridge::path_in(place.first, bridge::request_name(place.second))),
+       harmless(failure));
+}
+
+void RequestWatcher::look_at_due() {
+  const auto now = Clock::now();
+  if (is_leaving_ && now >= grace_end_) {
+    grace_end_ = Clock::time_point::max();
+    pool_.cancel_all();
+  }
+  std::vector<Place> places;
+  for (const auto& [place, when] : due_) {
+    if (when <= now) places.push_back(place);
+  }
+  for (const Place& place : places) {
+    due_.erase(place);
+    look(place, true);
+  }
+}
+
+int RequestWatcher::milliseconds_to_wait() const {
+  auto next = is_leaving_ ? grace_end_ : Clock::time_point::max();
+  for (const auto& [place, when] : due_) next = std::min(next, when);
+  if (next == Clock::time_point::max()) return -1;
+  const auto left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
+}
+
+// The second signal does not wait for anything: the system itself ends the process then.
+void RequestWatcher::begin_to_leave(int signal) {
+  is_leaving_ = true;
+  grace_end_ = Clock::now() + options_.grace;
+  due_.clear();
+  signals_.let_go();
+  pool_.cancel_waiting();
+  if (pool_.unfinished() == 0) return;
+  tell("{}, leaving; what is being answered may end within {} s (once more: at once)",
+       signal == SIGINT ? "interrupted" : "told to leave", options_.grace.count());
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "treaty/base/json_write.h"
+#include "treaty/base/text.h"
+#include "treaty/cli/commands.h"
+#include "treaty/cli/shared/configured.h"
+#include "treaty/cli/terminal.h"
+#include "treaty/config/addresses.h"
+#include "treaty/config/show.h"
+
+namespace treaty::cli::configuration {
+namespace {
+
+using config::Configuration;
+using config::Problem;
+using Loaded = std::expected<Configuration, std::vector<Problem>>;
+
+void write(json::Writer& writer, const Problem& problem) {
+  writer.begin_object().member("where", problem.where);
+  if (problem.line > 0) writer.member("line", problem.line).member("column", problem.column);
+  writer.member("message", problem.message);
+  if (!problem.hint.empty()) writer.member("hint", problem.hint);
+  writer.end_object();
+}
+
+void print_json(const Loaded& loaded, const std::string& file) {
+  json::Writer writer;
+  writer.begin_object().name("file");
+  if (file.empty()) {
+    writer.null();
+  } else {
+    writer.value(file);
+  }
+  writer.member("valid", loaded.has_value()).name("problems").begin_array();
+  if (!loaded) {
+    for (const Problem& problem : loaded.error()) write(writer, problem);
+  }
+  print_document(writer.end_array().end_object().take() + "\n");
+}
+
+void tell_problems(const Loaded& loaded) {
+  for (const Problem& problem : loaded.error()) {
+    print_error("{}\n", harmless(config::text_of(problem)));
+  }
+}
+
+std::string counted(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+int check(const config::Sources& sources, bool json) {
+  const Loaded loaded = config::load(sources);
+  const std::string file = config::file_of(sources).value_or("");
+  if (json) {
+    print_json(loaded, file);
+  } else if (!loaded) {
+    tell_problems(loaded);
+  } else {
+    print("{}: in order, {}, {}, {}, listens on {}\n",
+          file.empty() ? "no treaty.yaml here, the defaults" : harmless(file),
+          counted(loaded->turns.agents.size(), "agent"),
+          counted(loaded->providers.size(), "provider"), counted(loaded->keys.size(), "key"),
+          config::text_of(loaded->listen));
+    for (const std::string& note : loaded->notes) print("{}\n", harmless(note));
+  }
+  return loaded ? kOk : kBadConfiguration;
+}
+
+int show(const config::Sources& sources, bool json) {
+  const Loaded loaded = config::load(sources);
+  if (!loaded) {
+    tell_problems(loaded);
+    return kBadConfiguration;
+  }
+  const yaml::Node tree = config::shown(*loaded);
+  if (json) {
+    print_document(yaml::to_json(tree) + "\n");
+    return kOk;
+  }
+  for (const std::string& note : loaded->notes) print("# {}\n", harmless(note));
+  print_document(config::yaml_of(tree));
+  return kOk;
+}
+
+int run(const Arguments& arguments) {
+  const auto& words = arguments.positionals;
+  if (words.empty()) return wrong_usage("config", "say what to do: check or show");
+  const std::string& verb = words[0];
+  if (verb != "check" && verb != "show") {
+    constexpr std::array<std::string_view, 2> kVerbs = {"check", "show"};
+    const std::string_view meant = closest(kVerbs, verb);
+    return wrong_usage("config",
+                       fmt::format("there is no \"{}\" here, but check and show{}", verb,
+                                   meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
+  }
+  if (words.size() > 2) return wrong_usage("config", "one file at a time");
+  if (words.size() == 2 && arguments.has("--config")) {
+    return wrong_usage("config", "give FILE or --config, not both");
+  }
+  config::Flags flags = configuration_flags(arguments);
+  if (words.size() == 2) flags.config = words[1];
+  const config::Sources sources = config::process_sources(std::move(flags));
+  const bool json = arguments.get("--format") == "json";
+  return verb == "check" ? check(sources, json) : show(sources, json);
+}
+
+std::vector<Option> options() {
+  std::vector<Option> all = configuration_options();
+  all.push_back({"--listen", "ADDRESS:PORT", "Where to listen (TREATY_LISTEN)"});
+  all.push_back({"--format", "", "For people (YAML), or for programs", {"human", "json"}});
+  return all;
+}
+
+}  // namespace
+
+Command command() {
+  return {
+      .name = "config",
+      .positionals = "check|show [FILE]",
+      .summary = "Check treaty.yaml as a whole, or show what holds",
+      .description =
+          "`check` tells everything that is wrong, with line and column. `show` prints the whole\n"
+          "configuration as it holds, flags, environment and defaults included; keys are masked.\n"
+          "docs/reference/config.md describes every key. Exit: 0 in order, 2 wrong usage, 78 not\n"
+          "in order.",
+      .options = options(),
+      .examples = {{"config check", "Is ./treaty.yaml in order?"},
+                   {"config check deploy/treaty.yaml --format json", "In a pipeline"},
+                   {"config show", "What would `treaty serve` do here?"}},
+      .words = {"check", "show"},
+      .run = run,
+  };
+}
+
+}  // namespace treaty::cli::configuration

@@ -1,0 +1,62 @@
+#include "treaty/cli/machine/pool_items.h"
+
+#include <fmt/format.h>
+
+#include "treaty/base/json_dynamic.h"
+#include "treaty/base/text.h"
+#include "treaty/cli/machine/json_argument.h"
+#include "treaty/store/machines.h"
+
+namespace treaty::cli {
+namespace {
+
+constexpr std::size_t kLargestItems = std::size_t{64} << 20U;
+constexpr std::size_t kLongestName = 100;
+
+std::string compact_item(json::Value value) { return json_text_of(json::to_dynamic(value)); }
+
+}  // namespace
+
+std::expected<std::vector<std::string>, std::string> read_items(std::string_view text) {
+  std::vector<std::string> items;
+  if (trimmed(text).starts_with('[')) {
+    const json::Document whole(text, {.max_size = kLargestItems});
+    if (whole.faults().empty() && whole.root() && whole.root()->is_array()) {
+      for (const json::Value element : whole.root()->elements())
+        items.push_back(compact_item(element));
+      return items;
+    }
+  }
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const Line line = line_at(text, at);
+    at = line.next;
+    ++number;
+    if (is_blank(line.text)) continue;
+    const json::Document document(line.text, {.max_size = kLargestItems});
+    if (!document.faults().empty() || !document.root()) {
+      return std::unexpected(fmt::format(
+          "line {} is not JSON; items are a JSON list, or one JSON value a line", number));
+    }
+    items.push_back(compact_item(*document.root()));
+  }
+  return items;
+}
+
+machines::Object input_of_item(std::string_view data) {
+  const json::Document document(data, {.max_size = kLargestItems});
+  if (!document.root() || !document.faults().empty()) return {{"item", data}};
+  machines::Value value = json::to_dynamic(*document.root());
+  if (auto* object = value.if_object()) return std::move(*object);
+  return {{"item", std::move(value)}};
+}
+
+bool is_pool_name(std::string_view text) {
+  return text.size() <= kLongestName && store::is_execution_id(text);
+}
+
+std::string execution_of(std::string_view pool, std::string_view item) {
+  return fmt::format("{}-{}", pool, item);
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,128 @@
+#include "treaty/cli/shared/client_tools.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "treaty/base/json.h"
+#include "treaty/base/json_write.h"
+#include "treaty/base/text.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+using contracts::ErrorMessage;
+using contracts::ResultJson;
+
+// A single variable cannot be much longer (128 KiB), and then nothing would start at all.
+constexpr std::size_t kLongestVariable = std::size_t{96} << 10U;
+
+std::expected<std::chrono::milliseconds, std::string> read_time_limit(const std::string& text) {
+  double seconds = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, seconds);
+  if (failure != std::errc() || stop != end || !(seconds > 0 && seconds <= 86'400)) {
+    return std::unexpected("--tool-timeout is a number of seconds, up to 86400");
+  }
+  return std::chrono::milliseconds(std::lround(std::ceil(seconds * 1000)));
+}
+
+// Valid UTF-8, whatever it was.
+std::string readable(std::string_view bytes) {
+  return is_utf8(bytes) ? std::string(bytes) : harmless_lines(bytes);
+}
+
+std::string failure_text(const std::string& tool, const ProcessRun& run,
+                         std::chrono::milliseconds time_limit) {
+  switch (run.end) {
+    case ProcessEnd::exited: return fmt::format("{} ended with exit code {}", tool, run.code);
+    case ProcessEnd::killed: return fmt::format("{} was ended by signal {}", tool, run.code);
+    case ProcessEnd::timed_out:
+      return fmt::format("{} was ended after its time limit of {} s", tool,
+                         static_cast<double>(time_limit.count()) / 1000);
+    case ProcessEnd::too_large: return fmt::format("{} wrote more than is allowed", tool);
+    case ProcessEnd::interrupted: return fmt::format("{} was interrupted by the user", tool);
+    case ProcessEnd::not_started: return fmt::format("{} did not start", tool);
+  }
+  return tool + " failed";
+}
+
+}  // namespace
+
+bool is_tool_name(std::string_view name) {
+  if (name.empty() || name.size() > 64) return false;
+  return std::ranges::all_of(name, [](char c) { return is_word_character(c) || c == '-'; });
+}
+
+std::vector<Option> client_tool_options() {
+  return {{"--tool", "NAME=COMMAND", "Run a client tool: arguments (JSON) on stdin", {}, true},
+          {"--tool-timeout", "SECONDS", "For each run of a tool (60)"}};
+}
+
+std::expected<ClientTools, std::string> read_client_tools(const Arguments& arguments) {
+  ClientTools tools;
+  for (const std::string& word : arguments.all("--tool")) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    if (!is_tool_name(name)) {
+      return std::unexpected(
+          fmt::format("--tool: \"{}\" is no name of a tool: letters, digits, _ and -, at most 64",
+                      harmless(name)));
+    }
+    const std::string command = equals == std::string::npos ? "" : word.substr(equals + 1);
+    if (is_blank(command)) {
+      return std::unexpected(
+          fmt::format("--tool: say what {} runs, for example --tool {}='cat'", name, name));
+    }
+    if (!tools.commands.emplace(name, command).second) {
+      return std::unexpected(fmt::format("--tool: there are two commands for {}", name));
+    }
+  }
+  if (arguments.has("--tool-timeout")) {
+    const auto limit = read_time_limit(arguments.get("--tool-timeout"));
+    if (!limit) return std::unexpected(limit.error());
+    tools.time_limit = *limit;
+  }
+  return tools;
+}
+
+ResultJson result_of_text(std::string_view text) {
+  const std::string_view trimmed_text = trimmed(text);
+  if (!trimmed_text.empty() && json::is_json(trimmed_text)) {
+    return ResultJson{std::string(trimmed_text)};
+  }
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  ResultJson result;
+  json::append_quoted(result.text, text);
+  return result;
+}
+
+std::variant<ResultJson, ErrorMessage> outcome_of(const std::string& tool, const ProcessRun& run,
+                                                  std::chrono::milliseconds time_limit) {
+  if (run.end == ProcessEnd::exited && run.code == 0) {
+    if (is_utf8(run.output)) return result_of_text(run.output);
+    return ErrorMessage{
+        fmt::format("{} wrote {} bytes that are not UTF-8", tool, run.output.size())};
+  }
+  const std::string told = readable(trimmed(run.errors));
+  const std::string failure = failure_text(tool, run, time_limit);
+  if (run.end == ProcessEnd::exited && !is_blank(told)) return ErrorMessage{told};
+  return ErrorMessage{is_blank(told) ? failure : fmt::format("{}: {}", failure, told)};
+}
+
+std::optional<ProcessRun> run_tool(const ClientTools& tools, const contracts::ToolCall& call,
+                                   int interrupt) {
+  const auto command = tools.commands.find(call.name);
+  if (command == tools.commands.end()) return std::nullopt;
+  Variables variables = {{"TREATY_TOOL_NAME", call.name}};
+  if (call.arguments_json.size() <= kLongestVariable) {
+    variables.emplace_back("TREATY_TOOL_ARGUMENTS", call.arguments_json);
+  }
+  return run_process(command->second, call.arguments_json, variables, {.time = tools.time_limit},
+                     interrupt);
+}
+
+}  // namespace treaty::cli

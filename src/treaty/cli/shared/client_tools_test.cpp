@@ -1,0 +1,108 @@
+#include "treaty/cli/shared/client_tools.h"
+
+#include <doctest/doctest.h>
+
+#include "treaty/base/json.h"
+
+namespace treaty::cli {
+namespace {
+
+using contracts::ErrorMessage;
+using contracts::ResultJson;
+using std::chrono::milliseconds;
+
+std::string result(std::string output) {
+  const auto outcome =
+      outcome_of("look", {.end = ProcessEnd::exited, .output = std::move(output)}, milliseconds(1));
+  const auto* found = std::get_if<ResultJson>(&outcome);
+  return found == nullptr ? "failed" : found->text;
+}
+
+std::string failure(const ProcessRun& run) {
+  const auto outcome = outcome_of("look", run, milliseconds(1500));
+  const auto* found = std::get_if<ErrorMessage>(&outcome);
+  return found == nullptr ? "" : found->text;
+}
+
+std::expected<ClientTools, std::string> tools_of(std::vector<std::string> words) {
+  return read_client_tools({.positionals = {}, .options = {}, .lists = {{"--tool", words}}});
+}
+
+}  // namespace
+
+TEST_CASE("output that is JSON is the result as it is, without the white space around it") {
+  CHECK(result("{\"a\": 1}\n") == "{\"a\": 1}");
+  CHECK(result("  [1, 2]  ") == "[1, 2]");
+  CHECK(result("\"text\"\n") == "\"text\"");
+  CHECK(result("17\n") == "17");
+  CHECK(result("null") == "null");
+}
+
+TEST_CASE("any other output is the result as a JSON string, without its last line end") {
+  CHECK(result("two words\n") == "\"two words\"");
+  CHECK(result("a\n\nb\n\n") == "\"a\\n\\nb\\n\"");
+  CHECK(result("{broken") == "\"{broken\"");
+  CHECK(result("Grüße \"du\"") == "\"Grüße \\\"du\\\"\"");
+}
+
+TEST_CASE("no output is an empty string, not a missing result") {
+  CHECK(result("") == "\"\"");
+  CHECK(result("\n") == "\"\"");
+}
+
+TEST_CASE("output that is no text is a failure that says so") {
+  CHECK(failure({.end = ProcessEnd::exited, .output = "\xff\xfe"}) ==
+        "look wrote 2 bytes that are not UTF-8");
+}
+
+TEST_CASE("a failure is told in the words of the command, else in ours") {
+  CHECK(failure({.end = ProcessEnd::exited, .code = 1, .errors = "no such file\n"}) ==
+        "no such file");
+  CHECK(failure({.end = ProcessEnd::exited, .code = 4, .output = "{}", .errors = " \n"}) ==
+        "look ended with exit code 4");
+  CHECK(failure({.end = ProcessEnd::killed, .code = 9}) == "look was ended by signal 9");
+  CHECK(failure({.end = ProcessEnd::timed_out, .errors = "waiting"}) ==
+        "look was ended after its time limit of 1.5 s: waiting");
+  CHECK(failure({.end = ProcessEnd::too_large}) == "look wrote more than is allowed");
+  CHECK(failure({.end = ProcessEnd::not_started, .errors = "no memory"}) ==
+        "look did not start: no memory");
+  CHECK(failure({.end = ProcessEnd::exited, .code = 1, .errors = "a\xff"}) == "a?");
+}
+
+TEST_CASE("a tool is a name and a command, each name once") {
+  const auto tools = tools_of({"read_file=cat \"$HOME/x=y\"", "now=date"});
+
+  REQUIRE(tools);
+  CHECK(tools->commands.at("read_file") == "cat \"$HOME/x=y\"");
+  CHECK(tools->commands.at("now") == "date");
+  CHECK(!tools_of({"a=b", "a=c"}));
+  CHECK(!tools_of({"a"}));
+  CHECK(!tools_of({"a= "}));
+  CHECK(!tools_of({"=b"}));
+  CHECK(!tools_of({"no good=b"}));
+}
+
+TEST_CASE("a call runs the command of its name with the arguments on stdin and in a variable") {
+  const ClientTools tools{.commands = {{"look",
+                                        "cat; printf ' %s %s' \"$TREATY_TOOL_NAME\" "
+                                        "\"$TREATY_TOOL_ARGUMENTS\""}}};
+
+  const auto ran = run_tool(tools, {"c1", "look", "{\"a\":\"; exit 9\"}"}, -1);
+  const auto unknown = run_tool(tools, {"c1", "other", "{}"}, -1);
+
+  REQUIRE(ran);
+  CHECK(ran->output == "{\"a\":\"; exit 9\"} look {\"a\":\"; exit 9\"}");
+  CHECK(!unknown);
+}
+
+TEST_CASE("arguments too long for a variable come on stdin alone") {
+  const ClientTools tools{.commands = {{"look", "wc -c; echo ${TREATY_TOOL_ARGUMENTS-none}"}}};
+  const std::string much = "{\"a\":\"" + std::string(200'000, 'x') + "\"}";
+
+  const auto ran = run_tool(tools, {"c1", "look", much}, -1);
+
+  REQUIRE(ran);
+  CHECK(ran->output == std::to_string(much.size()) + "\nnone\n");
+}
+
+}  // namespace treaty::cli

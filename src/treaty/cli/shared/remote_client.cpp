@@ -1,0 +1,263 @@
+#include "treaty/cli/shared/remote_client.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+
+#include "treaty/api/target.h"
+#include "treaty/base/json.h"
+#include "treaty/base/json_write.h"
+#include "treaty/cli/terminal.h"
+
+namespace treaty::cli {
+namespace {
+
+namespace asio = boost::asio;
+using api::path_segment;
+using std::chrono::milliseconds;
+
+// A turn may take its time before it says anything; a stream says something every 15 s.
+constexpr http::FetchOptions kTurnOptions{.timeouts = {.first_byte = std::chrono::minutes(30),
+                                                       .idle = std::chrono::seconds(60),
+                                                       .total = std::chrono::hours(24)},
+                                          .max_body_bytes = std::size_t{256} << 20U};
+constexpr http::FetchOptions kShortOptions{.timeouts = {.first_byte = std::chrono::seconds(20),
+                                                        .idle = std::chrono::seconds(20),
+                                                        .total = std::chrono::seconds(30)}};
+
+constexpr int kMostCancels = 7;  // In some ten seconds.
+
+// The first error of an InvokeResult, for people; the status when it is none.
+ClientFailure refusal_of(const http::Response& response) {
+  ClientFailure failure{
+      .exit_code = response.status == 429 || response.status == 503 ? kTryLater : kViolated,
+      .text = fmt::format("it answered with HTTP status {}", response.status)};
+  const json::Document document(response.body);
+  const auto errors = json::find_member(document.root(), "Errors");
+  if (errors && errors->is_array() && !errors->elements().empty()) {
+    const json::Value first = *errors->elements().begin();
+    failure.code = json::find_text(first, "ErrorCode");
+    failure.text =
+        fmt::format("{}: {}", harmless(failure.code), harmless(json::find_text(first, "Message")));
+  }
+  return failure;
+}
+
+}  // namespace
+
+RemoteClient::RemoteClient(RemoteAddress address, Signals& signals)
+    : address_(std::move(address)),
+      signals_(signals),
+      client_(context_, {.proxy_from_environment = address_.through_proxy}) {}
+
+http::Url RemoteClient::url_of(std::string_view path) const {
+  http::Url url = address_.url;
+  while (url.target.ends_with('/')) url.target.pop_back();
+  url.target += path;
+  return url;
+}
+
+void RemoteClient::sign(http::Request& request) const {
+  request.headers.set("accept", "text/event-stream, application/json");
+  request.headers.set("user-agent", "treaty/" TREATY_VERSION);
+  if (!request.body.empty()) request.headers.set("content-type", "application/json");
+  if (!address_.key.empty()) request.headers.set("authorization", "Bearer " + address_.key);
+}
+
+RemoteClient::Task<void> RemoteClient::converse(RemoteRound& round) {
+  for (;;) {
+    RemoteRoundSink sink(round.events());
+    http::Request request = round.next_request();
+    sign(request);
+    const http::Url url = url_of(request.target);
+    const auto fetched = co_await client_.fetch(url, std::move(request), kTurnOptions, sink);
+    const bool was_reached = was_reached_;
+    if (sink.response.status != 0) was_reached_ = true;
+    if (round.judge(fetched, sink, was_reached) != RemoteRound::Next::go_on) co_return;
+    const auto pause = round.pause();
+    if (!pause) co_return;
+    asio::steady_timer timer(context_, *pause);
+    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (round.is_cancelled()) co_return;
+  }
+}
+
+// A turn that nobody knows yet may be known in a moment.
+RemoteClient::Task<void> RemoteClient::cancel_until_heard(const RemoteRound& round) {
+  for (int attempt = 0; attempt < kMostCancels; ++attempt) {
+    const Fetched fetched = co_await post(round.cancel_path(), "{}");
+    if (fetched && fetched->status != 404) co_return;
+    asio::steady_timer timer(context_, milliseconds(100) * (1 << attempt));
+    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+}
+
+// Told to leave, nobody waits any more. Any other signal means the turn: the first one cancels it
+// and waits for its end.
+TurnAnswer RemoteClient::ask(const contracts::AgentExecuteRequest& request, const OnText& on_text) {
+  if (const auto early = signals_.take()) return {.signal = *early};
+  RemoteRound round(request, on_text, address_.text);
+  bool is_over = false;
+  asio::cancellation_signal stop;
+  asio::cancellation_signal stop_cancelling;
+  const auto give_up = [&] {
+    stop.emit(asio::cancellation_type::terminal);
+    stop_cancelling.emit(asio::cancellation_type::terminal);
+  };
+  const auto cancel_turn = [&] {
+    if (is_over) return;
+    if (round.is_cancelled()) return give_up();
+    round.cancel();
+    asio::co_spawn(
+        context_, cancel_until_heard(round),
+        asio::bind_cancellation_slot(stop_cancelling.slot(), [](const std::exception_ptr&) {}));
+  };
+  context_.restart();
+  asio::co_spawn(context_, converse(round),
+                 asio::bind_cancellation_slot(stop.slot(), [&](const std::exception_ptr&) {
+                   is_over = true;
+                   stop_cancelling.emit(asio::cancellation_type::terminal);
+                 }));
+  int signal = 0;
+  do_watched(
+      signals_, [this] { context_.run(); },
+      [&](int number) {
+        signal = number;
+        if (number == SIGTERM || number == SIGHUP) {
+          asio::post(context_, give_up);
+        } else {
+          asio::post(context_, cancel_turn);
+        }
+      });
+  // What was posted too late must not wait for the next request.
+  context_.restart();
+  context_.poll();
+  TurnAnswer answer = round.take_answer();
+  answer.signal = signal;
+  return answer;
+}
+
+bool RemoteClient::cancel(const std::string& session_id, const std::string& turn_id) {
+  const Fetched fetched = run_until_signal(post(cancel_path(session_id, turn_id), "{}"));
+  return fetched && fetched->status / 100 == 2;
+}
+
+// Any signal ends it early.
+RemoteClient::Fetched RemoteClient::run_until_signal(Task<Fetched> task) {
+  Fetched fetched = std::unexpected(http::Failure{http::FailureKind::cancelled, "interrupted"});
+  asio::cancellation_signal stop;
+  context_.restart();
+  asio::co_spawn(context_, std::move(task),
+                 asio::bind_cancellation_slot(
+                     stop.slot(), [&](const std::exception_ptr& thrown, Fetched outcome) {
+                       if (!thrown) fetched = std::move(outcome);
+                     }));
+  do_watched(
+      signals_, [this] { context_.run(); },
+      [&](int) { asio::post(context_, [&] { stop.emit(asio::cancellation_type::terminal); }); });
+  context_.restart();
+  context_.poll();
+  return fetched;
+}
+
+RemoteClient::Task<RemoteClient::Fetched> RemoteClient::post(std::string path, std::string body) {
+  return send(std::move(path), {.method = "POST", .body = std::move(body)});
+}
+
+RemoteClient::Task<RemoteClient::Fetched> RemoteClient::send(std::string path,
+                                                             http::Request request) {
+  sign(request);
+  const http::Url url = url_of(path);
+  co_return co_await client_.fetch_all(url, std::move(request), kShortOptions);
+}
+
+std::expected<http::Response, ClientFailure> RemoteClient::answer_to(Task<Fetched> task) {
+  Fetched fetched = run_until_signal(std::move(task));
+  if (!fetched) {
+    return std::unexpected(
+        ClientFailure{kUnavailable, failure_text(address_.text, fetched.error(), was_reached_)});
+  }
+  was_reached_ = true;
+  return *std::move(fetched);
+}
+
+std::expected<OpenedSession, ClientFailure> RemoteClient::open(const std::string& path,
+                                                               const std::string& body) {
+  const auto answer = answer_to(post(path, body));
+  if (!answer) return std::unexpected(answer.error());
+  const json::Document document(answer->body);
+  OpenedSession opened{std::string(json::find_text(document.root(), "SessionId")),
+                       std::string(json::find_text(document.root(), "TurnId"))};
+  if (answer->status / 100 != 2 || opened.session_id.empty()) {
+    return std::unexpected(refusal_of(*answer));
+  }
+  return opened;
+}
+
+std::expected<std::optional<std::string>, ClientFailure> RemoteClient::look_up(
+    const std::string& path) {
+  auto answer = answer_to(send(path, {}));
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->status == 404) return std::nullopt;
+  if (answer->status / 100 != 2) return std::unexpected(refusal_of(*answer));
+  return std::move(answer->body);
+}
+
+std::expected<std::optional<OpenTurn>, ClientFailure> RemoteClient::open_turn(
+    const std::string& session_id) {
+  const std::string room = "/v1/sessions/" + path_segment(session_id);
+  const auto session = look_up(room);
+  if (!session) return std::unexpected(session.error());
+  if (!*session) return std::nullopt;
+  const json::Document found(**session);
+  const std::string newest(json::find_text(found.root(), "NewestTurnId"));
+  if (newest.empty()) return std::nullopt;
+  const auto turn = look_up(fmt::format("{}/turns/{}", room, path_segment(newest)));
+  if (!turn) return std::unexpected(turn.error());
+  if (!*turn) return std::nullopt;
+  const json::Document told(**turn);
+  const std::string_view state = json::find_text(told.root(), "State");
+  const auto answer = json::find_member(told.root(), "Result");
+  OpenTurn open{.turn_id = newest};
+  if (state == "awaiting_tools" && answer) open.invoke_result = answer->source();
+  if (state != "running" && open.invoke_result.empty()) return std::nullopt;
+  return open;
+}
+
+std::vector<DiaryEntry> RemoteClient::diary(const std::string& session_id) {
+  std::vector<DiaryEntry> entries;
+  const auto told =
+      look_up(fmt::format("/v1/sessions/{}/events?follow=false", path_segment(session_id)));
+  if (!told || !*told) return entries;
+  http::EventStreamReader reader;
+  reader.feed(**told);
+  while (const auto event = reader.next()) {
+    entries.push_back({std::string(event->name), std::string(event->data)});
+  }
+  return entries;
+}
+
+std::expected<OpenedSession, ClientFailure> RemoteClient::open_session(const std::string& agent) {
+  json::Writer writer;
+  writer.begin_object();
+  if (!agent.empty()) writer.member("AgentContextId", agent);
+  return open("/v1/sessions", writer.end_object().take());
+}
+
+std::expected<OpenedSession, ClientFailure> RemoteClient::branch(const std::string& session_id,
+                                                                 const std::string& turn_id) {
+  json::Writer writer;
+  writer.begin_object();
+  if (!turn_id.empty()) writer.member("TurnId", turn_id);
+  return open(fmt::format("/v1/sessions/{}/branch", path_segment(session_id)),
+              writer.end_object().take());
+}
+
+}  // namespace treaty::cli

@@ -1,0 +1,66 @@
+// A gateway behind an address: requests over HTTP, answers as event streams. A connection that
+// breaks is taken up again: before the turn has a name by the same request, which is safe to
+// repeat, and after that where the stream was cut.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <expected>
+#include <optional>
+#include <string>
+
+#include "treaty/cli/shared/conversation.h"
+#include "treaty/cli/shared/remote_round.h"
+#include "treaty/cli/shared/signals.h"
+#include "treaty/http/client.h"
+
+namespace treaty::cli {
+
+struct RemoteAddress {
+  http::Url url{};            // Its target is what stands before /v1.
+  std::string text{};         // As the user wrote it.
+  std::string key{};          // For `Authorization: Bearer`; empty: none.
+  bool through_proxy = true;  // When the environment names one.
+};
+
+class RemoteClient : public GatewayClient {
+ public:
+  RemoteClient(RemoteAddress address, Signals& signals);
+
+  TurnAnswer ask(const contracts::AgentExecuteRequest& request, const OnText& on_text) override;
+  bool cancel(const std::string& session_id, const std::string& turn_id) override;
+  std::expected<std::optional<OpenTurn>, ClientFailure> open_turn(
+      const std::string& session_id) override;
+  std::expected<OpenedSession, ClientFailure> open_session(const std::string& agent) override;
+  std::vector<DiaryEntry> diary(const std::string& session_id) override;
+
+  // One that goes on from a turn of another; empty turn_id: from its newest.
+  std::expected<OpenedSession, ClientFailure> branch(const std::string& session_id,
+                                                     const std::string& turn_id);
+
+ private:
+  template <class T>
+  using Task = boost::asio::awaitable<T>;
+  using Fetched = std::expected<http::Response, http::Failure>;
+
+  Task<void> converse(RemoteRound& round);
+  Task<void> cancel_until_heard(const RemoteRound& round);
+  Task<Fetched> post(std::string path, std::string body);
+  Task<Fetched> send(std::string path, http::Request request);
+  Fetched run_until_signal(Task<Fetched> task);
+  std::expected<http::Response, ClientFailure> answer_to(Task<Fetched> task);
+  // The body; nothing when there is no such thing.
+  std::expected<std::optional<std::string>, ClientFailure> look_up(const std::string& path);
+  std::expected<OpenedSession, ClientFailure> open(const std::string& path,
+                                                   const std::string& body);
+  http::Url url_of(std::string_view path) const;
+  void sign(http::Request& request) const;
+
+  RemoteAddress address_;
+  Signals& signals_;
+  boost::asio::io_context context_{1};
+  http::Client client_;
+  bool was_reached_ = false;  // Somebody has answered there before.
+};
+
+}  // namespace treaty::cli

@@ -1,0 +1,42 @@
+// What commands get opened for them: stores and the agents of machines. Only the program
+// (app/wire_up.cpp) knows the classes behind these functions. The functions may be called from the
+// main thread only.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "treaty/cli/command_line.h"
+#include "treaty/config/configuration.h"
+#include "treaty/machines/agents.h"
+#include "treaty/store/machines.h"
+#include "treaty/store/store.h"
+
+namespace treaty::cli {
+
+// Where the store is and how it is opened.
+struct Stores {
+  // "sqlite:///…", by --config and --state-dir. An Error is one of the configuration.
+  std::function<std::expected<std::string, Error>(const Arguments&)> address;
+  std::function<std::expected<std::unique_ptr<store::Store>, Error>(const std::string& address,
+                                                                    store::Purpose purpose)>
+      open;
+};
+
+struct MachineServices {
+  Stores stores{};  // The configured one.
+  std::function<std::expected<std::unique_ptr<store::MachineStore>, Error>(const std::string&,
+                                                                           store::Purpose)>
+      open_directory{};
+  std::function<std::unique_ptr<store::MachineStore>()> open_memory{};
+
+  // The agents of a configuration, on that loop. The store is for budgets; it may be null.
+  std::function<std::expected<std::unique_ptr<machines::Agents>, Error>(
+      boost::asio::io_context&, const config::Configuration&, store::Store*)>
+      open_agents{};
+};
+
+}  // namespace treaty::cli
