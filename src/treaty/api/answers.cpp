@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "treaty/api/invoke_result_renderer.h"
 #include "treaty/api/limit_headers.h"
 #include "treaty/contracts/text/leaks.h"
 
@@ -75,9 +76,8 @@ http::Response json_response(int status, std::string body) {
 }
 
 http::Response refusal_response(const Refusal& refusal, contracts::Dialect dialect) {
-  const contracts::InvokeResult result{.outcome = contracts::Failure{{turns::error_of(refusal)}}};
-  http::Response response =
-      json_response(turns::status_of(refusal.reason), contracts::encode(result, dialect));
+  http::Response response = json_response(turns::status_of(refusal.reason),
+                                          invoke_result_renderer().render(refusal, dialect, ""));
   add_retry_after(response, turns::retry_after_of(refusal));
   if (refusal.reason == Reason::unauthenticated) {
     response.headers.set("www-authenticate", "Bearer realm=\"treaty\"");
@@ -85,8 +85,11 @@ http::Response refusal_response(const Refusal& refusal, contracts::Dialect diale
   return response;
 }
 
-http::Response outcome_response(const turns::Outcome& outcome, contracts::Dialect dialect) {
-  http::Response response = json_response(outcome.status(), outcome.body_in(dialect));
+http::Response outcome_response(const turns::Outcome& outcome, const turns::Renderer& renderer,
+                                contracts::Dialect dialect) {
+  http::Response response =
+      json_response(renderer.status_of(outcome.error_code), outcome.body_for(renderer, dialect));
+  response.headers.set("content-type", renderer.content_type());
   add_retry_after(response, outcome.retry_after);
   if (response.status == 429 || response.status == 503) {
     add_limit_headers(response, outcome.limits);
@@ -106,11 +109,11 @@ Refusal violation_refusal(const contracts::Findings& violations) {
           .details = details_of(violations)};
 }
 
-std::vector<contracts::InvokeError> warnings_of(const contracts::Findings& warnings) {
-  std::vector<contracts::InvokeError> out;
+std::vector<turns::AnswerError> warnings_of(const contracts::Findings& warnings) {
+  std::vector<turns::AnswerError> out;
   for (const contracts::Finding& finding : warnings) {
     if (out.size() == kMostFindings) break;
-    out.push_back({.error_code = "contract_warning",
+    out.push_back({.code = "contract_warning",
                    .message = cut(finding.message, kMostMessage),
                    .context = cut(finding.where, kMostMessage),
                    .details = std::string(finding.rule.text())});

@@ -1,5 +1,5 @@
-// Answers as HTTP messages: JSON, refusals as an InvokeResult with one error, and the findings of a
-// decoder in both. Pure.
+// Answers as HTTP messages: JSON, refusals, answers to turns, and the findings of a decoder in
+// both. Pure.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,6 @@
 
 #include "treaty/base/error.h"
 #include "treaty/contracts/decoded.h"
-#include "treaty/contracts/invoke_result.h"
 #include "treaty/http/message.h"
 #include "treaty/turns/refusals.h"
 #include "treaty/turns/turn_log.h"
@@ -22,15 +21,16 @@ http::Response json_response(int status, std::string body);
 http::Response refusal_response(const turns::Refusal& refusal,
                                 contracts::Dialect dialect = contracts::Dialect::pascal);
 
-// The answer to a round in the client's dialect.
-http::Response outcome_response(const turns::Outcome& outcome, contracts::Dialect dialect);
+// The answer to a round in the format and dialect of whoever asked.
+http::Response outcome_response(const turns::Outcome& outcome, const turns::Renderer& renderer,
+                                contracts::Dialect dialect);
 
 // A document that breaks its contract: the first violation in the message, all of them (at most 50)
 // in Details, one a line, `RULE pointer: message`. What a line must not show is left out of it.
 turns::Refusal violation_refusal(const contracts::Findings& violations);
 
-// Warnings of a decoder as those of an InvokeResult, at most 50.
-std::vector<contracts::InvokeError> warnings_of(const contracts::Findings& warnings);
+// Warnings of a decoder as those of an answer, at most 50.
+std::vector<turns::AnswerError> warnings_of(const contracts::Findings& warnings);
 
 // A failure of the store.
 turns::Refusal refusal_of(const Error& error);

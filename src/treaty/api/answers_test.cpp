@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "treaty/api/invoke_result_renderer.h"
 #include "treaty/base/json.h"
 #include "treaty/contracts/agent_execute_request.h"
 
@@ -51,11 +52,12 @@ TEST_CASE("whoever may try again later is told when, and who needs a key how to 
 }
 
 TEST_CASE("the answer to a round has the status of its code and says when to try again") {
-  turns::Outcome outcome = turns::outcome_of({Reason::turn_expired, "Too late."}, Dialect::pascal);
+  turns::Outcome outcome = turns::outcome_of({Reason::turn_expired, "Too late."},
+                                             invoke_result_renderer(), Dialect::pascal);
   outcome.error_code = "rate_limit";
   outcome.retry_after = 2.1;
 
-  const auto response = outcome_response(outcome, Dialect::pascal);
+  const auto response = outcome_response(outcome, invoke_result_renderer(), Dialect::pascal);
 
   CHECK(response.status == 429);
   CHECK(response.headers.get("retry-after") == "3");
@@ -63,11 +65,13 @@ TEST_CASE("the answer to a round has the status of its code and says when to try
 }
 
 TEST_CASE("an answer that a limit has cost says which one, where it tells to come back") {
-  turns::Outcome outcome = turns::outcome_of({Reason::turn_expired, "Too late."}, Dialect::pascal);
+  turns::Outcome outcome = turns::outcome_of({Reason::turn_expired, "Too late."},
+                                             invoke_result_renderer(), Dialect::pascal);
   outcome.limits = {{.name = "requests", .quota = 60, .remaining = 0, .resets_in = 12}};
   const auto header = [&](std::string code) {
     outcome.error_code = std::move(code);
-    return std::string(outcome_response(outcome, Dialect::pascal).headers.get("ratelimit"));
+    return std::string(outcome_response(outcome, invoke_result_renderer(), Dialect::pascal)
+                           .headers.get("ratelimit"));
   };
 
   CHECK(header("rate_limit") == R"("requests";r=0;t=12)");

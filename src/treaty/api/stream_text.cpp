@@ -1,5 +1,6 @@
 #include "treaty/api/stream_text.h"
 
+#include "treaty/api/invoke_result_renderer.h"
 #include "treaty/base/json_write.h"
 #include "treaty/http/event_stream.h"
 
@@ -29,7 +30,7 @@ Named named(const turns::Delta& delta, contracts::Dialect dialect) {
 }
 
 Named named(const std::shared_ptr<const turns::Outcome>& outcome, contracts::Dialect dialect) {
-  return {"turn.result", outcome->body_in(dialect)};
+  return {"turn.result", outcome->body_for(invoke_result_renderer(), dialect)};
 }
 
 void append_id(std::string& out, std::int64_t id) {
@@ -58,7 +59,7 @@ const turns::Outcome* TurnText::begin_result(std::string& out,
                                              const turns::StreamEvent& event) const {
   const auto* result = std::get_if<std::shared_ptr<const turns::Outcome>>(&event.what);
   if (result == nullptr || form_ != StreamForm::events || (*result)->dialect != dialect_ ||
-      (*result)->body.contains('\n')) {
+      (*result)->renderer != &invoke_result_renderer() || (*result)->body.contains('\n')) {
     return nullptr;
   }
   append_id(out, event.id);
@@ -82,7 +83,7 @@ void TurnText::append_line(std::string& out, const turns::StreamEvent& event) {
   } else if (is_result(event)) {
     const auto& outcome = std::get<std::shared_ptr<const turns::Outcome>>(event.what);
     writer.member("kind", "final").member("index", index_++);
-    writer.name("final").raw(outcome->body_in(dialect_));
+    writer.name("final").raw(outcome->body_for(invoke_result_renderer(), dialect_));
   } else {
     return;  // Who has started stands in the final line.
   }

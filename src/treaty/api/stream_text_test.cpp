@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include "treaty/api/invoke_result_renderer.h"
 #include "treaty/base/json.h"
 #include "treaty/http/event_stream.h"
 #include "treaty/testing/generators.h"
@@ -16,8 +17,8 @@ using turns::StreamEvent;
 const turns::Opening kOpening{"s1", "turn/7", "General"};
 
 std::shared_ptr<const turns::Outcome> some_outcome() {
-  return std::make_shared<const turns::Outcome>(
-      turns::outcome_of({turns::Reason::turn_expired, "Too late."}, Dialect::pascal));
+  return std::make_shared<const turns::Outcome>(turns::outcome_of(
+      {turns::Reason::turn_expired, "Too late."}, invoke_result_renderer(), Dialect::pascal));
 }
 
 std::string text_of(StreamForm form, Dialect dialect, const std::vector<StreamEvent>& events) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "treaty/api/api.h"
+#include "treaty/api/invoke_result_renderer.h"
 #include "treaty/app/backends.h"
 #include "treaty/http/server.h"
 #include "treaty/store/sqlite/sqlite_store.h"
@@ -128,7 +129,7 @@ class RunningGateway final : public cli::Gateway {
                  const std::shared_ptr<const SharedBackends>& shared)
       : store_(std::move(store)),
         pools_(shared->pools),
-        engine_(*store_, system_now),
+        engine_(*store_, system_now, {&api::invoke_result_renderer()}),
         configuration_(std::move(configuration)) {
     const auto settings = std::make_shared<const turns::Settings>(configuration_.turns);
     const auto workers = static_cast<std::size_t>(
@@ -224,8 +225,9 @@ class RunningGateway final : public cli::Gateway {
                                       const OnText& on_text, const OnEvent& on_event) {
     using namespace asio::experimental::awaitable_operators;  // NOLINT: operators only.
     const auto dialect = request.dialect;
-    const auto log =
-        co_await engine_.execute(worker, {.tenant = kOwnTenant, .request = std::move(request)});
+    const auto log = co_await engine_.execute(worker, {.tenant = kOwnTenant,
+                                                       .request = std::move(request),
+                                                       .renderer = &api::invoke_result_renderer()});
     if (!on_event || !log->opening()) co_return co_await follow_log(*log, dialect, on_text);
     const auto first =
         co_await (follow_log(*log, dialect, on_text) || follow_diary(worker, *log, on_event));
@@ -241,7 +243,7 @@ class RunningGateway final : public cli::Gateway {
         last_id = event.id;
         if (const auto* delta = std::get_if<turns::Delta>(&event.what)) on_text(delta->text);
         if (const auto* end = std::get_if<std::shared_ptr<const turns::Outcome>>(&event.what)) {
-          co_return (*end)->body_in(dialect);
+          co_return (*end)->body_for(api::invoke_result_renderer(), dialect);
         }
       }
       co_await log.wait(last_id, 1h);

@@ -82,12 +82,15 @@ struct Request {
   contracts::Dialect dialect = contracts::Dialect::pascal;
   bool streaming = false;
   std::string events{};  // Diagnostics, a JSON object a line.
+  std::string format{};  // Of its answers, by the name of a renderer.
   bool operator==(const Request&) const = default;
 };
 
 struct Answer {
   int round = 0;
-  std::string body{};  // The InvokeResult, byte for byte.
+  std::string body{};    // What the client was sent, byte for byte,
+  std::string format{};  // in the format of that name. Empty: from before formats had names.
+  std::string result{};  // The round as a value, as the engine wrote it; empty: likewise.
   contracts::Dialect dialect = contracts::Dialect::pascal;
   std::string error_code{};      // Empty when it was successful.
   std::string transcript{};      // What model and tools said in this round.

@@ -5,6 +5,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "treaty/api/invoke_result_renderer.h"
 #include "treaty/store/sqlite/sqlite_store.h"
 
 namespace treaty::testing {
@@ -57,6 +58,8 @@ contracts::AgentExecuteRequest user_turn(std::string turn_id, std::string instru
           .scenario = contracts::UserTurn{.instruction = std::move(instruction)}};
 }
 
+const turns::Renderer& answer_renderer() { return api::invoke_result_renderer(); }
+
 std::string texts_of(const backends::Call& call) {
   std::string out;
   for (const auto& message : call.messages) {
@@ -70,6 +73,10 @@ std::string texts_of(const backends::Call& call) {
     }
   }
   return out;
+}
+
+turns::Submission submission(contracts::AgentExecuteRequest request) {
+  return {.tenant = "local", .request = std::move(request), .renderer = &answer_renderer()};
 }
 
 TurnHouse::TurnHouse(std::string directory) {
@@ -93,7 +100,8 @@ TurnHouse::TurnHouse(std::string directory) {
       dispatch::Dispatcher::Services{.pools = std::make_shared<dispatch::Pools>(system_clock()),
                                      .store = failing_.get()});
   worker_ = std::make_unique<turns::Worker>(loop_.get_executor(), settings_, dispatcher);
-  engine_ = std::make_unique<turns::Engine>(*failing_, [this] { return now; });
+  engine_ = std::make_unique<turns::Engine>(
+      *failing_, [this] { return now; }, std::vector{&answer_renderer()});
 }
 
 TurnHouse::~TurnHouse() { store_.reset(); }
@@ -104,7 +112,7 @@ turns::Outcome TurnHouse::execute(contracts::AgentExecuteRequest request) {
 }
 
 std::shared_ptr<turns::TurnLog> TurnHouse::begin(contracts::AgentExecuteRequest request) {
-  return run(engine_->execute(*worker_, {.tenant = "local", .request = std::move(request)}));
+  return run(engine_->execute(*worker_, submission(std::move(request))));
 }
 
 std::vector<turns::Outcome> TurnHouse::execute_together(
@@ -113,8 +121,7 @@ std::vector<turns::Outcome> TurnHouse::execute_together(
   logs.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     logs.push_back(
-        asio::co_spawn(loop_, engine_->execute(*worker_, {.tenant = "local", .request = request}),
-                       asio::use_future));
+        asio::co_spawn(loop_, engine_->execute(*worker_, submission(request)), asio::use_future));
   }
   run_until_idle();
   std::vector<turns::Outcome> outcomes;

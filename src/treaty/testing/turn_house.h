@@ -22,6 +22,11 @@ contracts::AgentResult says(std::string text);
 contracts::AgentResult fails(std::string code, bool retryable);
 contracts::AgentExecuteRequest user_turn(std::string turn_id, std::string instruction);
 
+// What the turns of the house are answered with: InvokeResults.
+const turns::Renderer& answer_renderer();
+
+turns::Submission submission(contracts::AgentExecuteRequest request);
+
 // The texts of a call's messages, joined by bars.
 std::string texts_of(const backends::Call& call);
 

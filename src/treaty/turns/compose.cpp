@@ -1,7 +1,5 @@
 #include "treaty/turns/compose.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -13,8 +11,7 @@ namespace treaty::turns {
 namespace {
 
 using contracts::AgentError;
-using contracts::InvokeError;
-using contracts::InvokeResult;
+using store::TurnState;
 
 constexpr std::size_t kLongestDetails = 600;
 constexpr std::size_t kLongestMessage = std::size_t{64} << 10U;  // Of a continuation.
@@ -130,43 +127,6 @@ std::string message_of(const AgentError& error, std::string_view code) {
   return std::string(error.retryable.value_or(false) ? kOtherMessage : kOtherLastingMessage);
 }
 
-// --- Checking what is written
-// -----------------------------------------------------------------------
-
-InvokeResult broken_answer(const InvokeResult& result) {
-  return {.outcome = contracts::Failure{{InvokeError{
-              .error_code = "internal",
-              .message = "the server composed an answer that breaks its contract and withheld it; "
-                         "report it, and send the request as a new turn",
-              .fatal_error = false,
-              .system_error = true}}},
-          .warnings = {},
-          .result_id =
-              result.result_id && is_utf8(*result.result_id) ? result.result_id : std::nullopt};
-}
-
-std::vector<std::string> rules_broken_by(const std::string& body, const InvokeResult& result) {
-  std::vector<std::string> broken;
-  const auto decoded = contracts::decode_invoke_result(body);
-  for (const contracts::Finding& finding : decoded.error()) {
-    broken.push_back(fmt::format("{} {}: {}", finding.rule.text(), finding.where, finding.message));
-  }
-  // INV-04 is looser for what others write: ours always names a code.
-  const auto has_no_code = [](const InvokeError& error) { return is_blank(error.error_code); };
-  const auto* failure = std::get_if<contracts::Failure>(&result.outcome);
-  if (std::ranges::any_of(result.warnings, has_no_code) ||
-      (failure != nullptr && std::ranges::any_of(failure->errors, has_no_code))) {
-    broken.emplace_back("INV-04 /Errors: an error or a warning has no ErrorCode");
-  }
-  return broken;
-}
-
-std::string first_code(const InvokeResult& result) {
-  const auto* failure = std::get_if<contracts::Failure>(&result.outcome);
-  return failure == nullptr || failure->errors.empty() ? std::string()
-                                                       : failure->errors.front().error_code;
-}
-
 }  // namespace
 
 contracts::FinalResponse final_response(const Finish& finish, const Sealed& sealed,
@@ -194,29 +154,61 @@ contracts::ClientToolContinuation continuation_response(const AskClient& ask) {
   return continuation;
 }
 
-InvokeError error_of(const AgentError& error) {
+AnswerError error_of(const AgentError& error) {
   const bool named = error.code && is_code(*error.code);
   std::string code = named ? *error.code : "server_error";
   std::string message = message_of(error, code);
-  return {.error_code = std::move(code),
+  return {.code = std::move(code),
           .message = std::move(message),
-          .fatal_error = !error.retryable.value_or(false),
-          .system_error = true,
+          .is_fatal = !error.retryable.value_or(false),
+          .is_system = true,
           .context = std::nullopt,
           .details = details_of(error)};
 }
 
-Written write_checked(const InvokeResult& result, contracts::Dialect dialect) {
-  Written written{.body = contracts::encode(result, dialect)};
-  written.broken = rules_broken_by(written.body, result);
-  if (written.broken.empty()) {
-    written.error_code = first_code(result);
-    return written;
+Conclusion conclude_finish(const Finish& finish, const Progress& progress,
+                           std::vector<std::string> warnings) {
+  Sealed sealed = seal(finish.text);
+  return {.state = TurnState::completed,
+          .answer = final_response(finish, sealed, progress, std::move(warnings)),
+          .notes = std::move(sealed.notes)};
+}
+
+Conclusion conclude_asking(const AskClient& ask) {
+  return {.state = TurnState::awaiting_tools,
+          .answer = continuation_response(ask),
+          .pending = ask.calls};
+}
+
+Conclusion conclude_failure(const contracts::AgentError& error,
+                            const std::optional<contracts::RateLimitState>& limited,
+                            std::vector<dispatch::LimitLine> limits) {
+  Conclusion conclusion{.state = TurnState::failed,
+                        .answer = error_of(error),
+                        .failure = error,
+                        .retryable = error.retryable.value_or(false),
+                        .limits = std::move(limits)};
+  if (limited && limited->retry_after) conclusion.retry_after = limited->retry_after->value();
+  // Two failures are not the backend's: dispatch itself refused the call.
+  for (const Reason reason : {Reason::budget_exhausted, Reason::store_unavailable}) {
+    if (error.code == code_of(reason)) {
+      conclusion.answer = error_of(Refusal{reason, error.message});
+    }
   }
-  const InvokeResult internal = broken_answer(result);
-  written.body = contracts::encode(internal, dialect);
-  written.error_code = first_code(internal);
-  return written;
+  return conclusion;
+}
+
+Conclusion conclude_refusal(const Refusal& refusal, TurnState state, bool retryable) {
+  return {.state = state, .answer = error_of(refusal), .retryable = retryable};
+}
+
+contracts::AgentError interrupted() {
+  return {.message =
+              "the turn was interrupted: the server stopped while its answer was being "
+              "streamed; send the same request again",
+          .code = "server_error",
+          .type = "interrupted",
+          .retryable = true};
 }
 
 }  // namespace treaty::turns

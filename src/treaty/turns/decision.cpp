@@ -69,7 +69,8 @@ store::Request request_of(const Asked& asked, int round) {
           .streaming = asked.streams,
           .events = event_line(round * kEventsPerRound,
                                user != nullptr ? "turn.accepted" : "tools.submitted", asked.now,
-                               data.take())};
+                               data.take()),
+          .format = std::string(asked.renderer->format())};
 }
 
 // A few of the agents, for whoever has named none of them.
@@ -228,13 +229,16 @@ Decision fail_turn(const Asked& asked, const store::View& view, Refusal refusal,
       "the results do not match the calls that waited: {}. This agent ends a turn for "
       "that: send the request again as a new turn",
       matching.first_difference);
-  const Outcome outcome = outcome_of(refusal, asked.request.dialect);
+  const Outcome outcome = outcome_of(refusal, *asked.renderer, asked.request.dialect);
+  const AnswerError error = error_of(refusal);
   const Turn& turn = *view.named;
   const store::Round round{
       .request = request_of(asked, turn.round + 1),
       .answer = store::Answer{
           .round = turn.round + 1,
           .body = outcome.body,
+          .format = std::string(asked.renderer->format()),
+          .result = encode({.answer = error, .result = result_of(error)}),
           .dialect = outcome.dialect,
           .error_code = outcome.error_code,
           .first_event = turn.events + 1,

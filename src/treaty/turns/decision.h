@@ -11,7 +11,7 @@
 
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/store/changes.h"
-#include "treaty/turns/refusals.h"
+#include "treaty/turns/renderer.h"
 #include "treaty/turns/settings.h"
 
 namespace treaty::turns {
@@ -25,8 +25,9 @@ struct Asked {
   std::string body;                     // which is this.
   std::function<std::string()> new_id;  // Mints the ids of sessions and turns.
   store::Milliseconds now = 0;
-  std::string trace_id{};  // Of the caller; empty when it named none.
-  bool streams = false;    // The answer is wanted in pieces.
+  std::string trace_id{};              // Of the caller; empty when it named none.
+  bool streams = false;                // The answer is wanted in pieces,
+  const Renderer* renderer = nullptr;  // and in this format.
 
   bool is_initial() const { return room.session_id.empty(); }
 

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "treaty/testing/turn_house.h"
+
 namespace treaty::turns {
 namespace {
 
@@ -39,7 +41,9 @@ AgentExecuteRequest results_for(const std::vector<std::string>& ids) {
 }
 
 Asked asked(AgentExecuteRequest request, const std::optional<std::string>& key = {}) {
-  return ask("local", std::move(request), key, kNow);
+  Asked made = ask("local", std::move(request), key, kNow);
+  made.renderer = &testing::answer_renderer();
+  return made;
 }
 
 Turn turn(std::int64_t number, TurnState state) {

@@ -49,10 +49,16 @@ asio::awaitable<void> pause(std::chrono::milliseconds time) {
 
 // Fills a log with a round that has been answered.
 void restore(TurnLog& log, const std::string& session_id, const store::Turn& turn,
-             const store::Answer& answer) {
+             const store::Answer& answer, const Renderer& renderer) {
   log.open({session_id, turn.turn_id, turn.mode}, answer.first_event);
   log.restore_deltas(answer.deltas);
-  log.finish({.body = answer.body, .dialect = answer.dialect, .error_code = answer.error_code});
+  log.finish({.body = answer.body,
+              .dialect = answer.dialect,
+              .renderer = &renderer,
+              .error_code = answer.error_code,
+              .result = answer.result,
+              .session_id = session_id,
+              .turn_id = turn.turn_id});
 }
 
 std::int64_t result_event_of(const store::Answer& answer) {
@@ -61,8 +67,9 @@ std::int64_t result_event_of(const store::Answer& answer) {
 
 }  // namespace
 
-Engine::Engine(store::Store& store, std::function<store::Milliseconds()> now)
-    : shared_(std::make_shared<RunServices>(store, std::move(now))) {}
+Engine::Engine(store::Store& store, std::function<store::Milliseconds()> now,
+               std::vector<const Renderer*> renderers)
+    : shared_(std::make_shared<RunServices>(store, std::move(now), std::move(renderers))) {}
 
 Engine::~Engine() = default;
 
@@ -77,12 +84,15 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submis
   Asked asked = ask(std::move(submission.tenant), std::move(submission.request),
                     submission.idempotency_key, shared_->now());
   asked.trace_id = std::move(submission.trace_id);
+  asked.renderer = submission.renderer;
   const auto* user = std::get_if<contracts::UserTurn>(&asked.request.scenario);
   asked.streams = submission.streams || (user != nullptr && user->streaming);
   const Dialect dialect = asked.request.dialect;
   const std::string key = live_key(asked.room, asked.key);
   auto log = std::make_shared<TurnLog>();
-  const auto finish = [&](const Refusal& refusal) { log->finish(outcome_of(refusal, dialect)); };
+  const auto finish = [&](const Refusal& refusal) {
+    log->finish(outcome_of(refusal, *asked.renderer, dialect));
+  };
 
   if (const auto other = shared_->live.join(key, {log, asked.fingerprint})) {
     if (other->fingerprint == asked.fingerprint) co_return other->log;
@@ -102,12 +112,14 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submis
   if (auto* begin = std::get_if<Begin>(&decided)) {
     start(worker, log,
           {std::move(*begin), settings, dispatcher, std::move(asked.request), key, asked.streams,
-           std::move(submission.warnings)});
+           asked.renderer, std::move(submission.warnings)});
     co_return log;  // Leaves the registry when it ends.
   }
   if (const auto* refusal = std::get_if<Refusal>(&decided)) finish(*refusal);
   if (const auto* replay = std::get_if<Replay>(&decided)) {
-    restore(*log, replay->session.room.session_id, replay->turn, *replay->round.answer);
+    const store::Answer& answer = *replay->round.answer;
+    restore(*log, replay->session.room.session_id, replay->turn, answer,
+            shared_->renderer_of(answer.format));
   }
   shared_->live.leave(key);
   co_return log;
@@ -286,7 +298,7 @@ Answered<std::shared_ptr<TurnLog>> Engine::follow(Worker& worker, store::Room ro
       const bool wanted = last_id ? *last_id < result_event_of(*answer) : is_newest;
       if (!wanted) continue;
       auto log = std::make_shared<TurnLog>();
-      restore(*log, room.session_id, turn, *answer);
+      restore(*log, room.session_id, turn, *answer, shared_->renderer_of(answer->format));
       co_return shared_->live.share_replay(turn.id, answer->first_event, std::move(log));
     }
     if (!runs) co_return nullptr;
@@ -367,7 +379,7 @@ asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(Worker& worke
     if (waiting && waiting->fingerprint == stored.fingerprint) log = waiting->log;
     start(worker, std::move(log),
           {std::move(begin), worker.settings, worker.dispatcher, std::move(*request), key,
-           stored.streaming});
+           stored.streaming, &shared_->renderer_of(stored.format)});
   }
   co_return abandoned->size();
 }

@@ -15,10 +15,9 @@
 #include <vector>
 
 #include "treaty/contracts/agent_execute_request.h"
-#include "treaty/contracts/invoke_result.h"
 #include "treaty/store/store.h"
 #include "treaty/turns/decision.h"
-#include "treaty/turns/refusals.h"
+#include "treaty/turns/renderer.h"
 #include "treaty/turns/run/diary.h"
 #include "treaty/turns/turn_log.h"
 #include "treaty/turns/worker.h"
@@ -29,7 +28,8 @@ namespace treaty::turns {
 struct Submission {
   std::string tenant;
   contracts::AgentExecuteRequest request;  // Both ids empty: a first request (sessions.initial).
-  std::vector<contracts::InvokeError> warnings{};  // For the answer.
+  const Renderer* renderer = nullptr;      // Writes the answer; that of the route's family.
+  std::vector<AnswerError> warnings{};     // For the answer.
   std::optional<std::string> idempotency_key{};
   std::string trace_id{};  // Of the request's traceparent; empty without one.
   bool streams = false;    // The answer is wanted in pieces, whatever the request itself says.
@@ -48,8 +48,11 @@ struct RunServices;
 
 class Engine {
  public:
-  // `now` answers milliseconds since 1970. The store outlives the engine.
-  Engine(store::Store& store, std::function<store::Milliseconds()> now);
+  // `now` answers milliseconds since 1970. The store outlives the engine. `renderers` are those of
+  // all families of routes, for requests and answers that are found in the journal; the first one
+  // is that of rows from before formats had names.
+  Engine(store::Store& store, std::function<store::Milliseconds()> now,
+         std::vector<const Renderer*> renderers);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

@@ -104,14 +104,14 @@ bool is_ours(Reason reason) {
 
 }  // namespace
 
-contracts::InvokeError error_of(const Refusal& refusal) {
+AnswerError error_of(const Refusal& refusal) {
   // A conflict with what is going on now may pass; what is wrong with the request will not.
   const bool may_pass = is_ours(refusal.reason) || refusal.reason == Reason::turn_in_progress ||
                         refusal.reason == Reason::budget_exhausted;
-  return {.error_code = std::string(code_of(refusal.reason)),
+  return {.code = std::string(code_of(refusal.reason)),
           .message = refusal.message,
-          .fatal_error = !may_pass,
-          .system_error = is_ours(refusal.reason),
+          .is_fatal = !may_pass,
+          .is_system = is_ours(refusal.reason),
           .context = refusal.context,
           .details = refusal.details};
 }

@@ -1,12 +1,9 @@
-// Why the server says no: one closed list, each entry with the code of its InvokeResult and its
-// HTTP status.
+// Why the server refuses a request: one closed list, each entry with its code and HTTP status.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "treaty/contracts/invoke_result.h"
 
 namespace treaty::turns {
 
@@ -45,9 +42,21 @@ struct Refusal {
 std::string_view code_of(Reason reason);
 int status_of(Reason reason);
 
-contracts::InvokeError error_of(const Refusal& refusal);
+// What went wrong, or what to mind, as a client is told it. No stack trace, no path of the server,
+// no secret.
+struct AnswerError {
+  std::string code{};      // Never blank.
+  std::string message{};   // What happened, and what to do next.
+  bool is_fatal = false;   // Trying again as it is will not help.
+  bool is_system = false;  // Not the caller's fault.
+  std::optional<std::string> context{};
+  std::optional<std::string> details{};
+  bool operator==(const AnswerError&) const = default;
+};
 
-// The HTTP status of an InvokeResult's first error code: a Reason's, or the code of a backend's
+AnswerError error_of(const Refusal& refusal);
+
+// The HTTP status of an answer's error code: a Reason's, or the code of a backend's
 // failure (turns.md, the last row of the table).
 int status_of_code(std::string_view error_code);
 

@@ -6,26 +6,31 @@
 #include <charconv>
 
 #include "treaty/base/ids.h"
-#include "treaty/contracts/invoke_result.h"
 
 namespace treaty::turns {
 
 namespace asio = boost::asio;
 
-std::string Outcome::body_in(contracts::Dialect wanted) const {
-  if (wanted == dialect) return body;
-  const auto result = contracts::decode_invoke_result(body);
-  return result ? contracts::encode(*result, wanted) : body;
+std::string Outcome::body_for(const Renderer& wanted, contracts::Dialect wanted_dialect) const {
+  if (renderer == &wanted) {
+    return dialect == wanted_dialect ? body : wanted.respell(body, wanted_dialect);
+  }
+  if (refusal) return wanted.render(*refusal, wanted_dialect, new_uuid());
+  auto turn = decode_settled_turn(result);
+  if (!turn) return body;  // From before rounds were kept as values.
+  turn->session_id = session_id;
+  turn->turn_id = turn_id;
+  turn->answer_id = new_uuid();
+  return wanted.render(*turn, wanted_dialect).body;
 }
 
-Outcome outcome_of(const Refusal& refusal, contracts::Dialect dialect) {
-  const contracts::InvokeResult result{.outcome = contracts::Failure{{error_of(refusal)}},
-                                       .result_id = new_uuid()};
-  const auto wait = retry_after_of(refusal);
-  return {.body = contracts::encode(result, dialect),
+Outcome outcome_of(Refusal refusal, const Renderer& renderer, contracts::Dialect dialect) {
+  return {.body = renderer.render(refusal, dialect, new_uuid()),
           .dialect = dialect,
+          .renderer = &renderer,
           .error_code = std::string(code_of(refusal.reason)),
-          .retry_after = wait};
+          .retry_after = retry_after_of(refusal),
+          .refusal = std::move(refusal)};
 }
 
 void TurnLog::open(Opening opening, std::int64_t first_event) {

@@ -19,24 +19,28 @@
 #include "treaty/base/notifier.h"
 #include "treaty/contracts/inspection/names.h"
 #include "treaty/dispatch/dispatched.h"
-#include "treaty/turns/refusals.h"
+#include "treaty/turns/renderer.h"
 
 namespace treaty::turns {
 
-// The answer to a round: the InvokeResult, as it was written first.
+// The answer to a round: the bytes as they were written first, and what they were made of.
 struct Outcome {
   std::string body{};
   contracts::Dialect dialect = contracts::Dialect::pascal;
+  const Renderer* renderer = nullptr;         // Whose bytes they are.
   std::string error_code{};                   // Empty: successful.
   std::optional<double> retry_after{};        // Seconds.
   std::vector<dispatch::LimitLine> limits{};  // That kept it from being served.
+  std::string result{};                       // encode(SettledTurn); empty: no turn has run,
+  std::optional<Refusal> refusal{};           // but this was answered.
+  std::string session_id{};                   // Of `result`,
+  std::string turn_id{};                      // whose encoding does not have them.
 
-  // The bytes in the dialect that a client speaks.
-  std::string body_in(contracts::Dialect wanted) const;
-  int status() const { return error_code.empty() ? 200 : status_of_code(error_code); }
+  // The bytes for a client of another dialect or another family of routes; mostly the same.
+  std::string body_for(const Renderer& wanted, contracts::Dialect wanted_dialect) const;
 };
 
-Outcome outcome_of(const Refusal& refusal, contracts::Dialect dialect);
+Outcome outcome_of(Refusal refusal, const Renderer& renderer, contracts::Dialect dialect);
 
 struct Opening {
   std::string session_id{};

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "treaty/contracts/invoke_result.h"
+#include "treaty/testing/turn_house.h"
 
 namespace treaty::turns {
 namespace {
@@ -119,19 +120,21 @@ TEST_CASE("Deltas come back from the journal as they were") {
 
 TEST_CASE("A refusal is a log that was never opened") {
   TurnLog log;
-  log.finish(outcome_of({Reason::turn_in_progress, "wait"}, Dialect::pascal));
+  log.finish(
+      outcome_of({Reason::turn_in_progress, "wait"}, testing::answer_renderer(), Dialect::pascal));
 
   CHECK(!log.opening());
   REQUIRE(log.outcome_now());
-  CHECK(log.outcome_now()->status() == 409);
+  CHECK(status_of_code(log.outcome_now()->error_code) == 409);
 }
 
 TEST_CASE("An outcome is told in the dialect of whoever asks, and unchanged in its own") {
-  const Outcome outcome = outcome_of({Reason::not_found, "nothing here"}, Dialect::camel);
+  const Outcome outcome =
+      outcome_of({Reason::not_found, "nothing here"}, testing::answer_renderer(), Dialect::camel);
 
-  CHECK(outcome.body_in(Dialect::camel) == outcome.body);
+  CHECK(outcome.body_for(testing::answer_renderer(), Dialect::camel) == outcome.body);
   CHECK(outcome.body.contains("\"errorCode\":\"not_found\""));
-  const auto pascal = outcome.body_in(Dialect::pascal);
+  const auto pascal = outcome.body_for(testing::answer_renderer(), Dialect::pascal);
   CHECK(pascal.contains("\"ErrorCode\":\"not_found\""));
   CHECK(contracts::decode_invoke_result(pascal));
 }

@@ -3,6 +3,7 @@
 
 #include "treaty/api/endpoints/endpoints.h"
 #include "treaty/api/endpoints/streams.h"
+#include "treaty/api/invoke_result_renderer.h"
 #include "treaty/api/negotiation.h"
 #include "treaty/api/offload.h"
 #include "treaty/turns/assistant_view.h"
@@ -48,6 +49,7 @@ std::expected<turns::Submission, TurnedAway> read_submission(const Visit& visit,
   return turns::Submission{
       .tenant = visit.tenant,
       .request = std::move(*decoded),
+      .renderer = &invoke_result_renderer(),
       .warnings = warnings_of(decoded.warnings()),
       .idempotency_key = std::move(*key),
       .trace_id = std::string(turns::trace_id_of(request.headers.get("traceparent")))};
@@ -113,7 +115,7 @@ Conversation answer_whole(const Visit& visit, turns::TurnLog& log, Dialect diale
     co_await cancel(visit, log, following);
   }
   const auto outcome = co_await log.outcome();
-  co_await answer(visit, outcome_response(*outcome, dialect));
+  co_await answer(visit, outcome_response(*outcome, invoke_result_renderer(), dialect));
 }
 
 // Waits until the backend has begun to answer, but not long. False: the client has gone.
@@ -135,7 +137,7 @@ Conversation answer_stream(const Visit& visit, turns::TurnLog& log, TurnText tex
   turns::TurnLog::Following following(log);
   bool stays = co_await wait_for_begin(visit.exchange, log, watch);
   if (const auto outcome = log.outcome_now(); outcome && !outcome->error_code.empty()) {
-    co_await answer(visit, outcome_response(*outcome, dialect));
+    co_await answer(visit, outcome_response(*outcome, invoke_result_renderer(), dialect));
     co_return;
   }
   if (stays) stays = co_await send_stream(visit.exchange, log, 0, text, watch);

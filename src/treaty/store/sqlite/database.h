@@ -92,6 +92,8 @@ class Statement {
 
   std::int64_t integer() { return sqlite3_column_int64(statement_, column_++); }
   bool boolean() { return integer() != 0; }
+  void skip() { ++column_; }
+  bool has_column() const { return column_ < sqlite3_column_count(statement_); }
   std::string_view view();  // Until the next row.
   std::string text() { return std::string(view()); }
 

@@ -204,7 +204,15 @@ CREATE TABLE work_pool (
 CREATE INDEX work_of_pools ON work_pool (pool_name, status);
 )sql";
 
-constexpr std::array kMigrations = {kJournal, kBudgets, kMachines};
+// A round is kept as a value beside the bytes that were made of it, with the name of their format.
+// Rows from before that have neither.
+constexpr const char* kResults = R"sql(
+ALTER TABLE requests ADD COLUMN format TEXT NOT NULL DEFAULT '';
+ALTER TABLE answers ADD COLUMN format TEXT NOT NULL DEFAULT '';
+ALTER TABLE answers ADD COLUMN result TEXT NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array kMigrations = {kJournal, kBudgets, kMachines, kResults};
 
 std::expected<void, Error> outcome_of(Database& database, const std::string& path) {
   if (const auto failure = database.take_failure()) {

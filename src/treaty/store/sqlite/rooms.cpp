@@ -67,7 +67,7 @@ void copy_turn(const Journal& journal, const Room& from, const TurnRow& turn, Se
   const std::int64_t shift = copy * kRounds - first;
   Statement(database,
             R"(INSERT INTO requests SELECT id + ?, "key", fingerprint, dialect, streaming, events,)"
-            " body FROM requests WHERE id >= ? AND id < ?",
+            " body, format FROM requests WHERE id >= ? AND id < ?",
             shift, first, end)
       .run();
   const Room& room = into.session.room;
@@ -77,8 +77,8 @@ void copy_turn(const Journal& journal, const Room& from, const TurnRow& turn, Se
   const std::string camel_now = session_member("sessionId", room);
   Statement(database,
             "INSERT INTO answers SELECT id + ?, dialect, first_event, created_at, error_code, "
-            "events, replace(replace(body, ?, ?), ?, ?), transcript, deltas FROM answers "
-            "WHERE id >= ? AND id < ?",
+            "events, replace(replace(body, ?, ?), ?, ?), transcript, deltas, format, "
+            "result FROM answers WHERE id >= ? AND id < ?",
             shift, pascal, pascal_now, camel, camel_now, first, end)
       .run();
   into.session.turns += 1;

@@ -171,11 +171,10 @@ std::optional<std::int64_t> find_request(Database& database, std::int64_t sessio
 }
 
 std::optional<Request> read_request(Database& database, std::int64_t id, Detail detail) {
-  Statement statement(
-      database,
-      R"(SELECT "key", fingerprint, dialect, streaming, events, body FROM requests WHERE id = ?)",
-      id);
+  // All columns: an older version of the table, which is read as it is, has fewer.
+  Statement statement(database, "SELECT * FROM requests WHERE id = ?", id);
   if (!statement.next()) return std::nullopt;
+  statement.skip();
   Request request{.round = static_cast<int>(id % kRounds)};
   request.key = statement.text();
   request.fingerprint = statement.text();
@@ -184,15 +183,14 @@ std::optional<Request> read_request(Database& database, std::int64_t id, Detail 
   const std::string_view events = statement.view();
   if (detail == Detail::all) request.events = events;
   request.body = statement.text();
+  if (statement.has_column()) request.format = statement.text();
   return request;
 }
 
 std::optional<Answer> read_answer(Database& database, std::int64_t id, Detail detail) {
-  Statement statement(database,
-                      "SELECT dialect, first_event, created_at, error_code, events, body, "
-                      "transcript, deltas FROM answers WHERE id = ?",
-                      id);
+  Statement statement(database, "SELECT * FROM answers WHERE id = ?", id);
   if (!statement.next()) return std::nullopt;
+  statement.skip();
   Answer answer{.round = static_cast<int>(id % kRounds)};
   answer.dialect = dialect_of(statement.integer());
   answer.first_event = statement.integer();
@@ -204,6 +202,9 @@ std::optional<Answer> read_answer(Database& database, std::int64_t id, Detail de
   if (detail == Detail::conversation) return answer;
   answer.events = events;
   answer.deltas = statement.text();
+  if (!statement.has_column()) return answer;
+  answer.format = statement.text();
+  answer.result = statement.text();
   return answer;
 }
 
@@ -231,20 +232,22 @@ void update_turn(Database& database, const TurnRow& row) {
 
 void write_request(Database& database, std::int64_t turn, const Request& request) {
   Statement(database,
-            R"(INSERT INTO requests (id, "key", fingerprint, dialect, streaming, events, body) )"
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            R"(INSERT INTO requests (id, "key", fingerprint, dialect, streaming, events, body, )"
+            "format) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             turn * kRounds + request.round, Blob{request.key}, Blob{request.fingerprint},
-            number_of(request.dialect), request.streaming, request.events, request.body)
+            number_of(request.dialect), request.streaming, request.events, request.body,
+            request.format)
       .run();
 }
 
 void write_answer(Database& database, std::int64_t turn, const Answer& answer) {
   Statement(database,
             "INSERT OR REPLACE INTO answers (id, dialect, first_event, created_at, error_code, "
-            "events, body, transcript, deltas) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "events, body, transcript, deltas, format, result) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             turn * kRounds + answer.round, number_of(answer.dialect), answer.first_event,
             answer.created_at, answer.error_code, answer.events, answer.body, answer.transcript,
-            answer.deltas)
+            answer.deltas, answer.format, answer.result)
       .run();
 }
 

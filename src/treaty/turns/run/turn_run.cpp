@@ -50,6 +50,11 @@ constexpr const char* kContinued =
 
 }  // namespace
 
+const Renderer& RunServices::renderer_of(std::string_view format) const {
+  const auto found = std::ranges::find(renderers, format, &Renderer::format);
+  return found == renderers.end() ? *renderers.front() : **found;
+}
+
 TurnRun::TurnRun(std::shared_ptr<RunServices> services, Worker& worker,
                  std::shared_ptr<TurnLog> log, RunOrder order)
     : services_(std::move(services)),
@@ -94,7 +99,7 @@ void TurnRun::cancel() {
 
 // Steps 4 to 6 of turns.md.
 asio::awaitable<Conclusion> TurnRun::conclude() {
-  if (order_.begin.turn.has_streamed) co_return conclude_failure(interrupted(), std::nullopt);
+  if (order_.begin.turn.has_streamed) co_return conclude_failure(interrupted());
   if (order_.begin.agent == nullptr) {
     co_return conclude_refusal({Reason::agent_not_found, "the agent of this session is gone"},
                                TurnState::failed, false);
@@ -115,8 +120,10 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
   });
   while (true) {
     if (const Stop stop = stop_; stop != Stop::none) co_return stopped(stop);
-    const dispatch::Dispatched call = co_await ask_backend();
-    const AgentResult& result = call.result;
+    dispatch::Dispatched call = co_await ask_backend();
+    totals_.add(call.result);
+    result_ = std::move(call.result);
+    const AgentResult& result = result_;
     if (const Stop stop = stop_; stop != Stop::none && result.error) co_return stopped(stop);
     Stepped stepped =
         next_step(*order_.begin.role, agent.max_rounds, std::move(transcript_.progress), result);
@@ -124,7 +131,7 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
     transcript_.progress.was_continued |= call.was_continued;
     for (const StepNote& made : stepped.notes) note(made.kind, made.data);
     if (const auto* fail = std::get_if<Fail>(&stepped.step)) {
-      co_return conclude_failure(fail->error, call);
+      co_return conclude_failure(fail->error, result.rate_limit, std::move(call.limits));
     }
     transcript_.messages.emplace_back(std::move(stepped.said));
     if (const auto* finish = std::get_if<Finish>(&stepped.step)) {
@@ -154,8 +161,7 @@ Conclusion TurnRun::stopped(Stop stop) const {
   return conclude_failure({.message = "the turn did not end within its deadline",
                            .code = "timeout",
                            .type = "Deadline",
-                           .retryable = true},
-                          std::nullopt);
+                           .retryable = true});
 }
 
 // Step 4: everything that the model is told.
@@ -281,6 +287,8 @@ void TurnRun::on_attempt_started(const dispatch::Choice& choice, int attempt) {
 
 void TurnRun::on_attempt_ended(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
                                const AgentResult& result) {
+  asked_ = &choice;
+  if (result.error) last_failure_ = result;
   note(result.error ? "attempt.failed" : "attempt.completed",
        ended_data(choice, attempt, took, result));
 }
@@ -329,33 +337,45 @@ void TurnRun::note(std::string_view kind, std::string_view data) {
   services_->live.notify_diary(session());
 }
 
-contracts::InvokeResult TurnRun::result_of(const Conclusion& conclusion) const {
-  contracts::InvokeResult result{
-      .outcome = {}, .warnings = order_.warnings, .result_id = new_uuid()};
-  if (const auto* error = std::get_if<contracts::InvokeError>(&conclusion.answer)) {
-    result.outcome = contracts::Failure{{*error}};
-    return result;
+// What the round came to. Beside what the last call answered it names whom the last attempt asked:
+// a call may fail because a backend was not asked any more.
+SettledTurn TurnRun::settled_turn(Conclusion& conclusion) {
+  SettledTurn turn{.session_id = order_.begin.session.room.session_id,
+                   .turn_id = order_.begin.turn.turn_id,
+                   .mode = order_.begin.turn.mode,
+                   .answer_id = new_uuid(),
+                   .answer = std::move(conclusion.answer),
+                   .warnings = order_.warnings,
+                   .result = std::move(result_)};
+  totals_.give_to(turn.result);
+  if (const auto* error = std::get_if<AnswerError>(&turn.answer)) {
+    contracts::AgentResult failed = turns::result_of(*error);
+    if (!turn.result.error)
+      turn.result.error = conclusion.failure ? *conclusion.failure : *failed.error;
+    if (conclusion.state == TurnState::cancelled || !turn.result.finish_reason) {
+      turn.result.finish_reason = failed.finish_reason;
+    }
   }
-  contracts::AgentExecuteResponse response{.session_id = order_.begin.session.room.session_id,
-                                           .turn_id = order_.begin.turn.turn_id,
-                                           .mode_display_name = order_.begin.turn.mode,
-                                           .kind = {}};
-  if (const auto* final = std::get_if<contracts::FinalResponse>(&conclusion.answer)) {
-    response.kind = *final;
-  } else {
-    response.kind = std::get<contracts::ClientToolContinuation>(conclusion.answer);
+  if (asked_ != nullptr) {
+    turn.backend = asked_->backend;
+    turn.model = asked_->model;
   }
-  result.outcome = std::move(response);
-  return result;
+  if (turn.result.error && last_failure_) {
+    if (!turn.result.provider_data) turn.result.provider_data = last_failure_->provider_data;
+    if (!turn.result.error->status_code) {
+      turn.result.error->status_code = last_failure_->error->status_code;
+    }
+  }
+  return turn;
 }
 
 store::Settlement TurnRun::settlement_of(const Conclusion& conclusion,
-                                         const Written& written) const {
+                                         const Outcome& outcome) const {
   const store::Turn& turn = order_.begin.turn;
   store::Settlement settlement{.turn = turn.id};
   settlement.update = {.state = conclusion.state,
                        .round = turn.round,
-                       .error_code = written.error_code,
+                       .error_code = outcome.error_code,
                        .retryable = conclusion.retryable,
                        .events = log_->result_event()};
   if (conclusion.state == TurnState::awaiting_tools) {
@@ -363,9 +383,11 @@ store::Settlement TurnRun::settlement_of(const Conclusion& conclusion,
     settlement.update.tool_deadline = services_->now() + order_.settings->tool_deadline.count();
   }
   settlement.answer = {.round = turn.round,
-                       .body = written.body,
-                       .dialect = order_.request.dialect,
-                       .error_code = written.error_code,
+                       .body = outcome.body,
+                       .format = std::string(outcome.renderer->format()),
+                       .result = outcome.result,
+                       .dialect = outcome.dialect,
+                       .error_code = outcome.error_code,
                        .transcript = encode(transcript_),
                        .deltas = log_->deltas(),
                        .first_event = log_->first_event(),
@@ -378,22 +400,36 @@ store::Settlement TurnRun::settlement_of(const Conclusion& conclusion,
 // that was paid for is lost.
 asio::awaitable<void> TurnRun::settle(Conclusion conclusion) {
   for (const StepNote& made : conclusion.notes) note(made.kind, made.data);
-  Written written = write_checked(result_of(conclusion), order_.request.dialect);
-  if (!written.broken.empty()) {
+  SettledTurn turn = settled_turn(conclusion);
+  Rendered rendered = order_.renderer->render(turn, order_.request.dialect);
+  if (!rendered.broken.empty()) {
     conclusion.state = TurnState::failed;
+    turn.answer = error_of(Refusal{Reason::internal,
+                                   "the server composed an answer that breaks its contract and "
+                                   "withheld it; report it, and send the request as a new turn"});
     note("answer.broken", "{}");
   }
   json::Writer end;
   end.begin_object();
-  if (!written.error_code.empty()) end.member("ErrorCode", written.error_code);
+  if (!rendered.error_code.empty()) end.member("ErrorCode", rendered.error_code);
   note(fmt::format("turn.{}", name_of(conclusion.state)), end.end_object().take());
+  Outcome outcome{.body = std::move(rendered.body),
+                  .dialect = order_.request.dialect,
+                  .renderer = order_.renderer,
+                  .error_code = std::move(rendered.error_code),
+                  .retry_after = conclusion.retryable ? conclusion.retry_after.value_or(1)
+                                                      : std::optional<double>(),
+                  .limits = std::move(conclusion.limits),
+                  .result = encode(turn),
+                  .session_id = turn.session_id,
+                  .turn_id = turn.turn_id};
   while (true) {
-    const auto settled = co_await services_->store.settle(settlement_of(conclusion, written));
+    const auto settled = co_await services_->store.settle(settlement_of(conclusion, outcome));
     if (settled) break;
     if (settled.error().code == ErrorCode::conflict) {
       log_->finish(outcome_of({Reason::turn_cancelled,
                                "the turn was ended by somebody else; read it with GET …/turns/{t}"},
-                              order_.request.dialect));
+                              *order_.renderer, order_.request.dialect));
       co_return;
     }
     tell_store_unavailable();
@@ -402,12 +438,7 @@ asio::awaitable<void> TurnRun::settle(Conclusion conclusion) {
     co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
   remember(conclusion);
-  log_->finish({.body = written.body,
-                .dialect = order_.request.dialect,
-                .error_code = written.error_code,
-                .retry_after = conclusion.retryable ? conclusion.retry_after.value_or(1)
-                                                    : std::optional<double>(),
-                .limits = std::move(conclusion.limits)});
+  log_->finish(std::move(outcome));
 }
 
 // Those who wait are told so; whoever comes next waits for the next try, under ids of its own: the
@@ -425,7 +456,7 @@ void TurnRun::tell_store_unavailable() {
   told->finish(outcome_of({Reason::store_unavailable,
                            "the answer cannot be journalled now; send the same request again, it "
                            "is kept for you"},
-                          order_.request.dialect));
+                          *order_.renderer, order_.request.dialect));
 }
 
 // The next turn of this session need not be read from the journal.

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "treaty/backends/backend.h"
-#include "treaty/contracts/invoke_result.h"
+#include "treaty/dispatch/totals.h"
 #include "treaty/store/store.h"
+#include "treaty/turns/compose.h"
 #include "treaty/turns/decision.h"
-#include "treaty/turns/run/conclusion.h"
 #include "treaty/turns/run/diary.h"
 #include "treaty/turns/run/history.h"
 #include "treaty/turns/run/live.h"
@@ -25,11 +25,16 @@ namespace treaty::turns {
 
 // What all runs share.
 struct RunServices {
-  RunServices(store::Store& the_store, std::function<store::Milliseconds()> clock)
-      : store(the_store), now(std::move(clock)) {}
+  RunServices(store::Store& the_store, std::function<store::Milliseconds()> clock,
+              std::vector<const Renderer*> all_renderers)
+      : store(the_store), now(std::move(clock)), renderers(std::move(all_renderers)) {}
+
+  // The one that journalled bytes are of.
+  const Renderer& renderer_of(std::string_view format) const;
 
   store::Store& store;
   std::function<store::Milliseconds()> now;
+  const std::vector<const Renderer*> renderers;  // One or more.
   Live live{};
   HistoryCache histories{std::size_t{2} << 20U};  // About 8 MiB of memory.
 };
@@ -42,7 +47,8 @@ struct RunOrder {
   contracts::AgentExecuteRequest request;
   std::string key;  // live_key() of the request.
   bool streams = false;
-  std::vector<contracts::InvokeError> warnings{};
+  const Renderer* renderer = nullptr;
+  std::vector<AnswerError> warnings{};
 };
 
 class TurnRun final : public std::enable_shared_from_this<TurnRun>,
@@ -72,7 +78,8 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   boost::asio::awaitable<dispatch::Dispatched> ask_backend();
   boost::asio::awaitable<void> settle(Conclusion conclusion);
   static boost::asio::awaitable<void> mark_streamed(std::shared_ptr<TurnRun> self);
-  store::Settlement settlement_of(const Conclusion& conclusion, const Written& written) const;
+  SettledTurn settled_turn(Conclusion& conclusion);
+  store::Settlement settlement_of(const Conclusion& conclusion, const Outcome& outcome) const;
   Conclusion stopped(Stop stop) const;
   void tell_store_unavailable();
   void remember(const Conclusion& conclusion);
@@ -89,7 +96,6 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
                    std::string_view reason) override;
   void on_breaker(const dispatch::Choice& choice, bool is_open) override;
   void on_given_up(const dispatch::Choice& choice, std::string_view reason) override;
-  contracts::InvokeResult result_of(const Conclusion& conclusion) const;
   backends::Call make_call();
 
   std::shared_ptr<RunServices> services_;
@@ -103,6 +109,10 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   std::shared_ptr<const History> history_{};
   Transcript transcript_{};  // Of this round.
   std::size_t progress_notes_ = 0;
+  contracts::AgentResult result_{};                       // Of the last call of this round,
+  dispatch::Totals totals_{};                             // what all its calls have taken,
+  const dispatch::Choice* asked_{};                       // whom it asked last,
+  std::optional<contracts::AgentResult> last_failure_{};  // and how the last attempt failed.
 
   dispatch::Moment deadline_ = 0;
   boost::asio::cancellation_signal stop_signal_{};

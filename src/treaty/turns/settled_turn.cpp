@@ -1,0 +1,139 @@
+#include "treaty/turns/settled_turn.h"
+
+#include "treaty/base/json.h"
+#include "treaty/base/json_write.h"
+#include "treaty/base/text.h"
+
+namespace treaty::turns {
+namespace {
+
+using contracts::AgentExecuteResponse;
+using contracts::ClientToolContinuation;
+using contracts::FinalResponse;
+
+// Stands for the ids, which the journal has elsewhere, and for a text that is the result's content.
+constexpr std::string_view kElsewhere = "-";
+
+void write(json::Writer& writer, const AnswerError& error) {
+  writer.begin_object().member("code", error.code).member("message", error.message);
+  writer.member("fatal", error.is_fatal).member("system", error.is_system);
+  if (error.context) writer.member("context", *error.context);
+  if (error.details) writer.member("details", *error.details);
+  writer.end_object();
+}
+
+AnswerError read_error(json::Value value) {
+  const auto is_true = [&](std::string_view name) {
+    const auto member = json::find_member(value, name);
+    return member && member->is_boolean() && member->boolean();
+  };
+  const auto text = [&](std::string_view name) -> std::optional<std::string> {
+    const auto member = json::find_member(value, name);
+    if (!member || !member->is_string()) return std::nullopt;
+    return std::string(member->text());
+  };
+  return {.code = text("code").value_or(""),
+          .message = text("message").value_or(""),
+          .is_fatal = is_true("fatal"),
+          .is_system = is_true("system"),
+          .context = text("context"),
+          .details = text("details")};
+}
+
+AgentExecuteResponse without_ids(const SettledTurn& turn, bool text_is_content) {
+  AgentExecuteResponse response{.session_id = std::string(kElsewhere),
+                                .turn_id = std::string(kElsewhere),
+                                .mode_display_name = turn.mode,
+                                .kind = {}};
+  if (const auto* final = std::get_if<FinalResponse>(&turn.answer)) {
+    response.kind =
+        FinalResponse{.primary_output_text =
+                          text_is_content ? std::string(kElsewhere) : final->primary_output_text,
+                      .files = final->files,
+                      .tool_results = final->tool_results,
+                      .user_warnings = final->user_warnings,
+                      .usage = final->usage};
+  } else {
+    response.kind = std::get<ClientToolContinuation>(turn.answer);
+  }
+  return response;
+}
+
+// False: it is not what encode() wrote.
+bool read_answer(json::Value root, SettledTurn& turn) {
+  if (const auto error = json::find_member(root, "error")) {
+    turn.answer = read_error(*error);
+    return true;
+  }
+  const auto source = json::find_member(root, "response");
+  if (!source) return false;
+  auto response = contracts::decode_agent_execute_response(
+      source->source(), {.max_size = source->source().size() + 1});
+  if (!response) return false;
+  turn.mode = std::move(response->mode_display_name);
+  if (auto* final = std::get_if<FinalResponse>(&response->kind)) {
+    if (json::find_member(root, "text_is_content")) {
+      final->primary_output_text = turn.result.content.value_or("");
+    }
+    turn.answer = std::move(*final);
+  } else {
+    turn.answer = std::get<ClientToolContinuation>(std::move(response->kind));
+  }
+  return true;
+}
+
+}  // namespace
+
+contracts::AgentResult result_of(const AnswerError& error) {
+  return {.finish_reason = error.code == code_of(Reason::turn_cancelled) ? "aborted" : "error",
+          .error = contracts::AgentError{
+              .message = error.message, .code = error.code, .retryable = !error.is_fatal}};
+}
+
+std::string encode(const SettledTurn& turn) {
+  json::Writer writer;
+  writer.begin_object().member("backend", turn.backend).member("model", turn.model);
+  writer.name("agent_result").raw(contracts::encode(turn.result));
+  if (const auto* error = std::get_if<AnswerError>(&turn.answer)) {
+    writer.name("error");
+    write(writer, *error);
+  } else {
+    const auto* final = std::get_if<FinalResponse>(&turn.answer);
+    const bool text_is_content =
+        final != nullptr && turn.result.content == final->primary_output_text;
+    if (text_is_content) writer.member("text_is_content", true);
+    writer.name("response");
+    contracts::write(writer, without_ids(turn, text_is_content), contracts::Dialect::pascal);
+  }
+  if (!turn.warnings.empty()) {
+    writer.name("warnings").begin_array();
+    for (const AnswerError& warning : turn.warnings) write(writer, warning);
+    writer.end_array();
+  }
+  std::string json = writer.end_object().take();
+  return is_utf8(json) ? json : repaired_utf8(json);  // A backend may say anything.
+}
+
+std::expected<SettledTurn, Error> decode_settled_turn(std::string_view json) {
+  const Error damaged{ErrorCode::corrupt, "the result of a round in the journal cannot be read"};
+  const json::Document document(json, {.max_size = json.size() + 1, .max_faults = 1});
+  const auto root = document.root();
+  if (!root || !document.faults().empty()) return std::unexpected(damaged);
+  const auto source = json::find_member(*root, "agent_result");
+  if (!source) return std::unexpected(damaged);
+  auto result = contracts::decode_agent_result(source->source(), {.max_size = json.size() + 1});
+  if (!result) return std::unexpected(damaged);
+  SettledTurn turn{.result = std::move(*result),
+                   .backend = std::string(json::find_text(*root, "backend")),
+                   .model = std::string(json::find_text(*root, "model"))};
+  if (!read_answer(*root, turn)) return std::unexpected(damaged);
+  if (const auto warnings = json::find_member(*root, "warnings");
+      warnings && warnings->is_array()) {
+    for (const json::Value warning : warnings->elements()) {
+      turn.warnings.push_back(read_error(warning));
+    }
+  }
+  return turn;
+}
+
+}  // namespace treaty::turns
