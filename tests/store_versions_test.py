@@ -3,6 +3,7 @@ import json
 import sqlite3
 import unittest
 
+from serving import Server, configuration, user_turn
 from treaty_binary import TreatyTest
 
 
@@ -21,7 +22,9 @@ class StoreVersionsTest(TreatyTest):
         """What was added since is taken away again: the first version had nothing else."""
         tables = ("spending", "reservations", "shares", "pools", "machine_checkpoints", "machine_latest",
                   "machine_journal", "execution_leases", "signals", "work_pool")
-        self.change("".join(f"DROP TABLE {table};" for table in tables) + "PRAGMA user_version = 1")
+        columns = ("requests DROP COLUMN format", "answers DROP COLUMN format", "answers DROP COLUMN result")
+        self.change("".join(f"DROP TABLE {table};" for table in tables) +
+                    "".join(f"ALTER TABLE {column};" for column in columns) + "PRAGMA user_version = 1")
 
     def change(self, sql):
         journal = sqlite3.connect(self.folder / "state" / "treaty.db")
@@ -54,15 +57,29 @@ class StoreVersionsTest(TreatyTest):
     def test_a_turn_brings_it_up_to_date_and_keeps_what_is_there(self):
         before = self.sessions()
         self.say("Again.")
-        self.assertEqual(self.version(), 3)
+        self.assertEqual(self.version(), 4)
         self.assertEqual(len(self.sessions()), 2)
         self.assertTrue(set(before) < set(self.sessions()))
+
+    def test_an_answer_from_before_formats_had_names_is_told_again_byte_for_byte(self):
+        request = user_turn("old", "t1", "Hello again.")
+        with Server(self.folder, configuration(), state="state") as server:
+            first = server.execute(request)
+            server.terminate()
+            server.wait()
+            self.make_first_version()
+            server.restart()
+            again = server.execute(request)
+            camel = server.execute({name[0].lower() + name[1:]: value for name, value in request.items()})
+        self.assertEqual(first.status, 200, first)
+        self.assertEqual((again.status, again.body), (200, first.body))
+        self.assertEqual(camel.json["result"]["primaryOutputText"], first.text)
 
     def test_pruning_brings_it_up_to_date_first(self):
         self.change("UPDATE sessions SET updated_at = 1000; UPDATE turns SET updated_at = 1000")
         ran = self.treaty("sessions", "prune", "--older-than", "1d", "--state-dir", "state")
         self.assertEqual(ran.code, 0, ran)
-        self.assertEqual(self.version(), 3)
+        self.assertEqual(self.version(), 4)
         self.assertEqual(self.sessions(), [])
 
 

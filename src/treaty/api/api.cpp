@@ -15,34 +15,15 @@ Conversation respond(http::Exchange& exchange, http::Response response) {
   co_await exchange.respond(std::move(response));
 }
 
-Conversation reply(Visit visit, Reply (*endpoint)(const Visit&)) {
-  co_await visit.exchange.respond(co_await endpoint(visit));
+Conversation reply(RequestContext context, Reply (*endpoint)(const RequestContext&)) {
+  co_await context.exchange.respond(co_await endpoint(context));
 }
 
-Conversation call(Endpoint endpoint, Visit visit) {
-  const std::string_view method = visit.request().method;
-  const auto replied = [&](Reply (*made)(const Visit&)) { return reply(std::move(visit), made); };
-  switch (endpoint) {
-    case Endpoint::execute: return execute(std::move(visit));
-    case Endpoint::sessions: return replied(method == "POST" ? open_session : list_sessions);
-    case Endpoint::session: return replied(method == "DELETE" ? delete_session : show_session);
-    case Endpoint::branch: return replied(branch_session);
-    case Endpoint::events: return follow_events(std::move(visit));
-    case Endpoint::turns: return replied(list_turns);
-    case Endpoint::turn: return replied(show_turn);
-    case Endpoint::turn_stream: return follow_turn(std::move(visit));
-    case Endpoint::turn_cancel: return replied(cancel_turn);
-    case Endpoint::turn_assistant: return replied(show_assistant);
-    case Endpoint::respond: return replied(respond_as_assistant);
-    case Endpoint::check: return replied(check_document);
-    case Endpoint::agents: return replied(list_agents);
-    case Endpoint::limits: return replied(show_limits);
-    case Endpoint::schema: return replied(show_schema);
-    case Endpoint::health: return replied(tell_health);
-    case Endpoint::readiness: return replied(tell_readiness);
-    case Endpoint::version: break;
+Conversation call(const Handler& handler, RequestContext context) {
+  if (const auto* conversation = std::get_if<Conversation (*)(RequestContext)>(&handler)) {
+    return (*conversation)(std::move(context));
   }
-  return replied(tell_version);
+  return reply(std::move(context), std::get<Reply (*)(const RequestContext&)>(handler));
 }
 
 http::Response with_allow(http::Response response, std::string_view methods) {
@@ -62,10 +43,10 @@ http::Response unknown_path() {
 }
 
 http::Response wrong_method(const Route& route, std::string_view method) {
-  const Refusal refusal{Reason::method_not_allowed,
-                        fmt::format("this address takes {}", route.methods),
+  const std::string methods = methods_at(route);
+  const Refusal refusal{Reason::method_not_allowed, fmt::format("this address takes {}", methods),
                         is_media_type(fmt::format("x/{}", method)) ? std::string(method) : ""};
-  return with_allow(refusal_response(refusal), route.methods);
+  return with_allow(refusal_response(refusal), methods);
 }
 
 Reason reason_of_status(int status) {
@@ -112,10 +93,11 @@ std::expected<Api::Admitted, http::Response> Api::look_at(const http::Request& r
   }
   auto target = Target::parse(request.target);
   if (!target) return away(refusal_response(wrong_value(target.error().message, "")));
-  const Route* route = find_route(target->segments());
-  if (route == nullptr) return away(unknown_path());
-  if (request.method == "OPTIONS") return away(options_response(route->methods));
-  if (!route->allows(request.method)) return away(wrong_method(*route, request.method));
+  const Route* path = find_path(target->segments());
+  if (path == nullptr) return away(unknown_path());
+  if (request.method == "OPTIONS") return away(options_response(methods_at(*path)));
+  const Route* route = find_method(*path, request.method);
+  if (route == nullptr) return away(wrong_method(*path, request.method));
   if (route->is_open) return Admitted{*route, std::move(*target), {}};
   auto tenant = tenant_of(request.headers, settings_->keys);
   if (!tenant) return away(refusal_response(tenant.error()));
@@ -138,14 +120,14 @@ Conversation Api::handle(http::Exchange& exchange) {
   }
   auto& [route, target, tenant] = *admitted;
   std::vector<std::string> names = names_in(route, target.segments());
-  return call(route.endpoint, Visit{.engine = engine_,
-                                    .worker = worker_,
-                                    .pool = pool_,
-                                    .exchange = exchange,
-                                    .settings = settings_,
-                                    .target = std::move(target),
-                                    .names = std::move(names),
-                                    .tenant = std::move(tenant)});
+  return call(route.handler, RequestContext{.engine = engine_,
+                                            .worker = worker_,
+                                            .pool = pool_,
+                                            .exchange = exchange,
+                                            .settings = settings_,
+                                            .target = std::move(target),
+                                            .names = std::move(names),
+                                            .tenant = std::move(tenant)});
 }
 
 }  // namespace treaty::api

@@ -1,52 +1,41 @@
-// The map of the server: every path it knows, and the methods each takes. Pure.
+// The map of the server: one row for each method at each path, with the function that answers. A
+// new endpoint is a function in endpoints/ and a row in routes.cpp. Pure.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
+
+#include "treaty/api/request_context.h"
 
 namespace treaty::api {
 
-enum class Endpoint {
-  execute,
-  sessions,
-  session,
-  branch,
-  events,
-  turns,
-  turn,
-  turn_stream,
-  turn_cancel,
-  turn_assistant,
-  respond,
-  check,
-  agents,
-  limits,
-  schema,
-  health,
-  readiness,
-  version,
-};
+// An endpoint that answers at once, or one that writes to the connection itself.
+using Handler = std::variant<Reply (*)(const RequestContext&), Conversation (*)(RequestContext)>;
 
 struct Route {
-  Endpoint endpoint;
-  std::string_view path;     // `{}` stands for a segment of the client's.
-  std::string_view methods;  // As the Allow header names them.
-  bool is_open = false;      // Needs no key.
-
-  bool allows(std::string_view method) const;
+  std::string_view method;  // GET takes HEAD, too.
+  std::string_view path;    // `{}` stands for a segment of the client's.
+  Handler handler;
+  bool is_open = false;  // Needs no key.
 };
 
 // All of them.
 std::span<const Route> routes();
 
-// All of them for people, one a line, with the methods each takes.
+// All of them for people, one path a line, with the methods each takes.
 std::string addresses();
 
-// Null: there is nothing at that path. HEAD and OPTIONS are the caller's business.
-const Route* find_route(std::span<const std::string> segments);
+// A row at that path, whatever its method. Null: there is nothing at it.
+const Route* find_path(std::span<const std::string> segments);
+
+// The row for a method at the path of `route`. Null: the path does not take it.
+const Route* find_method(const Route& route, std::string_view method);
+
+// The methods that its path takes, as the Allow header names them.
+std::string methods_at(const Route& route);
 
 // The segments that stand where the route has `{}`, in order.
 std::vector<std::string> names_in(const Route& route, std::span<const std::string> segments);

@@ -52,6 +52,89 @@ TEST_CASE("The same request again has the same bytes and calls no backend") {
   CHECK(house.calls.size() == 1);
 }
 
+// A family of routes whose answers are plain lines.
+class LineRenderer final : public Renderer {
+ public:
+  std::string_view format() const override { return "line"; }
+  std::string_view content_type() const override { return "text/plain"; }
+  Rendered render(const SettledTurn& turn, contracts::Dialect /*dialect*/) const override {
+    const auto* final = std::get_if<contracts::FinalResponse>(&turn.answer);
+    return {.body = turn.turn_id + ": " + (final ? final->primary_output_text : "no final")};
+  }
+  std::string render(const Refusal& refusal, contracts::Dialect /*dialect*/,
+                     std::string /*answer_id*/) const override {
+    return "refused: " + refusal.message;
+  }
+  std::string respell(const std::string& body, contracts::Dialect /*dialect*/) const override {
+    return body;
+  }
+  int status_of(std::string_view /*error_code*/) const override { return 200; }
+};
+
+TEST_CASE("A settled round is journalled as a value beside its bytes and their format") {
+  TurnHouse house;
+  house.answers = {{.content = "one",
+                    .usage = contracts::UsageInfo{.input_tokens = 3, .output_tokens = 2},
+                    .finish_reason = "stop"}};
+
+  const Outcome outcome = house.execute(user_turn("t1", "Hello."));
+
+  const auto record = house.run(house.store().find_turn({"local", "s1"}, "t1"));
+  REQUIRE((record && *record));
+  const auto& answer = *(*record)->rounds.at(0).answer;
+  CHECK(answer.body == outcome.body);
+  CHECK(answer.format == "invoke-result");
+  CHECK((*record)->rounds.at(0).request.format == "invoke-result");
+  const auto turn = decode_settled_turn(answer.result);
+  REQUIRE(turn);
+  CHECK(turn->result.content == "one");
+  CHECK(turn->result.usage->input_tokens == 3);
+  CHECK(turn->backend == "told");
+  CHECK(turn->model == "m");
+  CHECK(std::get<contracts::FinalResponse>(turn->answer).primary_output_text == "one");
+}
+
+TEST_CASE("A round that failed keeps the error as the backend said it") {
+  TurnHouse house;
+  house.answers = {testing::fails("content_filter", false)};
+
+  const Outcome outcome = house.execute(user_turn("t1", "Hello."));
+
+  const auto turn = decode_settled_turn(outcome.result);
+  REQUIRE(turn);
+  CHECK(turn->result.error->message == "no");
+  CHECK(turn->result.error->code == "content_filter");
+  CHECK(std::get<AnswerError>(turn->answer).code == "content_filter");
+}
+
+TEST_CASE("Whoever comes with another format gets the same turn in that format") {
+  TurnHouse house;
+  house.answers = {says("one")};
+  const LineRenderer lines;
+  const Outcome first = house.execute(user_turn("t1", "Hello."));
+
+  auto submission = testing::submission(user_turn("t1", "Hello."));
+  submission.renderer = &lines;
+  const auto log = house.run(house.engine().execute(house.worker(), std::move(submission)));
+
+  const Outcome again = *house.run(log->outcome());
+  CHECK(again.body == first.body);
+  CHECK(again.body_for(lines, contracts::Dialect::pascal) == "t1: one");
+  CHECK(house.calls.size() == 1);
+}
+
+TEST_CASE("A refusal is rendered for the family of routes that is refused") {
+  TurnHouse house;
+  const LineRenderer lines;
+  auto submission = testing::submission(user_turn("t1", "Hello."));
+  std::get<contracts::UserTurn>(submission.request.scenario).agent_context_id = "nobody";
+  submission.renderer = &lines;
+
+  const auto log = house.run(house.engine().execute(house.worker(), std::move(submission)));
+
+  CHECK(house.run(log->outcome())->body.starts_with("refused: "));
+}
+
 TEST_CASE("Eight of the same at once are one call and eight times the same bytes") {
   TurnHouse house;
   house.answers = {says("one")};

@@ -43,26 +43,26 @@ std::expected<contracts::Inner, Refusal> inner_in(const Target& target) {
   return std::unexpected(wrong_value("inner takes auto, json or text", "inner"));
 }
 
-std::expected<contracts::DecodeOptions, Refusal> options_in(const Visit& visit) {
-  const auto lenient = is_second_word(visit.target, "profile", "strict", "lenient");
+std::expected<contracts::DecodeOptions, Refusal> options_in(const RequestContext& context) {
+  const auto lenient = is_second_word(context.target, "profile", "strict", "lenient");
   if (!lenient) return std::unexpected(lenient.error());
-  const auto consumer = is_second_word(visit.target, "role", "producer", "consumer");
+  const auto consumer = is_second_word(context.target, "role", "producer", "consumer");
   if (!consumer) return std::unexpected(consumer.error());
-  const auto inner = inner_in(visit.target);
+  const auto inner = inner_in(context.target);
   if (!inner) return std::unexpected(inner.error());
   contracts::DecodeOptions options{
       .profile = *lenient ? contracts::Profile::lenient : contracts::Profile::strict,
-      .max_size = visit.settings->max_body_bytes,
+      .max_size = context.settings->max_body_bytes,
       .role = *consumer ? contracts::Role::consumer : contracts::Role::producer,
       .inner = *inner,
       .now = timestamp_now()};
-  if (const auto id = visit.target.parameter("request_id")) options.request_id = *id;
+  if (const auto id = context.target.parameter("request_id")) options.request_id = *id;
   return options;
 }
 
-std::string verdict_on(const Visit& visit, std::optional<Contract> contract,
+std::string verdict_on(const RequestContext& context, std::optional<Contract> contract,
                        const contracts::DecodeOptions& options) {
-  const std::string& body = visit.request().body;
+  const std::string& body = context.request().body;
   const contracts::ToldVerdict told =
       contract ? contracts::ToldVerdict{contract, contracts::check(*contract, body, options)}
                : contracts::check_told(body, options);
@@ -75,10 +75,10 @@ std::string verdict_on(const Visit& visit, std::optional<Contract> contract,
   return contracts::verdict_json(checked);
 }
 
-http::Response composed_response(const Visit& visit, assistant::ComposeProfile profile) {
-  const std::size_t most = visit.settings->max_body_bytes;
+http::Response composed_response(const RequestContext& context, assistant::ComposeProfile profile) {
+  const std::size_t most = context.settings->max_body_bytes;
   // Any depth: what is nested too deep for a document is still an input.
-  const json::Document document(visit.request().body, {.max_size = most, .max_depth = most});
+  const json::Document document(context.request().body, {.max_size = most, .max_depth = most});
   if (!document.root()) {
     return refusal_response(
         {.reason = Reason::contract_violation,
@@ -94,40 +94,40 @@ http::Response composed_response(const Visit& visit, assistant::ComposeProfile p
 }  // namespace
 
 // The verdict is the answer, also on what is no JSON: hence any type of content.
-Reply check_document(const Visit& visit) {
-  const std::string& name = visit.names.at(0);
+Reply check_document(const RequestContext& context) {
+  const std::string& name = context.names.at(0);
   const auto contract = contracts::contract_named(name);
   if (!contract && name != kAuto) co_return refusal_response(unknown_contract(" and auto"));
-  if (const auto plain = require_plain(visit.request().headers); !plain) {
+  if (const auto plain = require_plain(context.request().headers); !plain) {
     co_return refusal_response(plain.error());
   }
-  const auto options = options_in(visit);
+  const auto options = options_in(context);
   if (!options) co_return refusal_response(options.error());
-  auto verdict = co_await offload(visit.pool, visit.request().body.size(),
-                                  [&] { return verdict_on(visit, contract, *options); });
+  auto verdict = co_await offload(context.pool, context.request().body.size(),
+                                  [&] { return verdict_on(context, contract, *options); });
   co_return verdict ? json_response(200, *std::move(verdict)) : refusal_response(verdict.error());
 }
 
-Reply respond_as_assistant(const Visit& visit) {
-  if (const auto json = require_json(visit.request().headers); !json) {
+Reply respond_as_assistant(const RequestContext& context) {
+  if (const auto json = require_json(context.request().headers); !json) {
     co_return refusal_response(json.error());
   }
-  const auto compat = is_second_word(visit.target, "profile", "strict", "compat");
+  const auto compat = is_second_word(context.target, "profile", "strict", "compat");
   if (!compat) co_return refusal_response(compat.error());
   const auto profile =
       *compat ? assistant::ComposeProfile::compat : assistant::ComposeProfile::strict;
-  auto response = co_await offload(visit.pool, visit.request().body.size(),
-                                   [&] { return composed_response(visit, profile); });
+  auto response = co_await offload(context.pool, context.request().body.size(),
+                                   [&] { return composed_response(context, profile); });
   co_return response ? *std::move(response) : refusal_response(response.error());
 }
 
-Reply show_schema(const Visit& visit) {
-  std::string_view name = visit.names.at(0);
+Reply show_schema(const RequestContext& context) {
+  std::string_view name = context.names.at(0);
   if (!name.ends_with(kJson)) co_return refusal_response(unknown_contract(", each as NAME.json"));
   name.remove_suffix(kJson.size());
   const auto contract = contracts::contract_named(name);
   if (!contract) co_return refusal_response(unknown_contract(", each as NAME.json"));
-  const auto camel = is_second_word(visit.target, "dialect", "pascal", "camel");
+  const auto camel = is_second_word(context.target, "dialect", "pascal", "camel");
   if (!camel) co_return refusal_response(camel.error());
   if (*camel && !contracts::has_dialects(*contract)) {
     co_return refusal_response(

@@ -1,42 +1,38 @@
-// Every endpoint, family by family; each family is a file.
+// The endpoints; routes.cpp says at which path and method each one is.
 #pragma once
 
-#include "treaty/api/visit.h"
+#include "treaty/api/request_context.h"
 
 namespace treaty::api {
 
 // execute.cpp
-Conversation execute(Visit visit);
+Conversation execute(RequestContext context);
 
 // streams.cpp
-Conversation follow_turn(Visit visit);
-Conversation follow_events(Visit visit);
+Conversation follow_turn(RequestContext context);
+Conversation follow_events(RequestContext context);
 
 // sessions.cpp
-Reply open_session(const Visit& visit);
-Reply list_sessions(const Visit& visit);
-Reply show_session(const Visit& visit);
-Reply delete_session(const Visit& visit);
-Reply branch_session(const Visit& visit);
-
-// turns.cpp
-Reply list_turns(const Visit& visit);
-Reply show_turn(const Visit& visit);
-Reply cancel_turn(const Visit& visit);
-Reply show_assistant(const Visit& visit);
+Reply open_session(const RequestContext& context);
+Reply list_sessions(const RequestContext& context);
+Reply show_session(const RequestContext& context);
+Reply delete_session(const RequestContext& context);
+Reply branch_session(const RequestContext& context);
+Reply list_turns(const RequestContext& context);
+Reply show_turn(const RequestContext& context);
+Reply cancel_turn(const RequestContext& context);
+Reply show_assistant(const RequestContext& context);
 
 // documents.cpp
-Reply respond_as_assistant(const Visit& visit);
-Reply check_document(const Visit& visit);
-Reply show_schema(const Visit& visit);
-
-// limits.cpp
-Reply show_limits(const Visit& visit);
+Reply respond_as_assistant(const RequestContext& context);
+Reply check_document(const RequestContext& context);
+Reply show_schema(const RequestContext& context);
 
 // operations.cpp
-Reply list_agents(const Visit& visit);
-Reply tell_health(const Visit& visit);
-Reply tell_readiness(const Visit& visit);
-Reply tell_version(const Visit& visit);
+Reply show_limits(const RequestContext& context);
+Reply list_agents(const RequestContext& context);
+Reply tell_health(const RequestContext& context);
+Reply tell_readiness(const RequestContext& context);
+Reply tell_version(const RequestContext& context);
 
 }  // namespace treaty::api

@@ -26,7 +26,7 @@ struct TurnedAway {
 };
 
 // For any thread.
-std::expected<turns::Submission, TurnedAway> read_submission(const Visit& visit,
+std::expected<turns::Submission, TurnedAway> read_submission(const RequestContext& context,
                                                              const http::Request& request,
                                                              bool ids_optional) {
   const auto away = [&](Refusal refusal) {
@@ -35,11 +35,11 @@ std::expected<turns::Submission, TurnedAway> read_submission(const Visit& visit,
   if (auto json = require_json(request.headers); !json) return away(std::move(json.error()));
   auto key = idempotency_key_in(request.headers);
   if (!key) return away(std::move(key.error()));
-  const auto lenient = is_second_word(visit.target, "profile", "strict", "lenient");
+  const auto lenient = is_second_word(context.target, "profile", "strict", "lenient");
   if (!lenient) return away(lenient.error());
   auto decoded = contracts::decode_agent_execute_request(
       request.body, {.profile = *lenient ? contracts::Profile::lenient : contracts::Profile::strict,
-                     .max_size = visit.settings->max_body_bytes,
+                     .max_size = context.settings->max_body_bytes,
                      .ids_optional = ids_optional});
   if (!decoded) {
     const Dialect dialect =
@@ -47,7 +47,7 @@ std::expected<turns::Submission, TurnedAway> read_submission(const Visit& visit,
     return std::unexpected(TurnedAway{violation_refusal(decoded.error()), dialect});
   }
   return turns::Submission{
-      .tenant = visit.tenant,
+      .tenant = context.tenant,
       .request = std::move(*decoded),
       .renderer = &invoke_result_renderer(),
       .warnings = warnings_of(decoded.warnings()),
@@ -65,9 +65,9 @@ std::optional<StreamForm> form_of_answer(const Headers& headers,
   return form.value_or(StreamForm::events);
 }
 
-Conversation answer(const Visit& visit, http::Response response) {
-  if (visit.settings->always_200) response.status = 200;
-  co_await visit.exchange.respond(std::move(response));
+Conversation answer(const RequestContext& context, http::Response response) {
+  if (context.settings->always_200) response.status = 200;
+  co_await context.exchange.respond(std::move(response));
 }
 
 bool cancels_on_disconnect(const turns::Agent& agent) {
@@ -75,27 +75,28 @@ bool cancels_on_disconnect(const turns::Agent& agent) {
 }
 
 // Whether the turn ends with its client. Costs nothing as long as no agent wants that.
-boost::asio::awaitable<Watch> watch_for(const Visit& visit, const turns::TurnLog& log) {
-  const auto settings = visit.worker.settings;
+boost::asio::awaitable<Watch> watch_for(const RequestContext& context, const turns::TurnLog& log) {
+  const auto settings = context.worker.settings;
   const auto& agents = settings->agents;
   const bool any = std::ranges::any_of(
       agents, [](const auto& entry) { return cancels_on_disconnect(entry.second); });
   const auto opening = log.opening();
   if (!any || !opening || log.outcome_now()) co_return Watch::no;
   const auto session =
-      co_await visit.engine.store().find_session({visit.tenant, opening->session_id});
+      co_await context.engine.store().find_session({context.tenant, opening->session_id});
   if (!session || !*session) co_return Watch::no;
   const auto agent = agents.find((*session)->agent);
   const bool cancels = agent != agents.end() && cancels_on_disconnect(agent->second);
   co_return cancels ? Watch::yes : Watch::no;
 }
 
-// The client of this visit has gone: nobody is left, or others still wait for the same answer.
-Conversation cancel(const Visit& visit, const turns::TurnLog& log,
+// The client has gone: nobody is left, or others still wait for the same answer.
+Conversation cancel(const RequestContext& context, const turns::TurnLog& log,
                     turns::TurnLog::Following& following) {
   const auto opening = log.opening();
   if (following.leave() > 0 || !opening || log.outcome_now()) co_return;
-  co_await visit.engine.cancel(visit.worker, {visit.tenant, opening->session_id}, opening->turn_id);
+  co_await context.engine.cancel(context.worker, {context.tenant, opening->session_id},
+                                 opening->turn_id);
 }
 
 // False: the client has gone before there was an answer.
@@ -109,13 +110,14 @@ boost::asio::awaitable<bool> wait_for_answer(http::Exchange& exchange, turns::Tu
 }
 
 // A client that has closed only its own half of the connection still gets the answer.
-Conversation answer_whole(const Visit& visit, turns::TurnLog& log, Dialect dialect, Watch watch) {
+Conversation answer_whole(const RequestContext& context, turns::TurnLog& log, Dialect dialect,
+                          Watch watch) {
   turns::TurnLog::Following following(log);
-  if (watch == Watch::yes && !co_await wait_for_answer(visit.exchange, log)) {
-    co_await cancel(visit, log, following);
+  if (watch == Watch::yes && !co_await wait_for_answer(context.exchange, log)) {
+    co_await cancel(context, log, following);
   }
   const auto outcome = co_await log.outcome();
-  co_await answer(visit, outcome_response(*outcome, invoke_result_renderer(), dialect));
+  co_await answer(context, outcome_response(*outcome, invoke_result_renderer(), dialect));
 }
 
 // Waits until the backend has begun to answer, but not long. False: the client has gone.
@@ -132,46 +134,46 @@ boost::asio::awaitable<bool> wait_for_begin(http::Exchange& exchange, turns::Tur
   co_return true;
 }
 
-Conversation answer_stream(const Visit& visit, turns::TurnLog& log, TurnText text, Dialect dialect,
-                           Watch watch) {
+Conversation answer_stream(const RequestContext& context, turns::TurnLog& log, TurnText text,
+                           Dialect dialect, Watch watch) {
   turns::TurnLog::Following following(log);
-  bool stays = co_await wait_for_begin(visit.exchange, log, watch);
+  bool stays = co_await wait_for_begin(context.exchange, log, watch);
   if (const auto outcome = log.outcome_now(); outcome && !outcome->error_code.empty()) {
-    co_await answer(visit, outcome_response(*outcome, invoke_result_renderer(), dialect));
+    co_await answer(context, outcome_response(*outcome, invoke_result_renderer(), dialect));
     co_return;
   }
-  if (stays) stays = co_await send_stream(visit.exchange, log, 0, text, watch);
-  if (!stays && watch == Watch::yes) co_await cancel(visit, log, following);
+  if (stays) stays = co_await send_stream(context.exchange, log, 0, text, watch);
+  if (!stays && watch == Watch::yes) co_await cancel(context, log, following);
 }
 
 }  // namespace
 
-Conversation execute(Visit visit) {
+Conversation execute(RequestContext context) {
   // A turn may take minutes; the bytes of its request are of no use once they are read.
-  std::optional<http::Request> request = visit.exchange.take_request();
-  const bool ids_optional = visit.worker.settings->initial_requests;
-  auto read = co_await offload(visit.pool, request->body.size(),
-                               [&] { return read_submission(visit, *request, ids_optional); });
+  std::optional<http::Request> request = context.exchange.take_request();
+  const bool ids_optional = context.worker.settings->initial_requests;
+  auto read = co_await offload(context.pool, request->body.size(),
+                               [&] { return read_submission(context, *request, ids_optional); });
   if (!read) {
-    co_await answer(visit, refusal_response(read.error()));
+    co_await answer(context, refusal_response(read.error()));
     co_return;
   }
   auto& submission = *read;
   if (!submission) {
     const auto& [refusal, dialect] = submission.error();
-    co_await answer(visit, refusal_response(refusal, dialect));
+    co_await answer(context, refusal_response(refusal, dialect));
     co_return;
   }
   const Dialect dialect = submission->request.dialect;
   const auto form = form_of_answer(request->headers, submission->request);
   submission->streams = form.has_value();
   request.reset();
-  const auto log = co_await visit.engine.execute(visit.worker, std::move(*submission));
-  const Watch watch = co_await watch_for(visit, *log);
+  const auto log = co_await context.engine.execute(context.worker, std::move(*submission));
+  const Watch watch = co_await watch_for(context, *log);
   if (form) {
-    co_await answer_stream(visit, *log, TurnText(*form, dialect), dialect, watch);
+    co_await answer_stream(context, *log, TurnText(*form, dialect), dialect, watch);
   } else {
-    co_await answer_whole(visit, *log, dialect, watch);
+    co_await answer_whole(context, *log, dialect, watch);
   }
 }
 

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include "treaty/api/endpoints/endpoints.h"
+#include "treaty/api/limits_json.h"
 #include "treaty/base/json_write.h"
+#include "treaty/dispatch/budgets/purchase.h"
 
 namespace treaty::api {
 namespace {
@@ -34,25 +36,38 @@ void write_agent(json::Writer& writer, const turns::Agent& agent) {
 
 }  // namespace
 
-Reply list_agents(const Visit& visit) {
+Reply list_agents(const RequestContext& context) {
   json::Writer writer;
   writer.begin_object().name("Agents").begin_array();
-  for (const auto& [name, agent] : visit.worker.settings->agents) write_agent(writer, agent);
+  for (const auto& [name, agent] : context.worker.settings->agents) write_agent(writer, agent);
   co_return json_response(200, writer.end_array().end_object().take());
 }
 
-Reply tell_health(const Visit&) { co_return json_response(200, R"({"Status":"ok"})"); }
+Reply tell_health(const RequestContext&) { co_return json_response(200, R"({"Status":"ok"})"); }
 
-Reply tell_readiness(const Visit& visit) {
-  const auto probed = co_await visit.engine.store().probe();
+Reply tell_readiness(const RequestContext& context) {
+  const auto probed = co_await context.engine.store().probe();
   if (probed) co_return json_response(200, R"({"Status":"ready"})");
   co_return refusal_response({turns::Reason::store_unavailable,
                               "the store cannot be written to; the server's log tells why"});
 }
 
-Reply tell_version(const Visit&) {
+Reply tell_version(const RequestContext&) {
   co_return json_response(200,
                           fmt::format(R"({{"Name":"treaty","Version":"{}"}})", TREATY_VERSION));
+}
+
+Reply show_limits(const RequestContext& context) {
+  // A reload may replace them while the store is asked.
+  const auto dispatcher = context.worker.dispatcher;
+  const auto settings = context.worker.settings;
+  const dispatch::Pools& pools = dispatcher->pools();
+  const auto today = dispatch::day_of(pools.unix_now());
+  const auto spending = co_await context.engine.store().spending(today);
+  if (!spending) co_return refusal_response(refusal_of(spending.error()));
+  co_return json_response(
+      200, limits_json(pools.view(), budgets_for(*settings, context.tenant, *spending),
+                       pools.unix_now()));
 }
 
 }  // namespace treaty::api

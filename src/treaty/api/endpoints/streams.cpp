@@ -44,10 +44,10 @@ boost::asio::awaitable<bool> send_what_is_there(http::Exchange& exchange, turns:
 }
 
 // The dialect of the round: that of its answer, or of the request that is being answered.
-boost::asio::awaitable<contracts::Dialect> dialect_of(const Visit& visit,
+boost::asio::awaitable<contracts::Dialect> dialect_of(const RequestContext& context,
                                                       const turns::TurnLog& log) {
   if (const auto outcome = log.outcome_now()) co_return outcome->dialect;
-  const auto record = co_await visit.engine.store().find_turn(visit.room(), visit.turn_id());
+  const auto record = co_await context.engine.store().find_turn(context.room(), context.turn_id());
   const bool there = record && *record && !(*record)->rounds.empty();
   co_return there ? (*record)->rounds.back().request.dialect : contracts::Dialect::pascal;
 }
@@ -58,15 +58,17 @@ struct Followed {
   contracts::Dialect dialect = contracts::Dialect::pascal;
 };
 
-boost::asio::awaitable<std::expected<Followed, turns::Refusal>> find_followed(const Visit& visit) {
-  const auto last_id = last_event_id_in(visit.request().headers, visit.target);
+boost::asio::awaitable<std::expected<Followed, turns::Refusal>> find_followed(
+    const RequestContext& context) {
+  const auto last_id = last_event_id_in(context.request().headers, context.target);
   if (!last_id) co_return std::unexpected(last_id.error());
-  auto log = co_await visit.engine.follow(visit.worker, visit.room(), visit.turn_id(), *last_id);
+  auto log =
+      co_await context.engine.follow(context.worker, context.room(), context.turn_id(), *last_id);
   if (!log) co_return std::unexpected(std::move(log.error()));
   Followed followed{.log = std::move(*log)};
   if (!followed.log) co_return followed;
   followed.last_id = last_id->value_or(0);
-  followed.dialect = co_await dialect_of(visit, *followed.log);
+  followed.dialect = co_await dialect_of(context, *followed.log);
   co_return followed;
 }
 
@@ -79,7 +81,7 @@ http::Response head_of_stream(StreamForm form) {
 }
 
 // False: the client is gone.
-boost::asio::awaitable<bool> send_entries(const Visit& visit,
+boost::asio::awaitable<bool> send_entries(const RequestContext& context,
                                           const std::vector<turns::Event>& entries,
                                           std::int64_t& last_id) {
   std::string piece;
@@ -87,10 +89,10 @@ boost::asio::awaitable<bool> send_entries(const Visit& visit,
     append_event(piece, entry);
     last_id = entry.id;
     if (piece.size() < kPiece) continue;
-    if (!co_await visit.exchange.write(piece)) co_return false;
+    if (!co_await context.exchange.write(piece)) co_return false;
     piece.clear();
   }
-  co_return piece.empty() || co_await visit.exchange.write(piece);
+  co_return piece.empty() || co_await context.exchange.write(piece);
 }
 
 enum class Diary {
@@ -99,11 +101,12 @@ enum class Diary {
   has_ended,  // With the client, the session or the store.
 };
 
-boost::asio::awaitable<Diary> send_next_entries(const Visit& visit, std::int64_t& last_id) {
-  const auto entries = co_await visit.engine.events(visit.worker, visit.room(), last_id, 0ms);
+boost::asio::awaitable<Diary> send_next_entries(const RequestContext& context,
+                                                std::int64_t& last_id) {
+  const auto entries = co_await context.engine.events(context.worker, context.room(), last_id, 0ms);
   if (!entries) co_return Diary::has_ended;
   if (entries->empty()) co_return Diary::was_silent;
-  const bool sent = co_await send_entries(visit, *entries, last_id);
+  const bool sent = co_await send_entries(context, *entries, last_id);
   co_return sent ? Diary::went_on : Diary::has_ended;
 }
 
@@ -112,10 +115,10 @@ struct DiaryQuery {
   bool once = false;  // Only what is there now.
 };
 
-std::expected<DiaryQuery, turns::Refusal> read_diary_query(const Visit& visit) {
-  const auto last_id = last_event_id_in(visit.request().headers, visit.target);
+std::expected<DiaryQuery, turns::Refusal> read_diary_query(const RequestContext& context) {
+  const auto last_id = last_event_id_in(context.request().headers, context.target);
   if (!last_id) return std::unexpected(last_id.error());
-  const auto once = is_second_word(visit.target, "follow", "true", "false");
+  const auto once = is_second_word(context.target, "follow", "true", "false");
   if (!once) return std::unexpected(once.error());
   return DiaryQuery{last_id->value_or(0), *once};
 }
@@ -126,41 +129,41 @@ struct OpenDiary {
   std::shared_ptr<Notifier> notifier{};
 };
 
-boost::asio::awaitable<std::expected<OpenDiary, turns::Refusal>> open_diary(const Visit& visit,
-                                                                            std::int64_t last_id) {
-  const auto session = co_await visit.engine.store().find_session(visit.room());
+boost::asio::awaitable<std::expected<OpenDiary, turns::Refusal>> open_diary(
+    const RequestContext& context, std::int64_t last_id) {
+  const auto session = co_await context.engine.store().find_session(context.room());
   if (!session) co_return std::unexpected(refusal_of(session.error()));
   if (!*session) {
-    co_return std::unexpected(
-        turns::Refusal{turns::Reason::session_not_found,
-                       "there is no such session; POST /v1/sessions opens one", visit.names.at(0)});
+    co_return std::unexpected(turns::Refusal{
+        turns::Reason::session_not_found, "there is no such session; POST /v1/sessions opens one",
+        context.names.at(0)});
   }
-  co_return OpenDiary{last_id, visit.engine.diary_notifier((*session)->id)};
+  co_return OpenDiary{last_id, context.engine.diary_notifier((*session)->id)};
 }
 
 // The head. Nothing when there is no more to say.
-boost::asio::awaitable<std::optional<OpenDiary>> begin_diary(const Visit& visit) {
-  auto query = read_diary_query(visit);
+boost::asio::awaitable<std::optional<OpenDiary>> begin_diary(const RequestContext& context) {
+  auto query = read_diary_query(context);
   if (!query) {
-    co_await visit.exchange.respond(refusal_response(query.error()));
+    co_await context.exchange.respond(refusal_response(query.error()));
     co_return std::nullopt;
   }
-  auto diary = co_await open_diary(visit, query->last_id);
+  auto diary = co_await open_diary(context, query->last_id);
   if (!diary) {
-    co_await visit.exchange.respond(refusal_response(diary.error()));
+    co_await context.exchange.respond(refusal_response(diary.error()));
     co_return std::nullopt;
   }
-  if (visit.is_head()) {
-    co_await visit.exchange.respond(head_of_stream(StreamForm::events));
+  if (context.is_head()) {
+    co_await context.exchange.respond(head_of_stream(StreamForm::events));
     co_return std::nullopt;
   }
-  if (!co_await visit.exchange.begin(200, stream_headers(StreamForm::events))) {
+  if (!co_await context.exchange.begin(200, stream_headers(StreamForm::events))) {
     co_return std::nullopt;
   }
   if (!query->once) co_return std::move(*diary);
-  while (co_await send_next_entries(visit, diary->last_id) == Diary::went_on) {
+  while (co_await send_next_entries(context, diary->last_id) == Diary::went_on) {
   }
-  co_await visit.exchange.end();
+  co_await context.exchange.end();
   co_return std::nullopt;
 }
 
@@ -190,41 +193,41 @@ boost::asio::awaitable<bool> send_stream(http::Exchange& exchange, turns::TurnLo
   co_return co_await exchange.end();
 }
 
-Conversation follow_turn(Visit visit) {
-  const auto followed = co_await find_followed(visit);
+Conversation follow_turn(RequestContext context) {
+  const auto followed = co_await find_followed(context);
   if (!followed) {
-    co_await visit.exchange.respond(refusal_response(followed.error()));
+    co_await context.exchange.respond(refusal_response(followed.error()));
     co_return;
   }
-  const StreamForm form = stream_form_in(visit.request().headers).value_or(StreamForm::events);
+  const StreamForm form = stream_form_in(context.request().headers).value_or(StreamForm::events);
   if (!followed->log) {
-    co_await visit.exchange.respond(empty_response());
-  } else if (visit.is_head()) {
-    co_await visit.exchange.respond(head_of_stream(form));
+    co_await context.exchange.respond(empty_response());
+  } else if (context.is_head()) {
+    co_await context.exchange.respond(head_of_stream(form));
   } else {
     const turns::TurnLog::Following following(*followed->log);
-    co_await send_stream(visit.exchange, *followed->log, followed->last_id,
+    co_await send_stream(context.exchange, *followed->log, followed->last_id,
                          TurnText(form, followed->dialect), Watch::no);
   }
 }
 
 // An idle stream is this frame and the waiter's: thousands of them wait for little to happen, so
 // nothing that is only needed to write is held while they do.
-Conversation follow_events(Visit visit) {
-  std::optional<OpenDiary> diary = co_await begin_diary(visit);
+Conversation follow_events(RequestContext context) {
+  std::optional<OpenDiary> diary = co_await begin_diary(context);
   if (!diary) co_return;
-  visit.target = {};
-  visit.exchange.take_request();
-  visit.exchange.interrupt_when(http::Exchange::Until::server_stops);
-  Waiter waiter(visit.worker.executor);
+  context.target = {};
+  context.exchange.take_request();
+  context.exchange.interrupt_when(http::Exchange::Until::server_stops);
+  Waiter waiter(context.worker.executor);
   diary->notifier->subscribe(waiter);
-  while (visit.exchange.is_wanted()) {
-    const Diary sent = co_await send_next_entries(visit, diary->last_id);
+  while (context.exchange.is_wanted()) {
+    const Diary sent = co_await send_next_entries(context, diary->last_id);
     if (sent == Diary::has_ended) break;
     if (sent == Diary::went_on || co_await waiter.wait_for(kSilence)) continue;
-    if (!visit.exchange.is_wanted() || !co_await visit.exchange.write(kStillHere)) break;
+    if (!context.exchange.is_wanted() || !co_await context.exchange.write(kStillHere)) break;
   }
-  co_await visit.exchange.end();
+  co_await context.exchange.end();
 }
 
 }  // namespace treaty::api

@@ -232,7 +232,7 @@ TEST_CASE_FIXTURE(Fixture, "a store of the first version is brought up to date b
   const auto store = open_store(path);
 
   REQUIRE(store);
-  CHECK(version() == 3);
+  CHECK(version() == 4);
   CHECK(complete(*store, kRoom, "t1") != 0);
   const Purchase purchase{.day = 1, .limits = {{.scope = "agent:a"}}, .output_tokens = 5};
   REQUIRE(wait_for(store->reserve(purchase)));
@@ -252,7 +252,7 @@ TEST_CASE_FIXTURE(Fixture, "a store from before machines keeps what it has and l
   const auto store = open_store(path);
 
   REQUIRE(store);
-  CHECK(version() == 3);
+  CHECK(version() == 4);
   CHECK(wait_for(store->pools()).value() == std::vector<PoolRecord>{{"a", "1"}});
   CHECK(wait_for(store->find_session(kRoom)).value());
   CHECK(wait_for(store->machines().acquire("x")).value().token == 1);

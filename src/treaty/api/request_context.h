@@ -1,4 +1,4 @@
-// One request on its way through the api: what every endpoint is given.
+// What every endpoint is given of one request. Belongs to the event loop of its worker.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -12,7 +12,7 @@
 
 namespace treaty::api {
 
-struct Visit {
+struct RequestContext {
   turns::Engine& engine;
   turns::Worker& worker;
   OffloadPool& pool;
