@@ -43,7 +43,7 @@ void read_target(std::string_view text, const Headers& headers) {
   }
   require(Target::parse(again)->segments() == target->segments());
   require_writable(last_event_id_in(headers, *target));
-  const Route* route = find_route(target->segments());
+  const Route* route = find_path(target->segments());
   if (route == nullptr) return;
   for (const std::string& name : names_in(*route, target->segments())) require(!name.empty());
 }

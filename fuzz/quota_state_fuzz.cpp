@@ -36,10 +36,10 @@ void check_standing(const QuotaState& state, Moment now) {
   quota.windows = state.windows;
   quota.blocked_until = state.blocked_until;
   quota.advance(now);
-  const auto standing = quota.standing({0, 0, 0}, {1, 1'000, 100}, now);
-  require(!standing || (standing->wait > 0 && standing->wait <= 2 * kLongest + 1));
+  const auto delay = quota.delay({0, 0, 0}, {1, 1'000, 100}, now);
+  require(!delay || (delay->wait > 0 && delay->wait <= 2 * kLongest + 1));
   quota.send({1, 1'000, 100}, now);
-  const auto behind = quota.standing({10, 1e6, 1e6}, {1, 1'000, 100}, now);
+  const auto behind = quota.delay({10, 1e6, 1e6}, {1, 1'000, 100}, now);
   require(!behind || std::isfinite(behind->wait));
   const auto gap = quota.gap({1, 1'000, 100});
   require(gap >= 0 && gap <= kLongest);

@@ -5,7 +5,7 @@
 #include "require.h"
 #include "treaty/base/text.h"
 #include "treaty/contracts/agent_execute_response.h"
-#include "treaty/turns/text/seal.h"
+#include "treaty/turns/seal.h"
 
 using namespace treaty;  // NOLINT: a target is one file.
 using fuzz::require;

@@ -6,7 +6,6 @@
 #include "treaty/base/text.h"
 #include "treaty/contracts/agent_execute_response.h"
 #include "treaty/turns/step.h"
-#include "treaty/turns/tool_calls.h"
 
 using namespace treaty;  // NOLINT: a target is one file.
 using fuzz::require;

@@ -6,7 +6,6 @@
 #include <boost/asio/detached.hpp>
 
 #include "treaty/dispatch/call_run.h"
-#include "treaty/dispatch/failures.h"
 
 namespace treaty::dispatch {
 namespace {

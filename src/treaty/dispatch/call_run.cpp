@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
 
-#include "treaty/dispatch/failures.h"
-
 namespace treaty::dispatch {
 namespace {
 
@@ -61,7 +59,7 @@ void CallRun::Hearing::on_text(std::string_view delta) {
   sink_.on_text(delta);
 }
 
-CallRun::Visit::~Visit() {
+CallRun::QueueTicket::~QueueTicket() {
   if (is_running_) {
     pool_->drop(place_);
   } else {
@@ -69,15 +67,15 @@ CallRun::Visit::~Visit() {
   }
 }
 
-std::optional<Standing> CallRun::Visit::ask(double bytes, const Policy& policy, Moment now,
-                                            const std::shared_ptr<Waker>& waker) {
-  auto standing = pool_->ask(place_, bytes, policy, now, waker);
-  is_running_ = !standing;
-  return standing;
+std::optional<Delay> CallRun::QueueTicket::ask(double bytes, const Policy& policy, Moment now,
+                                               const std::shared_ptr<Waker>& waker) {
+  auto delay = pool_->ask(place_, bytes, policy, now, waker);
+  is_running_ = !delay;
+  return delay;
 }
 
-Breaker::Told CallRun::Visit::tell(double bytes, const AgentResult& result, const Policy& policy,
-                                   Moment now) {
+Breaker::Told CallRun::QueueTicket::tell(double bytes, const AgentResult& result,
+                                         const Policy& policy, Moment now) {
   is_running_ = false;
   return pool_->tell(place_, bytes, result, policy, now);
 }
@@ -101,7 +99,7 @@ asio::awaitable<Dispatched> CallRun::run() {
   while (at_ < chain_.size() && !chain_[at_]->on.empty()) ++at_;
   while (at_ < chain_.size()) {
     const Choice& choice = *chain_[at_];
-    Decision decision = co_await stay_at(choice);
+    CallDecision decision = co_await stay_at(choice);
     if (decision.act == Act::finish || was_cancelled(result_)) break;
     const auto next = next_after(result_.error ? result_.error->code.value_or("") : "");
     const bool was_cut = hearing_.streams() && hearing_.bytes > heard_at_entry_;
@@ -127,7 +125,7 @@ asio::awaitable<Dispatched> CallRun::run() {
 }
 
 // Until the backend has answered, or is left.
-asio::awaitable<Decision> CallRun::stay_at(const Choice& choice) {
+asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice) {
   heard_at_entry_ = hearing_.bytes;
   const auto source = dispatcher_.sources_.find(choice.backend);
   if (source == dispatcher_.sources_.end()) {
@@ -135,21 +133,21 @@ asio::awaitable<Decision> CallRun::stay_at(const Choice& choice) {
                       fmt::format("no backend is named {}", choice.backend), false);
     co_return decide_after(result_, situation(choice, 1, "model_unavailable"));
   }
-  Visit visit(dispatcher_.pool_of(choice, source->second));
+  QueueTicket ticket(dispatcher_.pool_of(choice, source->second));
   Moment not_before = 0;
   for (int attempts = 0;;) {
     if (not_before > 0) {
-      const Decision rested = co_await sleep_off(visit, attempts, not_before);
+      const CallDecision rested = co_await sleep_off(ticket, attempts, not_before);
       if (rested.act != Act::finish) co_return rested;
     }
     std::optional<SetAside> aside;
     if (!order_.budgets.empty()) {
-      aside = co_await set_aside(choice, source->second, visit.pool());
-      if (!aside) co_return Decision{.act = Act::fail, .reason = result_.error->message};
+      aside = co_await set_aside(choice, source->second, ticket.pool());
+      if (!aside) co_return CallDecision{.act = Act::fail, .reason = result_.error->message};
     }
-    const Decision admitted = may_go_at_once(visit, choice)
-                                  ? Decision{.act = Act::finish}
-                                  : co_await wait_for_backend(visit, choice, attempts);
+    const CallDecision admitted = may_go_at_once(ticket, choice)
+                                      ? CallDecision{.act = Act::finish}
+                                      : co_await wait_for_backend(ticket, choice, attempts);
     if (admitted.act != Act::finish) {
       if (aside) co_await settle(*aside, {});
       co_return admitted;
@@ -157,13 +155,13 @@ asio::awaitable<Decision> CallRun::stay_at(const Choice& choice) {
     const auto heard_before = static_cast<double>(hearing_.bytes);
     call_.max_output_tokens =
         aside ? std::optional(aside->reservation.output_tokens) : choice.max_output_tokens;
-    co_await attempt(visit, choice, source->second, ++attempts);
+    co_await attempt(ticket, choice, source->second, ++attempts);
     if (aside) {
       const double heard = static_cast<double>(hearing_.bytes) - heard_before;
       co_await settle(*aside, spent_by(result_, aside->purchase, heard));
     }
     const std::string code = result_.error ? result_.error->code.value_or("") : "";
-    const Decision decision = decide_after(result_, situation(choice, attempts, code));
+    const CallDecision decision = decide_after(result_, situation(choice, attempts, code));
     if (decision.act != Act::wait) co_return decision;
     observer_.on_waiting(choice, decision.wait, decision.reason);
     not_before = now() + decision.wait;
@@ -171,63 +169,64 @@ asio::awaitable<Decision> CallRun::stay_at(const Choice& choice) {
 }
 
 // `finish`: the backoff is over.
-asio::awaitable<Decision> CallRun::sleep_off(Visit& visit, int attempts, Moment not_before) {
+asio::awaitable<CallDecision> CallRun::sleep_off(QueueTicket& ticket, int attempts,
+                                                 Moment not_before) {
   while (now() < not_before) {
-    if (is_cancelled()) co_return Decision{.act = Act::fail};
+    if (is_cancelled()) co_return CallDecision{.act = Act::fail};
     // Registered first: a breaker that opens between the look and the wait notifies.
-    visit.doze(waiter().waker());
-    if (attempts > 0 && visit.pool().is_open(now()) && next_after("server_error")) {
-      co_return Decision{.act = Act::move_on, .reason = "its breaker opened meanwhile"};
+    ticket.doze(waiter().waker());
+    if (attempts > 0 && ticket.pool().is_open(now()) && next_after("server_error")) {
+      co_return CallDecision{.act = Act::move_on, .reason = "its breaker opened meanwhile"};
     }
     co_await pause(not_before);
   }
-  co_return Decision{.act = Act::finish};
+  co_return CallDecision{.act = Act::finish};
 }
 
 // Most calls need not wait, nor the memory to wait with.
-bool CallRun::may_go_at_once(Visit& visit, const Choice& choice) {
+bool CallRun::may_go_at_once(QueueTicket& ticket, const Choice& choice) {
   const Moment at = now();
-  return !is_cancelled() && at < order_.deadline && !visit.ask(bytes_, choice.policy, at, waker());
+  return !is_cancelled() && at < order_.deadline && !ticket.ask(bytes_, choice.policy, at, waker());
 }
 
 // `finish`: the backend may be asked, and the pool counts on it.
-asio::awaitable<Decision> CallRun::wait_for_backend(Visit& visit, const Choice& choice,
-                                                    int attempts) {
+asio::awaitable<CallDecision> CallRun::wait_for_backend(QueueTicket& ticket, const Choice& choice,
+                                                        int attempts) {
   const Moment began = now();
-  std::optional<Standing> told;  // The last obstacle,
-  unsigned told_kinds = 0;       // and the kinds that the observer knows.
+  std::optional<Delay> told;  // The last obstacle,
+  unsigned told_kinds = 0;    // and the kinds that the observer knows.
   while (true) {
-    if (is_cancelled()) co_return Decision{.act = Act::fail};
+    if (is_cancelled()) co_return CallDecision{.act = Act::fail};
     if (now() >= order_.deadline) {
       if (attempts == 0) fail_too_late(choice, told);
-      co_return Decision{.act = Act::fail, .reason = std::string(kTooLate)};
+      co_return CallDecision{.act = Act::fail, .reason = std::string(kTooLate)};
     }
-    const auto standing = visit.ask(bytes_, choice.policy, now(), waker());
-    if (!standing) co_return Decision{.act = Act::finish};
+    const auto delay = ticket.ask(bytes_, choice.policy, now(), waker());
+    if (!delay) co_return CallDecision{.act = Act::finish};
     if (!waiter_) {
       waiter();  // Most calls never need one. The line is joined with it at the next look.
       continue;
     }
-    Situation here = situation(choice, attempts, code_of(standing->obstacle));
+    Situation here = situation(choice, attempts, code_of(delay->obstacle));
     here.waited = now() - began;
-    Decision decision = decide_before(*standing, here);
+    CallDecision decision = decide_before(*delay, here);
     if (decision.act != Act::wait) {
-      if (attempts == 0) fail_unasked(*standing, decision);
+      if (attempts == 0) fail_unasked(*delay, decision);
       co_return decision;
     }
     // Once for each kind of obstacle: those who wait together meet one after the other again.
-    const auto kind = static_cast<std::size_t>(standing->obstacle);
+    const auto kind = static_cast<std::size_t>(delay->obstacle);
     if (!(told_kinds & (1U << kind))) {
-      observer_.on_waiting(choice, standing->is_unknown() ? 0 : standing->wait, decision.reason);
+      observer_.on_waiting(choice, delay->is_unknown() ? 0 : delay->wait, decision.reason);
     }
     told_kinds |= 1U << kind;
-    told = standing;
-    co_await pause(std::min(now() + standing->wait, order_.deadline));
+    told = delay;
+    co_await pause(std::min(now() + delay->wait, order_.deadline));
   }
 }
 
-asio::awaitable<void> CallRun::attempt(Visit& visit, const Choice& choice, const Source& source,
-                                       int attempts) {
+asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice,
+                                       const Source& source, int attempts) {
   call_.model = choice.model;
   call_.temperature = choice.temperature;
   const Moment began = now();
@@ -237,7 +236,7 @@ asio::awaitable<void> CallRun::attempt(Visit& visit, const Choice& choice, const
   const bool is_late = was_cancelled(result_) && ended + kSameMoment >= order_.deadline;
   // A backend that had little time has not failed by that: it hears of a cancelled call.
   if (is_late && ended - began >= kTimeToAnswer) call_it_late(result_);
-  const Breaker::Told told = visit.tell(bytes_, result_, choice.policy, ended);
+  const Breaker::Told told = ticket.tell(bytes_, result_, choice.policy, ended);
   if (is_late) call_it_late(result_);
   totals_.add(result_);
   observer_.on_attempt_ended(choice, attempts, ended - began, result_);
@@ -273,14 +272,14 @@ std::optional<std::size_t> CallRun::next_after(std::string_view code) const {
 }
 
 // The backend was not asked at all.
-void CallRun::fail_unasked(const Standing& standing, const Decision& decision) {
-  result_ = failure(std::string(code_of(standing.obstacle)),
-                    std::string(name_of(standing.obstacle)), decision.reason, true);
-  result_.rate_limit = contracts::RateLimitState{.limited = true, .retry_after = standing.wait};
+void CallRun::fail_unasked(const Delay& delay, const CallDecision& decision) {
+  result_ = failure(std::string(code_of(delay.obstacle)), std::string(name_of(delay.obstacle)),
+                    decision.reason, true);
+  result_.rate_limit = contracts::RateLimitState{.limited = true, .retry_after = delay.wait};
 }
 
 // Nor will it be: the deadline has come before it was free.
-void CallRun::fail_too_late(const Choice& choice, const std::optional<Standing>& told) {
+void CallRun::fail_too_late(const Choice& choice, const std::optional<Delay>& told) {
   if (told) {
     const Situation here = situation(choice, 0, code_of(told->obstacle));
     return fail_unasked(*told, decide_before(*told, here));

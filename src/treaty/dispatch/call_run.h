@@ -39,15 +39,16 @@ class CallRun {
   };
 
   // A place in the line of one pool. Leaves it, however the coroutine ends.
-  class Visit {
+  class QueueTicket {
    public:
-    explicit Visit(std::shared_ptr<Pool> pool) : pool_(std::move(pool)), place_(pool_->join()) {}
-    ~Visit();
-    Visit(const Visit&) = delete;
-    Visit& operator=(const Visit&) = delete;
+    explicit QueueTicket(std::shared_ptr<Pool> pool)
+        : pool_(std::move(pool)), place_(pool_->join()) {}
+    ~QueueTicket();
+    QueueTicket(const QueueTicket&) = delete;
+    QueueTicket& operator=(const QueueTicket&) = delete;
 
-    std::optional<Standing> ask(double bytes, const Policy& policy, Moment now,
-                                const std::shared_ptr<Waker>& waker);
+    std::optional<Delay> ask(double bytes, const Policy& policy, Moment now,
+                             const std::shared_ptr<Waker>& waker);
     Breaker::Told tell(double bytes, const contracts::AgentResult& result, const Policy& policy,
                        Moment now);
     void doze(const std::shared_ptr<Waker>& waker) { pool_->doze(place_, waker); }
@@ -68,11 +69,12 @@ class CallRun {
   template <class T>
   using Waiting = boost::asio::awaitable<T>;
 
-  Waiting<Decision> stay_at(const Choice& choice);
-  Waiting<Decision> sleep_off(Visit& visit, int attempts, Moment not_before);
-  bool may_go_at_once(Visit& visit, const Choice& choice);
-  Waiting<Decision> wait_for_backend(Visit& visit, const Choice& choice, int attempts);
-  Waiting<void> attempt(Visit& visit, const Choice& choice, const Source& source, int attempts);
+  Waiting<CallDecision> stay_at(const Choice& choice);
+  Waiting<CallDecision> sleep_off(QueueTicket& ticket, int attempts, Moment not_before);
+  bool may_go_at_once(QueueTicket& ticket, const Choice& choice);
+  Waiting<CallDecision> wait_for_backend(QueueTicket& ticket, const Choice& choice, int attempts);
+  Waiting<void> attempt(QueueTicket& ticket, const Choice& choice, const Source& source,
+                        int attempts);
   Waiting<std::optional<SetAside>> set_aside(const Choice& choice, const Source& source,
                                              const Pool& pool);
   Waiting<void> settle(const SetAside& aside, store::Amount spent);
@@ -81,8 +83,8 @@ class CallRun {
 
   Situation situation(const Choice& choice, int attempts, std::string_view code);
   std::optional<std::size_t> next_after(std::string_view code) const;
-  void fail_unasked(const Standing& standing, const Decision& decision);
-  void fail_too_late(const Choice& choice, const std::optional<Standing>& told);
+  void fail_unasked(const Delay& delay, const CallDecision& decision);
+  void fail_too_late(const Choice& choice, const std::optional<Delay>& told);
   void fail_by_budget(const store::Exhausted& exhausted);
   void begin_continuation();
   void tell_when_to_return(Dispatched& dispatched) const;

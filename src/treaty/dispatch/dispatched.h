@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "treaty/contracts/agent_result.h"
@@ -24,5 +25,15 @@ struct Dispatched {
   bool was_continued = false;       // By another backend, after text had left.
   std::vector<LimitLine> limits{};  // Of a failure by rate_limit or budget_exhausted.
 };
+
+// A failure that dispatch itself has to tell.
+inline contracts::AgentResult failure(std::string code, std::string type, std::string message,
+                                      bool retryable) {
+  return {.finish_reason = "error",
+          .error = contracts::AgentError{.message = std::move(message),
+                                         .code = std::move(code),
+                                         .type = std::move(type),
+                                         .retryable = retryable}};
+}
 
 }  // namespace treaty::dispatch

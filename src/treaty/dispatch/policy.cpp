@@ -44,16 +44,16 @@ std::string seconds_text(Seconds seconds) {
   return seconds < 10 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} s", seconds);
 }
 
-std::string words_of(const Standing& standing) {
-  switch (standing.obstacle) {
+std::string words_of(const Delay& delay) {
+  switch (delay.obstacle) {
     case Obstacle::window:
-      return fmt::format("the window {} ({}) is used up for {}", standing.window,
-                         word_of(standing.span), seconds_text(standing.wait));
+      return fmt::format("the window {} ({}) is used up for {}", delay.window, word_of(delay.span),
+                         seconds_text(delay.wait));
     case Obstacle::retry_after:
-      return fmt::format("the provider asked for a wait of {}", seconds_text(standing.wait));
+      return fmt::format("the provider asked for a wait of {}", seconds_text(delay.wait));
     case Obstacle::breaker:
       return fmt::format("the backend failed again and again and is left alone for {}",
-                         seconds_text(standing.wait));
+                         seconds_text(delay.wait));
     case Obstacle::concurrency: return "as many calls as it may have at a time are running";
     case Obstacle::warm_up: return "its limits are not known before the first answers";
     case Obstacle::line: return "others came before";
@@ -62,7 +62,7 @@ std::string words_of(const Standing& standing) {
 }
 
 // What cannot be waited for: the next backend, or the end.
-Decision leave(const Situation& situation, std::string reason) {
+CallDecision leave(const Situation& situation, std::string reason) {
   const bool has_time = situation.left > 0;
   if (situation.has_next && has_time) return {.act = Act::move_on, .reason = std::move(reason)};
   return {.act = Act::fail, .reason = std::move(reason)};
@@ -78,7 +78,7 @@ bool is_nobody_there(const contracts::AgentError& error) {
   return error.type && std::ranges::find(kNobodyThere, *error.type) != kNobodyThere.end();
 }
 
-Decision after_retryable(const AgentResult& result, const Situation& situation) {
+CallDecision after_retryable(const AgentResult& result, const Situation& situation) {
   const auto& error = *result.error;
   const std::string code = error.code.value_or("");
   if (situation.attempts >= situation.policy.max_attempts) {
@@ -89,10 +89,10 @@ Decision after_retryable(const AgentResult& result, const Situation& situation) 
   }
   Seconds wait = backoff_after(situation.policy, situation.attempts);
   if (result.rate_limit && result.rate_limit->limited) {
-    if (const auto standing = standing_of(*result.rate_limit)) {
-      const Decision decision = decide_before(*standing, situation);
+    if (const auto delay = delay_of(*result.rate_limit)) {
+      const CallDecision decision = decide_before(*delay, situation);
       if (decision.act != Act::wait) return decision;
-      wait = std::max(wait, standing->wait);
+      wait = std::max(wait, delay->wait);
     }
   }
   wait = std::max(wait, retry_after_of(result).value_or(0));
@@ -124,24 +124,24 @@ std::string_view name_of(Obstacle obstacle) {
   return "";
 }
 
-Decision decide_before(const Standing& standing, const Situation& situation) {
-  const std::string words = words_of(standing);
-  const Decision wait{.act = Act::wait, .wait = standing.wait, .reason = words};
-  if (standing.is_unknown()) {
+CallDecision decide_before(const Delay& delay, const Situation& situation) {
+  const std::string words = words_of(delay);
+  const CallDecision wait{.act = Act::wait, .wait = delay.wait, .reason = words};
+  if (delay.is_unknown()) {
     const bool is_patient = !situation.has_next || situation.waited < situation.policy.max_wait;
     if (is_patient && situation.left > 0) return wait;
     return leave(situation, words + (situation.left > 0 ? "; that takes longer than max_wait"
                                                         : "; the deadline is over"));
   }
-  const bool in_time = standing.wait <= situation.left;
-  const bool is_soon = standing.wait <= situation.policy.max_wait;
+  const bool in_time = delay.wait <= situation.left;
+  const bool is_soon = delay.wait <= situation.policy.max_wait;
   // Whoever is left alone for being ill has a substitute that is not.
-  if (standing.obstacle == Obstacle::breaker && situation.has_next) return leave(situation, words);
+  if (delay.obstacle == Obstacle::breaker && situation.has_next) return leave(situation, words);
   // Nobody waits for one backend again and again when there is another.
-  if (situation.has_next && situation.waited + standing.wait > situation.policy.max_wait) {
+  if (situation.has_next && situation.waited + delay.wait > situation.policy.max_wait) {
     return leave(situation, words + "; that is longer than max_wait");
   }
-  switch (standing.span) {
+  switch (delay.span) {
     case Span::minute: break;
     case Span::hour:
       if (situation.has_next) return leave(situation, words);
@@ -156,7 +156,7 @@ Decision decide_before(const Standing& standing, const Situation& situation) {
                                            : "; the deadline is before that"));
 }
 
-Decision decide_after(const AgentResult& result, const Situation& situation) {
+CallDecision decide_after(const AgentResult& result, const Situation& situation) {
   if (!result.error) return {};
   const auto& error = *result.error;
   if (!error.code) return {.act = Act::fail, .reason = "cancelled"};
@@ -198,22 +198,22 @@ Seconds reset_of(const RateLimitWindow& window, Seconds named) {
   return named > 0 ? named : kUnknownReset;
 }
 
-std::optional<Standing> standing_of(const RateLimitState& state) {
-  std::optional<Standing> longest;
+std::optional<Delay> delay_of(const RateLimitState& state) {
+  std::optional<Delay> longest;
   for (const RateLimitWindow& window : state.windows) {
     if (!window.remaining || window.remaining->value() > 0) continue;
     const Seconds length = length_of_window(window.name);
     const Seconds reset = reset_of(window, length);
-    const Standing standing{.obstacle = Obstacle::window,
-                            .wait = std::max(reset, 0.0),
-                            .span = span_of(length > 0 ? length : reset),
-                            .window = window.name};
-    if (!longest || standing.wait > longest->wait) longest = standing;
+    const Delay delay{.obstacle = Obstacle::window,
+                      .wait = std::max(reset, 0.0),
+                      .span = span_of(length > 0 ? length : reset),
+                      .window = window.name};
+    if (!longest || delay.wait > longest->wait) longest = delay;
   }
   const Seconds asked = state.retry_after ? state.retry_after->value() : 0;
   if (!longest) {
     if (asked <= 0) return std::nullopt;
-    return Standing{.obstacle = Obstacle::retry_after, .wait = asked, .span = span_of(asked)};
+    return Delay{.obstacle = Obstacle::retry_after, .wait = asked, .span = span_of(asked)};
   }
   // A bucket that refills is full much later than there is room for one call: what the provider
   // asks for counts, where it asks.

@@ -34,7 +34,7 @@ enum class Obstacle { window, retry_after, breaker, concurrency, warm_up, line }
 std::string_view name_of(Obstacle obstacle);
 
 // What stands between a call and its backend.
-struct Standing {
+struct Delay {
   Obstacle obstacle = Obstacle::window;
   Seconds wait = 0;
   Span span = Span::minute;
@@ -59,17 +59,17 @@ struct Situation {
 
 enum class Act { finish, wait, move_on, fail };
 
-struct Decision {
+struct CallDecision {
   Act act = Act::finish;
   Seconds wait = 0;
   std::string reason{};  // In words, for the events.
 };
 
 // Before a call: its backend is not free.
-Decision decide_before(const Standing& standing, const Situation& situation);
+CallDecision decide_before(const Delay& delay, const Situation& situation);
 
 // After an attempt.
-Decision decide_after(const contracts::AgentResult& result, const Situation& situation);
+CallDecision decide_after(const contracts::AgentResult& result, const Situation& situation);
 
 // The wait before the attempt after `attempts` of them, without jitter.
 Seconds backoff_after(const Policy& policy, int attempts);
@@ -79,7 +79,7 @@ bool is_own_fault(std::string_view code);
 
 // What the exhausted windows of a failed call say, or its retry_after alone; nothing when neither
 // is there.
-std::optional<Standing> standing_of(const contracts::RateLimitState& state);
+std::optional<Delay> delay_of(const contracts::RateLimitState& state);
 
 // The length of a window by its name, in seconds; 0 when the name does not say.
 Seconds length_of_window(std::string_view name);

@@ -17,7 +17,7 @@ using contracts::RateLimitWindow;
 
 const Policy kDefaults{};
 
-Standing window_of(Span span, Seconds wait) {
+Delay window_of(Span span, Seconds wait) {
   return {.obstacle = Obstacle::window, .wait = wait, .span = span, .window = "requests"};
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("A day's window leads to the next backend, else it is the end, but for
 }
 
 TEST_CASE("An open breaker leads to the next backend at once; alone it is waited for") {
-  const Standing open{.obstacle = Obstacle::breaker, .wait = 1};
+  const Delay open{.obstacle = Obstacle::breaker, .wait = 1};
 
   CHECK(decide_before(open, with_next()).act == Act::move_on);
   CHECK(decide_before(open, alone()).act == Act::wait);
@@ -93,7 +93,7 @@ TEST_CASE("Many short waits for one backend are not more than max_wait when ther
 
 TEST_CASE("Who waits for others to end waits up to max_wait, or to the deadline without another") {
   for (const Obstacle obstacle : {Obstacle::concurrency, Obstacle::warm_up, Obstacle::line}) {
-    const Standing place{.obstacle = obstacle, .wait = 5};  // Only until the next look.
+    const Delay place{.obstacle = obstacle, .wait = 5};  // Only until the next look.
     Situation patient = with_next(1);
     patient.waited = 59;
     CHECK(decide_before(place, patient).act == Act::wait);
@@ -236,31 +236,31 @@ TEST_CASE("Of several used-up windows the longest counts; windows with something
       .limited = true,
       .windows = {used_up("requests_per_minute", 7), open, used_up("tokens_per_hour", 70)}};
 
-  const auto standing = standing_of(state);
+  const auto delay = delay_of(state);
 
-  REQUIRE(standing);
-  CHECK(standing->window == "tokens_per_hour");
-  CHECK(standing->wait == 70);
-  CHECK(standing->span == Span::hour);
+  REQUIRE(delay);
+  CHECK(delay->window == "tokens_per_hour");
+  CHECK(delay->wait == 70);
+  CHECK(delay->span == Span::hour);
 }
 
 TEST_CASE("What the provider asks for counts more than when its bucket is full") {
-  const auto standing = standing_of(
+  const auto delay = delay_of(
       {.limited = true, .retry_after = 2, .windows = {used_up("requests_per_minute", 50)}});
 
-  REQUIRE(standing);
-  CHECK(standing->wait == 2);
-  CHECK(standing->span == Span::minute);
+  REQUIRE(delay);
+  CHECK(delay->wait == 2);
+  CHECK(delay->span == Span::minute);
 }
 
 TEST_CASE("A retry_after alone is a limit of its own length; without either there is none") {
-  const auto standing = standing_of({.limited = true, .retry_after = 4'000});
+  const auto delay = delay_of({.limited = true, .retry_after = 4'000});
 
-  REQUIRE(standing);
-  CHECK(standing->obstacle == Obstacle::retry_after);
-  CHECK(standing->span == Span::day);
-  CHECK(!standing_of({.limited = true}));
-  CHECK(!standing_of({.limited = true, .retry_after = 0}));
+  REQUIRE(delay);
+  CHECK(delay->obstacle == Obstacle::retry_after);
+  CHECK(delay->span == Span::day);
+  CHECK(!delay_of({.limited = true}));
+  CHECK(!delay_of({.limited = true, .retry_after = 0}));
 }
 
 TEST_CASE("A window's length is in its name, whatever it limits") {
@@ -337,7 +337,7 @@ TEST_CASE("Whatever an answer says, no decision waits too short, too long, or fo
                               .dice = *rc::gen::inRange(0, 101) / 100.0};
     const AgentResult result = any_failure();
 
-    const Decision decision = decide_after(result, situation);
+    const CallDecision decision = decide_after(result, situation);
 
     RC_ASSERT(decision.act != Act::finish);
     RC_ASSERT(!decision.reason.empty());
@@ -361,23 +361,23 @@ TEST_CASE("Whatever stands in the way, no wait is longer than the deadline allow
                               .left = extreme(),
                               .waited = *rc::gen::element(0.0, 59.0, 1e9),
                               .has_next = *rc::gen::arbitrary<bool>()};
-    const Standing standing{.obstacle = static_cast<Obstacle>(*rc::gen::inRange(0, 6)),
-                            .wait = std::abs(extreme()),
-                            .span = static_cast<Span>(*rc::gen::inRange(0, 3))};
+    const Delay delay{.obstacle = static_cast<Obstacle>(*rc::gen::inRange(0, 6)),
+                      .wait = std::abs(extreme()),
+                      .span = static_cast<Span>(*rc::gen::inRange(0, 3))};
 
-    const Decision decision = decide_before(standing, situation);
+    const CallDecision decision = decide_before(delay, situation);
 
     RC_ASSERT(decision.act != Act::finish);
     RC_ASSERT(!decision.reason.empty());
     if (decision.act == Act::move_on) RC_ASSERT(situation.has_next && situation.left > 0);
     if (decision.act != Act::wait) return;
-    RC_ASSERT(decision.wait == standing.wait);
+    RC_ASSERT(decision.wait == delay.wait);
     RC_ASSERT(situation.left >= 0);
-    if (standing.is_unknown()) return;  // The wait is only until the next look.
+    if (delay.is_unknown()) return;  // The wait is only until the next look.
     RC_ASSERT(decision.wait <= situation.left);
-    RC_ASSERT(standing.span == Span::hour || decision.wait <= policy.max_wait);
-    RC_ASSERT(!situation.has_next || standing.obstacle != Obstacle::breaker);
-    RC_ASSERT(!situation.has_next || standing.span == Span::minute);
+    RC_ASSERT(delay.span == Span::hour || decision.wait <= policy.max_wait);
+    RC_ASSERT(!situation.has_next || delay.obstacle != Obstacle::breaker);
+    RC_ASSERT(!situation.has_next || delay.span == Span::minute);
   }));
 }
 

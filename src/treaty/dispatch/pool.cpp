@@ -27,14 +27,14 @@ std::uint64_t Pool::join() {
   return next_place_++;
 }
 
-std::optional<Standing> Pool::ask(std::uint64_t place, double bytes, const Policy& policy,
-                                  Moment now, const std::shared_ptr<Waker>& waker) {
+std::optional<Delay> Pool::ask(std::uint64_t place, double bytes, const Policy& policy, Moment now,
+                               const std::shared_ptr<Waker>& waker) {
   const std::scoped_lock lock(mutex_);
   quota_.advance(now);
   dozing_.erase(place);
   const Cost cost = estimate_.cost_of(bytes);
   max_concurrent_ = policy.max_concurrent;
-  if (auto obstacle = standing(place, cost, policy, now)) {
+  if (auto obstacle = delay(place, cost, policy, now)) {
     const auto [waiting, is_new] = line_.try_emplace(place, Waiting{waker, cost, 0});
     if (is_new) line_cost_ += cost;
     waiting->second.waker = waker;
@@ -52,15 +52,15 @@ std::optional<Standing> Pool::ask(std::uint64_t place, double bytes, const Polic
 }
 
 // The longest of what stands in the way; nothing: it may go.
-std::optional<Standing> Pool::standing(std::uint64_t place, const Cost& cost, const Policy& policy,
-                                       Moment now) const {
-  std::optional<Standing> longest;
-  const auto add = [&](Standing one) {
+std::optional<Delay> Pool::delay(std::uint64_t place, const Cost& cost, const Policy& policy,
+                                 Moment now) const {
+  std::optional<Delay> longest;
+  const auto add = [&](Delay one) {
     if (!longest || one.wait > longest->wait) longest = std::move(one);
   };
   if (policy.breaker_failures > 0 && !breaker_.lets(now)) {
     const Seconds closed_for = *breaker_.open_until - now;
-    return Standing{.obstacle = Obstacle::breaker, .wait = std::max(closed_for, kProbeGlance)};
+    return Delay{.obstacle = Obstacle::breaker, .wait = std::max(closed_for, kProbeGlance)};
   }
   const auto running = static_cast<int>(running_.size());
   if (policy.max_concurrent > 0 && running >= policy.max_concurrent) {
@@ -68,14 +68,14 @@ std::optional<Standing> Pool::standing(std::uint64_t place, const Cost& cost, co
   }
   if (trust_ > 0 && running >= trust_) add({.obstacle = Obstacle::warm_up, .wait = kGlance});
   const bool is_first = is_next(place);
-  if (auto limit = quota_.standing(is_first ? Cost{0, 0, 0} : ahead_of(place), cost, now)) {
+  if (auto limit = quota_.delay(is_first ? Cost{0, 0, 0} : ahead_of(place), cost, now)) {
     add(*std::move(limit));
   }
   // Those who waited go one after the other, in their order.
   if (!line_.empty() && now < next_release_) {
     add({.obstacle = Obstacle::line, .wait = next_release_ - now});
   }
-  if (!longest && !is_first) longest = Standing{.obstacle = Obstacle::line, .wait = kGlance};
+  if (!longest && !is_first) longest = Delay{.obstacle = Obstacle::line, .wait = kGlance};
   return longest;
 }
 
@@ -191,11 +191,11 @@ PoolView Pool::view(Moment now) const {
                             .refills = window.refills});
   }
   if (breaker_.open_until) view.probe_in = std::max(*breaker_.open_until - now, 0.0);
-  std::optional<Standing> obstacle = quota.standing(line_cost_, estimate_.cost_of(0), now);
+  std::optional<Delay> obstacle = quota.delay(line_cost_, estimate_.cost_of(0), now);
   if (view.probe_in > (obstacle ? obstacle->wait : 0)) {
-    obstacle = Standing{.obstacle = Obstacle::breaker, .wait = view.probe_in};
+    obstacle = Delay{.obstacle = Obstacle::breaker, .wait = view.probe_in};
   }
-  const auto others = [&](Obstacle why) { obstacle = Standing{.obstacle = why, .wait = kSoon}; };
+  const auto others = [&](Obstacle why) { obstacle = Delay{.obstacle = why, .wait = kSoon}; };
   if (!obstacle && max_concurrent_ > 0 && view.running >= max_concurrent_) {
     others(Obstacle::concurrency);
   } else if (!obstacle && trust_ > 0 && view.running >= trust_) {

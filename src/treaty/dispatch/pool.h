@@ -58,8 +58,8 @@ class Pool {
 
   // Either lets the call go (nothing is answered, and tell() or drop() must follow), or says what
   // keeps it: then the waker, if there is one, is notified when that changes.
-  std::optional<Standing> ask(std::uint64_t place, double bytes, const Policy& policy, Moment now,
-                              const std::shared_ptr<Waker>& waker);
+  std::optional<Delay> ask(std::uint64_t place, double bytes, const Policy& policy, Moment now,
+                           const std::shared_ptr<Waker>& waker);
 
   // Somebody waits for a reason of its own (a backoff): the waker is notified when the breaker
   // opens.
@@ -96,8 +96,8 @@ class Pool {
     bool is_probe = false;
   };
 
-  std::optional<Standing> standing(std::uint64_t place, const Cost& cost, const Policy& policy,
-                                   Moment now) const;
+  std::optional<Delay> delay(std::uint64_t place, const Cost& cost, const Policy& policy,
+                             Moment now) const;
   bool is_bound(const Waiting& waiting) const;
   bool is_next(std::uint64_t place) const;
   Cost ahead_of(std::uint64_t place) const;

@@ -57,7 +57,7 @@ struct Desk {
   Caller join() {
     return {.place = pool.join(), .waiter = std::make_shared<Waiter>(loop.get_executor())};
   }
-  std::optional<Standing> ask(const Caller& caller) {
+  std::optional<Delay> ask(const Caller& caller) {
     return pool.ask(caller.place, 400, policy, now, caller.waker());
   }
   // True: it was let go.
@@ -275,9 +275,9 @@ TEST_CASE("Those who waited for a window are spread over it") {
 
   REQUIRE(desk.goes(first));
 
-  const auto standing = desk.ask(second);
-  REQUIRE(standing);
-  CHECK(standing->wait == doctest::Approx(1));  // 60 in a minute.
+  const auto delay = desk.ask(second);
+  REQUIRE(delay);
+  CHECK(delay->wait == doctest::Approx(1));  // 60 in a minute.
   desk.now += 1;
   CHECK(desk.goes(second));
 }

@@ -11,9 +11,9 @@
 #include "treaty/dispatch/dispatched.h"
 #include "treaty/store/records.h"
 #include "treaty/turns/refusals.h"
+#include "treaty/turns/seal.h"
 #include "treaty/turns/settled_turn.h"
 #include "treaty/turns/step.h"
-#include "treaty/turns/text/seal.h"
 
 namespace treaty::turns {
 

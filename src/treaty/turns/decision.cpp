@@ -7,7 +7,7 @@
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
 #include "treaty/contracts/tool_matching.h"
-#include "treaty/turns/run/diary.h"
+#include "treaty/turns/diary.h"
 #include "treaty/turns/turn_log.h"
 
 namespace treaty::turns {

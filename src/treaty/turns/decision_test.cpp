@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "treaty/testing/turn_house.h"
+#include "treaty/testing/engine_fixture.h"
 
 namespace treaty::turns {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "treaty/base/ids.h"
 #include "treaty/turns/decision.h"
-#include "treaty/turns/run/live.h"
-#include "treaty/turns/run/turn_run.h"
+#include "treaty/turns/live.h"
+#include "treaty/turns/turn_run.h"
 
 namespace treaty::turns {
 namespace {

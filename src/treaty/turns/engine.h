@@ -4,6 +4,7 @@
 // One engine serves all workers. Methods take the worker whose loop they run on.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
@@ -15,14 +16,23 @@
 #include <vector>
 
 #include "treaty/contracts/agent_execute_request.h"
+#include "treaty/dispatch/dispatcher.h"
 #include "treaty/store/store.h"
 #include "treaty/turns/decision.h"
+#include "treaty/turns/diary.h"
 #include "treaty/turns/renderer.h"
-#include "treaty/turns/run/diary.h"
+#include "treaty/turns/settings.h"
 #include "treaty/turns/turn_log.h"
-#include "treaty/turns/worker.h"
 
 namespace treaty::turns {
+
+// What belongs to one event loop: its backends, and the settings they were made from. A reload
+// replaces both together, on the loop's own thread.
+struct Worker {
+  boost::asio::any_io_executor executor;
+  std::shared_ptr<const Settings> settings;
+  std::shared_ptr<dispatch::Dispatcher> dispatcher;
+};
 
 // A request that keeps its contract, and what came with it.
 struct Submission {

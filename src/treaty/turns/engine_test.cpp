@@ -9,16 +9,16 @@
 #include <boost/asio/use_future.hpp>
 
 #include "treaty/contracts/invoke_result.h"
+#include "treaty/testing/engine_fixture.h"
 #include "treaty/testing/temporary_directory.h"
-#include "treaty/testing/turn_house.h"
 
 namespace treaty::turns {
 namespace {
 
 using contracts::AgentResult;
 using store::TurnState;
+using testing::EngineFixture;
 using testing::says;
-using testing::TurnHouse;
 using testing::user_turn;
 
 AgentResult calls_tool(std::string id, std::string arguments = R"({"path":"a.txt"})") {
@@ -34,22 +34,22 @@ contracts::AgentExecuteRequest results(std::string turn_id, const std::string& c
               {{.tool_call_id = call_id, .outcome = contracts::ResultJson{"\"text\""}}}}};
 }
 
-std::vector<Event> diary_of(TurnHouse& house, std::int64_t last_id = 0) {
-  return *house.run(house.engine().events(house.worker(), {"local", "s1"}, last_id,
-                                          std::chrono::milliseconds(0)));
+std::vector<Event> diary_of(EngineFixture& fixture, std::int64_t last_id = 0) {
+  return *fixture.run(fixture.engine().events(fixture.worker(), {"local", "s1"}, last_id,
+                                              std::chrono::milliseconds(0)));
 }
 
 TEST_CASE("The same request again has the same bytes and calls no backend") {
-  TurnHouse house;
-  house.answers = {says("one"), says("two")};
+  EngineFixture fixture;
+  fixture.answers = {says("one"), says("two")};
 
-  const Outcome first = house.execute(user_turn("t1", "Hello."));
-  const Outcome again = house.execute(user_turn("t1", "Hello."));
+  const Outcome first = fixture.execute(user_turn("t1", "Hello."));
+  const Outcome again = fixture.execute(user_turn("t1", "Hello."));
 
   CHECK(first.error_code.empty());
   CHECK(first.body.contains("one"));
   CHECK(again.body == first.body);
-  CHECK(house.calls.size() == 1);
+  CHECK(fixture.calls.size() == 1);
 }
 
 // A family of routes whose answers are plain lines.
@@ -72,14 +72,14 @@ class LineRenderer final : public Renderer {
 };
 
 TEST_CASE("A settled round is journalled as a value beside its bytes and their format") {
-  TurnHouse house;
-  house.answers = {{.content = "one",
-                    .usage = contracts::UsageInfo{.input_tokens = 3, .output_tokens = 2},
-                    .finish_reason = "stop"}};
+  EngineFixture fixture;
+  fixture.answers = {{.content = "one",
+                      .usage = contracts::UsageInfo{.input_tokens = 3, .output_tokens = 2},
+                      .finish_reason = "stop"}};
 
-  const Outcome outcome = house.execute(user_turn("t1", "Hello."));
+  const Outcome outcome = fixture.execute(user_turn("t1", "Hello."));
 
-  const auto record = house.run(house.store().find_turn({"local", "s1"}, "t1"));
+  const auto record = fixture.run(fixture.store().find_turn({"local", "s1"}, "t1"));
   REQUIRE((record && *record));
   const auto& answer = *(*record)->rounds.at(0).answer;
   CHECK(answer.body == outcome.body);
@@ -95,10 +95,10 @@ TEST_CASE("A settled round is journalled as a value beside its bytes and their f
 }
 
 TEST_CASE("A round that failed keeps the error as the backend said it") {
-  TurnHouse house;
-  house.answers = {testing::fails("content_filter", false)};
+  EngineFixture fixture;
+  fixture.answers = {testing::fails("content_filter", false)};
 
-  const Outcome outcome = house.execute(user_turn("t1", "Hello."));
+  const Outcome outcome = fixture.execute(user_turn("t1", "Hello."));
 
   const auto turn = decode_settled_turn(outcome.result);
   REQUIRE(turn);
@@ -108,133 +108,133 @@ TEST_CASE("A round that failed keeps the error as the backend said it") {
 }
 
 TEST_CASE("Whoever comes with another format gets the same turn in that format") {
-  TurnHouse house;
-  house.answers = {says("one")};
+  EngineFixture fixture;
+  fixture.answers = {says("one")};
   const LineRenderer lines;
-  const Outcome first = house.execute(user_turn("t1", "Hello."));
+  const Outcome first = fixture.execute(user_turn("t1", "Hello."));
 
   auto submission = testing::submission(user_turn("t1", "Hello."));
   submission.renderer = &lines;
-  const auto log = house.run(house.engine().execute(house.worker(), std::move(submission)));
+  const auto log = fixture.run(fixture.engine().execute(fixture.worker(), std::move(submission)));
 
-  const Outcome again = *house.run(log->outcome());
+  const Outcome again = *fixture.run(log->outcome());
   CHECK(again.body == first.body);
   CHECK(again.body_for(lines, contracts::Dialect::pascal) == "t1: one");
-  CHECK(house.calls.size() == 1);
+  CHECK(fixture.calls.size() == 1);
 }
 
 TEST_CASE("A refusal is rendered for the family of routes that is refused") {
-  TurnHouse house;
+  EngineFixture fixture;
   const LineRenderer lines;
   auto submission = testing::submission(user_turn("t1", "Hello."));
   std::get<contracts::UserTurn>(submission.request.scenario).agent_context_id = "nobody";
   submission.renderer = &lines;
 
-  const auto log = house.run(house.engine().execute(house.worker(), std::move(submission)));
+  const auto log = fixture.run(fixture.engine().execute(fixture.worker(), std::move(submission)));
 
-  CHECK(house.run(log->outcome())->body.starts_with("refused: "));
+  CHECK(fixture.run(log->outcome())->body.starts_with("refused: "));
 }
 
 TEST_CASE("Eight of the same at once are one call and eight times the same bytes") {
-  TurnHouse house;
-  house.answers = {says("one")};
+  EngineFixture fixture;
+  fixture.answers = {says("one")};
 
-  const auto outcomes = house.execute_together(user_turn("t1", "Hello."), 8);
+  const auto outcomes = fixture.execute_together(user_turn("t1", "Hello."), 8);
 
   for (const auto& outcome : outcomes) CHECK(outcome.body == outcomes.front().body);
-  CHECK(house.calls.size() == 1);
+  CHECK(fixture.calls.size() == 1);
 }
 
 TEST_CASE("A tool round asks the client, keeps the turn's id and ends with a final") {
-  TurnHouse house;
-  house.answers = {calls_tool("c1"), says("The file says text.")};
+  EngineFixture fixture;
+  fixture.answers = {calls_tool("c1"), says("The file says text.")};
 
-  const Outcome asked = house.execute(user_turn("t1", "Read a.txt."));
+  const Outcome asked = fixture.execute(user_turn("t1", "Read a.txt."));
   CHECK(asked.body.contains("client_tool_continuation"));
-  const Outcome wrong = house.execute(results("t1", "c2"));
+  const Outcome wrong = fixture.execute(results("t1", "c2"));
   CHECK(wrong.error_code == "tool_results_mismatch");
-  const Outcome done = house.execute(results("t1", "c1"));
+  const Outcome done = fixture.execute(results("t1", "c1"));
 
   CHECK(done.body.contains("The file says text."));
-  REQUIRE(house.calls.size() == 2);
-  const auto& messages = house.calls[1].messages;
+  REQUIRE(fixture.calls.size() == 2);
+  const auto& messages = fixture.calls[1].messages;
   REQUIRE(messages.size() == 3);
   CHECK(std::get<backends::ToolMessage>(messages[2]).content.contains("text"));
-  CHECK(house.execute(user_turn("t1", "Read a.txt.")).body == asked.body);
-  CHECK(house.execute(results("t1", "c1")).body == done.body);
+  CHECK(fixture.execute(user_turn("t1", "Read a.txt.")).body == asked.body);
+  CHECK(fixture.execute(results("t1", "c1")).body == done.body);
 }
 
 TEST_CASE("With on_mismatch: fail_turn the refusal is journalled and told again") {
-  TurnHouse house;
-  house.agent().on_mismatch = OnMismatch::fail_turn;
-  house.answers = {calls_tool("c1"), says("two")};
-  house.execute(user_turn("t1", "Read a.txt."));
+  EngineFixture fixture;
+  fixture.agent().on_mismatch = OnMismatch::fail_turn;
+  fixture.answers = {calls_tool("c1"), says("two")};
+  fixture.execute(user_turn("t1", "Read a.txt."));
 
-  const Outcome refused = house.execute(results("t1", "c2"));
+  const Outcome refused = fixture.execute(results("t1", "c2"));
 
   CHECK(refused.error_code == "tool_results_mismatch");
-  CHECK(house.execute(results("t1", "c2")).body == refused.body);
-  CHECK(house.execute(results("t1", "c1")).error_code == "tool_results_mismatch");
-  CHECK(house.execute(user_turn("t1", "Go on.")).body.contains("two"));
+  CHECK(fixture.execute(results("t1", "c2")).body == refused.body);
+  CHECK(fixture.execute(results("t1", "c1")).error_code == "tool_results_mismatch");
+  CHECK(fixture.execute(user_turn("t1", "Go on.")).body.contains("two"));
 }
 
 TEST_CASE("The opening TurnId can be branched from: into an empty session of the same agent") {
-  TurnHouse house;
-  house.answers = {says("one"), says("two")};
-  const auto opened = house.run(house.engine().open_session(house.worker(), "local", "", ""));
+  EngineFixture fixture;
+  fixture.answers = {says("one"), says("two")};
+  const auto opened = fixture.run(fixture.engine().open_session(fixture.worker(), "local", "", ""));
   auto request = user_turn(opened->turn_id, "First.");
   request.session_id = opened->session_id;
-  house.execute(request);
+  fixture.execute(request);
 
-  const auto branch = house.run(
-      house.engine().branch(house.worker(), {"local", opened->session_id}, opened->turn_id));
+  const auto branch = fixture.run(
+      fixture.engine().branch(fixture.worker(), {"local", opened->session_id}, opened->turn_id));
 
   REQUIRE(branch);
   request = user_turn(branch->turn_id, "Otherwise.");
   request.session_id = branch->session_id;
-  house.execute(request);
-  CHECK(testing::texts_of(house.calls[1]) == "Otherwise.");
+  fixture.execute(request);
+  CHECK(testing::texts_of(fixture.calls[1]) == "Otherwise.");
 }
 
 TEST_CASE("The next turn is told what was said before; dead turns are left out") {
-  TurnHouse house;
-  house.answers = {says("one"), testing::fails("invalid_request", false), says("three")};
+  EngineFixture fixture;
+  fixture.answers = {says("one"), testing::fails("invalid_request", false), says("three")};
 
-  house.execute(user_turn("t1", "First."));
-  CHECK(house.execute(user_turn("t2", "Second.")).error_code == "invalid_request");
-  house.execute(user_turn("t3", "Third."));
+  fixture.execute(user_turn("t1", "First."));
+  CHECK(fixture.execute(user_turn("t2", "Second.")).error_code == "invalid_request");
+  fixture.execute(user_turn("t3", "Third."));
 
-  CHECK(testing::texts_of(house.calls[2]) == "First.|one|Third.");
+  CHECK(testing::texts_of(fixture.calls[2]) == "First.|one|Third.");
 }
 
 TEST_CASE("History comes from the journal when it is not in memory") {
   testing::TemporaryDirectory directory;
   {
-    TurnHouse house(directory.path());
-    house.answers = {says("one")};
-    house.execute(user_turn("t1", "First."));
+    EngineFixture fixture(directory.path());
+    fixture.answers = {says("one")};
+    fixture.execute(user_turn("t1", "First."));
   }
-  TurnHouse house(directory.path());
-  house.answers = {says("two")};
-  house.execute(user_turn("t2", "Second."));
+  EngineFixture fixture(directory.path());
+  fixture.answers = {says("two")};
+  fixture.execute(user_turn("t2", "Second."));
 
-  CHECK(testing::texts_of(house.calls[0]) == "First.|one|Second.");
+  CHECK(testing::texts_of(fixture.calls[0]) == "First.|one|Second.");
 }
 
 TEST_CASE("The oldest whole turns are dropped when the context window is full") {
-  TurnHouse house;
-  house.agent().chain.front().context_window = 4'096 + 60;
-  house.answers = {says(std::string(100, 'a')), says(std::string(100, 'b')), says("three")};
-  house.execute(user_turn("t1", "First."));
-  house.execute(user_turn("t2", "Second."));
+  EngineFixture fixture;
+  fixture.agent().chain.front().context_window = 4'096 + 60;
+  fixture.answers = {says(std::string(100, 'a')), says(std::string(100, 'b')), says("three")};
+  fixture.execute(user_turn("t1", "First."));
+  fixture.execute(user_turn("t2", "Second."));
 
-  house.execute(user_turn("t3", "Third."));
+  fixture.execute(user_turn("t3", "Third."));
 
-  CHECK(testing::texts_of(house.calls[2]) ==
+  CHECK(testing::texts_of(fixture.calls[2]) ==
         "Second."
         "|" +
             std::string(100, 'b') + "|Third.");
-  const auto diary = diary_of(house);
+  const auto diary = diary_of(fixture);
   const auto dropped = std::ranges::find(diary, "history.dropped", &Event::kind);
   REQUIRE(dropped != diary.end());
   CHECK(dropped->data.contains(R"("TurnsKept":1,"TurnsDropped":1,"OlderDropped":false,)"));
@@ -242,76 +242,76 @@ TEST_CASE("The oldest whole turns are dropped when the context window is full") 
 }
 
 TEST_CASE("A request that failed with a retryable error runs again in the same turn") {
-  TurnHouse house;
-  house.answers = {testing::fails("server_error", true), says("now")};
+  EngineFixture fixture;
+  fixture.answers = {testing::fails("server_error", true), says("now")};
 
-  const Outcome failed = house.execute(user_turn("t1", "Hello."));
-  const Outcome done = house.execute(user_turn("t1", "Hello."));
+  const Outcome failed = fixture.execute(user_turn("t1", "Hello."));
+  const Outcome done = fixture.execute(user_turn("t1", "Hello."));
 
   CHECK(status_of_code(failed.error_code) == 502);
   CHECK(done.body.contains("now"));
-  CHECK(house.execute(user_turn("t1", "Hello.")).body == done.body);
+  CHECK(fixture.execute(user_turn("t1", "Hello.")).body == done.body);
 }
 
 TEST_CASE("A request that failed for good is answered from the journal") {
-  TurnHouse house;
-  house.answers = {testing::fails("content_filter", false), says("never")};
+  EngineFixture fixture;
+  fixture.answers = {testing::fails("content_filter", false), says("never")};
 
-  const Outcome failed = house.execute(user_turn("t1", "Hello."));
+  const Outcome failed = fixture.execute(user_turn("t1", "Hello."));
 
   CHECK(status_of_code(failed.error_code) == 422);
-  CHECK(house.execute(user_turn("t1", "Hello.")).body == failed.body);
-  CHECK(house.calls.size() == 1);
+  CHECK(fixture.execute(user_turn("t1", "Hello.")).body == failed.body);
+  CHECK(fixture.calls.size() == 1);
 }
 
 TEST_CASE("Tools that do not answer in time expire their turn, and the session goes on") {
-  TurnHouse house;
-  house.answers = {calls_tool("c1"), says("two")};
-  house.execute(user_turn("t1", "Read a.txt."));
+  EngineFixture fixture;
+  fixture.answers = {calls_tool("c1"), says("two")};
+  fixture.execute(user_turn("t1", "Read a.txt."));
 
-  house.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
-  house.run(house.engine().expire_overdue(house.worker()));
+  fixture.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
+  fixture.run(fixture.engine().expire_overdue(fixture.worker()));
 
-  CHECK(house.execute(results("t1", "c1")).error_code == "turn_expired");
-  CHECK(house.execute(user_turn("t1", "Go on.")).body.contains("two"));
+  CHECK(fixture.execute(results("t1", "c1")).error_code == "turn_expired");
+  CHECK(fixture.execute(user_turn("t1", "Go on.")).body.contains("two"));
 }
 
 TEST_CASE("An overdue turn does not stand in the way even when nobody has swept") {
-  TurnHouse house;
-  house.answers = {calls_tool("c1"), says("two")};
-  house.execute(user_turn("t1", "Read a.txt."));
-  house.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
+  EngineFixture fixture;
+  fixture.answers = {calls_tool("c1"), says("two")};
+  fixture.execute(user_turn("t1", "Read a.txt."));
+  fixture.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
 
-  CHECK(house.execute(user_turn("t2", "Go on.")).body.contains("two"));
+  CHECK(fixture.execute(user_turn("t2", "Go on.")).body.contains("two"));
 }
 
 TEST_CASE("An overdue turn has expired even for whoever comes to cancel it or branches from it") {
-  TurnHouse house;
-  house.answers = {says("one"), calls_tool("c1")};
-  house.execute(user_turn("t1", "Hello."));
-  house.execute(user_turn("t2", "Read a.txt."));
-  house.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
+  EngineFixture fixture;
+  fixture.answers = {says("one"), calls_tool("c1")};
+  fixture.execute(user_turn("t1", "Hello."));
+  fixture.execute(user_turn("t2", "Read a.txt."));
+  fixture.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
 
-  CHECK(house.run(house.engine().branch(house.worker(), {"local", "s1"}, "t2")));
-  CHECK(house.run(house.engine().cancel(house.worker(), {"local", "s1"}, "t2")) ==
+  CHECK(fixture.run(fixture.engine().branch(fixture.worker(), {"local", "s1"}, "t2")));
+  CHECK(fixture.run(fixture.engine().cancel(fixture.worker(), {"local", "s1"}, "t2")) ==
         TurnState::expired);
 }
 
 TEST_CASE("The end of a turn that waited is in the diary, whatever ended it") {
-  TurnHouse house;
-  house.answers = {calls_tool("c1"), calls_tool("c1"), calls_tool("c1")};
+  EngineFixture fixture;
+  fixture.answers = {calls_tool("c1"), calls_tool("c1"), calls_tool("c1")};
 
-  house.execute(user_turn("t1", "Read a.txt."));
-  REQUIRE(house.run(house.engine().cancel(house.worker(), {"local", "s1"}, "t1")));
-  const Event cancelled = diary_of(house).back();
-  house.execute(user_turn("t2", "Read a.txt."));
-  house.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
-  house.run(house.engine().expire_overdue(house.worker()));
-  const Event expired = diary_of(house).back();
-  house.agent().on_mismatch = OnMismatch::fail_turn;
-  house.execute(user_turn("t3", "Read a.txt."));
-  house.execute(results("t3", "other"));
-  const Event failed = diary_of(house).back();
+  fixture.execute(user_turn("t1", "Read a.txt."));
+  REQUIRE(fixture.run(fixture.engine().cancel(fixture.worker(), {"local", "s1"}, "t1")));
+  const Event cancelled = diary_of(fixture).back();
+  fixture.execute(user_turn("t2", "Read a.txt."));
+  fixture.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
+  fixture.run(fixture.engine().expire_overdue(fixture.worker()));
+  const Event expired = diary_of(fixture).back();
+  fixture.agent().on_mismatch = OnMismatch::fail_turn;
+  fixture.execute(user_turn("t3", "Read a.txt."));
+  fixture.execute(results("t3", "other"));
+  const Event failed = diary_of(fixture).back();
 
   CHECK(cancelled.kind == "turn.cancelled");
   CHECK(cancelled.data.contains(R"("TurnId":"t1","ErrorCode":"turn_cancelled")"));
@@ -319,88 +319,88 @@ TEST_CASE("The end of a turn that waited is in the diary, whatever ended it") {
   CHECK(expired.data.contains(R"("TurnId":"t2","ErrorCode":"turn_expired")"));
   CHECK(failed.kind == "turn.failed");
   CHECK(failed.data.contains(R"("TurnId":"t3","ErrorCode":"tool_results_mismatch")"));
-  CHECK(diary_of(house, cancelled.id).front().kind == "turn.accepted");
+  CHECK(diary_of(fixture, cancelled.id).front().kind == "turn.accepted");
 }
 
 TEST_CASE("A waiting turn can be cancelled, and the session goes on") {
-  TurnHouse house;
-  house.answers = {calls_tool("c1"), says("two")};
-  house.execute(user_turn("t1", "Read a.txt."));
+  EngineFixture fixture;
+  fixture.answers = {calls_tool("c1"), says("two")};
+  fixture.execute(user_turn("t1", "Read a.txt."));
 
-  CHECK(house.run(house.engine().cancel(house.worker(), {"local", "s1"}, "t1")) ==
+  CHECK(fixture.run(fixture.engine().cancel(fixture.worker(), {"local", "s1"}, "t1")) ==
         TurnState::cancelled);
-  CHECK(house.execute(results("t1", "c1")).error_code == "turn_cancelled");
-  CHECK(house.execute(user_turn("t1", "Go on.")).body.contains("two"));
+  CHECK(fixture.execute(results("t1", "c1")).error_code == "turn_cancelled");
+  CHECK(fixture.execute(user_turn("t1", "Go on.")).body.contains("two"));
 }
 
 TEST_CASE("An answer that cannot be journalled is not told, is kept, and is told when it can be") {
-  TurnHouse house;
-  house.answers = {says("precious")};
-  house.fail_settling(1);
+  EngineFixture fixture;
+  fixture.answers = {says("precious")};
+  fixture.fail_settling(1);
 
-  const Outcome refused = house.execute(user_turn("t1", "Hello."));
-  const Outcome told = house.execute(user_turn("t1", "Hello."));
+  const Outcome refused = fixture.execute(user_turn("t1", "Hello."));
+  const Outcome told = fixture.execute(user_turn("t1", "Hello."));
 
   CHECK(refused.error_code == "store_unavailable");
   CHECK(status_of_code(refused.error_code) == 503);
   CHECK(told.body.contains("precious"));
-  CHECK(house.calls.size() == 1);
+  CHECK(fixture.calls.size() == 1);
 }
 
 TEST_CASE("A turn that a crash left behind runs again at the next start") {
   testing::TemporaryDirectory directory;
   {
-    TurnHouse house(directory.path());
-    house.hold_answers();
-    house.begin(user_turn("t1", "Hello."));
+    EngineFixture fixture(directory.path());
+    fixture.hold_answers();
+    fixture.begin(user_turn("t1", "Hello."));
   }
-  TurnHouse house(directory.path());
-  house.answers = {says("after the crash")};
-  CHECK(house.run(house.engine().recover(house.worker())) == 1U);
+  EngineFixture fixture(directory.path());
+  fixture.answers = {says("after the crash")};
+  CHECK(fixture.run(fixture.engine().recover(fixture.worker())) == 1U);
 
-  CHECK(house.execute(user_turn("t1", "Hello.")).body.contains("after the crash"));
-  CHECK(house.calls.size() == 1);
+  CHECK(fixture.execute(user_turn("t1", "Hello.")).body.contains("after the crash"));
+  CHECK(fixture.calls.size() == 1);
 }
 
 TEST_CASE("Ids of the diary count up through every crash and every repetition") {
   testing::TemporaryDirectory directory;
   std::int64_t last = 0;
-  const auto read_on = [&](TurnHouse& house) {
-    for (const Event& event : diary_of(house, last)) {
+  const auto read_on = [&](EngineFixture& fixture) {
+    for (const Event& event : diary_of(fixture, last)) {
       CHECK(event.id > last);
       last = event.id;
     }
     return last;
   };
   const auto crash = [&](bool recovers) {
-    TurnHouse house(directory.path());
-    house.hold_answers();
-    if (recovers) REQUIRE(house.run(house.engine().recover(house.worker())) == 1U);
-    const auto log = house.begin(user_turn("t1", "Hello."));
-    while (house.calls.empty())
-      house.run(log->wait(log->first_event(), std::chrono::milliseconds(1)));
-    read_on(house);
+    EngineFixture fixture(directory.path());
+    fixture.hold_answers();
+    if (recovers) REQUIRE(fixture.run(fixture.engine().recover(fixture.worker())) == 1U);
+    const auto log = fixture.begin(user_turn("t1", "Hello."));
+    while (fixture.calls.empty())
+      fixture.run(log->wait(log->first_event(), std::chrono::milliseconds(1)));
+    read_on(fixture);
   };
   crash(false);
   const std::int64_t first = last;
   crash(true);
   CHECK(last > first);
   {
-    TurnHouse house(directory.path());
-    house.answers = {testing::fails("server_error", true)};
-    REQUIRE(house.run(house.engine().recover(house.worker())) == 1U);
-    house.run_until_idle();
-    read_on(house);
+    EngineFixture fixture(directory.path());
+    fixture.answers = {testing::fails("server_error", true)};
+    REQUIRE(fixture.run(fixture.engine().recover(fixture.worker())) == 1U);
+    fixture.run_until_idle();
+    read_on(fixture);
   }
   crash(false);
 
-  TurnHouse house(directory.path());
-  house.answers = {says("at last")};
-  REQUIRE(house.run(house.engine().recover(house.worker())) == 1U);
-  house.run_until_idle();
-  read_on(house);
+  EngineFixture fixture(directory.path());
+  fixture.answers = {says("at last")};
+  REQUIRE(fixture.run(fixture.engine().recover(fixture.worker())) == 1U);
+  fixture.run_until_idle();
+  read_on(fixture);
 
-  const auto all = diary_of(house);
+  const auto all = diary_of(fixture);
   CHECK(all.back().kind == "turn.completed");
   CHECK(std::ranges::count(all, "turn.recovered", &Event::kind) == 3);
   CHECK(std::ranges::is_sorted(all, std::ranges::less(), &Event::id));
@@ -413,30 +413,30 @@ TEST_CASE(
   auto request = user_turn("t1", "Hello.");
   std::get<contracts::UserTurn>(request.scenario).streaming = true;
   {
-    TurnHouse house(directory.path());
-    house.hold_answers();
-    const auto log = house.begin(request);
-    house.run(log->wait(1, std::chrono::seconds(60)));
+    EngineFixture fixture(directory.path());
+    fixture.hold_answers();
+    const auto log = fixture.begin(request);
+    fixture.run(log->wait(1, std::chrono::seconds(60)));
   }
-  TurnHouse house(directory.path());
-  house.answers = {says("once more")};
-  REQUIRE(house.run(house.engine().recover(house.worker())) == 1U);
-  house.run_until_idle();
-  const auto stored = house.run(house.store().find_turn({"local", "s1"}, "t1"));
+  EngineFixture fixture(directory.path());
+  fixture.answers = {says("once more")};
+  REQUIRE(fixture.run(fixture.engine().recover(fixture.worker())) == 1U);
+  fixture.run_until_idle();
+  const auto stored = fixture.run(fixture.store().find_turn({"local", "s1"}, "t1"));
 
   CHECK((**stored).turn.state == TurnState::failed);
   CHECK((**stored).rounds.front().answer->body.contains("interrupted"));
-  CHECK(house.execute(request).body.contains("once more"));
+  CHECK(fixture.execute(request).body.contains("once more"));
 }
 
 TEST_CASE("A stream can be followed from after every event, live rounds and journal alike") {
-  TurnHouse house;
+  EngineFixture fixture;
   auto request = user_turn("t1", "Hello.");
   std::get<contracts::UserTurn>(request.scenario).streaming = true;
-  house.answers = {says("one two three")};
-  const Outcome outcome = house.execute(request);
+  fixture.answers = {says("one two three")};
+  const Outcome outcome = fixture.execute(request);
   const auto follow = [&](std::optional<std::int64_t> last) {
-    return house.run(house.engine().follow(house.worker(), {"local", "s1"}, "t1", last));
+    return fixture.run(fixture.engine().follow(fixture.worker(), {"local", "s1"}, "t1", last));
   };
 
   const auto whole = (*follow({}))->after(0);
@@ -450,29 +450,29 @@ TEST_CASE("A stream can be followed from after every event, live rounds and jour
 
 TEST_CASE(
     "Those who replay one answer at a time share it; an answer of another attempt is another") {
-  TurnHouse house;
-  house.answers = {testing::fails("server_error", true), says("now")};
+  EngineFixture fixture;
+  fixture.answers = {testing::fails("server_error", true), says("now")};
   const auto follow = [&] {
-    return *house.run(house.engine().follow(house.worker(), {"local", "s1"}, "t1", {}));
+    return *fixture.run(fixture.engine().follow(fixture.worker(), {"local", "s1"}, "t1", {}));
   };
-  house.execute(user_turn("t1", "Hello."));
+  fixture.execute(user_turn("t1", "Hello."));
   const auto failed = follow();
   CHECK(follow() == failed);
 
-  house.execute(user_turn("t1", "Hello."));
+  fixture.execute(user_turn("t1", "Hello."));
 
   CHECK(follow() != failed);
   CHECK(follow()->outcome_now()->body.contains("now"));
 }
 
 TEST_CASE("The diary of a session counts up and can be read from any entry") {
-  TurnHouse house;
-  house.answers = {says("one"), says("two")};
-  house.execute(user_turn("t1", "Hello."));
-  house.execute(user_turn("t2", "Again."));
+  EngineFixture fixture;
+  fixture.answers = {says("one"), says("two")};
+  fixture.execute(user_turn("t1", "Hello."));
+  fixture.execute(user_turn("t2", "Again."));
   const auto read = [&](std::int64_t last) {
-    return *house.run(
-        house.engine().events(house.worker(), {"local", "s1"}, last, std::chrono::milliseconds(0)));
+    return *fixture.run(fixture.engine().events(fixture.worker(), {"local", "s1"}, last,
+                                                std::chrono::milliseconds(0)));
   };
 
   const auto all = read(0);
@@ -486,33 +486,33 @@ TEST_CASE("The diary of a session counts up and can be read from any entry") {
 }
 
 TEST_CASE("A branch goes on from its turn, and the session it came from stays as it is") {
-  TurnHouse house;
-  house.answers = {says("one"), says("two"), says("other")};
-  house.execute(user_turn("t1", "First."));
-  house.execute(user_turn("t2", "Second."));
+  EngineFixture fixture;
+  fixture.answers = {says("one"), says("two"), says("other")};
+  fixture.execute(user_turn("t1", "First."));
+  fixture.execute(user_turn("t2", "Second."));
 
-  const auto branch = house.run(house.engine().branch(house.worker(), {"local", "s1"}, "t1"));
+  const auto branch = fixture.run(fixture.engine().branch(fixture.worker(), {"local", "s1"}, "t1"));
   REQUIRE(branch);
   auto request = user_turn(branch->turn_id, "Otherwise.");
   request.session_id = branch->session_id;
-  house.execute(request);
+  fixture.execute(request);
 
-  CHECK(testing::texts_of(house.calls[2]) == "First.|one|Otherwise.");
+  CHECK(testing::texts_of(fixture.calls[2]) == "First.|one|Otherwise.");
 }
 
 TEST_CASE("The answers of a branch name the branch, and nothing else in them changes") {
-  TurnHouse house;
-  house.answers = {says(R"(It is "SessionId":"s1".)"), says("two")};
-  const Outcome pascal = house.execute(user_turn("t1", "First."));
+  EngineFixture fixture;
+  fixture.answers = {says(R"(It is "SessionId":"s1".)"), says("two")};
+  const Outcome pascal = fixture.execute(user_turn("t1", "First."));
   auto second = user_turn("t2", "Second.");
   second.dialect = contracts::Dialect::camel;
-  const Outcome camel = house.execute(second);
+  const Outcome camel = fixture.execute(second);
 
-  const auto branch = house.run(house.engine().branch(house.worker(), {"local", "s1"}, ""));
+  const auto branch = fixture.run(fixture.engine().branch(fixture.worker(), {"local", "s1"}, ""));
 
   REQUIRE(branch);
   const auto told = [&](const std::string& session_id, const std::string& turn_id) {
-    const auto record = house.run(house.store().find_turn({"local", session_id}, turn_id));
+    const auto record = fixture.run(fixture.store().find_turn({"local", session_id}, turn_id));
     return contracts::decode_invoke_result((*record)->rounds.front().answer->body);
   };
   for (const auto& [turn_id, before] : {std::pair("t1", pascal), std::pair("t2", camel)}) {
@@ -528,63 +528,63 @@ TEST_CASE("The answers of a branch name the branch, and nothing else in them cha
 }
 
 TEST_CASE("A branch from the newest turn is made also when its decision runs twice") {
-  TurnHouse house;
-  house.answers = {says("one"), says("two")};
-  house.execute(user_turn("t1", "First."));
+  EngineFixture fixture;
+  fixture.answers = {says("one"), says("two")};
+  fixture.execute(user_turn("t1", "First."));
 
-  const auto branch = house.run(house.engine().branch(house.worker(), {"local", "s1"}, ""));
+  const auto branch = fixture.run(fixture.engine().branch(fixture.worker(), {"local", "s1"}, ""));
 
   REQUIRE(branch);
   CHECK(branch->turn_id == "t1");
 }
 
 TEST_CASE("A branch depends on the last run of its decision only") {
-  TurnHouse house;
-  house.answers = {says("one")};
-  const auto opened = house.run(house.engine().open_session(house.worker(), "local", "", ""));
+  EngineFixture fixture;
+  fixture.answers = {says("one")};
+  const auto opened = fixture.run(fixture.engine().open_session(fixture.worker(), "local", "", ""));
   auto request = user_turn(opened->turn_id, "First.");
   request.session_id = opened->session_id;
-  house.execute(request);
+  fixture.execute(request);
   const auto made_up = [&](const store::View& view) {
     store::View before = view;
     before.session->opening_turn = before.newest->turn_id;
     before.named = before.newest;
     return before;
   };
-  const auto turns = house.run(house.store().list_turns(1, 0, 10));
+  const auto turns = fixture.run(fixture.store().list_turns(1, 0, 10));
   REQUIRE(turns);
-  house.repeating_store().first_view = made_up;
+  fixture.repeating_store().first_view = made_up;
 
-  const auto branch = house.run(
-      house.engine().branch(house.worker(), {"local", opened->session_id}, turns->front().turn_id));
+  const auto branch = fixture.run(fixture.engine().branch(
+      fixture.worker(), {"local", opened->session_id}, turns->front().turn_id));
 
   REQUIRE(branch);
   CHECK(branch->turn_id == turns->front().turn_id);
 }
 
 TEST_CASE("Only a turn that is sent away for want of room is told when to come back") {
-  TurnHouse house;
-  house.settings().max_running_turns = 1;
-  house.hold_answers();
-  house.begin(user_turn("t1", "First."));
+  EngineFixture fixture;
+  fixture.settings().max_running_turns = 1;
+  fixture.hold_answers();
+  fixture.begin(user_turn("t1", "First."));
   // The first run sees a journal in which the running turn has not begun yet.
-  house.repeating_store().first_view = [](const store::View&) { return store::View(); };
+  fixture.repeating_store().first_view = [](const store::View&) { return store::View(); };
 
-  const Outcome refused = house.execute(user_turn("t2", "Second."));
+  const Outcome refused = fixture.execute(user_turn("t2", "Second."));
 
   CHECK(refused.error_code == "turn_in_progress");
   CHECK(!refused.retry_after);
 }
 
 TEST_CASE("Past the bound of running turns the next one is overloaded") {
-  TurnHouse house;
-  house.settings().max_running_turns = 1;
-  house.hold_answers();
-  house.begin(user_turn("t1", "Hello."));
+  EngineFixture fixture;
+  fixture.settings().max_running_turns = 1;
+  fixture.hold_answers();
+  fixture.begin(user_turn("t1", "Hello."));
   auto other = user_turn("t1", "Hello.");
   other.session_id = "s2";
 
-  CHECK(house.execute(other).error_code == "overloaded");
+  CHECK(fixture.execute(other).error_code == "overloaded");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "treaty/base/base64.h"
 #include "treaty/base/text.h"
-#include "treaty/turns/text/blocks.h"
+#include "treaty/turns/blocks.h"
 
 namespace treaty::turns {
 namespace {

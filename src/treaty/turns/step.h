@@ -2,6 +2,7 @@
 // Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -10,8 +11,8 @@
 #include "treaty/backends/call.h"
 #include "treaty/contracts/agent_result.h"
 #include "treaty/contracts/tools.h"
+#include "treaty/turns/seal.h"
 #include "treaty/turns/settings.h"
-#include "treaty/turns/step_note.h"
 #include "treaty/turns/transcript.h"
 
 namespace treaty::turns {
@@ -39,6 +40,11 @@ struct Fail {
   contracts::AgentError error;
 };
 
+// Bounds of one answer. Past the number of calls none of them is run; past the bytes, the call.
+constexpr std::size_t kMostCalls = 128;
+constexpr std::size_t kMostArgumentBytes = std::size_t{1} << 20U;     // Of one call,
+constexpr std::size_t kMostAllArgumentBytes = std::size_t{4} << 20U;  // of all that are run.
+
 // AgentError::type of an answer beyond what is taken. Another call may do better, but the same turn
 // is not tried again: it would most likely cost the same for nothing.
 constexpr std::string_view kAnswerTooLarge = "AnswerTooLarge";
@@ -53,7 +59,7 @@ struct Stepped {
 };
 
 // Usage is added up; ids that are missing or were used before in the turn are replaced (TOOL-02).
-// Calls that cannot be run are failed results for the model (tool_calls.h); the same call for the
+// Calls that cannot be run are failed results for the model; the same call for the
 // third time is suppressed. Past `max_rounds` rounds of tools: Fail with the code max_rounds.
 //
 // Calls are calls whatever the finish reason says; of an answer that was cut at its length the last

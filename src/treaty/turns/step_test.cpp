@@ -8,7 +8,6 @@
 #include <set>
 
 #include "treaty/testing/generators.h"
-#include "treaty/turns/tool_calls.h"
 
 using namespace treaty;
 using namespace treaty::turns;

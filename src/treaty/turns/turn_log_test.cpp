@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "treaty/contracts/invoke_result.h"
-#include "treaty/testing/turn_house.h"
+#include "treaty/testing/engine_fixture.h"
 
 namespace treaty::turns {
 namespace {

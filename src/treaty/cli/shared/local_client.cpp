@@ -2,7 +2,7 @@
 
 #include "treaty/base/ids.h"
 #include "treaty/cli/terminal.h"
-#include "treaty/turns/run/diary.h"
+#include "treaty/turns/diary.h"
 
 namespace treaty::cli {
 

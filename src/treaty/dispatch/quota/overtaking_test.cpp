@@ -22,7 +22,7 @@ AgentResult telling(double remaining, double resets_in = 60) {
 int goes(Quota quota, Moment now) {
   int count = 0;
   quota.advance(now);
-  while (count < 100 && !quota.standing({0, 0, 0}, {}, now)) {
+  while (count < 100 && !quota.delay({0, 0, 0}, {}, now)) {
     quota.send({}, now);
     ++count;
   }

@@ -65,19 +65,19 @@ void TokenEstimate::learn(double bytes, const contracts::UsageInfo& usage) {
   has_learnt = true;
 }
 
-std::optional<Standing> Quota::standing(const Cost& ahead, const Cost& cost, Moment now) const {
-  std::optional<Standing> longest;
+std::optional<Delay> Quota::delay(const Cost& ahead, const Cost& cost, Moment now) const {
+  std::optional<Delay> longest;
   if (now < blocked_until) {
     const Seconds wait = blocked_until - now;
-    longest = Standing{.obstacle = Obstacle::retry_after, .wait = wait, .span = span_of(wait)};
+    longest = Delay{.obstacle = Obstacle::retry_after, .wait = wait, .span = span_of(wait)};
   }
   for (const Window& window : windows) {
     const Seconds wait = window.free_at(window.share_of(ahead), window.share_of(cost), now) - now;
     if (wait <= 0 || (longest && wait < longest->wait)) continue;
-    longest = Standing{.obstacle = Obstacle::window,
-                       .wait = wait,
-                       .span = span_of(window.named > 0 ? window.named : wait),
-                       .window = window.name};
+    longest = Delay{.obstacle = Obstacle::window,
+                    .wait = wait,
+                    .span = span_of(window.named > 0 ? window.named : wait),
+                    .window = window.name};
   }
   return longest;
 }

@@ -37,7 +37,7 @@ constexpr std::size_t kMostWindows = 32;
 class Quota {
  public:
   // What keeps a call of that cost behind others that wait; nothing: it may go.
-  std::optional<Standing> standing(const Cost& ahead, const Cost& cost, Moment now) const;
+  std::optional<Delay> delay(const Cost& ahead, const Cost& cost, Moment now) const;
 
   // Counts a call; the number by which its answer is told. Numbers count up.
   std::uint64_t send(const Cost& cost, Moment now);

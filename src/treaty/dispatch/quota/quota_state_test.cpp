@@ -202,9 +202,9 @@ TEST_CASE("Whatever state is kept, and however the wall's clock jumps, all times
     quota.windows = state->windows;
     quota.blocked_until = state->blocked_until;
     quota.advance(now);
-    const auto standing = quota.standing({0, 0, 0}, {1, 100, 10}, now);
+    const auto delay = quota.delay({0, 0, 0}, {1, 100, 10}, now);
     // Both sides of an || are looked at here.
-    if (standing) RC_ASSERT(standing->wait > 0 && standing->wait <= kLongest);
+    if (delay) RC_ASSERT(delay->wait > 0 && delay->wait <= kLongest);
     for (const Window& window : quota.windows) RC_ASSERT(!window.has_passed(now));
   }));
 }

@@ -54,8 +54,8 @@ double left_of(const Quota& quota, Moment now) {
 TEST_CASE("While nothing is known everybody may go") {
   Quota quota;
 
-  CHECK(!quota.standing(kNobody, kCall, 0));
-  CHECK(!quota.standing({1e9, 1e9, 1e9}, kCall, 0));
+  CHECK(!quota.delay(kNobody, kCall, 0));
+  CHECK(!quota.delay({1e9, 1e9, 1e9}, kCall, 0));
   CHECK(quota.gap(kCall) == 0);
 }
 
@@ -63,13 +63,13 @@ TEST_CASE("A used-up window keeps the next call until its reset, and says which 
   Quota quota;
   quota.tell(quota.send(kCall, 0), says({requests(0, 25)}), 1);
 
-  const auto standing = quota.standing(kNobody, kCall, 6);
+  const auto delay = quota.delay(kNobody, kCall, 6);
 
-  REQUIRE(standing);
-  CHECK(standing->obstacle == Obstacle::window);
-  CHECK(standing->window == "requests_per_minute");
-  CHECK(standing->wait == 20);
-  CHECK(standing->span == Span::minute);
+  REQUIRE(delay);
+  CHECK(delay->obstacle == Obstacle::window);
+  CHECK(delay->window == "requests_per_minute");
+  CHECK(delay->wait == 20);
+  CHECK(delay->span == Span::minute);
 }
 
 TEST_CASE("Of several obstacles the longest is told") {
@@ -77,8 +77,8 @@ TEST_CASE("Of several obstacles the longest is told") {
   quota.tell(quota.send(kCall, 0),
              says({requests(0, 25), window("tokens_per_day", "tokens", 0, 1'000, 9'000)}), 0);
 
-  CHECK(quota.standing(kNobody, kCall, 0)->window == "tokens_per_day");
-  CHECK(quota.standing(kNobody, kCall, 0)->span == Span::day);
+  CHECK(quota.delay(kNobody, kCall, 0)->window == "tokens_per_day");
+  CHECK(quota.delay(kNobody, kCall, 0)->span == Span::day);
 }
 
 TEST_CASE("Calls that were sent after the one whose answer told the window are taken from it") {
@@ -108,10 +108,10 @@ TEST_CASE("An older call's answer that comes late does not replace a newer one's
 TEST_CASE("Windows that disagree between answers are those of the newest call") {
   Quota quota;
   quota.tell(quota.send(kCall, 0), says({requests(0, 55)}), 0);
-  CHECK(quota.standing(kNobody, kCall, 0));
+  CHECK(quota.delay(kNobody, kCall, 0));
 
   quota.tell(quota.send(kCall, 1), says({requests(60, 1)}), 1);
-  CHECK(!quota.standing(kNobody, kCall, 1));
+  CHECK(!quota.delay(kNobody, kCall, 1));
   CHECK(quota.windows.size() == 1);
 }
 
@@ -145,17 +145,17 @@ TEST_CASE("A call that was refused took nothing") {
 TEST_CASE("A 429 keeps everybody away for its retry_after, and for a second at least") {
   Quota quota;
   quota.tell(quota.send(kCall, 0), refused(20), 10);
-  REQUIRE(quota.standing(kNobody, kCall, 10));
-  CHECK(quota.standing(kNobody, kCall, 10)->obstacle == Obstacle::retry_after);
-  CHECK(quota.standing(kNobody, kCall, 10)->wait == 20);
-  CHECK(quota.standing(kNobody, kCall, 29.9));
-  CHECK(!quota.standing(kNobody, kCall, 30));
+  REQUIRE(quota.delay(kNobody, kCall, 10));
+  CHECK(quota.delay(kNobody, kCall, 10)->obstacle == Obstacle::retry_after);
+  CHECK(quota.delay(kNobody, kCall, 10)->wait == 20);
+  CHECK(quota.delay(kNobody, kCall, 29.9));
+  CHECK(!quota.delay(kNobody, kCall, 30));
 
   for (const Number asked : {Number(0), Number(-7), Number(0.01)}) {
     Quota impatient;
     impatient.tell(impatient.send(kCall, 0), refused(asked), 10);
-    CHECK(impatient.standing(kNobody, kCall, 10.9));
-    CHECK(!impatient.standing(kNobody, kCall, 11));
+    CHECK(impatient.delay(kNobody, kCall, 10.9));
+    CHECK(!impatient.delay(kNobody, kCall, 11));
   }
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("A shorter retry_after does not undo a longer one, nor does a success"
   quota.tell(quota.send(kCall, 0), refused(5), 1);
   quota.tell(quota.send(kCall, 0), {.content = "ok"}, 2);
 
-  CHECK(quota.standing(kNobody, kCall, 49));
+  CHECK(quota.delay(kNobody, kCall, 49));
 }
 
 TEST_CASE("A retry_after on a success keeps nobody") {
@@ -175,7 +175,7 @@ TEST_CASE("A retry_after on a success keeps nobody") {
 
   quota.tell(quota.send(kCall, 0), good, 0);
 
-  CHECK(!quota.standing(kNobody, kCall, 0));
+  CHECK(!quota.delay(kNobody, kCall, 0));
 }
 
 TEST_CASE("A retry_after of another failure counts when the provider says that it limits") {
@@ -187,8 +187,8 @@ TEST_CASE("A retry_after of another failure counts when the provider says that i
 
   quota.tell(quota.send(kCall, 0), busy, 0);
 
-  CHECK(quota.standing(kNobody, kCall, 6.9));
-  CHECK(!quota.standing(kNobody, kCall, 7));
+  CHECK(quota.delay(kNobody, kCall, 6.9));
+  CHECK(!quota.delay(kNobody, kCall, 7));
 }
 
 TEST_CASE("What a failure of one call says about waiting keeps nobody else") {
@@ -200,7 +200,7 @@ TEST_CASE("What a failure of one call says about waiting keeps nobody else") {
 
   quota.tell(quota.send(kCall, 0), wrong, 0);
 
-  CHECK(!quota.standing(kNobody, kCall, 0));
+  CHECK(!quota.delay(kNobody, kCall, 0));
 }
 
 TEST_CASE("A window that newer answers do not tell any more is forgotten at its reset") {
@@ -239,7 +239,7 @@ TEST_CASE("A bill that is not paid keeps nobody who may have another key") {
 
   quota.tell(quota.send(kCall, 0), unpaid, 0);
 
-  CHECK(!quota.standing(kNobody, kCall, 0));
+  CHECK(!quota.delay(kNobody, kCall, 0));
 }
 
 TEST_CASE("A window that has passed begins anew, with what was sent since") {
@@ -259,7 +259,7 @@ TEST_CASE("A window without a limit is forgotten when it has passed") {
   RateLimitWindow unlimited = requests(0, 30);
   unlimited.limit.reset();
   quota.tell(quota.send(kCall, 0), says({unlimited}), 0);
-  CHECK(quota.standing(kNobody, kCall, 29));
+  CHECK(quota.delay(kNobody, kCall, 29));
 
   quota.advance(30);
 
@@ -371,11 +371,11 @@ TEST_CASE("Whatever is told in whatever order, what keeps a call ends, and no 42
     for (int i = 0; i < steps; ++i) {
       now += *rc::gen::element(0.0, 0.25, 1.0, 61.0, 1e5);
       quota.advance(now);
-      const auto standing = quota.standing(kNobody, kCall, now);
-      if (now < blocked) RC_ASSERT(standing.has_value() && standing->wait >= blocked - now);
-      if (standing) {
-        RC_ASSERT(standing->wait > 0);
-        RC_ASSERT(standing->wait <= 40 * 86'400.0 + 1);
+      const auto delay = quota.delay(kNobody, kCall, now);
+      if (now < blocked) RC_ASSERT(delay.has_value() && delay->wait >= blocked - now);
+      if (delay) {
+        RC_ASSERT(delay->wait > 0);
+        RC_ASSERT(delay->wait <= 40 * 86'400.0 + 1);
       }
       RC_ASSERT(quota.gap(kCall) <= 60);
       if (*rc::gen::arbitrary<bool>()) open.push_back(quota.send(kCall, now));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "treaty/backends/backend.h"
-#include "treaty/dispatch/happening.h"
+#include "treaty/dispatch/observer.h"
 
 namespace treaty::testing {
 

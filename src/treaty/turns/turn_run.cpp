@@ -1,4 +1,4 @@
-#include "treaty/turns/run/turn_run.h"
+#include "treaty/turns/turn_run.h"
 
 #include <fmt/format.h>
 
@@ -13,8 +13,8 @@
 
 #include "treaty/base/ids.h"
 #include "treaty/base/json_write.h"
+#include "treaty/turns/engine.h"
 #include "treaty/turns/prompt.h"
-#include "treaty/turns/run/attempt_notes.h"
 
 namespace treaty::turns {
 namespace {

@@ -22,7 +22,7 @@ contracts::AgentResult says(std::string text);
 contracts::AgentResult fails(std::string code, bool retryable);
 contracts::AgentExecuteRequest user_turn(std::string turn_id, std::string instruction);
 
-// What the turns of the house are answered with: InvokeResults.
+// What the turns of the fixture are answered with: InvokeResults.
 const turns::Renderer& answer_renderer();
 
 turns::Submission submission(contracts::AgentExecuteRequest request);
@@ -30,12 +30,12 @@ turns::Submission submission(contracts::AgentExecuteRequest request);
 // The texts of a call's messages, joined by bars.
 std::string texts_of(const backends::Call& call);
 
-class TurnHouse {
+class EngineFixture {
  public:
-  explicit TurnHouse(std::string directory = "");  // Empty: one of its own.
-  ~TurnHouse();
-  TurnHouse(const TurnHouse&) = delete;
-  TurnHouse& operator=(const TurnHouse&) = delete;
+  explicit EngineFixture(std::string directory = "");  // Empty: one of its own.
+  ~EngineFixture();
+  EngineFixture(const EngineFixture&) = delete;
+  EngineFixture& operator=(const EngineFixture&) = delete;
 
   std::vector<contracts::AgentResult> answers{};  // What the backend says, one after the other,
   std::vector<backends::Call> calls{};            // and what it was asked.

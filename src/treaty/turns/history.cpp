@@ -1,4 +1,4 @@
-#include "treaty/turns/run/history.h"
+#include "treaty/turns/history.h"
 
 #include <algorithm>
 

@@ -11,17 +11,19 @@
 #include <vector>
 
 #include "treaty/backends/backend.h"
+#include "treaty/dispatch/dispatcher.h"
 #include "treaty/dispatch/totals.h"
 #include "treaty/store/store.h"
 #include "treaty/turns/compose.h"
 #include "treaty/turns/decision.h"
-#include "treaty/turns/run/diary.h"
-#include "treaty/turns/run/history.h"
-#include "treaty/turns/run/live.h"
+#include "treaty/turns/diary.h"
+#include "treaty/turns/history.h"
+#include "treaty/turns/live.h"
 #include "treaty/turns/turn_log.h"
-#include "treaty/turns/worker.h"
 
 namespace treaty::turns {
+
+struct Worker;
 
 // What all runs share.
 struct RunServices {

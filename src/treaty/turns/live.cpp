@@ -1,6 +1,6 @@
-#include "treaty/turns/run/live.h"
+#include "treaty/turns/live.h"
 
-#include "treaty/turns/run/turn_run.h"
+#include "treaty/turns/turn_run.h"
 
 namespace treaty::turns {
 

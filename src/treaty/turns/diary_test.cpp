@@ -1,5 +1,5 @@
 // What the diary of a session says about each step of dispatch.
-#include "treaty/turns/run/attempt_notes.h"
+#include "treaty/turns/diary.h"
 
 #include <doctest/doctest.h>
 

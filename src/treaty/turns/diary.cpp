@@ -1,15 +1,20 @@
-#include "treaty/turns/run/diary.h"
+#include "treaty/turns/diary.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/results/prices.h"
 
 namespace treaty::turns {
 namespace {
+
+using contracts::AgentResult;
+using dispatch::Choice;
 
 // 0 when there is no line.
 std::int64_t last_index_of(std::string_view lines) {
@@ -18,6 +23,25 @@ std::int64_t last_index_of(std::string_view lines) {
   const json::Document line(lines.substr(before == std::string_view::npos ? 0 : before + 1));
   const auto index = json::find_member(line.root(), "index");
   return index ? index->integer().value_or(0) : 0;
+}
+
+json::Writer begin(const Choice& choice) {
+  json::Writer writer;
+  writer.begin_object().member("Backend", choice.backend).member("Model", choice.model);
+  return writer;
+}
+
+std::int64_t milliseconds(dispatch::Seconds seconds) {
+  return static_cast<std::int64_t>(std::clamp(std::ceil(seconds * 1'000), 0.0, 1e15));
+}
+
+void write_spent(json::Writer& writer, const AgentResult& result) {
+  if (const auto& usage = result.usage) {
+    if (usage->input_tokens) writer.member("InputTokens", *usage->input_tokens);
+    if (usage->output_tokens) writer.member("OutputTokens", *usage->output_tokens);
+  }
+  const auto cost = results::dollars_of(result);
+  if (cost && std::isfinite(*cost)) writer.member("Cost", *cost);
 }
 
 }  // namespace
@@ -72,6 +96,52 @@ std::vector<Event> events_of_lines(std::int64_t turn_number, std::string_view tu
                       .data = writer.end_object().take()});
   }
   return events;
+}
+
+std::string backend_data(const Choice& choice) { return begin(choice).end_object().take(); }
+
+std::string started_data(const Choice& choice, int attempt) {
+  return begin(choice).member("Attempt", attempt).end_object().take();
+}
+
+std::string ended_data(const Choice& choice, int attempt, dispatch::Seconds took,
+                       const AgentResult& result) {
+  json::Writer writer = begin(choice);
+  writer.member("Attempt", attempt).member("Milliseconds", milliseconds(took));
+  if (result.error) {
+    const auto& error = *result.error;
+    writer.member("ErrorCode", error.code.value_or("aborted"));
+    if (error.status_code) writer.member("Status", *error.status_code);
+    writer.member("Retryable", error.retryable.value_or(false));
+  } else if (result.finish_reason) {
+    writer.member("FinishReason", *result.finish_reason);
+  }
+  if (const auto& data = result.provider_data) {
+    const auto* id = data->if_contains("request_id");
+    if (id != nullptr && id->is_string()) {
+      writer.member("RequestId", std::string_view(id->get_string()));
+    }
+  }
+  write_spent(writer, result);
+  return writer.end_object().take();
+}
+
+std::string waiting_data(const Choice& choice, dispatch::Seconds wait, std::string_view reason) {
+  const double seconds = static_cast<double>(milliseconds(wait)) / 1'000;
+  json::Writer writer = begin(choice);
+  if (wait > 0) writer.member("Seconds", seconds);
+  return writer.member("Reason", reason).end_object().take();
+}
+
+std::string given_up_data(const Choice& choice, std::string_view reason) {
+  return begin(choice).member("Reason", reason).end_object().take();
+}
+
+std::string switched_data(const Choice& from, const Choice& to, std::string_view reason) {
+  json::Writer writer;
+  writer.begin_object().member("From", from.backend).member("FromModel", from.model);
+  writer.member("To", to.backend).member("ToModel", to.model).member("Reason", reason);
+  return writer.end_object().take();
 }
 
 Diary::Diary(const store::Turn& turn, std::string earlier, std::int64_t after)

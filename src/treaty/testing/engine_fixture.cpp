@@ -1,4 +1,4 @@
-#include "treaty/testing/turn_house.h"
+#include "treaty/testing/engine_fixture.h"
 
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -13,14 +13,14 @@ namespace treaty::testing {
 namespace asio = boost::asio;
 using contracts::AgentResult;
 
-class TurnHouse::Told final : public backends::Backend {
+class EngineFixture::Told final : public backends::Backend {
  public:
-  explicit Told(TurnHouse& house) : house_(house) {}
+  explicit Told(EngineFixture& fixture) : fixture_(fixture) {}
 
   asio::awaitable<AgentResult> run(const backends::Call& call, backends::Sink& sink) override {
     co_await asio::this_coro::throw_if_cancelled(false);
-    house_.calls.push_back(call);
-    if (house_.holds_) {
+    fixture_.calls.push_back(call);
+    if (fixture_.holds_) {
       sink.on_text("Hel");
       asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::hours(1));
       boost::system::error_code ignored;
@@ -28,9 +28,9 @@ class TurnHouse::Told final : public backends::Backend {
       co_return AgentResult{.finish_reason = "aborted",
                             .error = contracts::AgentError{.message = "cancelled"}};
     }
-    if (house_.answers.empty()) co_return fails("model_unavailable", false);
-    AgentResult result = std::move(house_.answers.front());
-    house_.answers.erase(house_.answers.begin());
+    if (fixture_.answers.empty()) co_return fails("model_unavailable", false);
+    AgentResult result = std::move(fixture_.answers.front());
+    fixture_.answers.erase(fixture_.answers.begin());
     std::string_view text = result.content ? std::string_view(*result.content) : "";
     while (!text.empty()) {  // A word each.
       const std::size_t end = std::min(text.find(' ', 1), text.size());
@@ -41,7 +41,7 @@ class TurnHouse::Told final : public backends::Backend {
   }
 
  private:
-  TurnHouse& house_;
+  EngineFixture& fixture_;
 };
 
 AgentResult says(std::string text) { return {.content = std::move(text), .finish_reason = "stop"}; }
@@ -79,7 +79,7 @@ turns::Submission submission(contracts::AgentExecuteRequest request) {
   return {.tenant = "local", .request = std::move(request), .renderer = &answer_renderer()};
 }
 
-TurnHouse::TurnHouse(std::string directory) {
+EngineFixture::EngineFixture(std::string directory) {
   if (directory.empty()) directory = own_.path();
   store_ = *store::open_sqlite_store(directory + "/treaty.db");
   repeating_ = std::make_unique<RepeatingStore>(*store_);
@@ -104,18 +104,18 @@ TurnHouse::TurnHouse(std::string directory) {
       *failing_, [this] { return now; }, std::vector{&answer_renderer()});
 }
 
-TurnHouse::~TurnHouse() { store_.reset(); }
+EngineFixture::~EngineFixture() { store_.reset(); }
 
-turns::Outcome TurnHouse::execute(contracts::AgentExecuteRequest request) {
+turns::Outcome EngineFixture::execute(contracts::AgentExecuteRequest request) {
   const auto log = begin(std::move(request));
   return *run(log->outcome());
 }
 
-std::shared_ptr<turns::TurnLog> TurnHouse::begin(contracts::AgentExecuteRequest request) {
+std::shared_ptr<turns::TurnLog> EngineFixture::begin(contracts::AgentExecuteRequest request) {
   return run(engine_->execute(*worker_, submission(std::move(request))));
 }
 
-std::vector<turns::Outcome> TurnHouse::execute_together(
+std::vector<turns::Outcome> EngineFixture::execute_together(
     const contracts::AgentExecuteRequest& request, int count) {
   std::vector<std::future<std::shared_ptr<turns::TurnLog>>> logs;
   logs.reserve(static_cast<std::size_t>(count));
@@ -130,7 +130,7 @@ std::vector<turns::Outcome> TurnHouse::execute_together(
   return outcomes;
 }
 
-void TurnHouse::run_until_idle() {
+void EngineFixture::run_until_idle() {
   loop_.restart();
   loop_.run();
 }

@@ -1,4 +1,4 @@
-#include "treaty/turns/text/blocks.h"
+#include "treaty/turns/blocks.h"
 
 #include <doctest/doctest.h>
 

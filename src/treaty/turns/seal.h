@@ -6,9 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "treaty/turns/step_note.h"
-
 namespace treaty::turns {
+
+// Something that a step did on its own, told in the session's events.
+struct StepNote {
+  std::string kind;  // Of an event: "tool.refused", "tool.suppressed", "sealed".
+  std::string data;  // A JSON object.
+  bool operator==(const StepNote&) const = default;
+};
 
 struct Sealed {
   std::string text;

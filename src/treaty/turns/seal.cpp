@@ -1,4 +1,4 @@
-#include "treaty/turns/text/seal.h"
+#include "treaty/turns/seal.h"
 
 #include <fmt/format.h>
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "treaty/contracts/agent_result.h"
+#include "treaty/dispatch/choice.h"
 #include "treaty/store/records.h"
 
 namespace treaty::turns {
@@ -44,6 +46,17 @@ std::string end_line(int round, store::TurnState state, store::Milliseconds at,
 // The entries of journalled lines of a turn.
 std::vector<Event> events_of_lines(std::int64_t turn_number, std::string_view turn_id,
                                    std::string_view lines);
+
+// What dispatch does, as the data of an entry.
+std::string backend_data(const dispatch::Choice& choice);
+std::string started_data(const dispatch::Choice& choice, int attempt);
+std::string ended_data(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
+                       const contracts::AgentResult& result);
+std::string waiting_data(const dispatch::Choice& choice, dispatch::Seconds wait,
+                         std::string_view reason);
+std::string given_up_data(const dispatch::Choice& choice, std::string_view reason);
+std::string switched_data(const dispatch::Choice& from, const dispatch::Choice& to,
+                          std::string_view reason);
 
 // Written by the turn's coroutine, read from any thread.
 class Diary {
