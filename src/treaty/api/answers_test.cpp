@@ -133,10 +133,10 @@ TEST_CASE("warnings of the decoder are warnings of the answer") {
   const auto warnings = warnings_of(decoded.warnings());
 
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].error_code == "contract_warning");
+  CHECK(warnings[0].code == "contract_warning");
   CHECK(warnings[0].context == "/Color");
   CHECK(warnings[0].details == "REQ-15");
-  CHECK(!warnings[0].fatal_error);
+  CHECK(!warnings[0].is_fatal);
 }
 
 TEST_CASE("a store that cannot be used now is unavailable, a damaged one an error of ours") {
