@@ -3,8 +3,25 @@ import json
 import sqlite3
 import unittest
 
-from serving import Server, configuration, user_turn
+from serving import ServingTest, user_turn
 from treaty_binary import TreatyTest
+
+
+def change(state, sql):
+    journal = sqlite3.connect(state / "treaty.db")
+    try:
+        journal.executescript(sql)
+    finally:
+        journal.close()
+
+
+def make_first_version(state):
+    """What was added since is taken away again: the first version had nothing else."""
+    tables = ("spending", "reservations", "shares", "pools", "machine_checkpoints", "machine_latest",
+              "machine_journal", "execution_leases", "signals", "work_pool")
+    columns = ("requests DROP COLUMN format", "answers DROP COLUMN format", "answers DROP COLUMN result")
+    change(state, "".join(f"DROP TABLE {table};" for table in tables) +
+           "".join(f"ALTER TABLE {column};" for column in columns) + "PRAGMA user_version = 1")
 
 
 class StoreVersionsTest(TreatyTest):
@@ -19,19 +36,10 @@ class StoreVersionsTest(TreatyTest):
         self.assertEqual(ran.code, 0, ran)
 
     def make_first_version(self):
-        """What was added since is taken away again: the first version had nothing else."""
-        tables = ("spending", "reservations", "shares", "pools", "machine_checkpoints", "machine_latest",
-                  "machine_journal", "execution_leases", "signals", "work_pool")
-        columns = ("requests DROP COLUMN format", "answers DROP COLUMN format", "answers DROP COLUMN result")
-        self.change("".join(f"DROP TABLE {table};" for table in tables) +
-                    "".join(f"ALTER TABLE {column};" for column in columns) + "PRAGMA user_version = 1")
+        make_first_version(self.folder / "state")
 
     def change(self, sql):
-        journal = sqlite3.connect(self.folder / "state" / "treaty.db")
-        try:
-            journal.executescript(sql)
-        finally:
-            journal.close()
+        change(self.folder / "state", sql)
 
     def version(self):
         journal = sqlite3.connect(self.folder / "state" / "treaty.db")
@@ -61,26 +69,29 @@ class StoreVersionsTest(TreatyTest):
         self.assertEqual(len(self.sessions()), 2)
         self.assertTrue(set(before) < set(self.sessions()))
 
-    def test_an_answer_from_before_formats_had_names_is_told_again_byte_for_byte(self):
-        request = user_turn("old", "t1", "Hello again.")
-        with Server(self.folder, configuration(), state="state") as server:
-            first = server.execute(request)
-            server.terminate()
-            server.wait()
-            self.make_first_version()
-            server.restart()
-            again = server.execute(request)
-            camel = server.execute({name[0].lower() + name[1:]: value for name, value in request.items()})
-        self.assertEqual(first.status, 200, first)
-        self.assertEqual((again.status, again.body), (200, first.body))
-        self.assertEqual(camel.json["result"]["primaryOutputText"], first.text)
-
     def test_pruning_brings_it_up_to_date_first(self):
         self.change("UPDATE sessions SET updated_at = 1000; UPDATE turns SET updated_at = 1000")
         ran = self.treaty("sessions", "prune", "--older-than", "1d", "--state-dir", "state")
         self.assertEqual(ran.code, 0, ran)
         self.assertEqual(self.version(), 4)
         self.assertEqual(self.sessions(), [])
+
+
+class OldAnswers(ServingTest):
+    def test_an_answer_from_before_formats_had_names_is_told_again_byte_for_byte(self):
+        gate, server = self.gated()
+        request = user_turn("s1", "t1", "Hello.")
+        first = server.execute(request)
+        server.kill9()
+        make_first_version(server.state)
+        server.restart()
+
+        again = server.execute(request)
+        camel = server.execute({name[0].lower() + name[1:]: value for name, value in request.items()})
+
+        self.assertEqual((again.status, again.body), (200, first.body))
+        self.assertEqual(json.loads(camel.body)["result"]["primaryOutputText"], first.text)
+        self.assertEqual(gate.count, 1)
 
 
 if __name__ == "__main__":
