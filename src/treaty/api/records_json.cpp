@@ -32,7 +32,7 @@ void write_members(json::Writer& writer, std::string_view session_id, const stor
 }
 
 // The calls that the last answer told the client to make.
-void write_pending(json::Writer& writer, const store::Answer& answer) {
+void write_pending(json::Writer& writer, const store::AnswerRecord& answer) {
   const auto result = contracts::decode_invoke_result(answer.body);
   if (!result) return;
   const auto* response = std::get_if<contracts::AgentExecuteResponse>(&result->outcome);
@@ -46,8 +46,8 @@ void write_pending(json::Writer& writer, const store::Answer& answer) {
   writer.end_array();
 }
 
-const store::Answer* newest_answer(const store::TurnRecord& record) {
-  const store::Answer* newest = nullptr;
+const store::AnswerRecord* newest_answer(const store::TurnRecord& record) {
+  const store::AnswerRecord* newest = nullptr;
   for (const store::Round& round : record.rounds) {
     if (round.answer) newest = &*round.answer;
   }
@@ -89,7 +89,7 @@ void write_turn(json::Writer& writer, std::string_view session_id,
                 const store::TurnRecord& record) {
   writer.begin_object();
   write_members(writer, session_id, record.turn);
-  if (const store::Answer* answer = newest_answer(record)) {
+  if (const store::AnswerRecord* answer = newest_answer(record)) {
     if (record.turn.state == store::TurnState::awaiting_tools) write_pending(writer, *answer);
     writer.name("Result").raw(answer->body);
   }

@@ -68,7 +68,7 @@ TEST_CASE("a turn that waits shows its calls and its deadline, and its answer as
   const std::string body = waiting_answer();
   const store::TurnRecord record{
       .turn = some_turn(TurnState::awaiting_tools),
-      .rounds = {{.request = {}, .answer = store::Answer{.body = body}}}};
+      .rounds = {{.request = {}, .answer = store::AnswerRecord{.body = body}}}};
   json::Writer writer;
   write_turn(writer, "s1", record);
   const std::string text = writer.take();
@@ -82,7 +82,7 @@ TEST_CASE("a turn that waits shows its calls and its deadline, and its answer as
 TEST_CASE("a turn that runs again after its tools shows the answer before") {
   const store::TurnRecord record{
       .turn = some_turn(TurnState::accepted),
-      .rounds = {{.request = {}, .answer = store::Answer{.body = waiting_answer()}}, {}}};
+      .rounds = {{.request = {}, .answer = store::AnswerRecord{.body = waiting_answer()}}, {}}};
   json::Writer writer;
   write_turn(writer, "s1", record);
   const std::string text = writer.take();

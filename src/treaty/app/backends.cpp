@@ -141,7 +141,7 @@ std::shared_ptr<dispatch::Dispatcher> make_dispatcher(
   }
   catalog->dispatcher = std::make_unique<dispatch::Dispatcher>(
       std::move(sources), dispatch::Dispatcher::Services{.pools = catalog->shared->pools,
-                                                         .store = catalog->shared->store,
+                                                         .budgets = catalog->shared->store,
                                                          .prices = &catalog->shared->prices});
   dispatch::Dispatcher* dispatcher = catalog->dispatcher.get();
   if (catalog->machines) {

@@ -13,6 +13,7 @@
 #include "treaty/config/configuration.h"
 #include "treaty/dispatch/dispatcher.h"
 #include "treaty/results/prices.h"
+#include "treaty/store/store.h"
 
 namespace treaty::app {
 

@@ -11,6 +11,7 @@
 #include "treaty/app/asked_agents.h"
 #include "treaty/app/model_routes.h"
 #include "treaty/machines/agents.h"
+#include "treaty/store/store.h"
 
 namespace treaty::app {
 

@@ -52,7 +52,7 @@ class Place {
 };
 
 // Until it is on the disk, so that nothing stays set aside that was not spent.
-asio::awaitable<void> settle_again(std::shared_ptr<Pools> pools, store::Store& store,
+asio::awaitable<void> settle_again(std::shared_ptr<Pools> pools, store::BudgetStore& store,
                                    std::int64_t id, store::Amount spent, std::string key) {
   Waiter waiter(co_await asio::this_coro::executor);
   while (true) {
@@ -83,7 +83,7 @@ asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choic
       }
       SetAside aside{
           .purchase = purchase_of(call_, choice, pool.estimate(), price, order_.budgets, unix_now)};
-      const auto reserved = co_await services.store->reserve(aside.purchase);
+      const auto reserved = co_await services.budgets->reserve(aside.purchase);
       if (!reserved) {
         result_ = failure("store_unavailable", "Store", "the budget cannot be read now", true);
         co_return std::nullopt;
@@ -115,11 +115,12 @@ asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choic
 asio::awaitable<void> CallRun::settle(const SetAside& aside, store::Amount spent) {
   const auto& services = dispatcher_.services_;
   const std::string key = key_of(order_.budgets);
-  const auto settled = co_await services.store->settle_reservation(aside.reservation.id, spent);
+  const auto settled = co_await services.budgets->settle_reservation(aside.reservation.id, spent);
   if (!settled && settled.error().code != ErrorCode::conflict) {
-    asio::co_spawn(executor_,
-                   settle_again(services.pools, *services.store, aside.reservation.id, spent, key),
-                   asio::detached);
+    asio::co_spawn(
+        executor_,
+        settle_again(services.pools, *services.budgets, aside.reservation.id, spent, key),
+        asio::detached);
   }
   services.pools->budget_line().notify(key);
 }

@@ -42,7 +42,7 @@ class Dispatcher {
  public:
   struct Services {
     std::shared_ptr<Pools> pools{};
-    store::Store* store = nullptr;  // For budgets; outlives the dispatcher. Null: there are none.
+    store::BudgetStore* budgets = nullptr;        // Outlives the dispatcher. Null: there are none.
     const results::PriceTable* prices = nullptr;  // Likewise.
     std::uint64_t seed = 0;                       // Of jitter and weights; 0: a random one.
   };

@@ -32,7 +32,7 @@ std::vector<PoolView> Pools::view() const {
   return views;
 }
 
-boost::asio::awaitable<std::expected<void, Error>> Pools::load(store::Store& store) {
+boost::asio::awaitable<std::expected<void, Error>> Pools::load(store::PoolStore& store) {
   auto records = co_await store.pools();
   if (!records) co_return std::unexpected(records.error());
   const std::scoped_lock lock(mutex_);
@@ -46,7 +46,7 @@ boost::asio::awaitable<std::expected<void, Error>> Pools::load(store::Store& sto
   co_return std::expected<void, Error>();
 }
 
-boost::asio::awaitable<std::expected<void, Error>> Pools::save(store::Store& store) {
+boost::asio::awaitable<std::expected<void, Error>> Pools::save(store::PoolStore& store) {
   std::vector<store::PoolRecord> records;
   {
     const std::scoped_lock lock(mutex_);

@@ -11,7 +11,7 @@
 #include "treaty/base/clock.h"
 #include "treaty/dispatch/budgets/budget_line.h"
 #include "treaty/dispatch/pool.h"
-#include "treaty/store/store.h"
+#include "treaty/store/pools.h"
 
 namespace treaty::dispatch {
 
@@ -26,10 +26,10 @@ class Pools {
   std::vector<PoolView> view() const;  // By provider and model; those that were asked for only.
 
   // What the store kept of a process before this one.
-  boost::asio::awaitable<std::expected<void, Error>> load(store::Store& store);
+  boost::asio::awaitable<std::expected<void, Error>> load(store::PoolStore& store);
 
   // Writes what has changed since the last time; nothing then costs nothing.
-  boost::asio::awaitable<std::expected<void, Error>> save(store::Store& store);
+  boost::asio::awaitable<std::expected<void, Error>> save(store::PoolStore& store);
 
   Clock& clock() const { return *clock_; }
   Moment now() const { return steady_seconds(clock_->now()); }

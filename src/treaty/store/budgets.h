@@ -1,5 +1,5 @@
-// Budgets: what may be spent in a day, what was, and what is set aside for calls on their way. And
-// the states of quota pools, which outlive a process.
+// Budgets: what may be spent in a day, what was spent, and what is reserved for calls on their way.
+// See journal.h for threads and errors.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,8 @@
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "treaty/store/task.h"
 
 namespace treaty::store {
 
@@ -63,11 +65,20 @@ struct Spending {
   bool operator==(const Spending&) const = default;
 };
 
-// A quota pool as dispatch wrote it.
-struct PoolRecord {
-  std::string key{};
-  std::string state{};
-  bool operator==(const PoolRecord&) const = default;
+class BudgetStore {
+ public:
+  virtual ~BudgetStore() = default;
+
+  // Sets aside what a call may take, in one durable transaction: the largest output that all of its
+  // budgets leave. A refusal sets nothing aside.
+  virtual Task<Reserved> reserve(Purchase purchase) = 0;
+
+  // Counts a call, and what it took, even if that is more than was set aside, on the day it was set
+  // aside. `conflict` when this process has no such reservation, or it is settled. Whatever a
+  // process leaves behind, however it ends, becomes spent in full.
+  virtual Task<void> settle_reservation(std::int64_t id, Amount spent) = 0;
+
+  virtual Task<std::vector<Spending>> spending(std::int64_t day) = 0;  // By scope.
 };
 
 }  // namespace treaty::store

@@ -13,7 +13,7 @@ namespace treaty::store {
 struct Lookup {
   Room room{};            // session_id empty: a request without ids; found by its key alone.
   std::string turn_id{};  // As the request names it; may be empty.
-  std::string key{};      // Request::key; empty: not looked for.
+  std::string key{};      // RequestRecord::key; empty: not looked for.
 };
 
 struct View {
@@ -55,9 +55,9 @@ struct Change {
   std::optional<NewTurn> begin{};  // A new turn, accepted; the request below is its round 0.
   std::int64_t turn = 0;           // Else the turn that `update`, `request`, `answer` belong to.
   std::optional<TurnUpdate> update{};
-  std::optional<Request> request{};
-  std::optional<Answer> answer{};  // Replaces the answer of the same round, if there is one.
-  std::string events{};            // More diagnostics of the turn's newest round, with `update`.
+  std::optional<RequestRecord> request{};
+  std::optional<AnswerRecord> answer{};  // Replaces the answer of the same round, if there is one.
+  std::string events{};  // More diagnostics of the turn's newest round, with `update`.
 
   bool is_empty() const {
     return !open && !agent && !conversation && !solution_context && !begin && !update && !request &&
@@ -93,7 +93,7 @@ using ChangeFunction = std::function<Change(const View&)>;
 struct Settlement {
   std::int64_t turn = 0;
   TurnUpdate update{};
-  Answer answer{};
+  AnswerRecord answer{};
 };
 
 }  // namespace treaty::store

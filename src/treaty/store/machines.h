@@ -1,5 +1,5 @@
 // What machines keep: checkpoints, the journal of an execution, leases, signals and work. One
-// interface, whether a database, a directory or memory keeps it. See store.h for threads and
+// interface, whether a database, a directory or memory keeps it. See journal.h for threads and
 // errors.
 //
 // What is answered is on the disk (memory aside). A write that fails leaves nothing of itself.
@@ -8,7 +8,6 @@
 // the same thing the last one counts.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -20,6 +19,7 @@
 
 #include "treaty/base/error.h"
 #include "treaty/store/records.h"
+#include "treaty/store/task.h"
 
 namespace treaty::store {
 
@@ -100,9 +100,6 @@ struct WorkCounts {
 class MachineStore {
  public:
   virtual ~MachineStore() = default;
-
-  template <class T>
-  using Task = boost::asio::awaitable<std::expected<T, Error>>;
 
   // For 300 s. `conflict`, with the owner in the message, while a living one has it, be it of this
   // process; an owner of this host whose process is gone has lost it. The token is one more than

@@ -74,7 +74,7 @@ struct Turn {
   bool operator==(const Turn&) const = default;
 };
 
-struct Request {
+struct RequestRecord {
   int round = 0;
   std::string key{};          // 32 bytes: what makes it the same request again.
   std::string fingerprint{};  // 32 bytes: of its canonical form.
@@ -83,10 +83,10 @@ struct Request {
   bool streaming = false;
   std::string events{};  // Diagnostics, a JSON object a line.
   std::string format{};  // Of its answers, by the name of a renderer.
-  bool operator==(const Request&) const = default;
+  bool operator==(const RequestRecord&) const = default;
 };
 
-struct Answer {
+struct AnswerRecord {
   int round = 0;
   std::string body{};    // What the client was sent, byte for byte,
   std::string format{};  // in the format of that name. Empty: from before formats had names.
@@ -98,12 +98,12 @@ struct Answer {
   std::int64_t first_event = 1;  // The id of the round's first stream event.
   std::string events{};          // Diagnostics, a JSON object a line.
   Milliseconds created_at = 0;
-  bool operator==(const Answer&) const = default;
+  bool operator==(const AnswerRecord&) const = default;
 };
 
 struct Round {
-  Request request{};
-  std::optional<Answer> answer{};
+  RequestRecord request{};
+  std::optional<AnswerRecord> answer{};
   bool operator==(const Round&) const = default;
 };
 

@@ -98,7 +98,7 @@ EngineFixture::EngineFixture(std::string directory) {
                                     .key = "told/" + model, .provider = "told", .model = model};
                               }}}},
       dispatch::Dispatcher::Services{.pools = std::make_shared<dispatch::Pools>(system_clock()),
-                                     .store = failing_.get()});
+                                     .budgets = failing_.get()});
   worker_ = std::make_unique<turns::Worker>(loop_.get_executor(), settings_, dispatcher);
   engine_ = std::make_unique<turns::Engine>(
       *failing_, [this] { return now; }, std::vector{&answer_renderer()});

@@ -55,7 +55,7 @@ Decision superseded(std::string_view named, std::string_view newest) {
 }
 
 // The request of a round, as it is journalled.
-store::Request request_of(const Asked& asked, int round) {
+store::RequestRecord request_of(const Asked& asked, int round) {
   const auto* user = std::get_if<UserTurn>(&asked.request.scenario);
   json::Writer data;
   data.begin_object().member("Round", round);
@@ -234,7 +234,7 @@ Decision fail_turn(const Asked& asked, const store::View& view, Refusal refusal,
   const Turn& turn = *view.named;
   const store::Round round{
       .request = request_of(asked, turn.round + 1),
-      .answer = store::Answer{
+      .answer = store::AnswerRecord{
           .round = turn.round + 1,
           .body = outcome.body,
           .format = std::string(asked.renderer->format()),

@@ -298,7 +298,7 @@ View seen(const Asked& request, const Turn& of) {
   View made = view(is_dead(of.state) ? std::nullopt : std::optional(of), of);
   made.same_turn = of;
   made.same = store::Round{.request = {.round = of.round, .fingerprint = request.fingerprint}};
-  if (of.state != TurnState::accepted) made.same->answer = store::Answer{.body = "{}"};
+  if (of.state != TurnState::accepted) made.same->answer = store::AnswerRecord{.body = "{}"};
   return made;
 }
 

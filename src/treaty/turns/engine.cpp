@@ -49,7 +49,7 @@ asio::awaitable<void> pause(std::chrono::milliseconds time) {
 
 // Fills a log with a round that has been answered.
 void restore(TurnLog& log, const std::string& session_id, const store::Turn& turn,
-             const store::Answer& answer, const Renderer& renderer) {
+             const store::AnswerRecord& answer, const Renderer& renderer) {
   log.open({session_id, turn.turn_id, turn.mode}, answer.first_event);
   log.restore_deltas(answer.deltas);
   log.finish({.body = answer.body,
@@ -61,7 +61,7 @@ void restore(TurnLog& log, const std::string& session_id, const store::Turn& tur
               .turn_id = turn.turn_id});
 }
 
-std::int64_t result_event_of(const store::Answer& answer) {
+std::int64_t result_event_of(const store::AnswerRecord& answer) {
   return answer.first_event + static_cast<std::int64_t>(TurnLog::count_deltas(answer.deltas)) + 1;
 }
 
@@ -117,7 +117,7 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submis
   }
   if (const auto* refusal = std::get_if<Refusal>(&decided)) finish(*refusal);
   if (const auto* replay = std::get_if<Replay>(&decided)) {
-    const store::Answer& answer = *replay->round.answer;
+    const store::AnswerRecord& answer = *replay->round.answer;
     restore(*log, replay->session.room.session_id, replay->turn, answer,
             shared_->renderer_of(answer.format));
   }
@@ -359,7 +359,7 @@ asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(Worker& worke
   if (!abandoned) co_return std::unexpected(abandoned.error());
   for (auto& [session, record] : *abandoned) {
     if (record.rounds.empty()) continue;
-    const store::Request& stored = record.rounds.back().request;
+    const store::RequestRecord& stored = record.rounds.back().request;
     auto request = contracts::decode_agent_execute_request(stored.body, {.ids_optional = true});
     if (!request) continue;
     request->dialect = stored.dialect;

@@ -18,7 +18,7 @@ namespace treaty::cli {
 
 // The store's answer, on a loop of this call.
 template <class T>
-std::expected<T, Error> wait_for(store::MachineStore::Task<T> task) {
+std::expected<T, Error> wait_for(store::Task<T> task) {
   boost::asio::io_context loop(1);
   std::expected<T, Error> answer{};
   boost::asio::co_spawn(

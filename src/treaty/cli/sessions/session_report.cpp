@@ -130,13 +130,13 @@ std::string line_of(const store::Session& session) {
   return writer.end_object().take();
 }
 
-std::string line_of(const store::Turn& turn, const store::Request& request) {
+std::string line_of(const store::Turn& turn, const store::RequestRecord& request) {
   json::Writer writer = begin_line("request", turn, request.round);
   write_body(writer, "Request", request.body);
   return writer.end_object().take();
 }
 
-std::string line_of(const store::Turn& turn, const store::Answer& answer) {
+std::string line_of(const store::Turn& turn, const store::AnswerRecord& answer) {
   json::Writer writer = begin_line("answer", turn, answer.round);
   writer.member("CreatedAt", time_of(answer.created_at));
   write_body(writer, "Answer", answer.body);

@@ -20,8 +20,8 @@ std::string json_of(const store::Session& session, std::span<const store::Turn> 
 // One line each, without its end: {"Kind":"session"…}, then of every round {"Kind":"request"…} and
 // {"Kind":"answer"…}. A body that is JSON stays JSON.
 std::string line_of(const store::Session& session);
-std::string line_of(const store::Turn& turn, const store::Request& request);
-std::string line_of(const store::Turn& turn, const store::Answer& answer);
+std::string line_of(const store::Turn& turn, const store::RequestRecord& request);
+std::string line_of(const store::Turn& turn, const store::AnswerRecord& answer);
 
 // "2026-01-31T12:00:00.000Z".
 std::string time_of(store::Milliseconds time);

@@ -26,10 +26,10 @@ TEST_CASE("times are written in UTC with milliseconds") {
 TEST_CASE("a body that is JSON stays JSON, any other is a string") {
   const store::Turn turn{.number = 2, .turn_id = "t\"1", .state = store::TurnState::completed};
 
-  CHECK(line_of(turn, store::Request{.body = R"({"a":1})"}) ==
+  CHECK(line_of(turn, store::RequestRecord{.body = R"({"a":1})"}) ==
         R"({"Kind":"request","TurnId":"t\"1","Number":2,"State":"completed","Round":0,)"
         R"("Request":{"a":1}})");
-  CHECK(line_of(turn, store::Answer{.round = 1, .body = "not {json"}) ==
+  CHECK(line_of(turn, store::AnswerRecord{.round = 1, .body = "not {json"}) ==
         R"({"Kind":"answer","TurnId":"t\"1","Number":2,"State":"completed","Round":1,)"
         R"("CreatedAt":"1970-01-01T00:00:00.000Z","Answer":"not {json"})");
 }

@@ -86,7 +86,7 @@ Spending spend(store::Store& store, const std::shared_ptr<Pools>& pools, std::ui
   Dispatcher dispatcher(
       {{"a",
         {.backend = spender, .pool_of = [](const std::string&) { return PoolName{.key = "a"}; }}}},
-      {.pools = pools, .store = &store, .seed = seed});
+      {.pools = pools, .budgets = &store, .seed = seed});
   const Choice only{.backend = "a",
                     .model = "m",
                     .max_output_tokens = 300,

@@ -32,7 +32,7 @@ bool leads_to(const Turn& turn, TurnState state) {
   return false;
 }
 
-std::expected<void, Error> plan_session(const Journal& journal, const Lookup& lookup,
+std::expected<void, Error> plan_session(const Transaction& transaction, const Lookup& lookup,
                                         const std::optional<SessionRow>& found,
                                         const Change& change, Plan& plan) {
   if (!change.open) {
@@ -40,49 +40,52 @@ std::expected<void, Error> plan_session(const Journal& journal, const Lookup& lo
     return {};
   }
   const Room& room = change.open->room;
-  if (room == lookup.room ? found.has_value() : find_session(journal.database, room).has_value()) {
+  if (room == lookup.room ? found.has_value()
+                          : find_session(transaction.database, room).has_value()) {
     return refuse("a session of that name exists already");
   }
   if (!change.open->initial_key.empty() &&
-      find_initial(journal.database, room.tenant, change.open->initial_key)) {
+      find_initial(transaction.database, room.tenant, change.open->initial_key)) {
     return refuse("a first request with that key exists already");
   }
   plan.opens = true;
   plan.session.session.room = room;
   plan.session.session.opening_turn = change.open->opening_turn;
-  plan.session.session.created_at = journal.now;
+  plan.session.session.created_at = transaction.now;
   return {};
 }
 
-std::expected<void, Error> plan_begin(const Journal& journal, const Lookup& lookup,
+std::expected<void, Error> plan_begin(const Transaction& transaction, const Lookup& lookup,
                                       const View& view, const Change& change, Plan& plan) {
   if (!plan.opens && plan.session.session.id == 0) return refuse("there is no such session");
-  if (journal.owner() == 0) return refuse("this process does not run turns");
+  if (transaction.owner() == 0) return refuse("this process does not run turns");
   const std::string& turn_id = change.begin->turn_id;
   const bool is_known = !plan.opens && turn_id == lookup.turn_id;  // Looked for already.
-  if (is_known ? view.named.has_value()
-               : !plan.opens &&
-                     find_turn(journal.database, plan.session.session.id, turn_id).has_value()) {
+  if (is_known
+          ? view.named.has_value()
+          : !plan.opens &&
+                find_turn(transaction.database, plan.session.session.id, turn_id).has_value()) {
     return refuse("a turn of that name exists already");
   }
   plan.begins = true;
   plan.turn.turn = {.number = plan.session.session.turns + 1,
                     .turn_id = turn_id,
                     .mode = change.begin->mode,
-                    .created_at = journal.now,
-                    .updated_at = journal.now};
-  plan.turn.owner = journal.owner();
+                    .created_at = transaction.now,
+                    .updated_at = transaction.now};
+  plan.turn.owner = transaction.owner();
   plan.turn.previous = plan.session.newest;
   return {};
 }
 
-std::expected<void, Error> plan_turn(const Journal& journal, const Change& change, Plan& plan) {
+std::expected<void, Error> plan_turn(const Transaction& transaction, const Change& change,
+                                     Plan& plan) {
   if (!change.update && !change.request && !change.answer) return {};
-  auto found = find_turn(journal.database, change.turn);
+  auto found = find_turn(transaction.database, change.turn);
   if (!found) return refuse("there is no such turn");
   plan.turn = *std::move(found);
   if (plan.session.session.id != plan.turn.turn.session) {
-    auto session = find_session(journal.database, plan.turn.turn.session);
+    auto session = find_session(transaction.database, plan.turn.turn.session);
     if (plan.opens || !session) return refuse("the turn belongs to another session");
     plan.session = *std::move(session);
   }
@@ -95,10 +98,10 @@ std::expected<void, Error> plan_turn(const Journal& journal, const Change& chang
     return refuse(fmt::format("the turn is {} and cannot become {}", name_of(plan.turn.turn.state),
                               name_of(state)));
   }
-  if (plan.turn.turn.state == TurnState::accepted && plan.turn.owner != journal.owner()) {
+  if (plan.turn.turn.state == TurnState::accepted && plan.turn.owner != transaction.owner()) {
     return refuse("another process runs the turn");
   }
-  if (state == TurnState::accepted && journal.owner() == 0) {
+  if (state == TurnState::accepted && transaction.owner() == 0) {
     return refuse("this process does not run turns");
   }
   if (plan.turn.turn.state == TurnState::failed && plan.session.newest > plan.turn.turn.id) {
@@ -107,19 +110,19 @@ std::expected<void, Error> plan_turn(const Journal& journal, const Change& chang
   return {};
 }
 
-std::expected<Plan, Error> plan_change(const Journal& journal, const Lookup& lookup,
+std::expected<Plan, Error> plan_change(const Transaction& transaction, const Lookup& lookup,
                                        const View& view, const std::optional<SessionRow>& found,
                                        const Change& change) {
   Plan plan;
-  if (auto ok = plan_session(journal, lookup, found, change, plan); !ok) {
+  if (auto ok = plan_session(transaction, lookup, found, change, plan); !ok) {
     return std::unexpected(ok.error());
   }
   const bool fits =
       (!change.request || (change.request->round >= 0 && change.request->round < kRounds)) &&
       (!change.answer || (change.answer->round >= 0 && change.answer->round < kRounds));
   if (!fits) return refuse(fmt::format("a turn has at most {} rounds", kRounds));
-  const auto ok = change.begin ? plan_begin(journal, lookup, view, change, plan)
-                               : plan_turn(journal, change, plan);
+  const auto ok = change.begin ? plan_begin(transaction, lookup, view, change, plan)
+                               : plan_turn(transaction, change, plan);
   if (!ok) return std::unexpected(ok.error());
   const bool touches_session = change.agent || change.conversation || change.solution_context;
   if (touches_session && !plan.opens && plan.session.session.id == 0) {
@@ -129,15 +132,15 @@ std::expected<Plan, Error> plan_change(const Journal& journal, const Lookup& loo
 }
 
 // One write of the row, whatever has changed in it.
-void write_session(const Journal& journal, const Change& change, Plan& plan) {
+void write_session(const Transaction& transaction, const Change& change, Plan& plan) {
   SessionRow& row = plan.session;
   Session& session = row.session;
   if (change.agent) session.agent = *change.agent;
   if (change.conversation) session.conversation = *change.conversation;
   if (change.solution_context) row.context_at = plan.turn.turn.number;
-  session.updated_at = journal.now;
+  session.updated_at = transaction.now;
   if (plan.opens) {
-    Statement(journal.database,
+    Statement(transaction.database,
               "INSERT INTO sessions (tenant, session_id, agent, conversation, opening_turn, "
               "initial_key, created_at, updated_at, turns, newest, last, context_at) "
               "VALUES (?, ?, ?, ?, ?, nullif(?, x''), ?, ?, 0, 0, 0, ?)",
@@ -145,15 +148,15 @@ void write_session(const Journal& journal, const Change& change, Plan& plan) {
               session.opening_turn, Blob{change.open->initial_key}, session.created_at,
               session.updated_at, row.context_at)
         .run();
-    session.id = journal.database.last_row();
+    session.id = transaction.database.last_row();
   }
   if (change.solution_context) {
-    write_context(journal.database, session.id, row.context_at, *change.solution_context);
+    write_context(transaction.database, session.id, row.context_at, *change.solution_context);
   }
 }
 
-void update_session(const Journal& journal, const SessionRow& row) {
-  Statement(journal.database,
+void update_session(const Transaction& transaction, const SessionRow& row) {
+  Statement(transaction.database,
             "UPDATE sessions SET agent = ?, conversation = ?, updated_at = ?, turns = ?, "
             "newest = ?, last = ?, context_at = ? WHERE id = ?",
             row.session.agent, row.session.conversation, row.session.updated_at, row.session.turns,
@@ -161,20 +164,20 @@ void update_session(const Journal& journal, const SessionRow& row) {
       .run();
 }
 
-void begin_turn(const Journal& journal, Plan& plan) {
+void begin_turn(const Transaction& transaction, Plan& plan) {
   Turn& turn = plan.turn.turn;
   SessionRow& session = plan.session;
   turn.session = session.session.id;
-  Statement(journal.database,
+  Statement(transaction.database,
             "INSERT INTO turns (session, number, state, owner, round, previous, tool_deadline, "
             "retryable, has_streamed, events, created_at, updated_at, turn_id, mode, error_code, "
             "pending) VALUES (?, ?, 0, ?, 0, ?, 0, 0, 0, 0, ?, ?, ?, ?, '', '')",
             turn.session, turn.number, plan.turn.owner, plan.turn.previous, turn.created_at,
             turn.updated_at, turn.turn_id, turn.mode)
       .run();
-  turn.id = journal.database.last_row();
-  write_name(journal.database, turn.session, turn.number, turn.id);
-  write_name(journal.database, turn.session, name_of_turn(turn.turn_id), turn.id);
+  turn.id = transaction.database.last_row();
+  write_name(transaction.database, turn.session, turn.number, turn.id);
+  write_name(transaction.database, turn.session, name_of_turn(turn.turn_id), turn.id);
   session.session.turns = turn.number;
   session.last = turn.id;
   session.newest = turn.id;
@@ -187,16 +190,16 @@ std::int64_t living(Database& database, std::int64_t turn) {
   return row ? row->turn.id : 0;
 }
 
-void change_turn(const Journal& journal, const TurnUpdate& update, Plan& plan) {
+void change_turn(const Transaction& transaction, const TurnUpdate& update, Plan& plan) {
   Turn& turn = plan.turn.turn;
   if (update.state == TurnState::accepted) {
     if (is_dead(turn.state)) {
       plan.turn.previous = plan.session.newest;
       plan.session.newest = turn.id;
     }
-    plan.turn.owner = journal.owner();
+    plan.turn.owner = transaction.owner();
   } else if (is_dead(update.state) && plan.session.newest == turn.id) {
-    plan.session.newest = living(journal.database, plan.turn.previous);
+    plan.session.newest = living(transaction.database, plan.turn.previous);
   }
   turn.has_streamed = false;
   turn.state = update.state;
@@ -206,8 +209,8 @@ void change_turn(const Journal& journal, const TurnUpdate& update, Plan& plan) {
   turn.error_code = update.error_code;
   turn.retryable = update.retryable;
   turn.events = update.events;
-  turn.updated_at = journal.now;
-  update_turn(journal.database, plan.turn);
+  turn.updated_at = transaction.now;
+  update_turn(transaction.database, plan.turn);
 }
 
 // The session of a turn that has just died goes on from the one before it.
@@ -219,25 +222,25 @@ void forget_newest(Database& database, std::int64_t turn) {
       .run();
 }
 
-Applied apply(const Journal& journal, const Change& change, Plan& plan) {
+Applied apply(const Transaction& transaction, const Change& change, Plan& plan) {
   const bool had_session = plan.session.session.id != 0;
-  if (plan.opens || had_session) write_session(journal, change, plan);
-  if (plan.begins) begin_turn(journal, plan);
-  if (change.update && !plan.begins) change_turn(journal, *change.update, plan);
-  if (had_session || plan.begins) update_session(journal, plan.session);
+  if (plan.opens || had_session) write_session(transaction, change, plan);
+  if (plan.begins) begin_turn(transaction, plan);
+  if (change.update && !plan.begins) change_turn(transaction, *change.update, plan);
+  if (had_session || plan.begins) update_session(transaction, plan.session);
   const std::int64_t turn = plan.turn.turn.id;
   if (change.request) {
-    write_request(journal.database, turn, *change.request);
-    write_name(journal.database, plan.turn.turn.session, name_of_key(change.request->key),
+    write_request(transaction.database, turn, *change.request);
+    write_name(transaction.database, plan.turn.turn.session, name_of_key(change.request->key),
                turn * kRounds + change.request->round);
   }
   if (change.answer) {
-    Answer answer = *change.answer;
-    if (answer.created_at == 0) answer.created_at = journal.now;
-    write_answer(journal.database, turn, answer);
+    AnswerRecord answer = *change.answer;
+    if (answer.created_at == 0) answer.created_at = transaction.now;
+    write_answer(transaction.database, turn, answer);
   }
   if (!change.events.empty()) {
-    append_events(journal.database, turn * kRounds + plan.turn.turn.round, change.events);
+    append_events(transaction.database, turn * kRounds + plan.turn.turn.round, change.events);
   }
   return {.session = plan.session.session.id, .turn = turn, .number = plan.turn.turn.number};
 }
@@ -281,79 +284,80 @@ View look_up(Database& database, const Lookup& lookup) {
   return view_of(database, lookup, session_of(database, lookup));
 }
 
-std::expected<Applied, Error> decide(const Journal& journal, const Lookup& lookup,
+std::expected<Applied, Error> decide(const Transaction& transaction, const Lookup& lookup,
                                      const ChangeFunction& decide) {
-  const auto found = session_of(journal.database, lookup);
-  const View view = view_of(journal.database, lookup, found);
+  const auto found = session_of(transaction.database, lookup);
+  const View view = view_of(transaction.database, lookup, found);
   // A view that could not be read is nothing to decide upon; the writer tells what happened.
-  if (journal.database.has_failed()) return Applied{};
+  if (transaction.database.has_failed()) return Applied{};
   const Change change = decide(view);
   if (change.is_empty()) return Applied{.session = found ? found->session.id : 0};
-  auto plan = plan_change(journal, lookup, view, found, change);
+  auto plan = plan_change(transaction, lookup, view, found, change);
   if (!plan) return std::unexpected(plan.error());
-  return apply(journal, change, *plan);
+  return apply(transaction, change, *plan);
 }
 
-std::expected<void, Error> settle(const Journal& journal, const Settlement& settlement) {
+std::expected<void, Error> settle(const Transaction& transaction, const Settlement& settlement) {
   const TurnUpdate& update = settlement.update;
   if (update.state == TurnState::accepted || settlement.answer.round < 0 ||
       settlement.answer.round >= kRounds) {
     return refuse("this is not the end of a round");
   }
-  Statement(journal.database,
+  Statement(transaction.database,
             "UPDATE turns SET state = ?, round = ?, pending = ?, tool_deadline = ?, "
             "error_code = ?, retryable = ?, events = ?, updated_at = ?, has_streamed = 0 "
             "WHERE id = ? AND state = 0 AND owner = ?",
             static_cast<int>(update.state), update.round, update.pending, update.tool_deadline,
-            update.error_code, update.retryable, update.events, journal.now, settlement.turn,
-            journal.owner())
+            update.error_code, update.retryable, update.events, transaction.now, settlement.turn,
+            transaction.owner())
       .run();
-  if (journal.database.has_failed()) return {};
-  if (journal.database.changes() == 0) {
+  if (transaction.database.has_failed()) return {};
+  if (transaction.database.changes() == 0) {
     return refuse("the turn has ended already, or another process runs it");
   }
-  if (is_dead(update.state)) forget_newest(journal.database, settlement.turn);
+  if (is_dead(update.state)) forget_newest(transaction.database, settlement.turn);
   if (settlement.answer.created_at != 0) {
-    write_answer(journal.database, settlement.turn, settlement.answer);
+    write_answer(transaction.database, settlement.turn, settlement.answer);
     return {};
   }
-  Answer answer = settlement.answer;
-  answer.created_at = journal.now;
-  write_answer(journal.database, settlement.turn, answer);
+  AnswerRecord answer = settlement.answer;
+  answer.created_at = transaction.now;
+  write_answer(transaction.database, settlement.turn, answer);
   return {};
 }
 
-std::expected<void, Error> mark_streamed(const Journal& journal, std::int64_t turn) {
-  Statement(journal.database,
+std::expected<void, Error> mark_streamed(const Transaction& transaction, std::int64_t turn) {
+  Statement(transaction.database,
             "UPDATE turns SET has_streamed = 1 WHERE id = ? AND state = 0 AND owner = ?", turn,
-            journal.owner())
+            transaction.owner())
       .run();
   return {};
 }
 
-std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Journal& journal,
-                                                             const Store::Diary& diary) {
-  if (journal.owner() == 0) return refuse("this process does not run turns");
+std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& transaction,
+                                                             const TurnJournal::Diary& diary) {
+  if (transaction.owner() == 0) return refuse("this process does not run turns");
   std::vector<std::int64_t> turns;
-  Statement open(journal.database,
+  Statement open(transaction.database,
                  "SELECT id, owner FROM turns INDEXED BY open_turns "
                  "WHERE state < 2 AND state = 0 ORDER BY id");
   while (open.next()) {
     const std::int64_t turn = open.integer();
-    if (journal.owners->is_gone(open.integer())) turns.push_back(turn);
+    if (transaction.owners->is_gone(open.integer())) turns.push_back(turn);
   }
   std::vector<Abandoned> abandoned;
   for (const std::int64_t turn : turns) {
-    Statement(journal.database, "UPDATE turns SET owner = ? WHERE id = ?", journal.owner(), turn)
+    Statement(transaction.database, "UPDATE turns SET owner = ? WHERE id = ?", transaction.owner(),
+              turn)
         .run();
-    auto row = find_turn(journal.database, turn);
+    auto row = find_turn(transaction.database, turn);
     if (!row) continue;
-    auto session = find_session(journal.database, row->turn.session);
+    auto session = find_session(transaction.database, row->turn.session);
     if (!session) continue;
-    auto rounds = read_rounds(journal.database, turn, Detail::all);
+    auto rounds = read_rounds(transaction.database, turn, Detail::all);
     if (!rounds.empty() && diary) {
       const std::string lines = diary(rounds.back());
-      append_events(journal.database, turn * kRounds + rounds.back().request.round, lines);
+      append_events(transaction.database, turn * kRounds + rounds.back().request.round, lines);
       append_events(rounds.back(), lines);
     }
     abandoned.push_back({.session = std::move(session->session),

@@ -15,7 +15,7 @@
 
 namespace treaty::store::sqlite {
 
-struct Journal {
+struct Transaction {
   Database& database;
   const Owners* owners = nullptr;  // Null: this process runs no turns.
   Milliseconds now = 0;
@@ -25,12 +25,12 @@ struct Journal {
 
 View look_up(Database& database, const Lookup& lookup);
 
-std::expected<Applied, Error> decide(const Journal& journal, const Lookup& lookup,
+std::expected<Applied, Error> decide(const Transaction& transaction, const Lookup& lookup,
                                      const ChangeFunction& decide);
-std::expected<void, Error> settle(const Journal& journal, const Settlement& settlement);
-std::expected<void, Error> mark_streamed(const Journal& journal, std::int64_t turn);
-std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Journal& journal,
-                                                             const Store::Diary& diary);
+std::expected<void, Error> settle(const Transaction& transaction, const Settlement& settlement);
+std::expected<void, Error> mark_streamed(const Transaction& transaction, std::int64_t turn);
+std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& transaction,
+                                                             const TurnJournal::Diary& diary);
 
 Error conflict(std::string message);
 

@@ -66,15 +66,15 @@ TEST_CASE_FIXTURE(Fixture,
                   "a settled turn answers with the same bytes after the store was closed") {
   const auto applied = begin(*store, kRoom, "t1");
   REQUIRE(applied);
-  const Answer answer{.round = 0,
-                      .body = std::string("{\"a\":\0\xc3\xa4}", 9),
-                      .dialect = contracts::Dialect::camel,
-                      .error_code = "timeout",
-                      .transcript = "{}",
-                      .deltas = "1,2\nab",
-                      .first_event = 4,
-                      .events = "{}\n{}",
-                      .created_at = 99};
+  const AnswerRecord answer{.round = 0,
+                            .body = std::string("{\"a\":\0\xc3\xa4}", 9),
+                            .dialect = contracts::Dialect::camel,
+                            .error_code = "timeout",
+                            .transcript = "{}",
+                            .deltas = "1,2\nab",
+                            .first_event = 4,
+                            .events = "{}\n{}",
+                            .created_at = 99};
 
   REQUIRE(wait_for(store->settle({.turn = applied->turn,
                                   .update = {.state = TurnState::failed,

@@ -43,9 +43,9 @@ std::vector<Turn> list_turns(Database& database, std::int64_t session, std::int6
   return turns;
 }
 
-Store::History history(Database& database, std::int64_t session, std::int64_t before_number,
-                       std::size_t bytes) {
-  Store::History history;
+TurnJournal::History history(Database& database, std::int64_t session, std::int64_t before_number,
+                             std::size_t bytes) {
+  TurnJournal::History history;
   Statement names(database,
                   "SELECT target FROM names WHERE session = ? AND name > 0 AND name < ? "
                   "ORDER BY name DESC",
@@ -92,8 +92,8 @@ std::vector<EventRow> events(Database& database, std::int64_t session, std::int6
   return rows;
 }
 
-std::vector<Store::Overdue> overdue(Database& database, Milliseconds now, std::size_t limit) {
-  std::vector<Store::Overdue> found;
+std::vector<TurnJournal::Overdue> overdue(Database& database, Milliseconds now, std::size_t limit) {
+  std::vector<TurnJournal::Overdue> found;
   Statement statement(database,
                       "SELECT s.tenant, s.session_id, t.turn_id "
                       "FROM turns t INDEXED BY open_turns JOIN sessions s ON s.id = t.session "
@@ -101,7 +101,7 @@ std::vector<Store::Overdue> overdue(Database& database, Milliseconds now, std::s
                       "AND t.tool_deadline < ? ORDER BY t.tool_deadline LIMIT ?",
                       now, static_cast<std::int64_t>(limit));
   while (statement.next()) {
-    Store::Overdue overdue;
+    TurnJournal::Overdue overdue;
     overdue.room.tenant = statement.text();
     overdue.room.session_id = statement.text();
     overdue.turn_id = statement.text();

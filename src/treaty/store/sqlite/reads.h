@@ -16,11 +16,11 @@ std::optional<TurnRecord> find_record(Database& database, const Room& room,
                                       std::string_view turn_id);
 std::vector<Turn> list_turns(Database& database, std::int64_t session, std::int64_t after_number,
                              std::size_t limit);
-Store::History history(Database& database, std::int64_t session, std::int64_t before_number,
-                       std::size_t bytes);
+TurnJournal::History history(Database& database, std::int64_t session, std::int64_t before_number,
+                             std::size_t bytes);
 std::vector<EventRow> events(Database& database, std::int64_t session, std::int64_t from_number,
                              std::size_t limit);
-std::vector<Store::Overdue> overdue(Database& database, Milliseconds now, std::size_t limit);
+std::vector<TurnJournal::Overdue> overdue(Database& database, Milliseconds now, std::size_t limit);
 
 // A session that nothing was written to for long.
 struct Stale {

@@ -51,8 +51,9 @@ std::string session_member(std::string_view name, const Room& room) {
 
 // The copy of `turn` as the next turn of the session. Its answers name the session that they are
 // in from now on.
-void copy_turn(const Journal& journal, const Room& from, const TurnRow& turn, SessionRow& into) {
-  Database& database = journal.database;
+void copy_turn(const Transaction& transaction, const Room& from, const TurnRow& turn,
+               SessionRow& into) {
+  Database& database = transaction.database;
   const std::int64_t source = turn.turn.id;
   Statement(database,
             "INSERT INTO turns (session, number, state, owner, round, previous, tool_deadline, "
@@ -93,23 +94,23 @@ void copy_turn(const Journal& journal, const Room& from, const TurnRow& turn, Se
   }
 }
 
-SessionRow open_branch(const Journal& journal, const Session& from, const std::string& into,
+SessionRow open_branch(const Transaction& transaction, const Session& from, const std::string& into,
                        std::string opening_turn) {
   SessionRow row{.session = from};
   row.session.room.session_id = into;
   row.session.opening_turn = std::move(opening_turn);
   row.session.solution_context.clear();
-  row.session.created_at = journal.now;
-  row.session.updated_at = journal.now;
+  row.session.created_at = transaction.now;
+  row.session.updated_at = transaction.now;
   row.session.turns = 0;
-  Statement(journal.database,
+  Statement(transaction.database,
             "INSERT INTO sessions (tenant, session_id, agent, conversation, opening_turn, "
             "created_at, updated_at, turns, newest, last, context_at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, -1)",
             row.session.room.tenant, into, row.session.agent, row.session.conversation,
-            row.session.opening_turn, journal.now, journal.now)
+            row.session.opening_turn, transaction.now, transaction.now)
       .run();
-  row.session.id = journal.database.last_row();
+  row.session.id = transaction.database.last_row();
   return row;
 }
 
@@ -124,36 +125,36 @@ void copy_context(Database& database, std::int64_t source, std::int64_t number, 
 
 }  // namespace
 
-std::expected<bool, Error> delete_session(const Journal& journal, const Room& room) {
-  const auto row = find_session(journal.database, room);
+std::expected<bool, Error> delete_session(const Transaction& transaction, const Room& room) {
+  const auto row = find_session(transaction.database, room);
   if (!row) return false;
-  const auto turns = list_turns(journal.database, row->session.id, 0, kAll);
+  const auto turns = list_turns(transaction.database, row->session.id, 0, kAll);
   if (has_running(turns)) return std::unexpected(conflict("one of its turns is running"));
-  erase(journal.database, row->session.id, turns);
+  erase(transaction.database, row->session.id, turns);
   return true;
 }
 
-std::expected<Pruned, Error> delete_stale(const Journal& journal,
+std::expected<Pruned, Error> delete_stale(const Transaction& transaction,
                                           const std::vector<std::int64_t>& sessions,
                                           Milliseconds before) {
   Pruned pruned;
   for (const std::int64_t id : sessions) {
-    auto row = find_session(journal.database, id);
+    auto row = find_session(transaction.database, id);
     if (!row) continue;
-    count_last_turn(journal.database, *row);
+    count_last_turn(transaction.database, *row);
     if (row->session.updated_at >= before) continue;
-    const auto turns = list_turns(journal.database, id, 0, kAll);
+    const auto turns = list_turns(transaction.database, id, 0, kAll);
     if (has_running(turns)) continue;
-    erase(journal.database, id, turns);
+    erase(transaction.database, id, turns);
     pruned.sessions += 1;
     pruned.turns += static_cast<std::int64_t>(turns.size());
   }
   return pruned;
 }
 
-std::expected<Session, Error> branch(const Journal& journal, const Room& from,
+std::expected<Session, Error> branch(const Transaction& transaction, const Room& from,
                                      const std::string& turn_id, const std::string& into) {
-  Database& database = journal.database;
+  Database& database = transaction.database;
   const auto source = find_session(database, from);
   if (!source) return std::unexpected(conflict("there is no such session"));
   const auto end = find_turn(database, source->session.id, turn_id);
@@ -165,12 +166,12 @@ std::expected<Session, Error> branch(const Journal& journal, const Room& from,
   }
   const bool is_copied = end && end->turn.state == TurnState::completed;
   // A turn that stays behind can still be followed, as the opening turn of a session can.
-  SessionRow row = open_branch(journal, source->session, into, is_copied ? "" : turn_id);
+  SessionRow row = open_branch(transaction, source->session, into, is_copied ? "" : turn_id);
   const std::int64_t last = end ? end->turn.number : 0;
   for (std::int64_t number = 1; number <= last; ++number) {
     const auto turn = find_turn_numbered(database, source->session.id, number);
     if (!turn || turn->turn.state != TurnState::completed) continue;
-    copy_turn(journal, from, *turn, row);
+    copy_turn(transaction, from, *turn, row);
     copy_context(database, source->session.id, number, row);
   }
   copy_context(database, source->session.id, last, row);

@@ -9,14 +9,14 @@
 
 namespace treaty::store::sqlite {
 
-std::expected<bool, Error> delete_session(const Journal& journal, const Room& room);
+std::expected<bool, Error> delete_session(const Transaction& transaction, const Room& room);
 
 // Those of the sessions that are still stale.
-std::expected<Pruned, Error> delete_stale(const Journal& journal,
+std::expected<Pruned, Error> delete_stale(const Transaction& transaction,
                                           const std::vector<std::int64_t>& sessions,
                                           Milliseconds before);
 
-std::expected<Session, Error> branch(const Journal& journal, const Room& from,
+std::expected<Session, Error> branch(const Transaction& transaction, const Room& from,
                                      const std::string& turn_id, const std::string& into);
 
 }  // namespace treaty::store::sqlite

@@ -170,12 +170,12 @@ std::optional<std::int64_t> find_request(Database& database, std::int64_t sessio
   return std::nullopt;
 }
 
-std::optional<Request> read_request(Database& database, std::int64_t id, Detail detail) {
+std::optional<RequestRecord> read_request(Database& database, std::int64_t id, Detail detail) {
   // All columns: an older version of the table, which is read as it is, has fewer.
   Statement statement(database, "SELECT * FROM requests WHERE id = ?", id);
   if (!statement.next()) return std::nullopt;
   statement.skip();
-  Request request{.round = static_cast<int>(id % kRounds)};
+  RequestRecord request{.round = static_cast<int>(id % kRounds)};
   request.key = statement.text();
   request.fingerprint = statement.text();
   request.dialect = dialect_of(statement.integer());
@@ -187,11 +187,11 @@ std::optional<Request> read_request(Database& database, std::int64_t id, Detail 
   return request;
 }
 
-std::optional<Answer> read_answer(Database& database, std::int64_t id, Detail detail) {
+std::optional<AnswerRecord> read_answer(Database& database, std::int64_t id, Detail detail) {
   Statement statement(database, "SELECT * FROM answers WHERE id = ?", id);
   if (!statement.next()) return std::nullopt;
   statement.skip();
-  Answer answer{.round = static_cast<int>(id % kRounds)};
+  AnswerRecord answer{.round = static_cast<int>(id % kRounds)};
   answer.dialect = dialect_of(statement.integer());
   answer.first_event = statement.integer();
   answer.created_at = statement.integer();
@@ -230,7 +230,7 @@ void update_turn(Database& database, const TurnRow& row) {
       .run();
 }
 
-void write_request(Database& database, std::int64_t turn, const Request& request) {
+void write_request(Database& database, std::int64_t turn, const RequestRecord& request) {
   Statement(database,
             R"(INSERT INTO requests (id, "key", fingerprint, dialect, streaming, events, body, )"
             "format) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -240,7 +240,7 @@ void write_request(Database& database, std::int64_t turn, const Request& request
       .run();
 }
 
-void write_answer(Database& database, std::int64_t turn, const Answer& answer) {
+void write_answer(Database& database, std::int64_t turn, const AnswerRecord& answer) {
   Statement(database,
             "INSERT OR REPLACE INTO answers (id, dialect, first_event, created_at, error_code, "
             "events, body, transcript, deltas, format, result) "

@@ -55,13 +55,13 @@ std::optional<TurnRow> find_turn_numbered(Database& database, std::int64_t sessi
 std::optional<std::int64_t> find_request(Database& database, std::int64_t session,
                                          std::string_view key);
 
-std::optional<Request> read_request(Database& database, std::int64_t id, Detail detail);
-std::optional<Answer> read_answer(Database& database, std::int64_t id, Detail detail);
+std::optional<RequestRecord> read_request(Database& database, std::int64_t id, Detail detail);
+std::optional<AnswerRecord> read_answer(Database& database, std::int64_t id, Detail detail);
 std::vector<Round> read_rounds(Database& database, std::int64_t turn, Detail detail);
 
 void update_turn(Database& database, const TurnRow& row);  // All that may change.
-void write_request(Database& database, std::int64_t turn, const Request& request);
-void write_answer(Database& database, std::int64_t turn, const Answer& answer);
+void write_request(Database& database, std::int64_t turn, const RequestRecord& request);
+void write_answer(Database& database, std::int64_t turn, const AnswerRecord& answer);
 
 // More diagnostics of the round of that id: behind those of its answer, or of its request when it
 // has none yet.

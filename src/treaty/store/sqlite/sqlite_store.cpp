@@ -19,8 +19,8 @@ namespace treaty::store {
 namespace {
 
 using sqlite::Database;
-using sqlite::Journal;
 using sqlite::submit;
+using sqlite::Transaction;
 
 constexpr std::size_t kReaders = 2;
 constexpr std::size_t kPrunedAtOnce = 50;  // Sessions in one transaction: others want to write too.
@@ -54,20 +54,21 @@ class SqliteStore final : public Store {
 
   Task<Applied> transact(Lookup lookup, ChangeFunction decide) override {
     return write<Applied>(
-        [lookup = std::move(lookup), decide = std::move(decide)](const Journal& journal) {
-          return sqlite::decide(journal, lookup, decide);
+        [lookup = std::move(lookup), decide = std::move(decide)](const Transaction& transaction) {
+          return sqlite::decide(transaction, lookup, decide);
         });
   }
 
   Task<void> settle(Settlement settlement) override {
-    return write<void>([settlement = std::move(settlement)](const Journal& journal) {
-      return sqlite::settle(journal, settlement);
+    return write<void>([settlement = std::move(settlement)](const Transaction& transaction) {
+      return sqlite::settle(transaction, settlement);
     });
   }
 
   Task<void> mark_streamed(std::int64_t turn) override {
-    return write<void>(
-        [turn](const Journal& journal) { return sqlite::mark_streamed(journal, turn); });
+    return write<void>([turn](const Transaction& transaction) {
+      return sqlite::mark_streamed(transaction, turn);
+    });
   }
 
   Task<std::optional<Session>> find_session(Room room) override {
@@ -112,11 +113,12 @@ class SqliteStore final : public Store {
   }
 
   Task<std::vector<Abandoned>> claim_abandoned(Diary diary) override {
-    return write<std::vector<Abandoned>>([diary = std::move(diary)](const Journal& journal) {
-      auto claimed = sqlite::claim_abandoned(journal, diary);
-      if (claimed) sqlite::spend_abandoned(journal.database, *journal.owners);
-      return claimed;
-    });
+    return write<std::vector<Abandoned>>(
+        [diary = std::move(diary)](const Transaction& transaction) {
+          auto claimed = sqlite::claim_abandoned(transaction, diary);
+          if (claimed) sqlite::spend_abandoned(transaction.database, *transaction.owners);
+          return claimed;
+        });
   }
 
   Task<std::vector<Overdue>> overdue(Milliseconds now, std::size_t limit) override {
@@ -125,15 +127,15 @@ class SqliteStore final : public Store {
   }
 
   Task<bool> delete_session(Room room) override {
-    return write<bool>([room = std::move(room)](const Journal& journal) {
-      return sqlite::delete_session(journal, room);
+    return write<bool>([room = std::move(room)](const Transaction& transaction) {
+      return sqlite::delete_session(transaction, room);
     });
   }
 
   Task<Session> branch(Room from, std::string turn_id, std::string into) override {
     return write<Session>([from = std::move(from), turn_id = std::move(turn_id),
-                           into = std::move(into)](const Journal& journal) {
-      return sqlite::branch(journal, from, turn_id, into);
+                           into = std::move(into)](const Transaction& transaction) {
+      return sqlite::branch(transaction, from, turn_id, into);
     });
   }
 
@@ -147,8 +149,8 @@ class SqliteStore final : public Store {
         some.push_back((*found)[next++].session);
       }
       const auto pruned =
-          co_await write<Pruned>([some = std::move(some), before](const Journal& journal) {
-            return sqlite::delete_stale(journal, some, before);
+          co_await write<Pruned>([some = std::move(some), before](const Transaction& transaction) {
+            return sqlite::delete_stale(transaction, some, before);
           });
       if (!pruned) co_return std::unexpected(pruned.error());
       total.sessions += pruned->sessions;
@@ -169,14 +171,14 @@ class SqliteStore final : public Store {
   }
 
   Task<Reserved> reserve(Purchase purchase) override {
-    return write<Reserved>([purchase = std::move(purchase)](const Journal& journal) {
-      return sqlite::reserve(journal, purchase);
+    return write<Reserved>([purchase = std::move(purchase)](const Transaction& transaction) {
+      return sqlite::reserve(transaction, purchase);
     });
   }
 
   Task<void> settle_reservation(std::int64_t id, Amount spent) override {
-    return write<void>([id, spent](const Journal& journal) {
-      return sqlite::settle_reservation(journal, id, spent);
+    return write<void>([id, spent](const Transaction& transaction) {
+      return sqlite::settle_reservation(transaction, id, spent);
     });
   }
 
@@ -186,8 +188,8 @@ class SqliteStore final : public Store {
   }
 
   Task<void> save_pools(std::vector<PoolRecord> pools) override {
-    return write<void>([pools = std::move(pools)](const Journal& journal) {
-      return sqlite::save_pools(journal, pools);
+    return write<void>([pools = std::move(pools)](const Transaction& transaction) {
+      return sqlite::save_pools(transaction, pools);
     });
   }
 
@@ -199,8 +201,8 @@ class SqliteStore final : public Store {
   MachineStore& machines() override { return *machines_; }
 
   Task<void> probe() override {
-    return write<void>([](const Journal& journal) -> std::expected<void, Error> {
-      sqlite::Statement(journal.database, "UPDATE probes SET count = count + 1").run();
+    return write<void>([](const Transaction& transaction) -> std::expected<void, Error> {
+      sqlite::Statement(transaction.database, "UPDATE probes SET count = count + 1").run();
       return {};
     });
   }

@@ -83,11 +83,11 @@ void Writer::commit(std::span<Item> batch) {
 
 std::optional<Failure> Writer::attempt(std::span<Item> batch) {
   Database& database = *database_;
-  const Journal journal{.database = database, .owners = owners_, .now = now_()};
+  const Transaction transaction{.database = database, .owners = owners_, .now = now_()};
   Statement(database, "BEGIN IMMEDIATE").run();
   for (const Item& item : batch) {
     if (database.has_failed()) break;
-    item->run(journal);
+    item->run(transaction);
   }
   Statement(database, "COMMIT").run();
   auto failure = database.take_failure();

@@ -15,7 +15,7 @@ namespace treaty::store::sqlite {
 
 class Writer {
  public:
-  using Context = const Journal;
+  using Context = const Transaction;
   using Item = Queue<Context>::Item;
 
   // The database is as open_for_writing() left it. `owners` is null when no turns are run.

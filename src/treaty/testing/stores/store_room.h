@@ -57,12 +57,12 @@ inline std::unique_ptr<store::Store> open_store(const std::string& path,
 }
 
 // A request as the engine would journal it.
-inline store::Request request_of(const std::string& key, int round = 0) {
+inline store::RequestRecord request_of(const std::string& key, int round = 0) {
   return {
       .round = round, .key = key, .fingerprint = key + "!", .body = "{\"Key\":\"" + key + "\"}"};
 }
 
-inline store::Answer answer_of(const std::string& body, int round = 0) {
+inline store::AnswerRecord answer_of(const std::string& body, int round = 0) {
   return {.round = round, .body = body, .transcript = "said " + body, .created_at = 7};
 }
 

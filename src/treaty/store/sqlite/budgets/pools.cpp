@@ -9,14 +9,15 @@ constexpr Milliseconds kKept = Milliseconds{60} * 24 * 60 * 60 * 1000;
 
 }  // namespace
 
-std::expected<void, Error> save_pools(const Journal& journal,
+std::expected<void, Error> save_pools(const Transaction& transaction,
                                       const std::vector<PoolRecord>& pools) {
   for (const PoolRecord& pool : pools) {
-    Statement(journal.database, "INSERT OR REPLACE INTO pools VALUES (?, ?, ?)", pool.key,
-              pool.state, journal.now)
+    Statement(transaction.database, "INSERT OR REPLACE INTO pools VALUES (?, ?, ?)", pool.key,
+              pool.state, transaction.now)
         .run();
   }
-  Statement(journal.database, "DELETE FROM pools WHERE updated_at < ?", journal.now - kKept).run();
+  Statement(transaction.database, "DELETE FROM pools WHERE updated_at < ?", transaction.now - kKept)
+      .run();
   return {};
 }
 

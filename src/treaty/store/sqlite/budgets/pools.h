@@ -10,7 +10,8 @@
 namespace treaty::store::sqlite {
 
 // Forgets those that were not saved for 60 days.
-std::expected<void, Error> save_pools(const Journal& journal, const std::vector<PoolRecord>& pools);
+std::expected<void, Error> save_pools(const Transaction& transaction,
+                                      const std::vector<PoolRecord>& pools);
 
 std::vector<PoolRecord> pools(Database& database);
 

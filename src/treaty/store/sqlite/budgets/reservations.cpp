@@ -99,13 +99,14 @@ void set_aside(Database& database, std::int64_t id, std::int64_t day, const std:
   write_sums(database, day, scope, sums);
 }
 
-void write_reservation(const Journal& journal, const Purchase& purchase, Reservation& reservation) {
-  Statement(journal.database, "INSERT INTO reservations (owner, day) VALUES (?, ?)",
-            journal.owner(), purchase.day)
+void write_reservation(const Transaction& transaction, const Purchase& purchase,
+                       Reservation& reservation) {
+  Statement(transaction.database, "INSERT INTO reservations (owner, day) VALUES (?, ?)",
+            transaction.owner(), purchase.day)
       .run();
-  reservation.id = journal.database.last_row();
+  reservation.id = transaction.database.last_row();
   for (const BudgetLimit& limit : purchase.limits) {
-    set_aside(journal.database, reservation.id, purchase.day, limit.scope, reservation.amount);
+    set_aside(transaction.database, reservation.id, purchase.day, limit.scope, reservation.amount);
   }
 }
 
@@ -148,37 +149,37 @@ bool may_come_back(const Reserved& reserved) {
   return exhausted != nullptr && exhausted->may_come_back;
 }
 
-std::optional<std::int64_t> day_of(const Journal& journal, std::int64_t id) {
-  Statement row(journal.database, "SELECT day FROM reservations WHERE id = ? AND owner = ?", id,
-                journal.owner());
+std::optional<std::int64_t> day_of(const Transaction& transaction, std::int64_t id) {
+  Statement row(transaction.database, "SELECT day FROM reservations WHERE id = ? AND owner = ?", id,
+                transaction.owner());
   return row.next() ? std::optional(row.integer()) : std::nullopt;
 }
 
 }  // namespace
 
-std::expected<Reserved, Error> reserve(const Journal& journal, const Purchase& purchase) {
-  if (journal.owner() == 0) return std::unexpected(conflict("this process does not run turns"));
-  Database& database = journal.database;
+std::expected<Reserved, Error> reserve(const Transaction& transaction, const Purchase& purchase) {
+  if (transaction.owner() == 0) return std::unexpected(conflict("this process does not run turns"));
+  Database& database = transaction.database;
   Reserved answer = grant(purchase, accounts_of(database, purchase));
-  if (may_come_back(answer) && spend_abandoned(database, *journal.owners)) {
+  if (may_come_back(answer) && spend_abandoned(database, *transaction.owners)) {
     answer = grant(purchase, accounts_of(database, purchase));
   }
   if (auto* reservation = std::get_if<Reservation>(&answer)) {
-    write_reservation(journal, purchase, *reservation);
+    write_reservation(transaction, purchase, *reservation);
   }
   return answer;
 }
 
-std::expected<void, Error> settle_reservation(const Journal& journal, std::int64_t id,
+std::expected<void, Error> settle_reservation(const Transaction& transaction, std::int64_t id,
                                               Amount spent) {
-  const auto day = day_of(journal, id);
-  if (journal.database.has_failed()) return {};
+  const auto day = day_of(transaction, id);
+  if (transaction.database.has_failed()) return {};
   if (!day) {
     return std::unexpected(conflict("there is no such reservation of this process any more"));
   }
   spent.tokens = std::max<std::int64_t>(spent.tokens, 0);
   spent.picodollars = std::max<std::int64_t>(spent.picodollars, 0);
-  spend(journal.database, {.id = id, .day = *day}, spent);
+  spend(transaction.database, {.id = id, .day = *day}, spent);
   return {};
 }
 

@@ -13,8 +13,8 @@
 
 namespace treaty::store::sqlite {
 
-std::expected<Reserved, Error> reserve(const Journal& journal, const Purchase& purchase);
-std::expected<void, Error> settle_reservation(const Journal& journal, std::int64_t id,
+std::expected<Reserved, Error> reserve(const Transaction& transaction, const Purchase& purchase);
+std::expected<void, Error> settle_reservation(const Transaction& transaction, std::int64_t id,
                                               Amount spent);
 
 // In full, since nobody can say any more how much of it was needed: what one process has reserved,

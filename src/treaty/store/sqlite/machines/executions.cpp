@@ -20,9 +20,9 @@ std::optional<LeaseRecord> read_lease(Database& database, const std::string& exe
 }
 
 // The token stays, so that the next one is another.
-void let_go(const Journal& journal, const std::string& execution) {
-  const std::string at = timestamp_of(journal.now);
-  Statement(journal.database,
+void let_go(const Transaction& transaction, const std::string& execution) {
+  const std::string at = timestamp_of(transaction.now);
+  Statement(transaction.database,
             "UPDATE execution_leases SET owner_id = '', lease_until = 0, updated_at = ? "
             "WHERE execution_id = ?",
             at, execution)
@@ -66,15 +66,15 @@ void move_latest(Database& database, const std::string& execution, const std::st
 }
 
 // Nothing of it has changed, and nobody has begun to run it.
-bool is_as_listed(const Journal& journal, const ExecutionRow& row) {
-  Statement latest(journal.database,
+bool is_as_listed(const Transaction& transaction, const ExecutionRow& row) {
+  Statement latest(transaction.database,
                    "SELECT updated_at, latest_key FROM machine_latest WHERE execution_id = ?",
                    row.execution);
   if (!latest.next() || latest.view() != row.updated_at) return false;
   const auto parts = read_checkpoint_key(latest.view());
   if (!parts || parts->event != row.event || parts->step != row.step) return false;
-  const auto lease = read_lease(journal.database, row.execution);
-  return !lease || !is_held(*lease, journal.now);
+  const auto lease = read_lease(transaction.database, row.execution);
+  return !lease || !is_held(*lease, transaction.now);
 }
 
 void delete_execution(Database& database, const std::string& execution) {
@@ -93,12 +93,13 @@ void delete_execution(Database& database, const std::string& execution) {
 
 }  // namespace
 
-std::expected<Lease, Error> acquire(const Journal& journal, const std::string& execution,
+std::expected<Lease, Error> acquire(const Transaction& transaction, const std::string& execution,
                                     const std::string& owner) {
-  const auto lease = next_lease(read_lease(journal.database, execution), owner, journal.now);
+  const auto lease =
+      next_lease(read_lease(transaction.database, execution), owner, transaction.now);
   if (!lease) return std::unexpected(lease.error());
-  const std::string at = timestamp_of(journal.now);
-  Statement(journal.database,
+  const std::string at = timestamp_of(transaction.now);
+  Statement(transaction.database,
             "INSERT OR REPLACE INTO execution_leases (execution_id, owner_id, phase, lease_until, "
             "fencing_token, acquired_at, updated_at) VALUES (?, ?, 'machine', ?, ?, ?, ?)",
             execution, lease->owner, lease->until, lease->token, at, at)
@@ -106,22 +107,22 @@ std::expected<Lease, Error> acquire(const Journal& journal, const std::string& e
   return Lease{.token = lease->token};
 }
 
-std::expected<void, Error> renew(const Journal& journal, const std::string& execution,
+std::expected<void, Error> renew(const Transaction& transaction, const std::string& execution,
                                  const std::string& owner, std::int64_t token) {
-  auto ok = check_lease(read_lease(journal.database, execution), owner, token);
+  auto ok = check_lease(read_lease(transaction.database, execution), owner, token);
   if (!ok) return ok;
-  const std::string at = timestamp_of(journal.now);
-  Statement(journal.database,
+  const std::string at = timestamp_of(transaction.now);
+  Statement(transaction.database,
             "UPDATE execution_leases SET lease_until = ?, updated_at = ? WHERE execution_id = ?",
-            lease_end(journal.now), at, execution)
+            lease_end(transaction.now), at, execution)
       .run();
   return {};
 }
 
-std::expected<void, Error> release(const Journal& journal, const std::string& execution,
+std::expected<void, Error> release(const Transaction& transaction, const std::string& execution,
                                    const std::string& owner, std::int64_t token) {
-  auto ok = check_lease(read_lease(journal.database, execution), owner, token);
-  if (ok) let_go(journal, execution);
+  auto ok = check_lease(read_lease(transaction.database, execution), owner, token);
+  if (ok) let_go(transaction, execution);
   return ok;
 }
 
@@ -130,18 +131,18 @@ std::expected<void, Error> check_token(Database& database, const MachineWrite& w
   return check_lease(read_lease(database, write.execution), owner, write.token);
 }
 
-void apply(const Journal& journal, const MachineWrite& write) {
-  append_lines(journal.database, write);
+void apply(const Transaction& transaction, const MachineWrite& write) {
+  append_lines(transaction.database, write);
   if (!write.checkpoints.empty()) {
-    const std::string at = timestamp_of(journal.now);
+    const std::string at = timestamp_of(transaction.now);
     std::string key;
     for (const Checkpoint& checkpoint : write.checkpoints) {
       key = checkpoint_key(write.execution, checkpoint);
-      save_checkpoint(journal.database, write, checkpoint, key, at);
+      save_checkpoint(transaction.database, write, checkpoint, key, at);
     }
-    move_latest(journal.database, write.execution, key, at);
+    move_latest(transaction.database, write.execution, key, at);
   }
-  if (write.releases) let_go(journal, write.execution);
+  if (write.releases) let_go(transaction, write.execution);
 }
 
 std::optional<ExecutionRecord> find_execution(Database& database, const std::string& execution) {
@@ -195,12 +196,12 @@ std::vector<ExecutionRow> list_executions(Database& database, Milliseconds now) 
   return rows;
 }
 
-std::vector<std::string> delete_executions(const Journal& journal,
+std::vector<std::string> delete_executions(const Transaction& transaction,
                                            const std::vector<ExecutionRow>& rows) {
   std::vector<std::string> deleted;
   for (const ExecutionRow& row : rows) {
-    if (!is_as_listed(journal, row)) continue;
-    delete_execution(journal.database, row.execution);
+    if (!is_as_listed(transaction, row)) continue;
+    delete_execution(transaction.database, row.execution);
     deleted.push_back(row.execution);
   }
   return deleted;

@@ -15,11 +15,11 @@
 
 namespace treaty::store::sqlite {
 
-std::expected<Lease, Error> acquire(const Journal& journal, const std::string& execution,
+std::expected<Lease, Error> acquire(const Transaction& transaction, const std::string& execution,
                                     const std::string& owner);
-std::expected<void, Error> renew(const Journal& journal, const std::string& execution,
+std::expected<void, Error> renew(const Transaction& transaction, const std::string& execution,
                                  const std::string& owner, std::int64_t token);
-std::expected<void, Error> release(const Journal& journal, const std::string& execution,
+std::expected<void, Error> release(const Transaction& transaction, const std::string& execution,
                                    const std::string& owner, std::int64_t token);
 
 // Whether it may be written.
@@ -27,13 +27,13 @@ std::expected<void, Error> check_token(Database& database, const MachineWrite& w
                                        const std::string& owner);
 
 // After check_token().
-void apply(const Journal& journal, const MachineWrite& write);
+void apply(const Transaction& transaction, const MachineWrite& write);
 
 std::optional<ExecutionRecord> find_execution(Database& database, const std::string& execution);
 std::vector<ExecutionRow> list_executions(Database& database, Milliseconds now);
 
 // Those that nothing has happened to since they were listed. Answers which.
-std::vector<std::string> delete_executions(const Journal& journal,
+std::vector<std::string> delete_executions(const Transaction& transaction,
                                            const std::vector<ExecutionRow>& rows);
 
 }  // namespace treaty::store::sqlite

@@ -38,11 +38,11 @@ std::vector<std::string> waiters_of(Database& database, const std::string& chann
 }
 
 // Without an addressee it is anyone's.
-void add_signal(const Journal& journal, const std::string& channel, const std::string& data,
+void add_signal(const Transaction& transaction, const std::string& channel, const std::string& data,
                 const std::string& addressee) {
   const std::string id = new_uuid();
-  const std::string at = timestamp_of(journal.now);
-  Statement(journal.database,
+  const std::string at = timestamp_of(transaction.now);
+  Statement(transaction.database,
             "INSERT INTO signals (id, channel, data_json, created_at, addressee) "
             "VALUES (?, ?, ?, ?, nullif(?, ''))",
             id, channel, data, at, addressee)
@@ -51,31 +51,31 @@ void add_signal(const Journal& journal, const std::string& channel, const std::s
 
 }  // namespace
 
-std::expected<std::optional<std::string>, Error> take_signal(const Journal& journal,
+std::expected<std::optional<std::string>, Error> take_signal(const Transaction& transaction,
                                                              const std::string& channel,
                                                              const MachineStore::Taken& taken,
                                                              const MachineWrite& waiting,
                                                              const std::string& owner) {
-  Database& database = journal.database;
+  Database& database = transaction.database;
   if (auto ok = check_token(database, waiting, owner); !ok) return std::unexpected(ok.error());
   auto signal = oldest_signal(database, channel, waiting.execution);
   if (!signal) {
-    apply(journal, waiting);
+    apply(transaction, waiting);
     return std::nullopt;
   }
   const MachineWrite write = taken(signal->data);
   if (auto ok = check_write(write); !ok) return std::unexpected(ok.error());
   if (auto ok = check_token(database, write, owner); !ok) return std::unexpected(ok.error());
   Statement(database, "DELETE FROM signals WHERE rowid = ?", signal->row).run();
-  apply(journal, write);
+  apply(transaction, write);
   return std::move(signal->data);
 }
 
-std::vector<std::string> send_signal(const Journal& journal, const std::string& channel,
+std::vector<std::string> send_signal(const Transaction& transaction, const std::string& channel,
                                      const std::string& data) {
-  std::vector<std::string> waiters = waiters_of(journal.database, channel);
-  for (const std::string& waiter : waiters) add_signal(journal, channel, data, waiter);
-  if (waiters.empty()) add_signal(journal, channel, data, "");
+  std::vector<std::string> waiters = waiters_of(transaction.database, channel);
+  for (const std::string& waiter : waiters) add_signal(transaction, channel, data, waiter);
+  if (waiters.empty()) add_signal(transaction, channel, data, "");
   return waiters;
 }
 

@@ -10,13 +10,13 @@
 
 namespace treaty::store::sqlite {
 
-std::expected<std::optional<std::string>, Error> take_signal(const Journal& journal,
+std::expected<std::optional<std::string>, Error> take_signal(const Transaction& transaction,
                                                              const std::string& channel,
                                                              const MachineStore::Taken& taken,
                                                              const MachineWrite& waiting,
                                                              const std::string& owner);
 
-std::vector<std::string> send_signal(const Journal& journal, const std::string& channel,
+std::vector<std::string> send_signal(const Transaction& transaction, const std::string& channel,
                                      const std::string& data);
 
 }  // namespace treaty::store::sqlite

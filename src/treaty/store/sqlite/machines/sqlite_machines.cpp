@@ -19,14 +19,14 @@ SqliteMachines::SqliteMachines(Writer* writer, Readers& readers, std::function<M
     : writer_(writer), readers_(readers), now_(std::move(now)), owner_(new_owner()) {}
 
 template <class T, class Query>
-MachineStore::Task<T> SqliteMachines::query(Query query) {
+Task<T> SqliteMachines::query(Query query) {
   return submit<T>(readers_, [query = std::move(query)](Database& database) {
     return std::expected<T, Error>(query(database));
   });
 }
 
 template <class T, class Work>
-MachineStore::Task<T> SqliteMachines::change(Work work) {
+Task<T> SqliteMachines::change(Work work) {
   if (writer_ == nullptr) {
     co_return std::unexpected(
         Error{.code = ErrorCode::unavailable, .message = "the store was opened only to be read"});
@@ -34,68 +34,68 @@ MachineStore::Task<T> SqliteMachines::change(Work work) {
   co_return co_await submit<T>(*writer_, std::move(work));
 }
 
-MachineStore::Task<Lease> SqliteMachines::acquire(std::string execution) {
+Task<Lease> SqliteMachines::acquire(std::string execution) {
   return change<Lease>([this, execution = std::move(execution)](
-                           const Journal& journal) -> std::expected<Lease, Error> {
+                           const Transaction& transaction) -> std::expected<Lease, Error> {
     if (auto ok = check_execution_id(execution); !ok) return std::unexpected(ok.error());
-    return sqlite::acquire(journal, execution, owner_);
+    return sqlite::acquire(transaction, execution, owner_);
   });
 }
 
-MachineStore::Task<void> SqliteMachines::renew(std::string execution, std::int64_t token) {
-  return change<void>([this, execution = std::move(execution), token](const Journal& journal) {
-    return sqlite::renew(journal, execution, owner_, token);
-  });
+Task<void> SqliteMachines::renew(std::string execution, std::int64_t token) {
+  return change<void>(
+      [this, execution = std::move(execution), token](const Transaction& transaction) {
+        return sqlite::renew(transaction, execution, owner_, token);
+      });
 }
 
-MachineStore::Task<void> SqliteMachines::release(std::string execution, std::int64_t token) {
-  return change<void>([this, execution = std::move(execution), token](const Journal& journal) {
-    return sqlite::release(journal, execution, owner_, token);
-  });
+Task<void> SqliteMachines::release(std::string execution, std::int64_t token) {
+  return change<void>(
+      [this, execution = std::move(execution), token](const Transaction& transaction) {
+        return sqlite::release(transaction, execution, owner_, token);
+      });
 }
 
-MachineStore::Task<void> SqliteMachines::write(MachineWrite write) {
-  return change<void>([this, write = std::move(write)](const Journal& journal) {
+Task<void> SqliteMachines::write(MachineWrite write) {
+  return change<void>([this, write = std::move(write)](const Transaction& transaction) {
     auto ok = check_write(write);
-    if (ok) ok = check_token(journal.database, write, owner_);
-    if (ok) apply(journal, write);
+    if (ok) ok = check_token(transaction.database, write, owner_);
+    if (ok) apply(transaction, write);
     return ok;
   });
 }
 
-MachineStore::Task<std::optional<std::string>> SqliteMachines::take_signal(std::string channel,
-                                                                           Taken taken,
-                                                                           MachineWrite waiting) {
+Task<std::optional<std::string>> SqliteMachines::take_signal(std::string channel, Taken taken,
+                                                             MachineWrite waiting) {
   using Data = std::optional<std::string>;
   return change<Data>(
       [this, channel = std::move(channel), taken = std::move(taken),
-       waiting = std::move(waiting)](const Journal& journal) -> std::expected<Data, Error> {
+       waiting = std::move(waiting)](const Transaction& transaction) -> std::expected<Data, Error> {
         if (auto ok = check_write(waiting); !ok) return std::unexpected(ok.error());
-        return sqlite::take_signal(journal, channel, taken, waiting, owner_);
+        return sqlite::take_signal(transaction, channel, taken, waiting, owner_);
       });
 }
 
-MachineStore::Task<Texts> SqliteMachines::send_signal(std::string channel, std::string data) {
+Task<Texts> SqliteMachines::send_signal(std::string channel, std::string data) {
   return change<Texts>([channel = std::move(channel), data = std::move(data)](
-                           const Journal& journal) -> std::expected<Texts, Error> {
-    return sqlite::send_signal(journal, channel, data);
+                           const Transaction& transaction) -> std::expected<Texts, Error> {
+    return sqlite::send_signal(transaction, channel, data);
   });
 }
 
-MachineStore::Task<std::optional<ExecutionRecord>> SqliteMachines::find_execution(
-    std::string execution) {
+Task<std::optional<ExecutionRecord>> SqliteMachines::find_execution(std::string execution) {
   return query<std::optional<ExecutionRecord>>(
       [execution = std::move(execution)](Database& database) {
         return sqlite::find_execution(database, execution);
       });
 }
 
-MachineStore::Task<std::vector<ExecutionRow>> SqliteMachines::list_executions() {
+Task<std::vector<ExecutionRow>> SqliteMachines::list_executions() {
   return query<std::vector<ExecutionRow>>(
       [this](Database& database) { return sqlite::list_executions(database, now_()); });
 }
 
-MachineStore::Task<Texts> SqliteMachines::prune_executions(PruneQuery query) {
+Task<Texts> SqliteMachines::prune_executions(PruneQuery query) {
   const auto rows = co_await list_executions();
   if (!rows) co_return std::unexpected(rows.error());
   const std::vector<ExecutionRow> chosen = executions_to_prune(*rows, query);
@@ -109,8 +109,8 @@ MachineStore::Task<Texts> SqliteMachines::prune_executions(PruneQuery query) {
     std::vector<ExecutionRow> some(next, end);
     next = end;
     auto deleted = co_await change<Texts>(
-        [some = std::move(some)](const Journal& journal) -> std::expected<Texts, Error> {
-          return delete_executions(journal, some);
+        [some = std::move(some)](const Transaction& transaction) -> std::expected<Texts, Error> {
+          return delete_executions(transaction, some);
         });
     if (!deleted) co_return std::unexpected(deleted.error());
     std::ranges::move(*deleted, std::back_inserter(pruned));
@@ -118,56 +118,56 @@ MachineStore::Task<Texts> SqliteMachines::prune_executions(PruneQuery query) {
   co_return pruned;
 }
 
-MachineStore::Task<Texts> SqliteMachines::push_work(std::string pool, Texts items,
-                                                    int max_retries) {
-  return change<Texts>([pool = std::move(pool), items = std::move(items),
-                        max_retries](const Journal& journal) -> std::expected<Texts, Error> {
-    return sqlite::push_work(journal, pool, items, max_retries);
+Task<Texts> SqliteMachines::push_work(std::string pool, Texts items, int max_retries) {
+  return change<Texts>([pool = std::move(pool), items = std::move(items), max_retries](
+                           const Transaction& transaction) -> std::expected<Texts, Error> {
+    return sqlite::push_work(transaction, pool, items, max_retries);
   });
 }
 
-MachineStore::Task<std::optional<WorkItem>> SqliteMachines::claim_work(std::string pool,
-                                                                       std::string worker) {
+Task<std::optional<WorkItem>> SqliteMachines::claim_work(std::string pool, std::string worker) {
   using Item = std::optional<WorkItem>;
   return change<Item>([pool = std::move(pool), worker = std::move(worker)](
-                          const Journal& journal) -> std::expected<Item, Error> {
-    return sqlite::claim_work(journal, pool, worker);
+                          const Transaction& transaction) -> std::expected<Item, Error> {
+    return sqlite::claim_work(transaction, pool, worker);
   });
 }
 
-MachineStore::Task<void> SqliteMachines::complete_work(std::string pool, std::string item,
-                                                       std::string worker, std::string result) {
+Task<void> SqliteMachines::complete_work(std::string pool, std::string item, std::string worker,
+                                         std::string result) {
   WorkPlace place{std::move(pool), std::move(item), std::move(worker)};
   return change<void>(
-      [place = std::move(place), result = std::move(result)](const Journal& journal) {
-        return sqlite::complete_work(journal, place, result);
+      [place = std::move(place), result = std::move(result)](const Transaction& transaction) {
+        return sqlite::complete_work(transaction, place, result);
       });
 }
 
-MachineStore::Task<void> SqliteMachines::fail_work(std::string pool, std::string item,
-                                                   std::string worker, std::string error) {
+Task<void> SqliteMachines::fail_work(std::string pool, std::string item, std::string worker,
+                                     std::string error) {
   WorkPlace place{std::move(pool), std::move(item), std::move(worker)};
-  return change<void>([place = std::move(place), error = std::move(error)](const Journal& journal) {
-    return sqlite::fail_work(journal, place, error);
-  });
+  return change<void>(
+      [place = std::move(place), error = std::move(error)](const Transaction& transaction) {
+        return sqlite::fail_work(transaction, place, error);
+      });
 }
 
-MachineStore::Task<void> SqliteMachines::heartbeat(std::string pool, std::string worker) {
+Task<void> SqliteMachines::heartbeat(std::string pool, std::string worker) {
   return change<void>([pool = std::move(pool), worker = std::move(worker)](
-                          const Journal& journal) -> std::expected<void, Error> {
-    sqlite::heartbeat(journal, pool, worker);
+                          const Transaction& transaction) -> std::expected<void, Error> {
+    sqlite::heartbeat(transaction, pool, worker);
     return {};
   });
 }
 
-MachineStore::Task<std::int64_t> SqliteMachines::release_stale_work(std::string pool) {
+Task<std::int64_t> SqliteMachines::release_stale_work(std::string pool) {
   return change<std::int64_t>(
-      [pool = std::move(pool)](const Journal& journal) -> std::expected<std::int64_t, Error> {
-        return sqlite::release_stale_work(journal, pool);
+      [pool =
+           std::move(pool)](const Transaction& transaction) -> std::expected<std::int64_t, Error> {
+        return sqlite::release_stale_work(transaction, pool);
       });
 }
 
-MachineStore::Task<WorkCounts> SqliteMachines::count_work(std::string pool) {
+Task<WorkCounts> SqliteMachines::count_work(std::string pool) {
   return query<WorkCounts>(
       [pool = std::move(pool)](Database& database) { return sqlite::count_work(database, pool); });
 }

@@ -15,14 +15,14 @@ std::expected<void, Error> outcome(Database& database) {
 
 }  // namespace
 
-std::vector<std::string> push_work(const Journal& journal, const std::string& pool,
+std::vector<std::string> push_work(const Transaction& transaction, const std::string& pool,
                                    const std::vector<std::string>& items, int max_retries) {
-  const std::string at = timestamp_of(journal.now);
+  const std::string at = timestamp_of(transaction.now);
   std::vector<std::string> ids;
   ids.reserve(items.size());
   for (const std::string& item : items) {
     ids.push_back(new_uuid());
-    Statement(journal.database,
+    Statement(transaction.database,
               "INSERT INTO work_pool (item_id, pool_name, data, status, attempts, max_retries, "
               "created_at) VALUES (?, ?, ?, 'pending', 0, ?, ?)",
               ids.back(), pool, item, max_retries, at)
@@ -31,76 +31,76 @@ std::vector<std::string> push_work(const Journal& journal, const std::string& po
   return ids;
 }
 
-std::optional<WorkItem> claim_work(const Journal& journal, const std::string& pool,
+std::optional<WorkItem> claim_work(const Transaction& transaction, const std::string& pool,
                                    const std::string& worker) {
-  const std::string at = timestamp_of(journal.now);
+  const std::string at = timestamp_of(transaction.now);
   WorkItem item;
   {
     Statement row(
-        journal.database,
+        transaction.database,
         "UPDATE work_pool SET status = 'claimed', claimed_by = ?, claimed_at = ?, "
         "heartbeat = ?, attempts = attempts + 1 WHERE rowid = (SELECT rowid FROM work_pool "
         "WHERE pool_name = ? AND status = 'pending' ORDER BY rowid LIMIT 1) "
         "RETURNING item_id, data, attempts",
-        worker, at, journal.now, pool);
+        worker, at, transaction.now, pool);
     if (!row.next()) return std::nullopt;
     item.id = row.text();
     item.data = row.text();
     item.attempts = static_cast<int>(row.integer());
   }
-  heartbeat(journal, pool, worker);  // Who claims lives, for all that it has.
+  heartbeat(transaction, pool, worker);  // Who claims lives, for all that it has.
   return item;
 }
 
-std::expected<void, Error> complete_work(const Journal& journal, const WorkPlace& place,
+std::expected<void, Error> complete_work(const Transaction& transaction, const WorkPlace& place,
                                          const std::string& result) {
-  Statement(journal.database,
+  Statement(transaction.database,
             "UPDATE work_pool SET status = 'completed', result = ? WHERE item_id = ? AND "
             "pool_name = ? AND claimed_by = ? AND status = 'claimed'",
             result, place.item, place.pool, place.worker)
       .run();
-  return outcome(journal.database);
+  return outcome(transaction.database);
 }
 
-std::expected<void, Error> fail_work(const Journal& journal, const WorkPlace& place,
+std::expected<void, Error> fail_work(const Transaction& transaction, const WorkPlace& place,
                                      const std::string& error) {
-  Statement(journal.database,
+  Statement(transaction.database,
             "UPDATE work_pool SET status = iif(attempts >= max_retries, 'poisoned', 'pending'), "
             "error = ?, claimed_by = NULL, claimed_at = NULL WHERE item_id = ? AND "
             "pool_name = ? AND claimed_by = ? AND status = 'claimed'",
             error, place.item, place.pool, place.worker)
       .run();
-  return outcome(journal.database);
+  return outcome(transaction.database);
 }
 
-void heartbeat(const Journal& journal, const std::string& pool, const std::string& worker) {
-  Statement(journal.database,
+void heartbeat(const Transaction& transaction, const std::string& pool, const std::string& worker) {
+  Statement(transaction.database,
             "UPDATE work_pool SET heartbeat = ? WHERE pool_name = ? AND status = 'claimed' AND "
             "claimed_by = ?",
-            journal.now, pool, worker)
+            transaction.now, pool, worker)
       .run();
 }
 
-std::int64_t release_stale_work(const Journal& journal, const std::string& pool) {
+std::int64_t release_stale_work(const Transaction& transaction, const std::string& pool) {
   std::vector<std::string> stale;
   {
-    Statement workers(journal.database,
+    Statement workers(transaction.database,
                       "SELECT claimed_by, max(heartbeat) FROM work_pool WHERE pool_name = ? AND "
                       "status = 'claimed' GROUP BY claimed_by",
                       pool);
     while (workers.next()) {
       std::string worker = workers.text();
-      if (is_stale(worker, workers.integer(), journal.now)) stale.push_back(std::move(worker));
+      if (is_stale(worker, workers.integer(), transaction.now)) stale.push_back(std::move(worker));
     }
   }
   std::int64_t released = 0;
   for (const std::string& worker : stale) {
-    Statement(journal.database,
+    Statement(transaction.database,
               "UPDATE work_pool SET status = 'pending', claimed_by = NULL, claimed_at = NULL "
               "WHERE pool_name = ? AND status = 'claimed' AND claimed_by = ?",
               pool, worker)
         .run();
-    if (!journal.database.has_failed()) released += journal.database.changes();
+    if (!transaction.database.has_failed()) released += transaction.database.changes();
   }
   return released;
 }

@@ -19,16 +19,16 @@ struct WorkPlace {
   std::string worker{};
 };
 
-std::vector<std::string> push_work(const Journal& journal, const std::string& pool,
+std::vector<std::string> push_work(const Transaction& transaction, const std::string& pool,
                                    const std::vector<std::string>& items, int max_retries);
-std::optional<WorkItem> claim_work(const Journal& journal, const std::string& pool,
+std::optional<WorkItem> claim_work(const Transaction& transaction, const std::string& pool,
                                    const std::string& worker);
-std::expected<void, Error> complete_work(const Journal& journal, const WorkPlace& place,
+std::expected<void, Error> complete_work(const Transaction& transaction, const WorkPlace& place,
                                          const std::string& result);
-std::expected<void, Error> fail_work(const Journal& journal, const WorkPlace& place,
+std::expected<void, Error> fail_work(const Transaction& transaction, const WorkPlace& place,
                                      const std::string& error);
-void heartbeat(const Journal& journal, const std::string& pool, const std::string& worker);
-std::int64_t release_stale_work(const Journal& journal, const std::string& pool);
+void heartbeat(const Transaction& transaction, const std::string& pool, const std::string& worker);
+std::int64_t release_stale_work(const Transaction& transaction, const std::string& pool);
 WorkCounts count_work(Database& database, const std::string& pool);
 
 }  // namespace treaty::store::sqlite
