@@ -22,7 +22,7 @@
 #include "treaty/api/invoke_result_renderer.h"
 #include "treaty/app/backends.h"
 #include "treaty/http/server.h"
-#include "treaty/store/sqlite/sqlite_store.h"
+#include "treaty/store/open_store.h"
 #include "treaty/turns/engine.h"
 
 namespace treaty::app {
@@ -304,7 +304,7 @@ class RunningGateway final : public cli::Gateway {
 
 std::expected<std::unique_ptr<cli::Gateway>, Error> open_gateway(
     const config::Configuration& configuration) {
-  auto store = store::open_sqlite_address(
+  auto store = store::open_store(
       configuration.store, {.on_damage = [](const Error& error) {
         std::fprintf(stderr, "treaty: the store is damaged: %s; nothing more is written to it\n",
                      error.message.c_str());

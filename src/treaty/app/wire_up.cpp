@@ -8,9 +8,7 @@
 #include "treaty/cli/commands.h"
 #include "treaty/cli/shared/configured.h"
 #include "treaty/cli/shared/services.h"
-#include "treaty/store/directory/directory_store.h"
-#include "treaty/store/memory/memory_store.h"
-#include "treaty/store/sqlite/sqlite_store.h"
+#include "treaty/store/open_store.h"
 
 namespace treaty::app {
 namespace {
@@ -18,18 +16,12 @@ namespace {
 cli::Stores stores() {
   return {.address = cli::configured_address,
           .open = [](const std::string& address, store::Purpose purpose) {
-            return store::open_sqlite_address(address, {.purpose = purpose});
+            return store::open_store(address, {.purpose = purpose});
           }};
 }
 
 cli::MachineServices machine_services() {
-  return {.stores = stores(),
-          .open_directory =
-              [](const std::string& path, store::Purpose purpose) {
-                return store::open_directory_store(path, {.purpose = purpose});
-              },
-          .open_memory = [] { return store::open_memory_store(); },
-          .open_agents = open_machine_agents};
+  return {.stores = stores(), .open_agents = open_machine_agents};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "treaty/api/invoke_result_renderer.h"
+#include "treaty/store/memory/memory_store.h"
 #include "treaty/store/sqlite/sqlite_store.h"
 
 namespace treaty::testing {
@@ -79,9 +80,9 @@ turns::Submission submission(contracts::AgentExecuteRequest request) {
   return {.tenant = "local", .request = std::move(request), .renderer = &answer_renderer()};
 }
 
-EngineFixture::EngineFixture(std::string directory) {
-  if (directory.empty()) directory = own_.path();
-  store_ = *store::open_sqlite_store(directory + "/treaty.db");
+EngineFixture::EngineFixture(const std::string& directory) {
+  store_ = directory.empty() ? store::open_memory_store()
+                             : *store::open_sqlite_store(directory + "/treaty.db");
   repeating_ = std::make_unique<RepeatingStore>(*store_);
   failing_ = std::make_unique<FailingStore>(*repeating_);
   settings_ = std::make_shared<turns::Settings>();

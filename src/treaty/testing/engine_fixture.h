@@ -13,7 +13,6 @@
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/testing/stores/failing_store.h"
 #include "treaty/testing/stores/repeating_store.h"
-#include "treaty/testing/temporary_directory.h"
 #include "treaty/turns/engine.h"
 
 namespace treaty::testing {
@@ -32,7 +31,7 @@ std::string texts_of(const backends::Call& call);
 
 class EngineFixture {
  public:
-  explicit EngineFixture(std::string directory = "");  // Empty: one of its own.
+  explicit EngineFixture(const std::string& directory = "");  // Empty: its store is in memory.
   ~EngineFixture();
   EngineFixture(const EngineFixture&) = delete;
   EngineFixture& operator=(const EngineFixture&) = delete;
@@ -47,6 +46,7 @@ class EngineFixture {
   turns::Worker& worker() { return *worker_; }
   store::Store& store() { return *failing_; }
   RepeatingStore& repeating_store() { return *repeating_; }
+  FailingStore& failing_store() { return *failing_; }
 
   // The backend says a first word and then nothing more.
   void hold_answers() { holds_ = true; }
@@ -73,7 +73,6 @@ class EngineFixture {
  private:
   class Told;
 
-  TemporaryDirectory own_{};
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<RepeatingStore> repeating_;
   std::unique_ptr<FailingStore> failing_;

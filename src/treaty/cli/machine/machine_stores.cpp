@@ -2,8 +2,10 @@
 
 #include <filesystem>
 
+#include "treaty/base/try.h"
 #include "treaty/cli/shared/configured.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/store/open_store.h"
 
 namespace treaty::cli {
 namespace {
@@ -16,12 +18,15 @@ std::string address_of_file(const std::string& path) {
   return "sqlite://" + std::filesystem::absolute(path).string();
 }
 
-std::expected<OpenedMachines, Error> open_directory(const MachineServices& services,
-                                                    const std::string& path,
+std::expected<OpenedMachines, Error> open_machines(const std::string& address,
+                                                   store::Purpose purpose) {
+  TREATY_TRY(auto opened, store::open_machine_store(address, {.purpose = purpose}));
+  return OpenedMachines(std::move(opened));
+}
+
+std::expected<OpenedMachines, Error> open_directory(const std::string& path,
                                                     store::Purpose purpose) {
-  auto opened = services.open_directory(path, purpose);
-  if (!opened) return std::unexpected(std::move(opened.error()));
-  return OpenedMachines(std::move(*opened));
+  return open_machines("directory:" + path, purpose);
 }
 
 std::expected<OpenedMachines, Error> open_database(const MachineServices& services,
@@ -36,13 +41,13 @@ std::expected<OpenedMachines, Error> open_any(const MachineServices& services,
                                               const Arguments& arguments, store::Purpose purpose,
                                               const machines::Persistence* persistence) {
   using machines::PersistenceKind;
-  if (arguments.has("--store")) return open_directory(services, arguments.get("--store"), purpose);
+  if (arguments.has("--store")) return open_directory(arguments.get("--store"), purpose);
   const auto kind = persistence == nullptr ? PersistenceKind::configured : persistence->kind;
   const bool is_kept = persistence == nullptr || persistence->enabled;
-  if (kind == PersistenceKind::memory || !is_kept) return OpenedMachines(services.open_memory());
+  if (kind == PersistenceKind::memory || !is_kept) return open_machines("memory:", purpose);
   const std::string path = persistence == nullptr ? "" : persistence->db_path;
   if (kind == PersistenceKind::local) {
-    return open_directory(services, path.empty() ? kLocalDirectory : path, purpose);
+    return open_directory(path.empty() ? kLocalDirectory : path, purpose);
   }
   if (kind == PersistenceKind::sqlite) {
     return open_database(services, address_of_file(path.empty() ? kLocalDatabase : path), purpose);

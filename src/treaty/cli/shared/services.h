@@ -28,10 +28,6 @@ struct Stores {
 
 struct MachineServices {
   Stores stores{};  // The configured one.
-  std::function<std::expected<std::unique_ptr<store::MachineStore>, Error>(const std::string&,
-                                                                           store::Purpose)>
-      open_directory{};
-  std::function<std::unique_ptr<store::MachineStore>()> open_memory{};
 
   // The agents of a configuration, on that loop. The store is for budgets; it may be null.
   std::function<std::expected<std::unique_ptr<machines::Agents>, Error>(

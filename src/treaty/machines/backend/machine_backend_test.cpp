@@ -59,7 +59,7 @@ class Notes final : public backends::Sink {
 struct House {
   Scripted agents{};
   std::unique_ptr<Timeline> timeline = real_timeline();
-  std::unique_ptr<store::MachineStore> store = store::open_memory_store();
+  std::unique_ptr<store::MachineStore> store = store::open_memory_machines();
   HookRegistry hooks{};
   Notes notes{};
   boost::asio::io_context context{1};

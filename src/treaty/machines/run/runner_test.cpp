@@ -40,7 +40,7 @@ std::shared_ptr<const Machine> machine(std::string_view data,
 
 // A store, and as many processes one after the other as a test wants.
 struct House {
-  std::unique_ptr<store::MachineStore> store = store::open_memory_store();
+  std::unique_ptr<store::MachineStore> store = store::open_memory_machines();
 
   World world(Simulation& simulation, const HookRegistry& hooks) const {
     return {.agents = simulation,

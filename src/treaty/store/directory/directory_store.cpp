@@ -34,7 +34,7 @@ Milliseconds system_now() {
 
 class DirectoryStore final : public MachineStore {
  public:
-  DirectoryStore(std::string path, const DirectoryOptions& options)
+  DirectoryStore(std::string path, const StoreOptions& options)
       : path_(std::move(path)),
         is_read_only_(options.purpose == Purpose::read),
         now_(options.now ? options.now : system_now),
@@ -352,7 +352,7 @@ std::expected<void, Error> check_version(const std::string& path, Purpose purpos
 }  // namespace
 
 std::expected<std::unique_ptr<MachineStore>, Error> open_directory_store(
-    const std::string& path, const DirectoryOptions& options) {
+    const std::string& path, const StoreOptions& options) {
   std::error_code code;
   const std::string absolute = std::filesystem::absolute(path, code).lexically_normal().string();
   const bool is_there = std::filesystem::exists(absolute, code);

@@ -3,23 +3,17 @@
 #pragma once
 
 #include <expected>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "treaty/store/machines.h"
-#include "treaty/store/store.h"
+#include "treaty/store/store_options.h"
 
 namespace treaty::store {
-
-struct DirectoryOptions {
-  Purpose purpose = Purpose::run;
-  std::function<Milliseconds()> now{};  // Absent: the system's clock.
-};
 
 // Opening for `run` makes the directory (0700) when it is not there. Several processes may use it
 // at a time.
 std::expected<std::unique_ptr<MachineStore>, Error> open_directory_store(
-    const std::string& path, const DirectoryOptions& options = {});
+    const std::string& path, const StoreOptions& options = {});
 
 }  // namespace treaty::store

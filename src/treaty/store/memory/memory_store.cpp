@@ -1,35 +1,20 @@
 #include "treaty/store/memory/memory_store.h"
 
-#include <algorithm>
 #include <chrono>
-#include <list>
-#include <map>
 #include <mutex>
-#include <unordered_map>
+#include <type_traits>
 
-#include "treaty/base/ids.h"
-#include "treaty/base/timestamp.h"
-#include "treaty/store/leases.h"
-#include "treaty/store/work_pool.h"
+#include "treaty/store/memory/memory_tables.h"
 
 namespace treaty::store {
+
+class MemoryDisk {
+ public:
+  std::mutex mutex{};
+  MemoryTables tables{};  // Under the mutex.
+};
+
 namespace {
-
-using Texts = std::vector<std::string>;
-
-struct Execution {
-  std::optional<LeaseRecord> lease{};
-  std::string machine{};
-  std::optional<Checkpoint> latest{};
-  Milliseconds updated_at = 0;
-  Texts journal{};
-};
-
-struct Signal {
-  std::string channel{};
-  std::string data{};
-  std::string addressee{};  // Empty: whoever asks first.
-};
 
 Milliseconds system_now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -37,229 +22,114 @@ Milliseconds system_now() {
       .count();
 }
 
-class MemoryStore final : public MachineStore {
+class MemoryStore final : public Store {
  public:
-  explicit MemoryStore(std::function<Milliseconds()> now)
-      : now_(now ? std::move(now) : system_now), owner_(new_owner()) {}
-
-  Task<Lease> acquire(std::string execution) override {
-    if (auto ok = check_execution_id(execution); !ok) co_return std::unexpected(ok.error());
-    const std::lock_guard lock(mutex_);
-    Execution& entry = executions_[execution];
-    auto lease = next_lease(entry.lease, owner_, now_());
-    if (!lease) co_return std::unexpected(lease.error());
-    entry.lease = *std::move(lease);
-    co_return Lease{.token = entry.lease->token};
+  explicit MemoryStore(MemoryOptions options)
+      : now_(options.now ? std::move(options.now) : system_now),
+        disk_(options.disk ? std::move(options.disk) : make_memory_disk()),
+        machines_(open_memory_machines(now_)) {
+    owner_ = with([](MemoryTables& tables) { return tables.sign_on(); });
   }
+  ~MemoryStore() override {
+    with([this](MemoryTables& tables) { tables.sign_off(owner_); });
+  }
+  MemoryStore(const MemoryStore&) = delete;
+  MemoryStore& operator=(const MemoryStore&) = delete;
 
-  Task<void> renew(std::string execution, std::int64_t token) override {
-    const std::lock_guard lock(mutex_);
-    const auto entry = held(execution, token);
-    if (!entry) co_return std::unexpected(entry.error());
-    (*entry)->lease->until = lease_end(now_());
+  Task<Applied> transact(Lookup lookup, ChangeFunction decide) override {
+    co_return with([&](MemoryTables& tables) { return tables.transact(lookup, decide, writer()); });
+  }
+  Task<void> settle(Settlement settlement) override {
+    co_return with(
+        [&](MemoryTables& tables) { return tables.settle(std::move(settlement), writer()); });
+  }
+  Task<void> mark_streamed(std::int64_t turn) override {
+    with([&](MemoryTables& tables) { tables.mark_streamed(turn, writer()); });
     co_return std::expected<void, Error>();
   }
-
-  Task<void> release(std::string execution, std::int64_t token) override {
-    const std::lock_guard lock(mutex_);
-    const auto entry = held(execution, token);
-    if (!entry) co_return std::unexpected(entry.error());
-    (*entry)->lease->owner.clear();
+  Task<std::optional<Session>> find_session(Room room) override {
+    co_return with([&](MemoryTables& tables) { return tables.session(room); });
+  }
+  Task<std::vector<Session>> list_sessions(SessionQuery query) override {
+    co_return with([&](MemoryTables& tables) { return tables.list_sessions(query); });
+  }
+  Task<std::optional<TurnRecord>> find_turn(Room room, std::string turn_id) override {
+    co_return with([&](MemoryTables& tables) { return tables.record(room, turn_id); });
+  }
+  Task<std::vector<Turn>> list_turns(std::int64_t session, std::int64_t after_number,
+                                     std::size_t limit) override {
+    co_return with(
+        [&](MemoryTables& tables) { return tables.list_turns(session, after_number, limit); });
+  }
+  Task<History> history(std::int64_t session, std::int64_t before_number,
+                        std::size_t bytes) override {
+    co_return with(
+        [&](MemoryTables& tables) { return tables.history(session, before_number, bytes); });
+  }
+  Task<std::vector<EventRow>> events(std::int64_t session, std::int64_t from_number,
+                                     std::size_t limit) override {
+    co_return with(
+        [&](MemoryTables& tables) { return tables.events(session, from_number, limit); });
+  }
+  Task<std::vector<Abandoned>> claim_abandoned(Diary diary) override {
+    co_return with([&](MemoryTables& tables) { return tables.claim_abandoned(diary, writer()); });
+  }
+  Task<std::vector<Overdue>> overdue(Milliseconds now, std::size_t limit) override {
+    co_return with([&](MemoryTables& tables) { return tables.overdue(now, limit); });
+  }
+  Task<bool> delete_session(Room room) override {
+    co_return with([&](MemoryTables& tables) { return tables.delete_session(room); });
+  }
+  Task<Session> branch(Room from, std::string turn_id, std::string into) override {
+    co_return with(
+        [&](MemoryTables& tables) { return tables.branch(from, turn_id, into, writer()); });
+  }
+  Task<Pruned> prune(Milliseconds before, std::optional<std::string> tenant) override {
+    co_return with([&](MemoryTables& tables) { return tables.prune(before, tenant, false); });
+  }
+  Task<Pruned> prunable(Milliseconds before, std::optional<std::string> tenant) override {
+    co_return with([&](MemoryTables& tables) { return tables.prune(before, tenant, true); });
+  }
+  Task<Reserved> reserve(Purchase purchase) override {
+    co_return with([&](MemoryTables& tables) { return tables.reserve(purchase, writer()); });
+  }
+  Task<void> settle_reservation(std::int64_t id, Amount spent) override {
+    co_return with(
+        [&](MemoryTables& tables) { return tables.settle_reservation(id, spent, writer()); });
+  }
+  Task<std::vector<Spending>> spending(std::int64_t day) override {
+    co_return with([&](MemoryTables& tables) { return tables.spending(day); });
+  }
+  Task<void> save_pools(std::vector<PoolRecord> pools) override {
+    with([&](MemoryTables& tables) { tables.save_pools(std::move(pools), now_()); });
     co_return std::expected<void, Error>();
   }
-
-  Task<void> write(MachineWrite write) override {
-    if (auto ok = check_write(write); !ok) co_return ok;
-    const std::lock_guard lock(mutex_);
-    const auto entry = held(write.execution, write.token);
-    if (!entry) co_return std::unexpected(entry.error());
-    apply(**entry, std::move(write));
-    co_return std::expected<void, Error>();
+  Task<std::vector<PoolRecord>> pools() override {
+    co_return with([](MemoryTables& tables) { return tables.pools(); });
   }
-
-  Task<std::optional<std::string>> take_signal(std::string channel, Taken taken,
-                                               MachineWrite waiting) override {
-    if (auto ok = check_write(waiting); !ok) co_return std::unexpected(ok.error());
-    const std::lock_guard lock(mutex_);
-    const auto entry = held(waiting.execution, waiting.token);
-    if (!entry) co_return std::unexpected(entry.error());
-    const auto signal = std::ranges::find_if(signals_, [&](const Signal& one) {
-      return one.channel == channel &&
-             (one.addressee.empty() || one.addressee == waiting.execution);
-    });
-    if (signal == signals_.end()) {
-      apply(**entry, std::move(waiting));
-      co_return std::nullopt;
-    }
-    MachineWrite write = taken(signal->data);
-    if (auto ok = check_write(write); !ok) co_return std::unexpected(ok.error());
-    const auto target = held(write.execution, write.token);
-    if (!target) co_return std::unexpected(target.error());
-    apply(**target, std::move(write));
-    std::string data = std::move(signal->data);
-    signals_.erase(signal);
-    co_return data;
-  }
-
-  Task<Texts> send_signal(std::string channel, std::string data) override {
-    const std::lock_guard lock(mutex_);
-    Texts waiters;
-    for (const auto& [id, entry] : executions_) {
-      if (!entry.latest || entry.latest->event != kWaiting || entry.latest->channel != channel) {
-        continue;
-      }
-      waiters.push_back(id);
-      signals_.push_back({.channel = channel, .data = data, .addressee = id});
-    }
-    if (waiters.empty())
-      signals_.push_back({.channel = std::move(channel), .data = std::move(data)});
-    std::ranges::sort(waiters);
-    co_return waiters;
-  }
-
-  Task<std::optional<ExecutionRecord>> find_execution(std::string execution) override {
-    const std::lock_guard lock(mutex_);
-    const auto found = executions_.find(execution);
-    if (found == executions_.end() || !found->second.latest) co_return std::nullopt;
-    const Checkpoint& latest = *found->second.latest;
-    co_return ExecutionRecord{.execution = std::move(execution),
-                              .latest_event = latest.event,
-                              .latest_step = latest.step,
-                              .snapshot = latest.snapshot,
-                              .journal = found->second.journal};
-  }
-
-  Task<std::vector<ExecutionRow>> list_executions() override {
-    const std::lock_guard lock(mutex_);
-    co_return rows();
-  }
-
-  Task<Texts> prune_executions(PruneQuery query) override {
-    const std::lock_guard lock(mutex_);
-    Texts pruned;
-    for (const ExecutionRow& row : executions_to_prune(rows(), query)) {
-      pruned.push_back(row.execution);
-      if (query.only_count) continue;
-      executions_.erase(row.execution);
-      std::erase_if(signals_, [&](const Signal& one) { return one.addressee == row.execution; });
-    }
-    co_return pruned;
-  }
-
-  Task<Texts> push_work(std::string pool, Texts items, int max_retries) override {
-    const std::lock_guard lock(mutex_);
-    Texts ids;
-    for (std::string& item : items) {
-      ids.push_back(new_uuid());
-      pools_[pool].apply(
-          WorkPushed{.item = ids.back(), .data = std::move(item), .max_retries = max_retries});
-    }
-    co_return ids;
-  }
-
-  Task<std::optional<WorkItem>> claim_work(std::string pool, std::string worker) override {
-    const std::lock_guard lock(mutex_);
-    WorkPool& work = pools_[pool];
-    const auto item = work.oldest_pending();
-    if (!item) co_return std::nullopt;
-    work.apply(WorkClaimed{.item = *item, .worker = std::move(worker), .at = now_()});
-    co_return work.item(*item);
-  }
-
-  Task<void> complete_work(std::string pool, std::string item, std::string worker,
-                           std::string result) override {
-    co_return end_work(pool, worker, item,
-                       WorkCompleted{.item = item, .result = std::move(result)});
-  }
-
-  Task<void> fail_work(std::string pool, std::string item, std::string worker,
-                       std::string error) override {
-    co_return end_work(pool, worker, item, WorkFailed{.item = item, .error = std::move(error)});
-  }
-
-  Task<void> heartbeat(std::string pool, std::string worker) override {
-    const std::lock_guard lock(mutex_);
-    pools_[pool].apply(WorkerSeen{.worker = std::move(worker), .at = now_()});
-    co_return std::expected<void, Error>();
-  }
-
-  Task<std::int64_t> release_stale_work(std::string pool) override {
-    const std::lock_guard lock(mutex_);
-    WorkPool& work = pools_[pool];
-    std::int64_t released = 0;
-    for (const std::string& worker : work.stale_workers(now_())) {
-      released += work.count_of(worker);
-      work.apply(WorkReleased{.worker = worker});
-    }
-    co_return released;
-  }
-
-  Task<WorkCounts> count_work(std::string pool) override {
-    const std::lock_guard lock(mutex_);
-    co_return pools_[pool].counts();
-  }
+  MachineStore& machines() override { return *machines_; }
+  Task<void> probe() override { co_return std::expected<void, Error>(); }
 
  private:
-  std::expected<Execution*, Error> held(const std::string& execution, std::int64_t token) {
-    const auto found = executions_.find(execution);
-    const bool is_known = found != executions_.end();
-    if (auto ok = check_lease(is_known ? found->second.lease : std::nullopt, owner_, token); !ok) {
-      return std::unexpected(ok.error());
-    }
-    return &found->second;
+  template <class Work>
+  std::invoke_result_t<Work&, MemoryTables&> with(Work work) {
+    const std::lock_guard lock(disk_->mutex);
+    return work(disk_->tables);
   }
-
-  void apply(Execution& entry, MachineWrite write) {
-    std::ranges::move(write.journal, std::back_inserter(entry.journal));
-    if (!write.checkpoints.empty()) {
-      entry.machine = std::move(write.machine);
-      entry.latest = std::move(write.checkpoints.back());
-      entry.updated_at = now_();
-    }
-    if (write.releases) entry.lease->owner.clear();
-  }
-
-  std::vector<ExecutionRow> rows() const {
-    std::vector<ExecutionRow> all;
-    const Milliseconds now = now_();
-    for (const auto& [id, entry] : executions_) {
-      if (!entry.latest) continue;
-      const bool is_leased = entry.lease && is_held(*entry.lease, now);
-      all.push_back({.execution = id,
-                     .machine = entry.machine,
-                     .event = entry.latest->event,
-                     .state = entry.latest->state,
-                     .channel = entry.latest->channel,
-                     .step = entry.latest->step,
-                     .updated_at = timestamp_of(entry.updated_at),
-                     .is_leased = is_leased,
-                     .owner = is_leased ? entry.lease->owner : std::string()});
-    }
-    sort_newest_first(all);
-    return all;
-  }
-
-  std::expected<void, Error> end_work(const std::string& pool, const std::string& worker,
-                                      const std::string& item, WorkEvent event) {
-    const std::lock_guard lock(mutex_);
-    WorkPool& work = pools_[pool];
-    if (!work.has(worker, item)) return std::unexpected(not_your_work());
-    work.apply(std::move(event));
-    return {};
-  }
+  WriterIdentity writer() const { return {.owner = owner_, .now = now_()}; }
 
   const std::function<Milliseconds()> now_;
-  const std::string owner_;
-  std::mutex mutex_;
-  std::unordered_map<std::string, Execution> executions_{};
-  std::list<Signal> signals_{};  // In the order they came.
-  std::map<std::string, WorkPool> pools_{};
+  const std::shared_ptr<MemoryDisk> disk_;
+  const std::unique_ptr<MachineStore> machines_;
+  std::int64_t owner_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<MachineStore> open_memory_store(std::function<Milliseconds()> now) {
-  return std::make_unique<MemoryStore>(std::move(now));
+std::shared_ptr<MemoryDisk> make_memory_disk() { return std::make_shared<MemoryDisk>(); }
+
+std::unique_ptr<Store> open_memory_store(MemoryOptions options) {
+  return std::make_unique<MemoryStore>(std::move(options));
 }
 
 }  // namespace treaty::store

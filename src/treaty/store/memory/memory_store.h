@@ -1,14 +1,30 @@
-// What machines keep, as long as the process lives: for runs that nobody will resume.
+// A store in memory, for tests and for runs that nobody will resume. It follows the same rules as
+// every other store; nothing outlives the process. Calls complete at once.
 #pragma once
 
 #include <functional>
 #include <memory>
 
-#include "treaty/store/machines.h"
+#include "treaty/store/store.h"
 
 namespace treaty::store {
 
-// `now` absent: the system's clock. Of checkpoints only the latest one is kept.
-std::unique_ptr<MachineStore> open_memory_store(std::function<Milliseconds()> now = {});
+class MemoryDisk;
+
+// What several stores in memory share, as processes share a file. It keeps the rows while no store
+// is open.
+std::shared_ptr<MemoryDisk> make_memory_disk();
+
+struct MemoryOptions {
+  std::function<Milliseconds()> now{};  // Absent: the system's clock.
+  std::shared_ptr<MemoryDisk> disk{};   // Absent: one of its own.
+};
+
+// Each store that is opened is an owner of turns of its own. What it leaves unfinished is abandoned
+// when it is destroyed.
+std::unique_ptr<Store> open_memory_store(MemoryOptions options = {});
+
+// What machines keep, without a journal of turns. Of checkpoints only the latest one is kept.
+std::unique_ptr<MachineStore> open_memory_machines(std::function<Milliseconds()> now = {});
 
 }  // namespace treaty::store

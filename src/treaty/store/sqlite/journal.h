@@ -8,10 +8,10 @@
 #include <expected>
 #include <vector>
 
-#include "treaty/store/changes.h"
+#include "treaty/store/journal.h"
+#include "treaty/store/planning.h"
 #include "treaty/store/sqlite/database.h"
 #include "treaty/store/sqlite/owners.h"
-#include "treaty/store/store.h"
 
 namespace treaty::store::sqlite {
 
@@ -23,15 +23,11 @@ struct Transaction {
   std::int64_t owner() const { return owners == nullptr ? 0 : owners->held(); }
 };
 
-View look_up(Database& database, const Lookup& lookup);
-
 std::expected<Applied, Error> decide(const Transaction& transaction, const Lookup& lookup,
                                      const ChangeFunction& decide);
 std::expected<void, Error> settle(const Transaction& transaction, const Settlement& settlement);
 std::expected<void, Error> mark_streamed(const Transaction& transaction, std::int64_t turn);
 std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& transaction,
                                                              const TurnJournal::Diary& diary);
-
-Error conflict(std::string message);
 
 }  // namespace treaty::store::sqlite

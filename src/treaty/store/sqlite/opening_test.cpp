@@ -285,12 +285,4 @@ TEST_CASE_FIXTURE(Fixture, "a file or a directory that cannot be written to is s
   CHECK(as_nobody([&] { return is_unavailable(path); }) == 0);
 }
 
-TEST_CASE("the address of a store is a path behind its scheme") {
-  CHECK(path_of_sqlite_address("sqlite:///var/lib/treaty.db").value() == "/var/lib/treaty.db");
-  CHECK(path_of_sqlite_address("sqlite://here.db").value() == "here.db");
-  CHECK(!path_of_sqlite_address("sqlite://"));
-  CHECK(!path_of_sqlite_address("postgres://host/db"));
-  CHECK(!path_of_sqlite_address("/var/lib/treaty.db"));
-}
-
 }  // namespace treaty::store

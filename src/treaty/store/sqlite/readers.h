@@ -7,15 +7,15 @@
 #include <thread>
 #include <vector>
 
+#include "treaty/store/queue.h"
 #include "treaty/store/sqlite/database.h"
-#include "treaty/store/sqlite/queue.h"
 
 namespace treaty::store::sqlite {
 
 class Readers {
  public:
   using Context = Database;
-  using Item = Queue<Context>::Item;
+  using Item = OperationQueue<Context>::Item;
 
   Readers(std::string path, std::size_t threads);
   ~Readers();  // Does what still waits, then leaves.
@@ -29,7 +29,7 @@ class Readers {
   void read(std::optional<Database>& database, Operation<Context>& operation) const;
 
   const std::string path_;
-  Queue<Context> queue_;
+  OperationQueue<Context> queue_;
   std::vector<std::thread> threads_;
 };
 

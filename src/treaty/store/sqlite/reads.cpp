@@ -8,15 +8,6 @@ namespace {
 // In `names`, numbers of turns are below all other names.
 constexpr std::int64_t kNumbers = std::int64_t{1} << 61;
 
-std::size_t size_of(const std::vector<Round>& rounds) {
-  std::size_t size = 0;
-  for (const Round& round : rounds) {
-    size += round.request.body.size();
-    if (round.answer) size += round.answer->body.size() + round.answer->transcript.size();
-  }
-  return size;
-}
-
 }  // namespace
 
 std::optional<TurnRecord> find_record(Database& database, const Room& room,
@@ -56,7 +47,7 @@ TurnJournal::History history(Database& database, std::int64_t session, std::int6
     if (!row || row->turn.state != TurnState::completed) continue;
     TurnRecord record{.turn = std::move(row->turn)};
     record.rounds = read_rounds(database, record.turn.id, Detail::conversation);
-    used += size_of(record.rounds);
+    used += history_size(record.rounds);
     if (used > bytes) {
       history.more = true;
       return history;

@@ -1,6 +1,6 @@
 #include "treaty/store/sqlite/rooms.h"
 
-#include "treaty/base/json_write.h"
+#include "treaty/base/try.h"
 #include "treaty/store/sqlite/reads.h"
 #include "treaty/store/sqlite/rows.h"
 
@@ -8,13 +8,6 @@ namespace treaty::store::sqlite {
 namespace {
 
 constexpr std::size_t kAll = std::size_t{1} << 40U;
-
-bool has_running(const std::vector<Turn>& turns) {
-  for (const Turn& turn : turns) {
-    if (turn.state == TurnState::accepted) return true;
-  }
-  return false;
-}
 
 void erase(Database& database, std::int64_t session, const std::vector<Turn>& turns) {
   for (const Turn& turn : turns) {
@@ -37,16 +30,6 @@ std::optional<std::string> latched_at(Database& database, std::int64_t session,
                       "ORDER BY number DESC LIMIT 1",
                       session, number);
   return statement.next() ? std::optional(statement.text()) : std::nullopt;
-}
-
-// The member of an answer that names its session, with its value. Nothing inside a string of the
-// answer looks like this: quotes are escaped there.
-std::string session_member(std::string_view name, const Room& room) {
-  std::string member;
-  json::append_quoted(member, name);
-  member.push_back(':');
-  json::append_quoted(member, room.session_id);
-  return member;
 }
 
 // The copy of `turn` as the next turn of the session. Its answers name the session that they are
@@ -94,30 +77,22 @@ void copy_turn(const Transaction& transaction, const Room& from, const TurnRow& 
   }
 }
 
-SessionRow open_branch(const Transaction& transaction, const Session& from, const std::string& into,
-                       std::string opening_turn) {
-  SessionRow row{.session = from};
-  row.session.room.session_id = into;
-  row.session.opening_turn = std::move(opening_turn);
-  row.session.solution_context.clear();
-  row.session.created_at = transaction.now;
-  row.session.updated_at = transaction.now;
-  row.session.turns = 0;
-  Statement(transaction.database,
+void insert_branch(Database& database, SessionRow& row) {
+  Session& session = row.session;
+  Statement(database,
             "INSERT INTO sessions (tenant, session_id, agent, conversation, opening_turn, "
             "created_at, updated_at, turns, newest, last, context_at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, -1)",
-            row.session.room.tenant, into, row.session.agent, row.session.conversation,
-            row.session.opening_turn, transaction.now, transaction.now)
+            session.room.tenant, session.room.session_id, session.agent, session.conversation,
+            session.opening_turn, session.created_at, session.updated_at)
       .run();
-  row.session.id = transaction.database.last_row();
-  return row;
+  session.id = database.last_row();
 }
 
 // The branch latches what its source had latched at that number.
 void copy_context(Database& database, std::int64_t source, std::int64_t number, SessionRow& into) {
   auto context = latched_at(database, source, number);
-  if (!context || (into.context_at >= 0 && into.session.solution_context == *context)) return;
+  if (!latches(into, context)) return;
   into.context_at = into.session.turns;
   into.session.solution_context = *std::move(context);
   write_context(database, into.session.id, into.context_at, into.session.solution_context);
@@ -142,9 +117,8 @@ std::expected<Pruned, Error> delete_stale(const Transaction& transaction,
     auto row = find_session(transaction.database, id);
     if (!row) continue;
     count_last_turn(transaction.database, *row);
-    if (row->session.updated_at >= before) continue;
     const auto turns = list_turns(transaction.database, id, 0, kAll);
-    if (has_running(turns)) continue;
+    if (!is_prunable(row->session, turns, before)) continue;
     erase(transaction.database, id, turns);
     pruned.sessions += 1;
     pruned.turns += static_cast<std::int64_t>(turns.size());
@@ -155,26 +129,17 @@ std::expected<Pruned, Error> delete_stale(const Transaction& transaction,
 std::expected<Session, Error> branch(const Transaction& transaction, const Room& from,
                                      const std::string& turn_id, const std::string& into) {
   Database& database = transaction.database;
-  const auto source = find_session(database, from);
-  if (!source) return std::unexpected(conflict("there is no such session"));
-  const auto end = find_turn(database, source->session.id, turn_id);
-  if (!end && (turn_id.empty() || turn_id != source->session.opening_turn)) {
-    return std::unexpected(conflict("there is no such turn"));
-  }
-  if (find_session(database, {.tenant = from.tenant, .session_id = into})) {
-    return std::unexpected(conflict("a session of that name exists already"));
-  }
-  const bool is_copied = end && end->turn.state == TurnState::completed;
-  // A turn that stays behind can still be followed, as the opening turn of a session can.
-  SessionRow row = open_branch(transaction, source->session, into, is_copied ? "" : turn_id);
-  const std::int64_t last = end ? end->turn.number : 0;
-  for (std::int64_t number = 1; number <= last; ++number) {
-    const auto turn = find_turn_numbered(database, source->session.id, number);
-    if (!turn || turn->turn.state != TurnState::completed) continue;
+  SqliteRows rows(database);
+  TREATY_TRY(BranchPlan plan, plan_branch(rows, from, turn_id, into, transaction.now));
+  SessionRow& row = plan.session;
+  insert_branch(database, row);
+  for (std::int64_t number = 1; number <= plan.last_number; ++number) {
+    const auto turn = find_turn_numbered(database, plan.source, number);
+    if (!turn || !is_branched(turn->turn)) continue;
     copy_turn(transaction, from, *turn, row);
-    copy_context(database, source->session.id, number, row);
+    copy_context(database, plan.source, number, row);
   }
-  copy_context(database, source->session.id, last, row);
+  copy_context(database, plan.source, plan.last_number, row);
   Statement(database,
             "UPDATE sessions SET turns = ?, newest = ?, last = ?, context_at = ? WHERE id = ?",
             row.session.turns, row.newest, row.last, row.context_at, row.session.id)

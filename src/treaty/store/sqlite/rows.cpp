@@ -257,10 +257,6 @@ void append_events(Database& database, std::int64_t id, std::string_view lines) 
   Statement(database, "UPDATE requests SET events = events || ? WHERE id = ?", lines, id).run();
 }
 
-void append_events(Round& round, std::string_view lines) {
-  (round.answer ? round.answer->events : round.request.events) += lines;
-}
-
 void write_context(Database& database, std::int64_t session, std::int64_t number,
                    std::string_view context) {
   Statement(database, "INSERT OR REPLACE INTO contexts VALUES (?, ?, ?)", session, number, context)
@@ -273,6 +269,39 @@ std::int64_t name_of_key(std::string_view key) { return kKeyNames + hash_of(key)
 
 void write_name(Database& database, std::int64_t session, std::int64_t name, std::int64_t target) {
   Statement(database, "INSERT INTO names VALUES (?, ?, ?)", session, name, target).run();
+}
+
+std::optional<SessionRow> SqliteRows::find_session(const Room& room) {
+  return sqlite::find_session(database_, room);
+}
+
+std::optional<SessionRow> SqliteRows::find_session(std::int64_t id) {
+  return sqlite::find_session(database_, id);
+}
+
+std::optional<SessionRow> SqliteRows::find_initial(std::string_view tenant, std::string_view key) {
+  return sqlite::find_initial(database_, tenant, key);
+}
+
+std::optional<TurnRow> SqliteRows::find_turn(std::int64_t id) {
+  return sqlite::find_turn(database_, id);
+}
+
+std::optional<TurnRow> SqliteRows::find_turn(std::int64_t session, std::string_view turn_id) {
+  return sqlite::find_turn(database_, session, turn_id);
+}
+
+std::optional<RoundPlace> SqliteRows::find_request(std::int64_t session, std::string_view key) {
+  const auto id = sqlite::find_request(database_, session, key);
+  if (!id) return std::nullopt;
+  return RoundPlace{.turn = *id / kRounds, .round = static_cast<int>(*id % kRounds)};
+}
+
+std::optional<Round> SqliteRows::read_round(const RoundPlace& place) {
+  const std::int64_t id = place.turn * kRounds + place.round;
+  auto request = read_request(database_, id, Detail::all);
+  if (!request) return std::nullopt;
+  return Round{.request = *std::move(request), .answer = read_answer(database_, id, Detail::all)};
 }
 
 }  // namespace treaty::store::sqlite

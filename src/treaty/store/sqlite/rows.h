@@ -7,27 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "treaty/store/planning.h"
 #include "treaty/store/records.h"
 #include "treaty/store/sqlite/database.h"
 
 namespace treaty::store::sqlite {
-
-constexpr std::int64_t kRounds = 256;  // More than that do not fit into an id.
-
-// What only the store knows of a session,
-struct SessionRow {
-  Session session{};
-  std::int64_t newest = 0;
-  std::int64_t last = 0;
-  std::int64_t context_at = -1;
-};
-
-// and of a turn.
-struct TurnRow {
-  Turn turn{};
-  std::int64_t owner = 0;
-  std::int64_t previous = 0;
-};
 
 // How much of the rounds of a turn is wanted.
 enum class Detail { all, conversation };  // The latter: no deltas, no diagnostics.
@@ -55,6 +39,23 @@ std::optional<TurnRow> find_turn_numbered(Database& database, std::int64_t sessi
 std::optional<std::int64_t> find_request(Database& database, std::int64_t session,
                                          std::string_view key);
 
+// The rows of the journal, as planning.h reads them.
+class SqliteRows final : public JournalRows {
+ public:
+  explicit SqliteRows(Database& database) : database_(database) {}
+
+  std::optional<SessionRow> find_session(const Room& room) override;
+  std::optional<SessionRow> find_session(std::int64_t id) override;
+  std::optional<SessionRow> find_initial(std::string_view tenant, std::string_view key) override;
+  std::optional<TurnRow> find_turn(std::int64_t id) override;
+  std::optional<TurnRow> find_turn(std::int64_t session, std::string_view turn_id) override;
+  std::optional<RoundPlace> find_request(std::int64_t session, std::string_view key) override;
+  std::optional<Round> read_round(const RoundPlace& place) override;
+
+ private:
+  Database& database_;
+};
+
 std::optional<RequestRecord> read_request(Database& database, std::int64_t id, Detail detail);
 std::optional<AnswerRecord> read_answer(Database& database, std::int64_t id, Detail detail);
 std::vector<Round> read_rounds(Database& database, std::int64_t turn, Detail detail);
@@ -66,7 +67,6 @@ void write_answer(Database& database, std::int64_t turn, const AnswerRecord& ans
 // More diagnostics of the round of that id: behind those of its answer, or of its request when it
 // has none yet.
 void append_events(Database& database, std::int64_t id, std::string_view lines);
-void append_events(Round& round, std::string_view lines);
 void write_context(Database& database, std::int64_t session, std::int64_t number,
                    std::string_view context);
 

@@ -19,7 +19,6 @@ namespace treaty::store {
 namespace {
 
 using sqlite::Database;
-using sqlite::submit;
 using sqlite::Transaction;
 
 constexpr std::size_t kReaders = 2;
@@ -34,7 +33,7 @@ Milliseconds system_now() {
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(const std::string& path, sqlite::Opened opened, const SqliteOptions& options)
+  SqliteStore(const std::string& path, sqlite::Opened opened, const StoreOptions& options)
       : owners_(std::move(opened.owners)) {
     const std::function<Milliseconds()> now = options.now ? options.now : system_now;
     if (options.purpose != Purpose::read) {
@@ -242,7 +241,7 @@ class SqliteStore final : public Store {
 }  // namespace
 
 std::expected<std::unique_ptr<Store>, Error> open_sqlite_store(const std::string& path,
-                                                               SqliteOptions options) {
+                                                               StoreOptions options) {
   std::error_code code;
   const std::string absolute = std::filesystem::absolute(path, code).string();
   auto opened = sqlite::open_database(absolute, options.purpose);
@@ -259,24 +258,6 @@ std::expected<std::unique_ptr<Store>, Error> open_sqlite_store(const std::string
     store->check_in_background(absolute, std::move(options.on_damage));
   }
   return store;
-}
-
-std::expected<std::string, Error> path_of_sqlite_address(std::string_view address) {
-  constexpr std::string_view kScheme = "sqlite://";
-  if (!address.starts_with(kScheme) || address.size() == kScheme.size()) {
-    return std::unexpected(
-        Error{.code = ErrorCode::wrong_usage,
-              .message = "the address of a store looks like sqlite:///var/lib/treaty/treaty.db",
-              .where = std::string(address)});
-  }
-  return std::string(address.substr(kScheme.size()));
-}
-
-std::expected<std::unique_ptr<Store>, Error> open_sqlite_address(std::string_view address,
-                                                                 SqliteOptions options) {
-  const auto path = path_of_sqlite_address(address);
-  if (!path) return std::unexpected(path.error());
-  return open_sqlite_store(*path, std::move(options));
 }
 
 }  // namespace treaty::store

@@ -1,16 +1,10 @@
 #include "treaty/store/sqlite/writer.h"
 
-#include <algorithm>
-#include <chrono>
-
 #include "treaty/store/sqlite/budgets/reservations.h"
 
 namespace treaty::store::sqlite {
 namespace {
 
-constexpr std::size_t kMostWaiting = 10'000;
-constexpr std::size_t kBatch = 64;
-constexpr std::chrono::microseconds kMostPatience{500};
 constexpr std::int64_t kCheckpointPages = 4'000;  // 16 MiB.
 constexpr int kPatience = 100;  // Milliseconds that a checkpoint waits for readers.
 constexpr int kBusyPatience = 5'000;
@@ -25,18 +19,17 @@ int note_pages(void* pages, sqlite3* /*handle*/, const char* /*name*/, int count
 Writer::Writer(std::string path, Database database, const Owners* owners,
                std::function<Milliseconds()> now)
     : path_(std::move(path)),
-      database_(std::move(database)),
+      database_(watched(std::move(database))),
       owners_(owners),
       now_(std::move(now)),
       checkpoint_at_(kCheckpointPages),
-      queue_(kMostWaiting) {
-  sqlite3_wal_hook(database_->handle(), note_pages, &log_pages_);
-  thread_ = std::thread([this] { work(); });
-}
+      batches_([this](std::span<Item> batch) { return commit(batch); },
+               [this] {
+                 if (log_pages_ >= checkpoint_at_) checkpoint();
+               }) {}
 
 Writer::~Writer() {
-  queue_.close();
-  thread_.join();
+  batches_.stop();
   sign_off();
 }
 
@@ -45,40 +38,14 @@ void Writer::refuse_all(const Error& error) {
   refusal_ = error;
 }
 
-// While many write at once, most of a batch comes back soon after it was answered: a commit that
-// waits for them a little, much less than a commit takes, is shared by more of them. Whoever writes
-// alone never waits.
-void Writer::work() {
-  std::size_t wanted = 1;
-  std::chrono::nanoseconds patience{};
-  while (true) {
-    if (wanted > 1) queue_.gather(wanted, patience);
-    std::vector<Item> batch = queue_.take(kBatch);
-    if (batch.empty()) return;
-    wanted = batch.size();
-    const auto begun = std::chrono::steady_clock::now();
-    commit(batch);
-    patience = std::min<std::chrono::nanoseconds>((std::chrono::steady_clock::now() - begun) / 2,
-                                                  kMostPatience);
-    complete(std::move(batch));
-    if (log_pages_ >= checkpoint_at_) checkpoint();
-  }
-}
-
-void Writer::commit(std::span<Item> batch) {
-  if (!is_open(batch)) return;
-  auto failure = attempt(batch);
-  if (!failure) return;
-  if (is_of_one_operation(*failure) && batch.size() > 1) {
-    // Each on its own, so that one does not take the others with it.
-    for (Item& item : batch) commit(std::span(&item, 1));
-    return;
-  }
-  const Error error = error_of(*failure, path_);
-  for (const Item& item : batch) item->fail(error);
-  if (is_of_one_operation(*failure)) return;
+std::optional<BatchFailure> Writer::commit(std::span<Item> batch) {
+  if (auto ok = check_open(); !ok) return BatchFailure{.error = std::move(ok.error())};
+  const auto failure = attempt(batch);
+  if (!failure) return std::nullopt;
+  const bool is_of_one = is_of_one_operation(*failure);
   // A connection that has met a broken disk may remember wrong things.
-  database_.reset();
+  if (!is_of_one) database_.reset();
+  return BatchFailure{.error = error_of(*failure, path_), .is_of_one = is_of_one};
 }
 
 std::optional<Failure> Writer::attempt(std::span<Item> batch) {
@@ -98,23 +65,21 @@ std::optional<Failure> Writer::attempt(std::span<Item> batch) {
   return failure;
 }
 
-bool Writer::is_open(std::span<Item> batch) {
+std::expected<void, Error> Writer::check_open() {
   {
     const std::lock_guard lock(refusal_mutex_);
-    if (refusal_) {
-      for (const Item& item : batch) item->fail(*refusal_);
-      return false;
-    }
+    if (refusal_) return std::unexpected(*refusal_);
   }
-  if (database_) return true;
+  if (database_) return {};
   auto opened = Database::open(path_, Access::write);
-  if (!opened) {
-    for (const Item& item : batch) item->fail(error_of(opened.error(), path_));
-    return false;
-  }
-  database_ = std::move(*opened);
-  sqlite3_wal_hook(database_->handle(), note_pages, &log_pages_);
-  return true;
+  if (!opened) return std::unexpected(error_of(opened.error(), path_));
+  database_ = watched(std::move(*opened));
+  return {};
+}
+
+Database Writer::watched(Database database) {
+  sqlite3_wal_hook(database.handle(), note_pages, &log_pages_);
+  return database;
 }
 
 void Writer::checkpoint() {

@@ -1,6 +1,7 @@
-// A store that fails on command, in front of a real one.
+// A store that fails on command, in front of a real one. A call that fails does nothing.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "treaty/testing/stores/forwarding_store.h"
@@ -12,13 +13,49 @@ class FailingStore final : public ForwardingStore {
   using ForwardingStore::ForwardingStore;
 
   int settlings_to_fail = 0;
+  std::optional<int> failing_call{};  // The number, from 0, of the one call that fails.
+  int calls = 0;                      // How many there were.
 
   store::Task<void> settle(store::Settlement settlement) override {
-    if (settlings_to_fail == 0) {
-      co_return co_await ForwardingStore::settle(std::move(settlement));
+    if (settlings_to_fail > 0) {
+      --settlings_to_fail;
+      co_return std::unexpected(failure());
     }
-    --settlings_to_fail;
-    co_return std::unexpected(Error{ErrorCode::unavailable, "the disk is full"});
+    co_return co_await guarded(ForwardingStore::settle(std::move(settlement)));
+  }
+  store::Task<store::Applied> transact(store::Lookup lookup,
+                                       store::ChangeFunction decide) override {
+    return guarded(ForwardingStore::transact(std::move(lookup), std::move(decide)));
+  }
+  store::Task<void> mark_streamed(std::int64_t turn) override {
+    return guarded(ForwardingStore::mark_streamed(turn));
+  }
+  store::Task<std::optional<store::Session>> find_session(store::Room room) override {
+    return guarded(ForwardingStore::find_session(std::move(room)));
+  }
+  store::Task<std::optional<store::TurnRecord>> find_turn(store::Room room,
+                                                          std::string turn_id) override {
+    return guarded(ForwardingStore::find_turn(std::move(room), std::move(turn_id)));
+  }
+  store::Task<History> history(std::int64_t session, std::int64_t before_number,
+                               std::size_t bytes) override {
+    return guarded(ForwardingStore::history(session, before_number, bytes));
+  }
+  store::Task<store::Reserved> reserve(store::Purchase purchase) override {
+    return guarded(ForwardingStore::reserve(std::move(purchase)));
+  }
+  store::Task<void> settle_reservation(std::int64_t id, store::Amount spent) override {
+    return guarded(ForwardingStore::settle_reservation(id, spent));
+  }
+
+ private:
+  static Error failure() { return {ErrorCode::unavailable, "the disk is full"}; }
+
+  // A call that has not begun yet begins here, or never.
+  template <class T>
+  store::Task<T> guarded(store::Task<T> call) {
+    if (calls++ == failing_call) co_return std::unexpected(failure());
+    co_return co_await std::move(call);
   }
 };
 

@@ -65,7 +65,7 @@ class DirectoryPlace : public PlaceClock {
 class MemoryPlace : public PlaceClock {
  public:
   OpenMachines open() {
-    return OpenMachines(store::open_memory_store([this] { return now; }));
+    return OpenMachines(store::open_memory_machines([this] { return now; }));
   }
 };
 

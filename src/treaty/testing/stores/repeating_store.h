@@ -8,7 +8,7 @@
 
 namespace treaty::testing {
 
-class RepeatingStore final : public ForwardingStore {
+class RepeatingStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
 

@@ -51,7 +51,7 @@ std::expected<T, Error> wait_for(store::Task<T> task) {
 }
 
 inline std::unique_ptr<store::Store> open_store(const std::string& path,
-                                                store::SqliteOptions options = {}) {
+                                                store::StoreOptions options = {}) {
   auto opened = store::open_sqlite_store(path, std::move(options));
   return opened ? *std::move(opened) : nullptr;
 }

@@ -4,7 +4,7 @@
 #include <expected>
 #include <vector>
 
-#include "treaty/store/budgets.h"
+#include "treaty/store/pools.h"
 #include "treaty/store/sqlite/journal.h"
 
 namespace treaty::store::sqlite {

@@ -1,23 +1,15 @@
 #include "treaty/store/sqlite/budgets/reservations.h"
 
-#include <algorithm>
-#include <limits>
 #include <optional>
 
-#include "treaty/store/sqlite/budgets/grant.h"
+#include "treaty/store/grants.h"
 #include "treaty/store/sqlite/migrations.h"
 
 namespace treaty::store::sqlite {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kDaysKept = 40;
-
 // A row of `spending`.
-struct Sums {
-  Amount spent{};
-  Amount reserved{};
-  std::int64_t calls = 0;
+struct Sums : DaySums {
   bool is_new = false;
 };
 
@@ -34,8 +26,8 @@ struct OpenReservation {
 
 // Nothing here is negative, unless somebody has changed the file by hand.
 Amount read_amount(Statement& row) {
-  const std::int64_t tokens = std::max<std::int64_t>(row.integer(), 0);
-  return {.tokens = tokens, .picodollars = std::max<std::int64_t>(row.integer(), 0)};
+  const std::int64_t tokens = row.integer();
+  return without_negatives({.tokens = tokens, .picodollars = row.integer()});
 }
 
 Sums read_sums(Database& database, std::int64_t day, const std::string& scope) {
@@ -43,8 +35,9 @@ Sums read_sums(Database& database, std::int64_t day, const std::string& scope) {
                 "SELECT tokens, picodollars, reserved_tokens, reserved_picodollars, calls "
                 "FROM spending WHERE day = ? AND scope = ?",
                 day, scope);
-  if (!row.next()) return {.is_new = true};
   Sums sums;
+  sums.is_new = !row.next();
+  if (sums.is_new) return sums;
   sums.spent = read_amount(row);
   sums.reserved = read_amount(row);
   sums.calls = row.integer();
@@ -71,8 +64,8 @@ void write_sums(Database& database, std::int64_t day, const std::string& scope, 
       .run();
 }
 
-std::vector<Account> accounts_of(Database& database, const Purchase& purchase) {
-  std::vector<Account> accounts;
+std::vector<BudgetAccount> accounts_of(Database& database, const Purchase& purchase) {
+  std::vector<BudgetAccount> accounts;
   for (const BudgetLimit& limit : purchase.limits) {
     const Sums sums = read_sums(database, purchase.day, limit.scope);
     accounts.push_back({.limit = limit, .spent = sums.spent, .reserved = sums.reserved});
@@ -80,22 +73,14 @@ std::vector<Account> accounts_of(Database& database, const Purchase& purchase) {
   return accounts;
 }
 
-// So much of `amount` that the sum does not overflow: it can be taken off again exactly.
-std::int64_t share_of(std::int64_t sum, std::int64_t amount) {
-  return std::min(amount, kMost - sum);
-}
-
 void set_aside(Database& database, std::int64_t id, std::int64_t day, const std::string& scope,
                const Amount& amount) {
   Sums sums = read_sums(database, day, scope);
-  const Amount share{.tokens = share_of(sums.reserved.tokens, amount.tokens),
-                     .picodollars = share_of(sums.reserved.picodollars, amount.picodollars)};
+  const Amount share = store::set_aside(sums, amount);
   Statement(database, "INSERT OR IGNORE INTO shares VALUES (?, ?, ?, ?)", id, scope, share.tokens,
             share.picodollars)
       .run();
   if (database.has_failed() || database.changes() == 0) return;  // Two limits of one scope.
-  sums.reserved.tokens += share.tokens;
-  sums.reserved.picodollars += share.picodollars;
   write_sums(database, day, scope, sums);
 }
 
@@ -123,21 +108,12 @@ std::vector<Share> shares_of(Database& database, std::int64_t id) {
   return shares;
 }
 
-void release(std::int64_t& reserved, std::int64_t share) {
-  reserved = std::max<std::int64_t>(reserved - share, 0);
-}
-
 // Without `spent`: all that was set aside.
 void spend(Database& database, const OpenReservation& reservation,
            const std::optional<Amount>& spent) {
   for (const Share& share : shares_of(database, reservation.id)) {
-    const Amount& amount = spent ? *spent : share.amount;
     Sums sums = read_sums(database, reservation.day, share.scope);
-    release(sums.reserved.tokens, share.amount.tokens);
-    release(sums.reserved.picodollars, share.amount.picodollars);
-    sums.spent.tokens = saturating_sum(sums.spent.tokens, amount.tokens);
-    sums.spent.picodollars = saturating_sum(sums.spent.picodollars, amount.picodollars);
-    sums.calls = saturating_sum(sums.calls, 1);
+    store::spend(sums, share.amount, spent);
     write_sums(database, reservation.day, share.scope, sums);
   }
   Statement(database, "DELETE FROM shares WHERE reservation = ?", reservation.id).run();
@@ -177,9 +153,7 @@ std::expected<void, Error> settle_reservation(const Transaction& transaction, st
   if (!day) {
     return std::unexpected(conflict("there is no such reservation of this process any more"));
   }
-  spent.tokens = std::max<std::int64_t>(spent.tokens, 0);
-  spent.picodollars = std::max<std::int64_t>(spent.picodollars, 0);
-  spend(transaction.database, {.id = id, .day = *day}, spent);
+  spend(transaction.database, {.id = id, .day = *day}, without_negatives(spent));
   return {};
 }
 

@@ -1,4 +1,4 @@
-#include "treaty/store/sqlite/queue.h"
+#include "treaty/store/queue.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <optional>
 #include <thread>
 
-namespace treaty::store::sqlite {
+namespace treaty::store {
 namespace {
 
 using namespace std::chrono_literals;
@@ -42,10 +42,12 @@ struct Fixture {
   boost::asio::io_context other{};
   std::vector<Numbered::Done> done{};
   std::vector<Numbered::Done> done_elsewhere{};
-  Queue<int> queue{4};
+  OperationQueue<int> queue{4};
 
-  Queue<int>::Item item(int number) { return std::make_unique<Numbered>(number, loop, done); }
-  Queue<int>::Item item_elsewhere(int number) {
+  OperationQueue<int>::Item item(int number) {
+    return std::make_unique<Numbered>(number, loop, done);
+  }
+  OperationQueue<int>::Item item_elsewhere(int number) {
     return std::make_unique<Numbered>(number, other, done_elsewhere);
   }
 };
@@ -88,7 +90,7 @@ TEST_CASE_FIXTURE(Fixture, "what finds no room is refused on its own loop") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "every loop is woken once, for its own operations in their order") {
-  std::vector<Queue<int>::Item> items;
+  std::vector<OperationQueue<int>::Item> items;
   for (int number = 1; number <= 2; ++number) {
     items.push_back(item(number));
     items.push_back(item_elsewhere(number));
@@ -101,4 +103,4 @@ TEST_CASE_FIXTURE(Fixture, "every loop is woken once, for its own operations in 
 }
 
 }  // namespace
-}  // namespace treaty::store::sqlite
+}  // namespace treaty::store

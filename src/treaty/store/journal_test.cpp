@@ -1,8 +1,9 @@
-#include "treaty/store/sqlite/journal.h"
+// What every journal of turns does: decisions, rounds and their ends.
+#include "treaty/store/journal.h"
 
 #include <doctest/doctest.h>
 
-#include "treaty/testing/stores/store_room.h"
+#include "treaty/testing/stores/store_places.h"
 
 namespace treaty::store {
 namespace {
@@ -10,21 +11,19 @@ namespace {
 using testing::begin;
 using testing::complete;
 using testing::look;
-using testing::open_store;
 using testing::settle;
-using testing::TemporaryDirectory;
 using testing::wait_for;
 
 const Room kRoom{.tenant = "local", .session_id = "s1"};
 
 struct Fixture {
-  TemporaryDirectory directory;
-  Milliseconds time = 1'000;
-  std::unique_ptr<Store> store = open();
+  explicit Fixture(std::unique_ptr<testing::StorePlace> at) : place(std::move(at)) {}
 
-  std::unique_ptr<Store> open() {
-    return open_store(directory.path() + "/treaty.db", {.now = [this] { return time; }});
-  }
+  std::unique_ptr<testing::StorePlace> place;
+  Milliseconds& time = place->time();
+  std::unique_ptr<Store> store = place->open();
+
+  std::unique_ptr<Store> open() const { return place->open(); }
   TurnState state_of(const std::string& turn_id) const {
     const auto found = wait_for(store->find_turn(kRoom, turn_id));
     return found && *found ? (*found)->turn.state : TurnState::expired;
@@ -43,7 +42,7 @@ bool is_conflict(const auto& answer) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a new turn opens its session and is found by its name and its key") {
+TREATY_STORE_TEST(Fixture, "a new turn opens its session and is found by its name and its key") {
   const auto applied = begin(*store, kRoom, "t1");
 
   REQUIRE(applied);
@@ -62,7 +61,7 @@ TEST_CASE_FIXTURE(Fixture, "a new turn opens its session and is found by its nam
   CHECK(!view.same->answer);
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TREATY_STORE_TEST(Fixture,
                   "a settled turn answers with the same bytes after the store was closed") {
   const auto applied = begin(*store, kRoom, "t1");
   REQUIRE(applied);
@@ -97,7 +96,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(record.rounds[0].answer == answer);
 }
 
-TEST_CASE_FIXTURE(Fixture, "an empty change writes nothing and opens nothing") {
+TREATY_STORE_TEST(Fixture, "an empty change writes nothing and opens nothing") {
   const auto applied = change({});
 
   REQUIRE(applied);
@@ -105,7 +104,7 @@ TEST_CASE_FIXTURE(Fixture, "an empty change writes nothing and opens nothing") {
   CHECK(!look(*store, {.room = kRoom}).session);
 }
 
-TEST_CASE_FIXTURE(Fixture, "sessions of two tenants may have the same name and do not meet") {
+TREATY_STORE_TEST(Fixture, "sessions of two tenants may have the same name and do not meet") {
   const Room other{.tenant = "acme", .session_id = "s1"};
   REQUIRE(begin(*store, kRoom, "t1"));
   REQUIRE(begin(*store, other, "t1"));
@@ -121,7 +120,7 @@ TEST_CASE_FIXTURE(Fixture, "sessions of two tenants may have the same name and d
   CHECK(two.same_turn->id == two.named->id);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a session or a turn whose name is taken is refused") {
+TREATY_STORE_TEST(Fixture, "a session or a turn whose name is taken is refused") {
   REQUIRE(begin(*store, kRoom, "t1"));
 
   CHECK(is_conflict(change({.open = NewSession{.room = kRoom}})));
@@ -130,7 +129,7 @@ TEST_CASE_FIXTURE(Fixture, "a session or a turn whose name is taken is refused")
   CHECK(look(*store, {.room = kRoom}).session->turns == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a request without ids is found again by its key alone") {
+TREATY_STORE_TEST(Fixture, "a request without ids is found again by its key alone") {
   const Change first{.open = NewSession{.room = kRoom, .initial_key = "first"},
                      .begin = NewTurn{.turn_id = "t1"},
                      .request = testing::request_of("first")};
@@ -147,7 +146,7 @@ TEST_CASE_FIXTURE(Fixture, "a request without ids is found again by its key alon
   CHECK(is_conflict(change({.open = NewSession{.room = {"local", "s2"}, .initial_key = "first"}})));
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TREATY_STORE_TEST(Fixture,
                   "agent, conversation and context are fixed by the change that names them") {
   REQUIRE(change({.open = NewSession{.room = kRoom, .opening_turn = "t0"}}));
   REQUIRE(change({.agent = "default", .conversation = "review", .solution_context = "C++"}));
@@ -162,7 +161,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(session->turns == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a turn is settled once") {
+TREATY_STORE_TEST(Fixture, "a turn is settled once") {
   const auto applied = begin(*store, kRoom, "t1");
   REQUIRE(settle(*store, applied->turn, TurnState::completed, "first"));
 
@@ -175,14 +174,14 @@ TEST_CASE_FIXTURE(Fixture, "a turn is settled once") {
   CHECK(state_of("t1") == TurnState::completed);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a settlement that leaves the turn running is refused") {
+TREATY_STORE_TEST(Fixture, "a settlement that leaves the turn running is refused") {
   const auto applied = begin(*store, kRoom, "t1");
 
   CHECK(is_conflict(settle(*store, applied->turn, TurnState::accepted, "not the end")));
   CHECK(state_of("t1") == TurnState::accepted);
 }
 
-TEST_CASE_FIXTURE(Fixture, "an update applies only to states that lead there") {
+TREATY_STORE_TEST(Fixture, "an update applies only to states that lead there") {
   const TurnState states[] = {TurnState::accepted, TurnState::awaiting_tools, TurnState::completed,
                               TurnState::failed,   TurnState::cancelled,      TurnState::expired};
   // Rows: from; columns: to.
@@ -214,7 +213,7 @@ TEST_CASE_FIXTURE(Fixture, "an update applies only to states that lead there") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a turn that failed with a retryable error runs again") {
+TREATY_STORE_TEST(Fixture, "a turn that failed with a retryable error runs again") {
   const auto applied = begin(*store, kRoom, "t1");
   REQUIRE(wait_for(store->settle({.turn = applied->turn,
                                   .update = {.state = TurnState::failed, .retryable = true},
@@ -229,7 +228,7 @@ TEST_CASE_FIXTURE(Fixture, "a turn that failed with a retryable error runs again
   CHECK(wait_for(store->find_turn(kRoom, "t1")).value()->rounds[0].answer->body == "yes");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a failed turn does not run again once a newer turn lives") {
+TREATY_STORE_TEST(Fixture, "a failed turn does not run again once a newer turn lives") {
   const auto first = begin(*store, kRoom, "t1");
   REQUIRE(wait_for(store->settle({.turn = first->turn,
                                   .update = {.state = TurnState::failed, .retryable = true},
@@ -239,7 +238,7 @@ TEST_CASE_FIXTURE(Fixture, "a failed turn does not run again once a newer turn l
   CHECK(is_conflict(update(first->turn, TurnState::accepted)));
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TREATY_STORE_TEST(Fixture,
                   "the newest turn is the last one that is not dead, whatever died since") {
   REQUIRE(complete(*store, kRoom, "t1") != 0);
   const auto second = begin(*store, kRoom, "t2");
@@ -261,7 +260,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(look(*store, {.room = kRoom}).newest->turn_id == "t2");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a continuation is the next round of its turn") {
+TREATY_STORE_TEST(Fixture, "a continuation is the next round of its turn") {
   const auto applied = begin(*store, kRoom, "t1");
   REQUIRE(wait_for(store->settle({.turn = applied->turn,
                                   .update = {.state = TurnState::awaiting_tools,
@@ -290,7 +289,7 @@ TEST_CASE_FIXTURE(Fixture, "a continuation is the next round of its turn") {
   CHECK(again.same->answer->body == "done");
 }
 
-TEST_CASE_FIXTURE(Fixture, "rounds come one after the other, and there is a last one") {
+TREATY_STORE_TEST(Fixture, "rounds come one after the other, and there is a last one") {
   const auto applied = begin(*store, kRoom, "t1");
 
   CHECK(is_conflict(change({.turn = applied->turn, .request = testing::request_of("k", 2)})));
@@ -299,13 +298,13 @@ TEST_CASE_FIXTURE(Fixture, "rounds come one after the other, and there is a last
   CHECK(is_conflict(change({.turn = applied->turn, .answer = testing::answer_of("k", -1)})));
 }
 
-TEST_CASE_FIXTURE(Fixture, "a change of a turn or a session that is not there is refused") {
+TREATY_STORE_TEST(Fixture, "a change of a turn or a session that is not there is refused") {
   CHECK(is_conflict(update(7, TurnState::completed)));
   CHECK(is_conflict(change({.agent = "default"})));
   CHECK(is_conflict(change({.begin = NewTurn{.turn_id = "t1"}})));
 }
 
-TEST_CASE_FIXTURE(Fixture, "a mark of streaming stays until the round ends") {
+TREATY_STORE_TEST(Fixture, "a mark of streaming stays until the round ends") {
   const auto applied = begin(*store, kRoom, "t1");
   REQUIRE(wait_for(store->mark_streamed(applied->turn)));
   CHECK(look(*store, {.room = kRoom, .turn_id = "t1"}).named->has_streamed);
@@ -316,7 +315,7 @@ TEST_CASE_FIXTURE(Fixture, "a mark of streaming stays until the round ends") {
   CHECK(!look(*store, {.room = kRoom, .turn_id = "t1"}).named->has_streamed);
 }
 
-TEST_CASE_FIXTURE(Fixture, "times are those of the transaction that wrote them") {
+TREATY_STORE_TEST(Fixture, "times are those of the transaction that wrote them") {
   const auto applied = begin(*store, kRoom, "t1");
   time = 2'000;
   REQUIRE(wait_for(store->settle({.turn = applied->turn,

@@ -1,12 +1,18 @@
-#include "treaty/store/sqlite/budgets/grant.h"
+#include "treaty/store/grants.h"
 
 #include <algorithm>
 #include <limits>
 
-namespace treaty::store::sqlite {
+namespace treaty::store {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+// Ends at the greatest number, never beyond.
+std::int64_t saturating_sum(std::int64_t left, std::int64_t right) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(left, right, &sum) ? kMost : sum;
+}
 
 // Of two that are not negative.
 std::int64_t saturating_product(std::int64_t left, std::int64_t right) {
@@ -29,7 +35,8 @@ std::int64_t most_output(std::int64_t room, std::int64_t input, std::int64_t inp
 }
 
 // The same under all limits of an account, of which so much is reserved.
-std::int64_t most_output(const Account& account, const Amount& reserved, const Purchase& purchase) {
+std::int64_t most_output(const BudgetAccount& account, const Amount& reserved,
+                         const Purchase& purchase) {
   std::int64_t most = kMost;
   if (account.limit.tokens) {
     const auto room = room_of(*account.limit.tokens, account.spent.tokens, reserved.tokens);
@@ -60,7 +67,7 @@ Amount cost_of(const Purchase& purchase, std::int64_t output) {
                                     saturating_product(output, purchase.output_price))};
 }
 
-Exhausted refusal_of(const Account& account, bool may_come_back) {
+Exhausted refusal_of(const BudgetAccount& account, bool may_come_back) {
   return {.scope = account.limit.scope,
           .spent = account.spent,
           .reserved = account.reserved,
@@ -69,16 +76,34 @@ Exhausted refusal_of(const Account& account, bool may_come_back) {
 
 }  // namespace
 
-std::int64_t saturating_sum(std::int64_t left, std::int64_t right) {
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(left, right, &sum) ? kMost : sum;
+Amount set_aside(DaySums& sums, const Amount& amount) {
+  const Amount share{
+      .tokens = std::min(amount.tokens, kMost - sums.reserved.tokens),
+      .picodollars = std::min(amount.picodollars, kMost - sums.reserved.picodollars)};
+  sums.reserved.tokens += share.tokens;
+  sums.reserved.picodollars += share.picodollars;
+  return share;
 }
 
-Reserved grant(const Purchase& wanted, std::span<const Account> accounts) {
+void spend(DaySums& sums, const Amount& share, const std::optional<Amount>& spent) {
+  const Amount& amount = spent ? *spent : share;
+  sums.reserved = without_negatives({.tokens = sums.reserved.tokens - share.tokens,
+                                     .picodollars = sums.reserved.picodollars - share.picodollars});
+  sums.spent.tokens = saturating_sum(sums.spent.tokens, amount.tokens);
+  sums.spent.picodollars = saturating_sum(sums.spent.picodollars, amount.picodollars);
+  sums.calls = saturating_sum(sums.calls, 1);
+}
+
+Amount without_negatives(const Amount& amount) {
+  return {.tokens = std::max<std::int64_t>(amount.tokens, 0),
+          .picodollars = std::max<std::int64_t>(amount.picodollars, 0)};
+}
+
+Reserved grant(const Purchase& wanted, std::span<const BudgetAccount> accounts) {
   const Purchase purchase = without_negatives(wanted);
   std::int64_t output = purchase.output_tokens;
-  const Account* exhausted = nullptr;
-  for (const Account& account : accounts) {
+  const BudgetAccount* exhausted = nullptr;
+  for (const BudgetAccount& account : accounts) {
     // Waiting for one that may come back is in vain while another does not.
     if (most_output(account, Amount{}, purchase) < purchase.least_output) {
       return refusal_of(account, false);
@@ -91,4 +116,4 @@ Reserved grant(const Purchase& wanted, std::span<const Account> accounts) {
   return Reservation{.output_tokens = output, .amount = cost_of(purchase, output)};
 }
 
-}  // namespace treaty::store::sqlite
+}  // namespace treaty::store

@@ -1,4 +1,4 @@
-#include "treaty/store/sqlite/budgets/grant.h"
+#include "treaty/store/grants.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace treaty::store::sqlite {
+namespace treaty::store {
 namespace {
 
 __extension__ using Wide = __int128;
@@ -21,25 +21,25 @@ const Purchase kPurchase{.input_tokens = 100,
                          .input_price = 2,
                          .output_price = 6};
 
-Account of_tokens(std::int64_t limit, std::int64_t spent = 0, std::int64_t reserved = 0) {
+BudgetAccount of_tokens(std::int64_t limit, std::int64_t spent = 0, std::int64_t reserved = 0) {
   return {.limit = {.scope = "agent:a", .tokens = limit},
           .spent = {.tokens = spent},
           .reserved = {.tokens = reserved}};
 }
 
-Account of_money(std::int64_t limit, std::int64_t spent = 0, std::int64_t reserved = 0) {
+BudgetAccount of_money(std::int64_t limit, std::int64_t spent = 0, std::int64_t reserved = 0) {
   return {.limit = {.scope = "tenant:t", .picodollars = limit},
           .spent = {.picodollars = spent},
           .reserved = {.picodollars = reserved}};
 }
 
-Reservation granted(const Purchase& purchase, const std::vector<Account>& accounts) {
+Reservation granted(const Purchase& purchase, const std::vector<BudgetAccount>& accounts) {
   const Reserved answer = grant(purchase, accounts);
   REQUIRE(std::holds_alternative<Reservation>(answer));
   return std::get<Reservation>(answer);
 }
 
-Exhausted refused(const Purchase& purchase, const std::vector<Account>& accounts) {
+Exhausted refused(const Purchase& purchase, const std::vector<BudgetAccount>& accounts) {
   const Reserved answer = grant(purchase, accounts);
   REQUIRE(std::holds_alternative<Exhausted>(answer));
   return std::get<Exhausted>(answer);
@@ -62,7 +62,7 @@ rc::Gen<std::optional<std::int64_t>> any_limit() {
       rc::gen::map(any_number(), [](std::int64_t n) { return std::optional(n); }));
 }
 
-Account any_account() {
+BudgetAccount any_account() {
   return {.limit = {.scope = "s", .tokens = *any_limit(), .picodollars = *any_limit()},
           .spent = {.tokens = *any_sum(), .picodollars = *any_sum()},
           .reserved = {.tokens = *any_sum(), .picodollars = *any_sum()}};
@@ -81,7 +81,8 @@ bool fits(Wide cost, std::optional<std::int64_t> limit, Wide taken) {
   return !limit || cost == 0 || taken + cost <= *limit;
 }
 
-bool fits(const Purchase& purchase, Wide output, const Account& account, bool counts_reserved) {
+bool fits(const Purchase& purchase, Wide output, const BudgetAccount& account,
+          bool counts_reserved) {
   const auto positive = [](std::int64_t n) { return Wide{std::max<std::int64_t>(n, 0)}; };
   const Wide input = positive(purchase.input_tokens);
   const Wide money =
@@ -98,7 +99,7 @@ bool fits(const Purchase& purchase, Wide output, const Account& account, bool co
 TEST_CASE("without limits all that is wanted is granted") {
   CHECK(granted(kPurchase, {}) ==
         Reservation{.output_tokens = 50, .amount = {.tokens = 150, .picodollars = 500}});
-  CHECK(granted(kPurchase, {Account{.limit = {.scope = "agent:a"}}}).output_tokens == 50);
+  CHECK(granted(kPurchase, {BudgetAccount{.limit = {.scope = "agent:a"}}}).output_tokens == 50);
 }
 
 TEST_CASE("the output is cut to the smallest of what the budgets leave") {
@@ -170,11 +171,11 @@ TEST_CASE("the greatest numbers there are do not overflow") {
 TEST_CASE("what is granted fits, one more does not, and a refusal is due, whatever the numbers") {
   CHECK(rc::check([] {
     const Purchase purchase = any_purchase();
-    const std::vector<Account> accounts{any_account(), any_account()};
+    const std::vector<BudgetAccount> accounts{any_account(), any_account()};
     const std::int64_t wanted = std::max<std::int64_t>(purchase.output_tokens, 0);
     const std::int64_t least = std::clamp<std::int64_t>(purchase.least_output, 0, wanted);
     const auto all_fit = [&](Wide output, bool counts_reserved) {
-      return std::ranges::all_of(accounts, [&](const Account& account) {
+      return std::ranges::all_of(accounts, [&](const BudgetAccount& account) {
         return fits(purchase, output, account, counts_reserved);
       });
     };
@@ -194,4 +195,4 @@ TEST_CASE("what is granted fits, one more does not, and a refusal is due, whatev
   }));
 }
 
-}  // namespace treaty::store::sqlite
+}  // namespace treaty::store

@@ -1,0 +1,264 @@
+#include <algorithm>
+#include <chrono>
+#include <list>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+#include "treaty/base/ids.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/store/leases.h"
+#include "treaty/store/memory/memory_store.h"
+#include "treaty/store/work_pool.h"
+
+namespace treaty::store {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+struct Execution {
+  std::optional<LeaseRecord> lease{};
+  std::string machine{};
+  std::optional<Checkpoint> latest{};
+  Milliseconds updated_at = 0;
+  Texts journal{};
+};
+
+struct Signal {
+  std::string channel{};
+  std::string data{};
+  std::string addressee{};  // Empty: whoever asks first.
+};
+
+Milliseconds system_now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+class MemoryMachines final : public MachineStore {
+ public:
+  explicit MemoryMachines(std::function<Milliseconds()> now)
+      : now_(now ? std::move(now) : system_now), owner_(new_owner()) {}
+
+  Task<Lease> acquire(std::string execution) override {
+    if (auto ok = check_execution_id(execution); !ok) co_return std::unexpected(ok.error());
+    const std::lock_guard lock(mutex_);
+    Execution& entry = executions_[execution];
+    auto lease = next_lease(entry.lease, owner_, now_());
+    if (!lease) co_return std::unexpected(lease.error());
+    entry.lease = *std::move(lease);
+    co_return Lease{.token = entry.lease->token};
+  }
+
+  Task<void> renew(std::string execution, std::int64_t token) override {
+    const std::lock_guard lock(mutex_);
+    const auto entry = held(execution, token);
+    if (!entry) co_return std::unexpected(entry.error());
+    (*entry)->lease->until = lease_end(now_());
+    co_return std::expected<void, Error>();
+  }
+
+  Task<void> release(std::string execution, std::int64_t token) override {
+    const std::lock_guard lock(mutex_);
+    const auto entry = held(execution, token);
+    if (!entry) co_return std::unexpected(entry.error());
+    (*entry)->lease->owner.clear();
+    co_return std::expected<void, Error>();
+  }
+
+  Task<void> write(MachineWrite write) override {
+    if (auto ok = check_write(write); !ok) co_return ok;
+    const std::lock_guard lock(mutex_);
+    const auto entry = held(write.execution, write.token);
+    if (!entry) co_return std::unexpected(entry.error());
+    apply(**entry, std::move(write));
+    co_return std::expected<void, Error>();
+  }
+
+  Task<std::optional<std::string>> take_signal(std::string channel, Taken taken,
+                                               MachineWrite waiting) override {
+    if (auto ok = check_write(waiting); !ok) co_return std::unexpected(ok.error());
+    const std::lock_guard lock(mutex_);
+    const auto entry = held(waiting.execution, waiting.token);
+    if (!entry) co_return std::unexpected(entry.error());
+    const auto signal = std::ranges::find_if(signals_, [&](const Signal& one) {
+      return one.channel == channel &&
+             (one.addressee.empty() || one.addressee == waiting.execution);
+    });
+    if (signal == signals_.end()) {
+      apply(**entry, std::move(waiting));
+      co_return std::nullopt;
+    }
+    MachineWrite write = taken(signal->data);
+    if (auto ok = check_write(write); !ok) co_return std::unexpected(ok.error());
+    const auto target = held(write.execution, write.token);
+    if (!target) co_return std::unexpected(target.error());
+    apply(**target, std::move(write));
+    std::string data = std::move(signal->data);
+    signals_.erase(signal);
+    co_return data;
+  }
+
+  Task<Texts> send_signal(std::string channel, std::string data) override {
+    const std::lock_guard lock(mutex_);
+    Texts waiters;
+    for (const auto& [id, entry] : executions_) {
+      if (!entry.latest || entry.latest->event != kWaiting || entry.latest->channel != channel) {
+        continue;
+      }
+      waiters.push_back(id);
+      signals_.push_back({.channel = channel, .data = data, .addressee = id});
+    }
+    if (waiters.empty())
+      signals_.push_back({.channel = std::move(channel), .data = std::move(data)});
+    std::ranges::sort(waiters);
+    co_return waiters;
+  }
+
+  Task<std::optional<ExecutionRecord>> find_execution(std::string execution) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = executions_.find(execution);
+    if (found == executions_.end() || !found->second.latest) co_return std::nullopt;
+    const Checkpoint& latest = *found->second.latest;
+    co_return ExecutionRecord{.execution = std::move(execution),
+                              .latest_event = latest.event,
+                              .latest_step = latest.step,
+                              .snapshot = latest.snapshot,
+                              .journal = found->second.journal};
+  }
+
+  Task<std::vector<ExecutionRow>> list_executions() override {
+    const std::lock_guard lock(mutex_);
+    co_return rows();
+  }
+
+  Task<Texts> prune_executions(PruneQuery query) override {
+    const std::lock_guard lock(mutex_);
+    Texts pruned;
+    for (const ExecutionRow& row : executions_to_prune(rows(), query)) {
+      pruned.push_back(row.execution);
+      if (query.only_count) continue;
+      executions_.erase(row.execution);
+      std::erase_if(signals_, [&](const Signal& one) { return one.addressee == row.execution; });
+    }
+    co_return pruned;
+  }
+
+  Task<Texts> push_work(std::string pool, Texts items, int max_retries) override {
+    const std::lock_guard lock(mutex_);
+    Texts ids;
+    for (std::string& item : items) {
+      ids.push_back(new_uuid());
+      pools_[pool].apply(
+          WorkPushed{.item = ids.back(), .data = std::move(item), .max_retries = max_retries});
+    }
+    co_return ids;
+  }
+
+  Task<std::optional<WorkItem>> claim_work(std::string pool, std::string worker) override {
+    const std::lock_guard lock(mutex_);
+    WorkPool& work = pools_[pool];
+    const auto item = work.oldest_pending();
+    if (!item) co_return std::nullopt;
+    work.apply(WorkClaimed{.item = *item, .worker = std::move(worker), .at = now_()});
+    co_return work.item(*item);
+  }
+
+  Task<void> complete_work(std::string pool, std::string item, std::string worker,
+                           std::string result) override {
+    co_return end_work(pool, worker, item,
+                       WorkCompleted{.item = item, .result = std::move(result)});
+  }
+
+  Task<void> fail_work(std::string pool, std::string item, std::string worker,
+                       std::string error) override {
+    co_return end_work(pool, worker, item, WorkFailed{.item = item, .error = std::move(error)});
+  }
+
+  Task<void> heartbeat(std::string pool, std::string worker) override {
+    const std::lock_guard lock(mutex_);
+    pools_[pool].apply(WorkerSeen{.worker = std::move(worker), .at = now_()});
+    co_return std::expected<void, Error>();
+  }
+
+  Task<std::int64_t> release_stale_work(std::string pool) override {
+    const std::lock_guard lock(mutex_);
+    WorkPool& work = pools_[pool];
+    std::int64_t released = 0;
+    for (const std::string& worker : work.stale_workers(now_())) {
+      released += work.count_of(worker);
+      work.apply(WorkReleased{.worker = worker});
+    }
+    co_return released;
+  }
+
+  Task<WorkCounts> count_work(std::string pool) override {
+    const std::lock_guard lock(mutex_);
+    co_return pools_[pool].counts();
+  }
+
+ private:
+  std::expected<Execution*, Error> held(const std::string& execution, std::int64_t token) {
+    const auto found = executions_.find(execution);
+    const bool is_known = found != executions_.end();
+    if (auto ok = check_lease(is_known ? found->second.lease : std::nullopt, owner_, token); !ok) {
+      return std::unexpected(ok.error());
+    }
+    return &found->second;
+  }
+
+  void apply(Execution& entry, MachineWrite write) {
+    std::ranges::move(write.journal, std::back_inserter(entry.journal));
+    if (!write.checkpoints.empty()) {
+      entry.machine = std::move(write.machine);
+      entry.latest = std::move(write.checkpoints.back());
+      entry.updated_at = now_();
+    }
+    if (write.releases) entry.lease->owner.clear();
+  }
+
+  std::vector<ExecutionRow> rows() const {
+    std::vector<ExecutionRow> all;
+    const Milliseconds now = now_();
+    for (const auto& [id, entry] : executions_) {
+      if (!entry.latest) continue;
+      const bool is_leased = entry.lease && is_held(*entry.lease, now);
+      all.push_back({.execution = id,
+                     .machine = entry.machine,
+                     .event = entry.latest->event,
+                     .state = entry.latest->state,
+                     .channel = entry.latest->channel,
+                     .step = entry.latest->step,
+                     .updated_at = timestamp_of(entry.updated_at),
+                     .is_leased = is_leased,
+                     .owner = is_leased ? entry.lease->owner : std::string()});
+    }
+    sort_newest_first(all);
+    return all;
+  }
+
+  std::expected<void, Error> end_work(const std::string& pool, const std::string& worker,
+                                      const std::string& item, WorkEvent event) {
+    const std::lock_guard lock(mutex_);
+    WorkPool& work = pools_[pool];
+    if (!work.has(worker, item)) return std::unexpected(not_your_work());
+    work.apply(std::move(event));
+    return {};
+  }
+
+  const std::function<Milliseconds()> now_;
+  const std::string owner_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, Execution> executions_{};
+  std::list<Signal> signals_{};  // In the order they came.
+  std::map<std::string, WorkPool> pools_{};
+};
+
+}  // namespace
+
+std::unique_ptr<MachineStore> open_memory_machines(std::function<Milliseconds()> now) {
+  return std::make_unique<MemoryMachines>(std::move(now));
+}
+
+}  // namespace treaty::store

@@ -1,0 +1,137 @@
+// The rules of the journal, whatever database keeps it: which view a decision gets, whether a
+// change may be applied, and which rows it leaves behind. Nothing here writes: a store reads rows
+// through JournalRows and executes the plan inside the same transaction.
+//
+//   const Found found = look_up(rows, lookup);
+//   const Change change = decide(found.view);
+//   TREATY_TRY(ChangePlan plan, plan_change(rows, lookup, found, change, {owner, now}));
+//   // INSERT or UPDATE plan.session and plan.turn; INSERT change.request and change.answer.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "treaty/base/error.h"
+#include "treaty/store/changes.h"
+#include "treaty/store/records.h"
+
+namespace treaty::store {
+
+constexpr std::int64_t kRounds = 256;  // The most rounds of a turn.
+
+// A session with what only the store knows of it.
+struct SessionRow {
+  Session session{};
+  std::int64_t newest = 0;       // The newest turn that is not dead.
+  std::int64_t last = 0;         // The newest turn.
+  std::int64_t context_at = -1;  // The number of the turn that latched the context; -1: none did.
+};
+
+struct TurnRow {
+  Turn turn{};
+  std::int64_t owner = 0;     // The process that runs it.
+  std::int64_t previous = 0;  // The newest living turn when it began.
+};
+
+// Where a request stands.
+struct RoundPlace {
+  std::int64_t turn = 0;
+  int round = 0;
+};
+
+// What the rules read, inside a transaction. An implementation that cannot read answers nothing and
+// fails its transaction.
+class JournalRows {
+ public:
+  virtual ~JournalRows() = default;
+  virtual std::optional<SessionRow> find_session(const Room& room) = 0;
+  virtual std::optional<SessionRow> find_session(std::int64_t id) = 0;
+  virtual std::optional<SessionRow> find_initial(std::string_view tenant, std::string_view key) = 0;
+  virtual std::optional<TurnRow> find_turn(std::int64_t id) = 0;  // Nothing for 0.
+  virtual std::optional<TurnRow> find_turn(std::int64_t session, std::string_view turn_id) = 0;
+  virtual std::optional<RoundPlace> find_request(std::int64_t session, std::string_view key) = 0;
+  virtual std::optional<Round> read_round(const RoundPlace& place) = 0;
+};
+
+// Who writes, and when.
+struct WriterIdentity {
+  std::int64_t owner = 0;  // 0: this process runs no turns.
+  Milliseconds now = 0;
+};
+
+struct Found {
+  std::optional<SessionRow> session{};
+  View view{};
+};
+Found look_up(JournalRows& rows, const Lookup& lookup);
+
+// What a change comes to: the rows as they are after it. Ids of new rows are 0; the store fills
+// them in, together with `turn.session`, `session.newest` and `session.last` of a turn that begins.
+struct ChangePlan {
+  enum class Write : std::uint8_t { none, insert, update };
+  SessionRow session{};
+  bool opens = false;            // INSERT the session first.
+  bool updates_session = false;  // UPDATE the session after the turn.
+  TurnRow turn{};
+  Write turn_write = Write::none;
+};
+
+// `conflict` when the change does not fit to what is there.
+std::expected<ChangePlan, Error> plan_change(JournalRows& rows, const Lookup& lookup,
+                                             const Found& found, const Change& change,
+                                             const WriterIdentity& writer);
+
+// Whether a turn may be brought into that state by a change.
+bool leads_to(const Turn& turn, TurnState state);
+
+// `conflict` for a settlement that does not end a round.
+std::expected<void, Error> check_settlement(const Settlement& settlement);
+
+// The turn after an update.
+void apply_update(Turn& turn, const TurnUpdate& update, Milliseconds now);
+
+// That turn, or the newest one before it that is not dead; 0 when there is none.
+std::int64_t newest_living(JournalRows& rows, std::int64_t turn);
+
+bool has_running(const std::vector<Turn>& turns);
+
+// Whether prune deletes a session, whose `updated_at` counts the ends of turns, with these turns.
+bool is_prunable(const Session& session, const std::vector<Turn>& turns, Milliseconds before);
+
+// The bytes that a turn takes of a history.
+std::size_t history_size(const std::vector<Round>& rounds);
+
+void append_events(Round& round, std::string_view lines);
+
+// --- Branches
+
+struct BranchPlan {
+  std::int64_t source = 0;       // The session to copy from,
+  std::int64_t last_number = 0;  // turns up to this number,
+  SessionRow session{};          // into this new one.
+};
+std::expected<BranchPlan, Error> plan_branch(JournalRows& rows, const Room& from,
+                                             const std::string& turn_id, const std::string& into,
+                                             Milliseconds now);
+
+// Whether a branch has a copy of the turn.
+bool is_branched(const Turn& turn);
+
+// Whether the branch latches the context that its source had at that place.
+bool latches(const SessionRow& branch, const std::optional<std::string>& context);
+
+// The member of an answer that names its session, with its value. A branch replaces it in its
+// copies, in both spellings. Nothing inside a string of the answer looks like it, because quotes
+// are escaped there.
+std::string session_member(std::string_view name, const Room& room);
+
+// A copy of the body of an answer that names another session.
+std::string renamed_body(std::string body, const Room& from, const Room& into);
+
+Error conflict(std::string message);
+
+}  // namespace treaty::store

@@ -1,0 +1,178 @@
+// Operations that wait for a thread of a store, and how their answers find the way back to the
+// event loops of their callers. Independent of the database.
+//
+//   OperationQueue<Connection> queue(10'000);       // Any thread adds, threads of the store take.
+//   auto answer = co_await submit<int>(queue, [](Connection& c) -> std::expected<int, Error> {…});
+//
+//   auto taken = queue.take(1);                     // On a thread of the store.
+//   taken.front()->run(connection);
+//   complete(std::move(taken));
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "treaty/store/task.h"
+
+namespace treaty::store {
+
+// `Context` is what a thread of the store works with. Used by one thread at a time.
+template <class Context>
+class Operation {
+ public:
+  virtual ~Operation() = default;
+  virtual void run(Context& context) = 0;  // May run more than once; the last time counts.
+  virtual void fail(const Error& error) = 0;
+  virtual const boost::asio::any_io_executor& executor() const = 0;  // The caller's loop,
+  virtual void complete() = 0;  // where this is called, once, at the end: the caller goes on.
+};
+
+template <class Context, class T, class Work, class Handler>
+class Awaited final : public Operation<Context> {
+ public:
+  Awaited(Work work, Handler handler)
+      : work_(std::move(work)),
+        executor_(boost::asio::prefer(boost::asio::get_associated_executor(handler),
+                                      boost::asio::execution::outstanding_work.tracked)),
+        handler_(std::move(handler)) {}
+
+  void run(Context& context) override { result_ = work_(context); }
+  void fail(const Error& error) override { result_ = std::unexpected(error); }
+  const boost::asio::any_io_executor& executor() const override { return executor_; }
+  void complete() override { std::move(handler_)(std::move(result_)); }
+
+ private:
+  Work work_;
+  boost::asio::any_io_executor executor_;  // The loop does not run dry while this waits.
+  Handler handler_;
+  std::expected<T, Error> result_{};
+};
+
+// Sends operations that are done back to their loops: one message for each loop, so that it wakes
+// once for all of them.
+template <class Context>
+void complete(std::vector<std::unique_ptr<Operation<Context>>> done) {
+  while (!done.empty()) {
+    const boost::asio::any_io_executor executor = done.front()->executor();
+    std::vector<std::unique_ptr<Operation<Context>>> theirs;
+    std::vector<std::unique_ptr<Operation<Context>>> others;
+    for (auto& item : done) {
+      (item->executor() == executor ? theirs : others).push_back(std::move(item));
+    }
+    boost::asio::post(executor, [items = std::move(theirs)] {
+      for (const auto& item : items) item->complete();
+    });
+    done = std::move(others);
+  }
+}
+
+// A bounded queue between event loops and threads of the store. For any thread.
+template <class ContextType>
+class OperationQueue {
+ public:
+  using Context = ContextType;
+  using Item = std::unique_ptr<Operation<Context>>;
+
+  explicit OperationQueue(std::size_t most) : most_(most) {}
+
+  // Answered at once with `unavailable` when there is no room, or nobody to serve it any more.
+  void add(Item item) {
+    bool is_taken = false;
+    bool is_awaited = false;
+    {
+      const std::lock_guard lock(mutex_);
+      is_taken = !is_closed_ && waiting_.size() < most_;
+      if (is_taken) waiting_.push_back(std::move(item));
+      is_awaited = sleepers_ > 0 && waiting_.size() >= wanted_;
+    }
+    if (is_taken) {
+      if (is_awaited) ready_.notify_one();
+      return;
+    }
+    item->fail({.code = ErrorCode::unavailable,  // NOLINT(bugprone-use-after-move): not taken.
+                .message = "the store has more to do than it can take; try again later"});
+    std::vector<Item> refused;
+    refused.push_back(std::move(item));
+    complete(std::move(refused));
+  }
+
+  // Waits for something to do, then takes all that waits, up to `most`. Empty: closed and drained.
+  std::vector<Item> take(std::size_t most) {
+    std::unique_lock lock(mutex_);
+    sleep(lock, 1, std::nullopt);
+    std::vector<Item> taken;
+    while (!waiting_.empty() && taken.size() < most) {
+      taken.push_back(std::move(waiting_.front()));
+      waiting_.pop_front();
+    }
+    return taken;
+  }
+
+  // Waits until `wanted` of them wait, but not longer than that. For a queue with one taker.
+  void gather(std::size_t wanted, std::chrono::nanoseconds patience) {
+    std::unique_lock lock(mutex_);
+    sleep(lock, wanted, std::chrono::steady_clock::now() + patience);
+  }
+
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_closed_ = true;
+    }
+    ready_.notify_all();
+  }
+
+ private:
+  void sleep(std::unique_lock<std::mutex>& lock, std::size_t wanted,
+             std::optional<std::chrono::steady_clock::time_point> until) {
+    const auto is_ready = [&] { return waiting_.size() >= wanted || is_closed_; };
+    if (is_ready()) return;
+    wanted_ = wanted;
+    ++sleepers_;
+    if (until) {
+      ready_.wait_until(lock, *until, is_ready);
+    } else {
+      ready_.wait(lock, is_ready);
+    }
+    --sleepers_;
+    wanted_ = 1;
+  }
+
+  const std::size_t most_;
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::deque<Item> waiting_;
+  std::size_t sleepers_ = 0;
+  std::size_t wanted_ = 1;  // Fewer need not wake anybody.
+  bool is_closed_ = false;
+};
+
+// Has `work(context)` run on a thread of `queue` and answers what it answers.
+template <class T, class Queue, class Work>
+Task<T> submit(Queue& queue, Work work) {
+  using Context = typename Queue::Context;
+  co_return co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&,
+                                                 void(std::expected<T, Error>)>(
+      [&queue](auto handler, Work moved) {
+        using Handler = decltype(handler);
+        queue.add(std::make_unique<Awaited<Context, T, Work, Handler>>(std::move(moved),
+                                                                       std::move(handler)));
+      },
+      boost::asio::use_awaitable, std::move(work));
+}
+
+}  // namespace treaty::store
