@@ -37,8 +37,8 @@ class NoObserver final : public dispatch::Observer {
 };
 
 // Machines and dispatch read the same clock.
-asio::awaitable<AgentResult> dispatched(const Route& route, backends::Call call, double deadline,
-                                        dispatch::Seconds longest,
+asio::awaitable<AgentResult> dispatched(const ModelRoute& route, backends::Call call,
+                                        double deadline, dispatch::Seconds longest,
                                         std::vector<store::BudgetLimit> budgets = {}) {
   NoSink sink;
   NoObserver observer;
@@ -59,7 +59,7 @@ void offer(std::vector<backends::Tool>& own, std::span<const backends::Tool> mor
 
 class FlatAgentAsked final : public AskedAgent {
  public:
-  FlatAgentAsked(backends::FlatAgent agent, Route route, dispatch::Seconds deadline)
+  FlatAgentAsked(backends::FlatAgent agent, ModelRoute route, dispatch::Seconds deadline)
       : agent_(std::move(agent)), route_(std::move(route)), deadline_(deadline) {}
 
   asio::awaitable<AgentResult> ask(const machines::AgentCall& call) override {
@@ -94,7 +94,7 @@ class FlatAgentAsked final : public AskedAgent {
   }
 
   backends::FlatAgent agent_;
-  Route route_;
+  ModelRoute route_;
   dispatch::Seconds deadline_;
 };
 
@@ -129,7 +129,7 @@ class ConfiguredAgentAsked final : public AskedAgent {
   }
 
   std::shared_ptr<const turns::Agent> agent_;
-  Route route_;
+  ModelRoute route_;
 };
 
 class CommandAsked final : public AskedAgent {
@@ -178,7 +178,7 @@ std::string prompt_of(const machines::Value& input) {
   return writer.take();
 }
 
-std::shared_ptr<AskedAgent> asked_flat_agent(backends::FlatAgent agent, Route route,
+std::shared_ptr<AskedAgent> asked_flat_agent(backends::FlatAgent agent, ModelRoute route,
                                              dispatch::Seconds deadline) {
   return std::make_shared<FlatAgentAsked>(std::move(agent), std::move(route), deadline);
 }

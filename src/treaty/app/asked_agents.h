@@ -22,7 +22,7 @@ class AskedAgent {
 
 // A FlatAgent on a route to its model. An answer that does not fit its `output` is complained about
 // once.
-std::shared_ptr<AskedAgent> asked_flat_agent(backends::FlatAgent agent, Route route,
+std::shared_ptr<AskedAgent> asked_flat_agent(backends::FlatAgent agent, ModelRoute route,
                                              dispatch::Seconds deadline);
 
 // An agent of treaty.yaml: its system prompt, its tools, its chain, its budget.

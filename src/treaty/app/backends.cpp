@@ -25,27 +25,6 @@ struct Catalog {
   std::unique_ptr<dispatch::Dispatcher> dispatcher{};
 };
 
-std::shared_ptr<backends::Backend> http_backend(boost::asio::io_context& context, Catalog& catalog,
-                                                const config::HttpProvider& settings) {
-  auto& client = catalog.clients[settings.ca_file];
-  if (!client) {
-    client =
-        std::make_unique<http::Client>(context, http::ClientOptions{.ca_file = settings.ca_file});
-  }
-  const backends::Provider* provider = backends::find_provider(settings.kind);
-  const backends::Protocol* protocol =
-      settings.protocol.empty() ? provider->protocol : provider->find_protocol(settings.protocol);
-  return std::make_shared<backends::HttpBackend>(
-      *client,
-      backends::HttpTarget{.provider = provider,
-                           .protocol = protocol,
-                           .base_url = settings.base_url,
-                           .key = settings.key,
-                           .fetch = {.timeouts = backends::timeouts_within(settings.timeout),
-                                     .max_body_bytes = backends::kLargestAnswer}},
-      catalog.shared->prices);
-}
-
 // A pool is an account and a model: known again after a restart by a digest, which holds no key.
 dispatch::PoolNames pools_of_provider(const std::string& name,
                                       const config::HttpProvider& settings) {
@@ -68,10 +47,63 @@ dispatch::PoolNames own_pools(const std::string& name) {
   };
 }
 
+// Builds the backends of one worker: one function per kind.
+struct BackendBuilder {
+  boost::asio::io_context& context;
+  const config::Configuration& configuration;
+  const std::shared_ptr<Catalog>& catalog;
+
+  dispatch::Source build(const std::string& name, const config::HttpProvider& settings) const {
+    auto& client = catalog->clients[settings.ca_file];
+    if (!client) {
+      client =
+          std::make_unique<http::Client>(context, http::ClientOptions{.ca_file = settings.ca_file});
+    }
+    const backends::Provider* provider = backends::find_provider(settings.kind);
+    const backends::Protocol* protocol =
+        settings.protocol.empty() ? provider->protocol : provider->find_protocol(settings.protocol);
+    backends::HttpTarget target{.provider = provider,
+                                .protocol = protocol,
+                                .base_url = settings.base_url,
+                                .key = settings.key,
+                                .fetch = {.timeouts = backends::timeouts_within(settings.timeout),
+                                          .max_body_bytes = backends::kLargestAnswer}};
+    return {.backend = std::make_shared<backends::HttpBackend>(*client, std::move(target),
+                                                               catalog->shared->prices),
+            .provider_kind = settings.kind,
+            .pool_of = pools_of_provider(name, settings)};
+  }
+
+  dispatch::Source build(const std::string& name, const config::ScriptFile& /*settings*/) const {
+    return {.backend = std::make_shared<backends::ScriptedBackend>(
+                catalog->shared->players.at(name), backends::system_clock_seconds),
+            .pool_of = own_pools(name)};
+  }
+
+  dispatch::Source build(const std::string& name, const config::BridgeDirectory& settings) const {
+    return {.backend = std::make_shared<backends::BridgeBackend>(
+                backends::BridgeTarget{.directory = settings.path,
+                                       .agent_name = settings.agent_name,
+                                       .timeout = settings.timeout}),
+            .pool_of = own_pools(name)};
+  }
+
+  // Machines need a store: without one there is no backend.
+  dispatch::Source build(const std::string& name, const config::MachineFile& settings) const {
+    if (catalog->shared->store == nullptr) return {};
+    if (!catalog->machines) {
+      catalog->machines = std::make_unique<MachineSite>(context, configuration, *catalog->shared);
+    }
+    return {.backend = catalog->machines->backend(settings, catalog), .pool_of = own_pools(name)};
+  }
+};
+
 // Keys of all providers, configured or only in the environment.
 std::shared_ptr<const KnownSecrets> known_secrets(const config::Configuration& configuration) {
   std::vector<std::string> keys;
-  for (const auto& [name, settings] : configuration.providers) keys.push_back(settings.key);
+  for (const auto& [name, settings] : configuration.backends_of<config::HttpProvider>()) {
+    keys.push_back(settings->key);
+  }
   const auto environment = config::process_sources({}).environment;
   for (const backends::Provider& provider : backends::all_providers()) {
     for (const std::string_view variable : provider.key.environment_variables) {
@@ -95,14 +127,15 @@ std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
                                          : std::string_view(configuration.prices_text));
   if (!prices) return std::unexpected(prices.error());
   shared->prices = *std::move(prices);
-  for (const auto& [name, file] : configuration.scripts) {
-    auto script = backends::read_script(file.text);
+  for (const auto& [name, file] : configuration.backends_of<config::ScriptFile>()) {
+    auto script = backends::read_script(file->text);
     if (!script) {
       const auto& problem = script.error().front();
       return std::unexpected(Error{ErrorCode::not_a_document, problem.message,
-                                   fmt::format("{}:{}", file.path, problem.line)});
+                                   fmt::format("{}:{}", file->path, problem.line)});
     }
-    shared->players[name] = std::make_shared<backends::SharedScriptPlayer>(*std::move(script));
+    shared->players[std::string(name)] =
+        std::make_shared<backends::SharedScriptPlayer>(*std::move(script));
   }
   return shared;
 }
@@ -111,29 +144,11 @@ std::shared_ptr<dispatch::Dispatcher> make_dispatcher(
     boost::asio::io_context& context, const config::Configuration& configuration,
     std::shared_ptr<const SharedBackends> shared) {
   auto catalog = std::make_shared<Catalog>(std::move(shared));
+  const BackendBuilder builder{context, configuration, catalog};
   dispatch::Sources sources;
-  for (const auto& [name, settings] : configuration.providers) {
-    sources[name] = {.backend = http_backend(context, *catalog, settings),
-                     .provider_kind = settings.kind,
-                     .pool_of = pools_of_provider(name, settings)};
-  }
-  for (const auto& [name, player] : catalog->shared->players) {
-    sources[name] = {.backend = std::make_shared<backends::ScriptedBackend>(
-                         player, backends::system_clock_seconds),
-                     .pool_of = own_pools(name)};
-  }
-  for (const auto& [name, bridge] : configuration.bridges) {
-    sources[name] = {
-        .backend = std::make_shared<backends::BridgeBackend>(backends::BridgeTarget{
-            .directory = bridge.path, .agent_name = bridge.agent_name, .timeout = bridge.timeout}),
-        .pool_of = own_pools(name)};
-  }
-  if (!configuration.machines.empty() && catalog->shared->store != nullptr) {
-    catalog->machines = std::make_unique<MachineSite>(context, configuration, *catalog->shared);
-    for (const auto& [name, file] : configuration.machines) {
-      sources[name] = {.backend = catalog->machines->backend(file, catalog),
-                       .pool_of = own_pools(name)};
-    }
+  for (const auto& [name, settings] : configuration.backends) {
+    auto source = std::visit([&](const auto& kind) { return builder.build(name, kind); }, settings);
+    if (source.backend) sources[name] = std::move(source);
   }
   for (auto& [name, source] : sources) {
     source.backend =

@@ -35,8 +35,8 @@ ModelRoutes::ModelRoutes(boost::asio::io_context& context,
       dispatcher_(std::move(dispatcher)) {}
 
 bool ModelRoutes::is_configured(const std::string& backend) const {
-  return configuration_->providers.contains(backend) || configuration_->scripts.contains(backend) ||
-         configuration_->bridges.contains(backend);
+  return configuration_->backends.contains(backend) &&
+         configuration_->find_backend<config::MachineFile>(backend) == nullptr;
 }
 
 // Without machines: a profile that names nobody means a model, and not whoever asks.
@@ -44,29 +44,28 @@ std::vector<dispatch::Choice> ModelRoutes::usual_chain() const {
   const turns::Agent* agent = configuration_->turns.find_agent(turns::kDefaultAgent);
   std::vector<dispatch::Choice> chain;
   if (agent == nullptr) return chain;
-  std::ranges::copy_if(agent->chain, std::back_inserter(chain),
-                       [&](const dispatch::Choice& choice) {
-                         return !configuration_->machines.contains(choice.backend);
-                       });
+  std::ranges::copy_if(
+      agent->chain, std::back_inserter(chain), [&](const dispatch::Choice& choice) {
+        return configuration_->find_backend<config::MachineFile>(choice.backend) == nullptr;
+      });
   return chain;
 }
 
 dispatch::Choice ModelRoutes::choice_of(const std::string& backend,
                                         const backends::ModelProfile& profile) const {
-  const auto settings = configuration_->providers.find(backend);
+  const auto* settings = configuration_->find_backend<config::HttpProvider>(backend);
   return {.backend = backend,
           .model = profile.model,
           .max_output_tokens = profile.max_tokens,
           .temperature = profile.temperature,
-          .policy = settings == configuration_->providers.end()
-                        ? one_attempt()
-                        : config::overridden(one_attempt(), settings->second.dispatch)};
+          .policy = settings == nullptr ? one_attempt()
+                                        : config::overridden(one_attempt(), settings->dispatch)};
 }
 
-std::expected<Route, std::string> ModelRoutes::find(const backends::ModelProfile& profile) {
+std::expected<ModelRoute, std::string> ModelRoutes::find(const backends::ModelProfile& profile) {
   const std::vector<dispatch::Choice> usual = usual_chain();
   if (profile.base_url.empty() && is_configured(profile.provider)) {
-    return Route{dispatcher_, {choice_of(profile.provider, profile)}};
+    return ModelRoute{dispatcher_, {choice_of(profile.provider, profile)}};
   }
   if (!profile.base_url.empty() || backends::find_provider(profile.provider) != nullptr) {
     if (profile.model.empty()) return std::unexpected("the profile has no `name` of a model");
@@ -79,20 +78,19 @@ std::expected<Route, std::string> ModelRoutes::find(const backends::ModelProfile
                     profile.provider, names_of_providers()));
   }
   if (usual.empty()) return std::unexpected("the profile has no `provider`");
-  if (profile.model.empty()) return Route{dispatcher_, usual};
-  if (usual.front().backend == config::kDemoBackend) return Route{dispatcher_, usual};
-  return Route{dispatcher_, {choice_of(usual.front().backend, profile)}};
+  if (profile.model.empty()) return ModelRoute{dispatcher_, usual};
+  if (usual.front().backend == config::kDemoBackend) return ModelRoute{dispatcher_, usual};
+  return ModelRoute{dispatcher_, {choice_of(usual.front().backend, profile)}};
 }
 
 // A provider that nobody has a key for, where there is nothing but the demo, is played by it.
-std::expected<Route, std::string> ModelRoutes::route_to(const std::string& provider,
-                                                        const backends::ModelProfile& profile) {
+std::expected<ModelRoute, std::string> ModelRoutes::route_to(
+    const std::string& provider, const backends::ModelProfile& profile) {
   const bool is_known = backends::find_provider(provider) != nullptr;
   const std::string kind = is_known ? provider : "custom";
   config::HttpProvider settings = config::provider_of_kind(config::process_sources({}), kind);
-  if (const auto own = configuration_->providers.find(provider);
-      own != configuration_->providers.end()) {
-    settings = own->second;
+  if (const auto* own = configuration_->find_backend<config::HttpProvider>(provider)) {
+    settings = *own;
   }
   const backends::Provider* house = backends::find_provider(settings.kind);
   if (!profile.base_url.empty()) {
@@ -109,18 +107,16 @@ std::expected<Route, std::string> ModelRoutes::route_to(const std::string& provi
   const std::vector<dispatch::Choice> usual = usual_chain();
   if (lacks_key && profile.base_url.empty() && !usual.empty() &&
       usual.front().backend == config::kDemoBackend) {
-    return Route{dispatcher_, usual};
+    return ModelRoute{dispatcher_, usual};
   }
   const std::string name = provider.empty() ? kind : provider;
   auto& dispatcher = more_[fmt::format("{} {}", name, settings.base_url)];
   if (!dispatcher) {
     config::Configuration alone;
-    alone.providers[name] = settings;
-    auto shared = std::make_shared<SharedBackends>(*shared_);
-    shared->players.clear();
-    dispatcher = make_dispatcher(context_, alone, std::move(shared));
+    alone.backends[name] = settings;
+    dispatcher = make_dispatcher(context_, alone, shared_);
   }
-  return Route{dispatcher, {choice_of(name, profile)}};
+  return ModelRoute{dispatcher, {choice_of(name, profile)}};
 }
 
 }  // namespace treaty::app

@@ -16,7 +16,7 @@
 
 namespace treaty::app {
 
-struct Route {
+struct ModelRoute {
   std::shared_ptr<dispatch::Dispatcher> dispatcher{};
   std::vector<dispatch::Choice> chain{};
 };
@@ -32,7 +32,7 @@ class ModelRoutes {
 
   // One attempt, no waiting: when to try again is the machine's to say. The error names what is
   // missing.
-  std::expected<Route, std::string> find(const backends::ModelProfile& profile);
+  std::expected<ModelRoute, std::string> find(const backends::ModelProfile& profile);
 
   const std::shared_ptr<dispatch::Dispatcher>& dispatcher() const { return dispatcher_; }
   const std::shared_ptr<const config::Configuration>& configuration() const {
@@ -46,8 +46,8 @@ class ModelRoutes {
   std::vector<dispatch::Choice> usual_chain() const;
   dispatch::Choice choice_of(const std::string& backend,
                              const backends::ModelProfile& profile) const;
-  std::expected<Route, std::string> route_to(const std::string& provider,
-                                             const backends::ModelProfile& profile);
+  std::expected<ModelRoute, std::string> route_to(const std::string& provider,
+                                                  const backends::ModelProfile& profile);
 
   boost::asio::io_context& context_;
   std::shared_ptr<const config::Configuration> configuration_;

@@ -61,7 +61,7 @@ int check(const config::Sources& sources, bool json) {
     print("{}: in order, {}, {}, {}, listens on {}\n",
           file.empty() ? "no treaty.yaml here, the defaults" : harmless(file),
           counted(loaded->turns.agents.size(), "agent"),
-          counted(loaded->providers.size(), "provider"), counted(loaded->keys.size(), "key"),
+          counted(loaded->backends_of<config::HttpProvider>().size(), "provider"), counted(loaded->keys.size(), "key"),
           config::text_of(loaded->listen));
     for (const std::string& note : loaded->notes) print("{}\n", harmless(note));
   }

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "treaty/turns/settings.h"
@@ -43,7 +45,10 @@ struct PolicyOverrides {
   std::optional<dispatch::Seconds> breaker_open{};
 };
 
-// A backend over HTTP: a provider of the house with the operator's own address and key.
+// The kinds of backends. To add one: a struct here, an alternative of BackendSettings, and a
+// builder in app/backends.cpp, which does not compile without it.
+
+// A backend over HTTP: a provider of the table with the operator's own address and key.
 struct HttpProvider {
   std::string kind;        // "openai", "cerebras", "custom"…
   std::string base_url{};  // As base_url_of() makes it.
@@ -70,8 +75,11 @@ struct BridgeDirectory {
 // A machine, checked, whose agents do what an agent is asked.
 struct MachineFile {
   std::string path{};
+  std::string sha256{};  // Of what the file holds.
   std::shared_ptr<const machines::Machine> machine{};
 };
+
+using BackendSettings = std::variant<HttpProvider, ScriptFile, BridgeDirectory, MachineFile>;
 
 struct Http {
   bool always_200 = false;
@@ -93,10 +101,7 @@ struct Configuration {
   std::string store{};  // "sqlite:///…".
   int workers = 0;      // 0: one a core.
   std::vector<AccessKey> keys{};
-  std::map<std::string, HttpProvider, std::less<>> providers{};  // Backends by name,
-  std::map<std::string, ScriptFile, std::less<>> scripts{};      // of all kinds.
-  std::map<std::string, BridgeDirectory, std::less<>> bridges{};
-  std::map<std::string, MachineFile, std::less<>> machines{};
+  std::map<std::string, BackendSettings, std::less<>> backends{};  // By the name in a chain.
   std::vector<std::string> allowed_addresses{};  // For webhooks of machines, beside the internet's.
   std::string prices_file{};                     // Empty: the table that is built in.
   std::string prices_text{};                     // What the file holds.
@@ -104,6 +109,23 @@ struct Configuration {
   turns::Settings turns{};
   std::chrono::milliseconds turn_deadline{300'000};  // Of agents that name none of their own.
   std::vector<std::string> notes{};  // For people: which backend was chosen, and why.
+
+  // The settings of a backend of that kind; null when there is none of that name and kind.
+  template <class Kind>
+  const Kind* find_backend(std::string_view name) const {
+    const auto found = backends.find(name);
+    return found == backends.end() ? nullptr : std::get_if<Kind>(&found->second);
+  }
+
+  // All backends of that kind, by name.
+  template <class Kind>
+  std::vector<std::pair<std::string_view, const Kind*>> backends_of() const {
+    std::vector<std::pair<std::string_view, const Kind*>> found;
+    for (const auto& [name, settings] : backends) {
+      if (const auto* kind = std::get_if<Kind>(&settings)) found.emplace_back(name, kind);
+    }
+    return found;
+  }
 };
 
 }  // namespace treaty::config

@@ -23,7 +23,7 @@ TEST_CASE("Without a file and a key the built-in demo answers on the loopback ad
   const turns::Agent& agent = loaded->turns.agents.at("default");
   REQUIRE(agent.chain.size() == 1);
   CHECK(agent.chain[0].backend == "scripted:demo");
-  CHECK(loaded->scripts.at("scripted:demo").text.contains("rules:"));
+  CHECK(loaded->find_backend<ScriptFile>("scripted:demo")->text.contains("rules:"));
   CHECK(agent.role.tools.size() == 2);
   CHECK(loaded->notes.front().contains("OPENAI_API_KEY"));
 }
@@ -37,9 +37,10 @@ TEST_CASE("Without a file the agent is on the first provider whose key is in the
   CHECK(agent.chain[0].backend == "anthropic");
   CHECK(!agent.chain[0].model.empty());
   CHECK(agent.role.tools.empty());
-  CHECK(loaded->providers.at("anthropic").key == "a");
-  CHECK(loaded->providers.at("anthropic").base_url == "https://api.anthropic.com/v1");
-  CHECK(loaded->scripts.empty());
+  CHECK(loaded->find_backend<HttpProvider>("anthropic")->key == "a");
+  CHECK(loaded->find_backend<HttpProvider>("anthropic")->base_url ==
+        "https://api.anthropic.com/v1");
+  CHECK(loaded->backends_of<ScriptFile>().empty());
   CHECK(loaded->notes.front().contains("ANTHROPIC_API_KEY is set"));
 }
 

@@ -1,8 +1,11 @@
 #include "treaty/config/show.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "treaty/backends/providers/provider.h"
+#include "treaty/base/hash.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/secrets.h"
 #include "treaty/config/addresses.h"
@@ -17,6 +20,14 @@ using yaml::Kind;
 using yaml::Node;
 
 constexpr std::string_view kMask = "***";
+
+// The masked form; for a comparison followed by a digest, which is never printed.
+std::string secret(std::string_view masked, std::string_view value, Purpose purpose) {
+  if (purpose == Purpose::people) return std::string(masked);
+  Sha256 digest;
+  digest.add(value);
+  return fmt::format("{}{}{}", masked, kDigestMark, digest.hex());
+}
 
 Node text(std::string_view value) { return {.kind = Kind::string, .text = std::string(value)}; }
 
@@ -51,11 +62,15 @@ struct Map {
   }
 };
 
-Node keys_of(const Configuration& configuration) {
+Node keys_of(const Configuration& configuration, Purpose purpose) {
   Node list{.kind = Kind::list};
   for (const AccessKey& key : configuration.keys) {
     list.items.push_back(
-        Map{}.add("tenant", text(key.tenant)).add("sha256", text(key.sha256)).node);
+        Map{}
+            .add("tenant", text(key.tenant))
+            .add("sha256",
+                 text(purpose == Purpose::people ? key.sha256 : secret(kMask, key.sha256, purpose)))
+            .node);
   }
   return list;
 }
@@ -94,11 +109,14 @@ Node budget_of(const dispatch::Budget& budget) {
   return map.node;
 }
 
-Node provider_of(const HttpProvider& provider) {
+Node provider_of(const HttpProvider& provider, Purpose purpose) {
   Map map;
   map.add("kind", text(provider.kind));
-  map.add_text("base_url", mask_secrets(provider.base_url));
-  map.add_text("key", provider.key.empty() ? std::string_view() : kMask);
+  const std::string base_url = mask_secrets(provider.base_url);
+  map.add_text("base_url", base_url == provider.base_url
+                               ? base_url
+                               : secret(base_url, provider.base_url, purpose));
+  map.add_text("key", provider.key.empty() ? "" : secret(kMask, provider.key, purpose));
   map.add_text("protocol",
                provider.protocol.empty() ? own_protocol(provider.kind) : provider.protocol);
   map.add_text("ca_file", provider.ca_file);
@@ -115,23 +133,30 @@ Node bridge_of(const BridgeDirectory& bridge) {
       .node;
 }
 
-Node choice_of(const dispatch::Choice& choice, const Configuration& configuration) {
+// What a file holds is no part of what is shown, but a change of it is a change.
+void add_content(Map& map, std::string_view key, std::string_view digest, Purpose purpose) {
+  if (purpose != Purpose::comparison) return;
+  map.add(fmt::format("{}{}", key, kContent), text(secret("", digest, purpose)));
+}
+
+Node choice_of(const dispatch::Choice& choice, const Configuration& configuration,
+               Purpose purpose) {
   Map map;
-  const auto script = configuration.scripts.find(choice.backend);
-  const auto bridge = configuration.bridges.find(choice.backend);
-  const auto machine = configuration.machines.find(choice.backend);
+  const auto* machine = configuration.find_backend<MachineFile>(choice.backend);
   if (choice.backend == kDemoBackend) {
     map.add("scripted", text("demo"));
-  } else if (script != configuration.scripts.end()) {
-    map.add("script", text(script->second.path));
-  } else if (bridge != configuration.bridges.end()) {
-    map.add("bridge", bridge_of(bridge->second));
-  } else if (machine != configuration.machines.end()) {
-    map.add("machine", text(machine->second.path));
+  } else if (const auto* script = configuration.find_backend<ScriptFile>(choice.backend)) {
+    map.add("script", text(script->path));
+    add_content(map, "script", script->text, purpose);
+  } else if (const auto* bridge = configuration.find_backend<BridgeDirectory>(choice.backend)) {
+    map.add("bridge", bridge_of(*bridge));
+  } else if (machine != nullptr) {
+    map.add("machine", text(machine->path));
+    add_content(map, "machine", machine->sha256, purpose);
   } else {
     map.add("provider", text(choice.backend));
   }
-  if (machine == configuration.machines.end()) map.add_text("model", choice.model);
+  if (machine == nullptr) map.add_text("model", choice.model);
   map.add("context_window", number(choice.context_window));
   if (choice.max_output_tokens) map.add("max_output_tokens", number(*choice.max_output_tokens));
   if (choice.temperature) map.add("temperature", decimal(*choice.temperature));
@@ -167,13 +192,13 @@ void add_role(Map& map, const turns::Role& role) {
   map.add("tools", tools_of(role));
 }
 
-Node agent_of(const turns::Agent& agent, const Configuration& configuration) {
+Node agent_of(const turns::Agent& agent, const Configuration& configuration, Purpose purpose) {
   Map map;
   map.add("description", text(agent.description));
   add_role(map, agent.role);
   Node backends{.kind = Kind::list};
   for (const dispatch::Choice& choice : agent.chain) {
-    backends.items.push_back(choice_of(choice, configuration));
+    backends.items.push_back(choice_of(choice, configuration, purpose));
   }
   map.add("backends", std::move(backends));
   Map conversations;
@@ -218,20 +243,20 @@ Node http_of(const Http& http) {
 
 }  // namespace
 
-Node shown(const Configuration& configuration) {
+Node shown(const Configuration& configuration, Purpose purpose) {
   Map map;
   map.add("listen", text(text_of(configuration.listen)));
   map.add("store", text(configuration.store));
   map.add("workers", number(configuration.workers));
-  map.add("keys", keys_of(configuration));
+  map.add("keys", keys_of(configuration, purpose));
   Map providers;
-  for (const auto& [name, provider] : configuration.providers) {
-    providers.add(name, provider_of(provider));
+  for (const auto& [name, provider] : configuration.backends_of<HttpProvider>()) {
+    providers.add(name, provider_of(*provider, purpose));
   }
   map.add("providers", std::move(providers.node));
   Map agents;
   for (const auto& [name, agent] : configuration.turns.agents) {
-    agents.add(name, agent_of(agent, configuration));
+    agents.add(name, agent_of(agent, configuration, purpose));
   }
   map.add("agents", std::move(agents.node));
   map.add("tenants", tenants_of(configuration));
@@ -253,6 +278,7 @@ Node shown(const Configuration& configuration) {
   map.add("http", http_of(configuration.http));
   map.add("prices",
           text(configuration.prices_file.empty() ? kBuiltInPrices : configuration.prices_file));
+  add_content(map, "prices", configuration.prices_text, purpose);
   return map.node;
 }
 

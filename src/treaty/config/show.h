@@ -3,13 +3,27 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "treaty/base/yaml.h"
 #include "treaty/config/configuration.h"
 
 namespace treaty::config {
 
-yaml::Node shown(const Configuration& configuration);
+enum class Purpose {
+  people,      // What `treaty config show` prints.
+  comparison,  // Secrets and contents of files carry a digest behind kDigestMark.
+};
+
+constexpr std::string_view kDigestMark = "\x01";
+constexpr std::string_view kContent = " (content)";  // After the key that names a file.
+
+yaml::Node shown(const Configuration& configuration, Purpose purpose = Purpose::people);
+
+// One line per difference: `path: old → new`, `path: added`, `path: removed`; of a secret and of
+// what a file holds, only that it has changed. Empty when nothing differs.
+std::vector<std::string> changes_between(const Configuration& before, const Configuration& after);
 
 // The tree as treaty.yaml would have it: a dollar is $$, but for the schemas of tools.
 std::string yaml_of(const yaml::Node& node);

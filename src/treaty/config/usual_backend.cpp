@@ -16,7 +16,8 @@ struct UsualBackend {
 
 UsualBackend first_of_file(const Draft& draft) {
   const std::string& name = draft.provider_order.front();
-  const std::string_view model = default_model_of(draft.configuration.providers.at(name).kind);
+  const std::string_view model =
+      default_model_of(draft.configuration.find_backend<HttpProvider>(name)->kind);
   return {.choice = {.backend = name, .model = std::string(model)},
           .place = draft.provider_nodes.at(name),
           .note = fmt::format("{} of {}, the first provider of the file", model, name)};
@@ -37,7 +38,7 @@ std::optional<UsualBackend> first_of_environment(const Sources& sources, Draft& 
     HttpProvider found = provider_of_kind(sources, provider.name);
     if (found.key.empty()) continue;
     const std::string name(provider.name);
-    draft.configuration.providers[name] = std::move(found);
+    draft.configuration.backends[name] = std::move(found);
     return UsualBackend{.choice = {.backend = name, .model = std::string(model)},
                         .note = fmt::format("{} of {}, since {} is set", model, name,
                                             variable_of(provider, sources.environment))};
@@ -46,7 +47,8 @@ std::optional<UsualBackend> first_of_environment(const Sources& sources, Draft& 
 }
 
 UsualBackend demo(Draft& draft) {
-  draft.configuration.scripts[std::string(kDemoBackend)] = {.text = std::string(demo_script())};
+  draft.configuration.backends[std::string(kDemoBackend)] =
+      ScriptFile{.text = std::string(demo_script())};
   return {.choice = {.backend = std::string(kDemoBackend), .model = "scripted"},
           .note =
               "the built-in demo, since no key of a provider is set (OPENAI_API_KEY, "

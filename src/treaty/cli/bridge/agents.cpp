@@ -52,9 +52,9 @@ std::string asks_itself(const config::Configuration& configuration,
                         std::span<const std::string> directories) {
   for (const auto& [name, agent] : configuration.turns.agents) {
     for (const dispatch::Choice& choice : agent.chain) {
-      const auto bridge = configuration.bridges.find(choice.backend);
-      if (bridge == configuration.bridges.end()) continue;
-      const auto place = bridge::resolve_directory(bridge->second.path);
+      const auto* bridge = configuration.find_backend<config::BridgeDirectory>(choice.backend);
+      if (bridge == nullptr) continue;
+      const auto place = bridge::resolve_directory(bridge->path);
       if (place && std::ranges::find(directories, *place) != directories.end()) return name;
     }
   }

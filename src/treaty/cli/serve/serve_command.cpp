@@ -7,12 +7,12 @@
 
 #include "treaty/base/ids.h"
 #include "treaty/cli/commands.h"
-#include "treaty/cli/serve/changes.h"
 #include "treaty/cli/serve/welcome.h"
 #include "treaty/cli/shared/configured.h"
 #include "treaty/cli/shared/program_name.h"
 #include "treaty/cli/shared/signals.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/config/show.h"
 
 namespace treaty::cli::serve {
 namespace {
@@ -60,7 +60,7 @@ void reload(Gateway& gateway, Configuration& current, const Arguments& arguments
                 harmless(done.error().message));
     return;
   }
-  const auto changes = changes_between(current, *fresh);
+  const auto changes = config::changes_between(current, *fresh);
   print_error("treaty serve: the configuration is reloaded: {}\n",
               changes.empty() ? "nothing has changed"
                               : harmless(fmt::format("{}", fmt::join(changes, "; "))));

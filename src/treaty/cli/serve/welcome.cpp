@@ -118,7 +118,7 @@ std::string welcome(const config::Configuration& configuration, std::uint16_t po
   out += fmt::format("  journal: {}\n", harmless(path_of_store(configuration.store)));
   out += lines_to_try(configuration, url, session);
   out += "In a terminal, with tools:\n" + chat_line(configuration, url, program);
-  if (configuration.providers.empty()) {
+  if (configuration.backends_of<config::HttpProvider>().empty()) {
     out +=
         "\nA real model: export OPENAI_API_KEY=… (or ANTHROPIC_API_KEY, GEMINI_API_KEY…) and "
         "start\n"

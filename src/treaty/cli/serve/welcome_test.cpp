@@ -71,7 +71,7 @@ TEST_CASE("agents of a file are told with their first choice") {
   configuration.notes.clear();
   configuration.source = "treaty.yaml";
   configuration.turns.agents["default"].chain = {{.backend = "main", .model = "gpt-5"}};
-  configuration.providers["main"] = {.kind = "openai"};
+  configuration.backends["main"] = config::HttpProvider{.kind = "openai"};
 
   const std::string page = welcome(configuration, 4711, "s");
 

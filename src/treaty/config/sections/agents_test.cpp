@@ -64,7 +64,7 @@ TEST_CASE("Every key of an agent has its place") {
         dispatch::Choice{.backend = "main", .model = "gpt-5-mini", .preference = 2});
   CHECK(agent.chain[2].backend == "script:/work/play.yaml");
   CHECK(agent.chain[3].model == "actor");
-  CHECK(configuration.scripts.at("script:/work/play.yaml").text == "- Hello.");
+  CHECK(configuration.find_backend<ScriptFile>("script:/work/play.yaml")->text == "- Hello.");
 }
 
 TEST_CASE("A bridge is named by its directory, seen from the file, and asks for the agent itself") {
@@ -76,11 +76,11 @@ TEST_CASE("A bridge is named by its directory, seen from the file, and asks for 
   REQUIRE(chain.size() == 2);
   CHECK(chain[0].model.empty());
   CHECK(chain[1].model == "m");
-  const BridgeDirectory& first = configuration.bridges.at(chain[0].backend);
+  const BridgeDirectory& first = *configuration.find_backend<BridgeDirectory>(chain[0].backend);
   CHECK(first.path == "/work/room");
   CHECK(first.agent_name == "writer");
   CHECK(first.timeout == std::chrono::minutes(2));
-  const BridgeDirectory& second = configuration.bridges.at(chain[1].backend);
+  const BridgeDirectory& second = *configuration.find_backend<BridgeDirectory>(chain[1].backend);
   CHECK(second.path == "/srv/room");
   CHECK(second.agent_name == "other");
   CHECK(second.timeout == std::chrono::seconds(90));
@@ -146,7 +146,7 @@ TEST_CASE("An agent without backends asks whom an agent would that nobody has wr
 
     CHECK(plain.turns.agents.at("a").chain[0].backend == "scripted:demo");
     CHECK(plain.turns.agents.at("a").role.tools.empty());
-    CHECK(plain.scripts.contains("scripted:demo"));
+    CHECK(plain.backends.contains("scripted:demo"));
     CHECK(plain.notes.at(0).starts_with("agent a: the built-in demo, since"));
     CHECK(keyed.turns.agents.at("a").chain[0].backend == "groq");
     CHECK(keyed.turns.agents.at("b").chain[0].backend == "scripted:demo");

@@ -97,9 +97,9 @@ void settle_prices(Reader& reader, const Draft& draft, const DollarBudget& budge
     if (!budget.agent.empty() && budget.agent != name) continue;
     for (std::size_t i = 0; i < agent.chain.size(); ++i) {
       const dispatch::Choice& choice = agent.chain[i];
-      const auto provider = draft.configuration.providers.find(choice.backend);
-      if (provider == draft.configuration.providers.end() || choice.model.empty()) continue;
-      const std::string& kind = provider->second.kind;
+      const auto* provider = draft.configuration.find_backend<HttpProvider>(choice.backend);
+      if (provider == nullptr || choice.model.empty()) continue;
+      const std::string& kind = provider->kind;
       if (kind.empty() || prices.find(kind, choice.model, reader.sources().now)) continue;
       if (!told.emplace(kind, choice.model).second) continue;
       reader.note(*budget.place,

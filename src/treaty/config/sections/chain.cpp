@@ -124,15 +124,16 @@ void take_script(Reader& reader, const Node& node, ChoiceDraft& entry, Draft& dr
                             first.column, first.message),
                 "`treaty mock --check --script FILE` tells all of it");
   }
-  draft.configuration.scripts[entry.choice.backend] = {.path = std::move(file->path),
-                                                       .text = std::move(file->text)};
+  draft.configuration.backends[entry.choice.backend] =
+      ScriptFile{.path = std::move(file->path), .text = std::move(file->text)};
 }
 
 void take_scripted(Reader& reader, const Node& node, ChoiceDraft& entry, Draft& draft) {
   constexpr std::array<std::string_view, 1> kBuiltIn = {"demo"};
   if (!reader.word(node, kBuiltIn)) return;
   entry.choice.backend = kDemoBackend;
-  draft.configuration.scripts[entry.choice.backend] = {.text = std::string(demo_script())};
+  draft.configuration.backends[entry.choice.backend] =
+      ScriptFile{.text = std::string(demo_script())};
 }
 
 // Whoever answers is asked for the agent of this name, unless the file says another.
@@ -147,7 +148,7 @@ void take_bridge(Reader& reader, const Node& node, ChoiceDraft& entry, const Age
   }
   entry.choice.backend = fmt::format("bridge:{} ({}, {})", bridge.path, bridge.agent_name,
                                      duration_text(bridge.timeout));
-  draft.configuration.bridges[entry.choice.backend] = std::move(bridge);
+  draft.configuration.backends[entry.choice.backend] = std::move(bridge);
 }
 
 // The order of the list is the preference of those that name none.

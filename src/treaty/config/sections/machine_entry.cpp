@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 
+#include "treaty/base/hash.h"
 #include "treaty/http/net/address_guard.h"
 #include "treaty/machines/load.h"
 
@@ -125,8 +126,8 @@ class Questions {
  private:
   void add(const MachineEntry& entry) {
     auto& asked = by_entry_[&entry];
-    const auto found = draft_.configuration.machines.find(entry.backend);
-    if (found == draft_.configuration.machines.end()) return;
+    const auto* found = draft_.configuration.find_backend<MachineFile>(entry.backend);
+    if (found == nullptr) return;
     Tour tour(reader_, [&](const AgentReference& agent, const Machine& machine) {
       const auto name = agent_named(agent.source, machine.directory, reader_.sources());
       if (!name) return;
@@ -141,7 +142,7 @@ class Questions {
       asked.insert(meant->name);
       all_[entry.agent].insert(meant->name);
     });
-    tour.visit(*found->second.machine);
+    tour.visit(*found->machine);
   }
 
   bool leads(const std::string& from, const std::string& to, std::set<std::string>& seen) const {
@@ -188,13 +189,15 @@ dispatch::Choice take_machine(Reader& reader, const Node& node, const std::strin
   const auto file = reader.file(node);
   if (!file) return choice;
   choice.backend = fmt::format("machine:{}", file->path);
-  if (!draft.configuration.machines.contains(choice.backend)) {
+  if (draft.configuration.find_backend<MachineFile>(choice.backend) == nullptr) {
     auto machine = read_machine(reader, file->path, file->text);
     if (!machine) return choice;
-    draft.configuration.machines[choice.backend] = {.path = file->path,
-                                                    .machine = std::move(machine)};
+    Sha256 digest;
+    digest.add(file->text);
+    draft.configuration.backends[choice.backend] =
+        MachineFile{.path = file->path, .sha256 = digest.hex(), .machine = std::move(machine)};
   }
-  choice.model = draft.configuration.machines.at(choice.backend).machine->name;
+  choice.model = draft.configuration.find_backend<MachineFile>(choice.backend)->machine->name;
   draft.machine_entries.push_back({.agent = agent, .place = &node, .backend = choice.backend});
   return choice;
 }

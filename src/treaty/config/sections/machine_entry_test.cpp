@@ -41,7 +41,7 @@ TEST_CASE("A machine is a backend that is tried once and has its name for a mode
   CHECK(choice.model == "machine");
   CHECK(choice.policy.max_attempts == 1);
   CHECK(choice.policy.breaker_failures == 0);
-  const auto& file = configuration->machines.at("machine:/work/m.yml");
+  const auto& file = *configuration->find_backend<MachineFile>("machine:/work/m.yml");
   CHECK(file.path == "/work/m.yml");
   CHECK(file.machine->directory == "/work");
 }

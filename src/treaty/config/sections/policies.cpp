@@ -93,9 +93,8 @@ void settle_policies(Draft& draft) {
     of_entries.resize(agent.chain.size());  // The usual backend has no entry in the file.
     for (std::size_t i = 0; i < agent.chain.size(); ++i) {
       dispatch::Choice& choice = agent.chain[i];
-      const auto provider = draft.configuration.providers.find(choice.backend);
-      if (provider != draft.configuration.providers.end()) {
-        choice.policy = overridden(choice.policy, provider->second.dispatch);
+      if (const auto* provider = draft.configuration.find_backend<HttpProvider>(choice.backend)) {
+        choice.policy = overridden(choice.policy, provider->dispatch);
       }
       choice.policy = overridden(overridden(choice.policy, of_agent), of_entries[i]);
     }

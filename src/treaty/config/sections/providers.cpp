@@ -150,7 +150,7 @@ void take_provider(Reader& reader, const Node& name, const Node& node, Draft& dr
   reader.members<Written>(node, "a provider", kMembers, written);
   draft.provider_order.push_back(name.text);
   draft.provider_nodes[name.text] = &name;
-  HttpProvider& out = draft.configuration.providers[name.text];
+  auto& out = draft.configuration.backends[name.text].emplace<HttpProvider>();
   if (written.dispatch != nullptr) take_policy(reader, *written.dispatch, out.dispatch);
   const Provider* provider = kind_of(reader, name, written);
   if (provider == nullptr) return;
@@ -166,9 +166,9 @@ void take_provider(Reader& reader, const Node& name, const Node& node, Draft& dr
 }
 
 void settle_key(Reader& reader, const Draft& draft, const std::string& name) {
-  const HttpProvider& used = draft.configuration.providers.at(name);
-  const Provider* provider = backends::find_provider(used.kind);
-  if (provider == nullptr || !provider->key.required || !used.key.empty()) return;
+  const auto* used = draft.configuration.find_backend<HttpProvider>(name);
+  const Provider* provider = used == nullptr ? nullptr : backends::find_provider(used->kind);
+  if (provider == nullptr || !provider->key.required || !used->key.empty()) return;
   if (draft.keyless_providers.contains(name)) return;
   const auto place = draft.provider_nodes.find(name);
   if (place == draft.provider_nodes.end()) return;
@@ -204,8 +204,8 @@ void settle_providers(Reader& reader, Draft& draft) {
   for (const ProviderReference& reference : draft.references) {
     dispatch::Choice& choice =
         draft.configuration.turns.agents.at(reference.agent).chain.at(reference.index);
-    const auto provider = draft.configuration.providers.find(choice.backend);
-    if (provider == draft.configuration.providers.end()) {
+    const auto* provider = draft.configuration.find_backend<HttpProvider>(choice.backend);
+    if (provider == nullptr) {
       const std::string_view meant = closest(names, choice.backend);
       reader.note(*reference.provider,
                   fmt::format("there is no provider {}", reference.provider->text),
@@ -214,9 +214,9 @@ void settle_providers(Reader& reader, Draft& draft) {
                                   : fmt::format("there are {}", fmt::join(names, ", ")));
       continue;
     }
-    used.insert(provider->first);
-    if (reference.has_model || provider->second.kind.empty()) continue;
-    choice.model = default_model_of(provider->second.kind);
+    used.insert(choice.backend);
+    if (reference.has_model || provider->kind.empty()) continue;
+    choice.model = default_model_of(provider->kind);
     if (choice.model.empty()) {
       const bool is_in_agent = reference.entry != reference.provider;
       reader.note(*reference.entry, fmt::format("say which model of {}", choice.backend),

@@ -18,7 +18,7 @@ HttpProvider provider(const Given& given) {
   CAPTURE(problems_of(given));
   const auto loaded = load(given.sources());
   REQUIRE(loaded);
-  return loaded->providers.at("main");
+  return *loaded->find_backend<HttpProvider>("main");
 }
 
 TEST_CASE("Every key of a provider has its place") {
@@ -60,7 +60,7 @@ TEST_CASE("A provider is of the kind that it is named after") {
   const auto loaded = load(Given{.yaml = "providers: {cerebras: {key: k}}"}.sources());
 
   REQUIRE(loaded);
-  CHECK(loaded->providers.at("cerebras").kind == "cerebras");
+  CHECK(loaded->find_backend<HttpProvider>("cerebras")->kind == "cerebras");
   CHECK(problems_of({.yaml = "providers: {mine: {key: k}}"})
             .starts_with("treaty.yaml:1:13: the provider mine needs a `kind` (one of openai,"));
 }
