@@ -257,7 +257,7 @@ class Options(MockTest):
         for more in ((), ("--check",)):
             ran = self.treaty("mock", "--port", "0", "--script", "bad.yaml", *more)
             self.assertEqual(ran.code, 78, ran)
-            self.assertIn("bad.yaml:2:5: a reply has no member txt (did you mean text?)", ran.err)
+            self.assertIn("bad.yaml:2:5: a reply has no key txt (did you mean text?)", ran.err)
             self.assertIn("bad.yaml:4:12: expected a duration", ran.err)
         self.assertEqual(self.treaty("mock", "--script", "missing.yaml").code, 78)
 
@@ -324,8 +324,8 @@ class Documents(MockTest):
         for what, text in (("a script", "x: 1"), ("a reply", "- xxxxxxxxxxxxxxxx: 1"),
                            ("when", "rules: [{text: a, when: {xxxxxxxxxxxxxxxx: 1}}]")):
             told = self.treaty("mock", "--check", "--script", "-", stdin=text).err
-            self.assertIn(f"{what} has no member", told)
-            for name in told.split("it may have ")[1].splitlines()[0].split(", "):
+            self.assertIn(f"{what} has no key", told)
+            for name in told.split("it may have ")[1].splitlines()[0].rstrip(")").split(", "):
                 self.assertIn(f"`{name}", guide)
 
 

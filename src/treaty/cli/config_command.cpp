@@ -14,16 +14,7 @@ namespace treaty::cli::configuration {
 namespace {
 
 using config::Configuration;
-using config::Problem;
-using Loaded = std::expected<Configuration, std::vector<Problem>>;
-
-void write(json::Writer& writer, const Problem& problem) {
-  writer.begin_object().member("where", problem.where);
-  if (problem.line > 0) writer.member("line", problem.line).member("column", problem.column);
-  writer.member("message", problem.message);
-  if (!problem.hint.empty()) writer.member("hint", problem.hint);
-  writer.end_object();
-}
+using Loaded = std::expected<Configuration, std::vector<Diagnostic>>;
 
 void print_json(const Loaded& loaded, const std::string& file) {
   json::Writer writer;
@@ -35,14 +26,14 @@ void print_json(const Loaded& loaded, const std::string& file) {
   }
   writer.member("valid", loaded.has_value()).name("problems").begin_array();
   if (!loaded) {
-    for (const Problem& problem : loaded.error()) write(writer, problem);
+    for (const Diagnostic& problem : loaded.error()) write(writer, problem);
   }
   print_document(writer.end_array().end_object().take() + "\n");
 }
 
 void tell_problems(const Loaded& loaded) {
-  for (const Problem& problem : loaded.error()) {
-    print_error("{}\n", harmless(config::text_of(problem)));
+  for (const Diagnostic& problem : loaded.error()) {
+    print_error("{}\n", harmless(text_of(problem)));
   }
 }
 
@@ -61,8 +52,8 @@ int check(const config::Sources& sources, bool json) {
     print("{}: in order, {}, {}, {}, listens on {}\n",
           file.empty() ? "no treaty.yaml here, the defaults" : harmless(file),
           counted(loaded->turns.agents.size(), "agent"),
-          counted(loaded->backends_of<config::HttpProvider>().size(), "provider"), counted(loaded->keys.size(), "key"),
-          config::text_of(loaded->listen));
+          counted(loaded->backends_of<config::HttpProvider>().size(), "provider"),
+          counted(loaded->keys.size(), "key"), config::text_of(loaded->listen));
     for (const std::string& note : loaded->notes) print("{}\n", harmless(note));
   }
   return loaded ? kOk : kBadConfiguration;

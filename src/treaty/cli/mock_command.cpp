@@ -74,9 +74,9 @@ std::optional<backends::Script> load_script(const std::string& path) {
   }
   auto script = backends::read_script(*text);
   if (script) return std::move(*script);
-  for (const backends::ScriptProblem& problem : script.error()) {
-    print_error("{}:{}:{}: {}\n", harmless(path), problem.line, problem.column,
-                harmless(problem.message));
+  for (Diagnostic& problem : script.error()) {
+    problem.where = path;
+    print_error("{}\n", harmless(text_of(problem)));
   }
   return std::nullopt;
 }

@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "treaty/base/secrets.h"
 #include "treaty/config/addresses.h"
 #include "treaty/config/sections/sections.h"
-#include "treaty/config/usual_backend.h"
 
 namespace treaty::config {
 namespace {
@@ -25,15 +22,6 @@ std::optional<Given> given_listen(const Sources& sources) {
   const std::string variable = sources.environment("TREATY_LISTEN").value_or("");
   if (!variable.empty()) return Given{"TREATY_LISTEN", variable};
   return std::nullopt;
-}
-
-// "LINE:COLUMN" as the YAML reader gives it.
-Problem problem_of(const Error& error, const std::string& file) {
-  Problem problem{.where = file, .line = 1, .column = 1, .message = mask_secrets(error.message)};
-  const char* end = error.where.data() + error.where.size();
-  const auto line = std::from_chars(error.where.data(), end, problem.line);
-  if (line.ptr != end) std::from_chars(line.ptr + 1, end, problem.column);
-  return problem;
 }
 
 // A key by which nobody can come in would make the refusal worthless, so only its absence counts.
@@ -81,14 +69,19 @@ void settle_deadlines(Draft& draft) {
   }
 }
 
+Diagnostic masked(Diagnostic diagnostic) {
+  diagnostic.message = mask_secrets(diagnostic.message);
+  return diagnostic;
+}
+
 // Null: there is no file.
-std::expected<yaml::Node, Problem> read_tree(const std::optional<std::string>& file,
-                                             const Sources& sources) {
+std::expected<yaml::Node, Diagnostic> read_tree(const std::optional<std::string>& file,
+                                                const Sources& sources) {
   if (!file) return yaml::Node{};
   const auto text = sources.read_file(*file);
-  if (!text) return std::unexpected(Problem{.where = *file, .message = text.error().message});
+  if (!text) return std::unexpected(Diagnostic{.where = *file, .message = text.error().message});
   auto root = yaml::read(*text);
-  if (!root) return std::unexpected(problem_of(root.error(), *file));
+  if (!root) return std::unexpected(masked(diagnostic_of(root.error(), *file)));
   return *std::move(root);
 }
 
@@ -102,7 +95,7 @@ std::optional<std::string> file_of(const Sources& sources) {
   return std::nullopt;
 }
 
-std::expected<Configuration, std::vector<Problem>> load(const Sources& sources) {
+std::expected<Configuration, std::vector<Diagnostic>> load(const Sources& sources) {
   const auto file = file_of(sources);
   const auto root = read_tree(file, sources);
   if (!root) return std::unexpected(std::vector{root.error()});

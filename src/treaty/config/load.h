@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "treaty/base/diagnostic.h"
 #include "treaty/base/error.h"
 #include "treaty/config/configuration.h"
 #include "treaty/config/expansion.h"
-#include "treaty/config/problem.h"
 
 namespace treaty::config {
 
@@ -36,7 +36,7 @@ struct Sources {
 Sources process_sources(Flags flags);
 
 // All that is wrong with it, in the order of the file. No message holds a secret.
-std::expected<Configuration, std::vector<Problem>> load(const Sources& sources);
+std::expected<Configuration, std::vector<Diagnostic>> load(const Sources& sources);
 
 // The file that load() reads; nothing when there is none.
 std::optional<std::string> file_of(const Sources& sources);

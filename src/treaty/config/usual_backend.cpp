@@ -1,9 +1,8 @@
-#include "treaty/config/usual_backend.h"
-
 #include <fmt/format.h>
 
 #include "treaty/backends/providers/provider.h"
 #include "treaty/config/demo.h"
+#include "treaty/config/sections/sections.h"
 
 namespace treaty::config {
 namespace {

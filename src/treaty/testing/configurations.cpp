@@ -27,7 +27,7 @@ std::string problems_of(const Given& given) {
   const auto loaded = config::load(given.sources());
   std::string out;
   if (loaded) return out;
-  for (const config::Problem& problem : loaded.error()) out += config::text_of(problem) + "\n";
+  for (const Diagnostic& problem : loaded.error()) out += text_of(problem) + "\n";
   return out;
 }
 

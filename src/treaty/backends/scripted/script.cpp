@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 
 #include "treaty/backends/scripted/script_reader.h"
 
@@ -94,21 +93,11 @@ constexpr std::array<ScriptMember<Script>, 7> kScriptMembers = {{
      }},
 }};
 
-// "LINE:COLUMN" as the YAML reader gives it.
-ScriptProblem problem_of(const Error& error) {
-  ScriptProblem problem{.line = 1, .column = 1, .message = error.message};
-  const std::string& where = error.where;
-  const char* end = where.data() + where.size();
-  const auto line = std::from_chars(where.data(), end, problem.line);
-  if (line.ptr != end) std::from_chars(line.ptr + 1, end, problem.column);
-  return problem;
-}
-
 }  // namespace
 
-std::expected<Script, std::vector<ScriptProblem>> read_script(std::string_view text) {
+std::expected<Script, std::vector<Diagnostic>> read_script(std::string_view text) {
   const auto root = yaml::read(text);
-  if (!root) return std::unexpected(std::vector{problem_of(root.error())});
+  if (!root) return std::unexpected(std::vector{diagnostic_of(root.error())});
   Script script;
   ScriptReader reader;
   if (root->kind == yaml::Kind::list) {
@@ -119,7 +108,9 @@ std::expected<Script, std::vector<ScriptProblem>> read_script(std::string_view t
   auto problems = reader.take_problems();
   if (problems.empty() && script.is_empty() && script.headers.empty() && !script.key &&
       script.models.empty()) {
-    problems.push_back({root->line, root->column, "the script is empty; give it `replies`"});
+    problems.push_back({.line = root->line,
+                        .column = root->column,
+                        .message = "the script is empty; give it `replies`"});
   }
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return script;

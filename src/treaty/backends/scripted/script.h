@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "treaty/base/diagnostic.h"
 #include "treaty/base/headers.h"
 
 namespace treaty::backends {
@@ -121,13 +122,7 @@ struct Script {
   bool is_empty() const { return rules.empty() && replies.empty(); }
 };
 
-struct ScriptProblem {
-  int line = 0;
-  int column = 0;
-  std::string message;
-};
-
 // All that is wrong with it, in the order of the file.
-std::expected<Script, std::vector<ScriptProblem>> read_script(std::string_view yaml);
+std::expected<Script, std::vector<Diagnostic>> read_script(std::string_view yaml);
 
 }  // namespace treaty::backends

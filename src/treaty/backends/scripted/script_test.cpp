@@ -25,7 +25,7 @@ std::string problems_of(std::string_view yaml) {
   std::string text;
   if (script) return "accepted";
   for (const auto& problem : script.error()) {
-    text += fmt::format("{}:{}: {}\n", problem.line, problem.column, problem.message);
+    text += text_of(problem) + "\n";
   }
   return text;
 }
@@ -89,8 +89,8 @@ TEST_CASE("Short forms: a bare text, a bare status, a list without a map around 
 
 TEST_CASE("Every wrong member is told with its place and the likely meaning") {
   CHECK(problems_of("replies:\n  - txt: a\n    dealy: 1s\n    text: b\n") ==
-        "2:5: a reply has no member txt (did you mean text?)\n"
-        "3:5: a reply has no member dealy (did you mean delay?)\n");
+        "2:5: a reply has no key txt (did you mean text?)\n"
+        "3:5: a reply has no key dealy (did you mean delay?)\n");
   CHECK(problems_of("- text: a\n  delay: soon\n").starts_with("2:10: expected a duration"));
   CHECK(problems_of("- error: 200\n").starts_with("1:10: expected a whole number, 400 to 599"));
   CHECK(problems_of("- {delay: 1s}\n").starts_with("1:3: this reply says nothing"));

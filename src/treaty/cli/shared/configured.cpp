@@ -10,8 +10,8 @@ namespace {
 std::optional<config::Configuration> load(std::string_view command, config::Flags flags) {
   auto configuration = config::load(config::process_sources(std::move(flags)));
   if (configuration) return *std::move(configuration);
-  for (const config::Problem& problem : configuration.error()) {
-    print_error("treaty {}: {}\n", command, harmless(config::text_of(problem)));
+  for (const Diagnostic& problem : configuration.error()) {
+    print_error("treaty {}: {}\n", command, harmless(text_of(problem)));
   }
   return std::nullopt;
 }
@@ -69,8 +69,8 @@ std::expected<std::string, Error> configured_address(const Arguments& arguments)
   auto loaded = config::load(config::process_sources(std::move(flags)));
   if (loaded) return std::move(loaded->store);
   std::string problems;
-  for (const config::Problem& problem : loaded.error()) {
-    problems += (problems.empty() ? "" : "; ") + config::text_of(problem);
+  for (const Diagnostic& problem : loaded.error()) {
+    problems += (problems.empty() ? "" : "; ") + text_of(problem);
   }
   return std::unexpected(Error{.code = ErrorCode::wrong_usage, .message = problems});
 }

@@ -4,11 +4,8 @@
 #include <array>
 
 #include "treaty/base/text.h"
-#include "treaty/config/sections/budgets.h"
-#include "treaty/config/sections/chain.h"
 #include "treaty/config/sections/policies.h"
 #include "treaty/config/sections/sections.h"
-#include "treaty/config/sections/tools.h"
 
 namespace treaty::config {
 namespace {

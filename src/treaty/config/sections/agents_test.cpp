@@ -205,7 +205,7 @@ TEST_CASE("A script that is not in order is told with its first problem") {
               .files = {{"/work/play.yaml", "- txt: Hello."}}};
 
   CHECK(problems_of(given).starts_with(
-      "treaty.yaml:1:40: the script play.yaml is not in order: 1:3: a reply has no member txt"));
+      "treaty.yaml:1:40: the script play.yaml is not in order: 1:3: a reply has no key txt"));
 }
 
 TEST_CASE("Paths are relative to the folder of the file") {

@@ -1,5 +1,3 @@
-#include "treaty/config/sections/budgets.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <set>
 
 #include "treaty/base/text.h"
+#include "treaty/config/sections/sections.h"
 #include "treaty/results/prices.h"
 
 namespace treaty::config {

@@ -1,5 +1,3 @@
-#include "treaty/config/sections/chain.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +5,8 @@
 
 #include "treaty/backends/scripted/script.h"
 #include "treaty/config/demo.h"
-#include "treaty/config/sections/machine_entry.h"
 #include "treaty/config/sections/policies.h"
+#include "treaty/config/sections/sections.h"
 #include "treaty/config/units.h"
 
 namespace treaty::config {
@@ -119,9 +117,7 @@ void take_script(Reader& reader, const Node& node, ChoiceDraft& entry, Draft& dr
   entry.choice.backend = fmt::format("script:{}", file->path);
   if (const auto script = backends::read_script(file->text); !script) {
     const auto& first = script.error().front();
-    reader.note(node,
-                fmt::format("the script {} is not in order: {}:{}: {}", node.text, first.line,
-                            first.column, first.message),
+    reader.note(node, fmt::format("the script {} is not in order: {}", node.text, text_of(first)),
                 "`treaty mock --check --script FILE` tells all of it");
   }
   draft.configuration.backends[entry.choice.backend] =

@@ -1,11 +1,10 @@
-#include "treaty/config/sections/machine_entry.h"
-
 #include <fmt/format.h>
 
 #include <array>
 #include <filesystem>
 
 #include "treaty/base/hash.h"
+#include "treaty/config/sections/sections.h"
 #include "treaty/http/net/address_guard.h"
 #include "treaty/machines/load.h"
 

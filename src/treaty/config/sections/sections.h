@@ -13,6 +13,7 @@
 
 #include "treaty/config/configuration.h"
 #include "treaty/config/reader.h"
+#include "treaty/turns/settings.h"
 
 namespace treaty::config {
 
@@ -73,6 +74,29 @@ void settle_machines(Reader& reader, const Draft& draft);
 // After the chains are known: every entry has its whole policy, and what budgets need is there.
 void settle_policies(Draft& draft);
 void settle_budgets(Reader& reader, const Draft& draft);
+
+// The list `tools` of an agent or a conversation.
+std::vector<turns::ClientTool> read_tools(Reader& reader, const yaml::Node& list);
+
+std::vector<std::string_view> tool_keys();
+
+// `agent`: whose it is; empty for that of a tenant.
+dispatch::Budget read_budget(Reader& reader, const yaml::Node& node, std::string_view agent,
+                             Draft& draft);
+
+std::vector<std::string_view> budget_keys();
+
+void take_chain(Reader& reader, const yaml::Node& node, turns::Agent& agent, Draft& draft);
+
+void add_chain_keys(std::vector<std::string>& keys, const std::string& section);
+
+// `choice` with the machine as its backend. What is wrong with the file is noted with its places.
+dispatch::Choice take_machine(Reader& reader, const yaml::Node& node, const std::string& agent,
+                              dispatch::Choice choice, Draft& draft);
+
+// The first provider of the file, else the first whose key is in the environment, else the built-in
+// demo. The configuration's notes say which, and why.
+void settle_backends(Reader& reader, Draft& draft);
 
 // The provider of that kind as it is without a word in the file.
 HttpProvider provider_of_kind(const Sources& sources, std::string_view kind);

@@ -1,5 +1,3 @@
-#include "treaty/config/sections/tools.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <charconv>
 
 #include "treaty/base/text.h"
+#include "treaty/config/sections/sections.h"
 
 namespace treaty::config {
 namespace {

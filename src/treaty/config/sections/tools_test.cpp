@@ -1,7 +1,6 @@
-#include "treaty/config/sections/tools.h"
-
 #include <doctest/doctest.h>
 
+#include "treaty/config/sections/sections.h"
 #include "treaty/testing/configurations.h"
 
 namespace treaty::config {
