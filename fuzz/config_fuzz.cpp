@@ -40,9 +40,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto loaded = config::load(sources_of(std::string(text)));
   if (!loaded) {
     require(!loaded.error().empty());
-    for (const config::Problem& problem : loaded.error()) {
+    for (const Diagnostic& problem : loaded.error()) {
       require(!problem.message.empty());
-      require(!config::text_of(problem).contains(kSecret));
+      require(!text_of(problem).contains(kSecret));
     }
     return 0;
   }

@@ -1,4 +1,15 @@
 // A backend runs calls. Its failures are data in the AgentResult, never errors of its own.
+//
+//   class Echo final : public Backend {
+//     awaitable<contracts::AgentResult> run(const Call& call, Sink& sink) override {
+//       sink.on_text("Hello.");
+//       co_return contracts::AgentResult{.content = "Hello.", .finish_reason = "stop"};
+//     }
+//   };
+//
+// Thread rule: a backend belongs to the event loop that it was made for, and run() is called there.
+// Any number of calls may run at once. A sink is used on the same loop, and not after run()
+// returns.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
