@@ -129,13 +129,14 @@ Outcome run_paced(const Scene& scene) {
                        std::shared_ptr<void>(), &one);
                  };
                  dispatcher = std::make_unique<dispatch::Dispatcher>(
-                     dispatch::Sources{{"p",
-                                        {.backend = shared(provider),
-                                         .pool_of =
-                                             [](const std::string& model) {
-                                               return dispatch::PoolName{
-                                                   .key = "p", .provider = "p", .model = model};
-                                             }}}},
+                     dispatch::BackendSources{{"p",
+                                               {.backend = shared(provider),
+                                                .pool_of =
+                                                    [](const std::string& model) {
+                                                      return dispatch::PoolName{.key = "p",
+                                                                                .provider = "p",
+                                                                                .model = model};
+                                                    }}}},
                      dispatch::Dispatcher::Services{
                          .pools = std::make_shared<dispatch::Pools>(shared(clock)), .seed = 1});
                }

@@ -48,7 +48,7 @@ bool is_loopback_ipv4(std::string_view host) {
 }  // namespace
 
 std::expected<std::string, Refusal> tenant_of(const Headers& headers,
-                                              std::span<const AccessKey> keys) {
+                                              std::span<const ApiKey> keys) {
   if (keys.empty()) return std::string(kLocalTenant);
   const std::string_view key = key_in(headers);
   if (key.empty()) {
@@ -59,8 +59,8 @@ std::expected<std::string, Refusal> tenant_of(const Headers& headers,
   Sha256 digest;
   digest.add(key);
   const std::string sha256 = digest.hex();
-  const AccessKey* found = nullptr;
-  for (const AccessKey& known : keys) {
+  const ApiKey* found = nullptr;
+  for (const ApiKey& known : keys) {
     if (equal_in_constant_time(known.sha256, sha256)) found = &known;
   }
   if (found == nullptr) {

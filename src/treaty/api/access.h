@@ -11,7 +11,7 @@
 
 namespace treaty::api {
 
-struct AccessKey {
+struct ApiKey {
   std::string tenant;
   std::string sha256;  // Of the key, 64 lower-case hex digits.
 };
@@ -21,7 +21,7 @@ inline constexpr std::string_view kLocalTenant = "local";
 // The tenant whose key the request carries (`Authorization: Bearer KEY` or `X-Api-Key: KEY`);
 // `local` when no keys are configured. Takes the same time whichever key it is.
 std::expected<std::string, turns::Refusal> tenant_of(const Headers& headers,
-                                                     std::span<const AccessKey> keys);
+                                                     std::span<const ApiKey> keys);
 
 // Without keys whoever reaches the port is let in, and a web page in a browser on this machine does
 // reach it: by its own address (Origin), or by a name of its own that it has pointed here (Host).

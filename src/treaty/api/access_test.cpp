@@ -8,7 +8,7 @@ namespace treaty::api {
 namespace {
 
 // SHA-256 of "key-of-acme" and "key-of-umbra".
-std::array<AccessKey, 2> two_keys() {
+std::array<ApiKey, 2> two_keys() {
   return {{{"acme", "689febd264f8b977e29c0fdb75f839eb248ba07d1561b14f2b95f42756943245"},
            {"umbra", "2c274af9665f7328ed8de85abe07e793a4ac28ce2a9dea8ac9063d5681979d58"}}};
 }

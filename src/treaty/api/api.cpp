@@ -19,7 +19,7 @@ Conversation reply(RequestContext context, Reply (*endpoint)(const RequestContex
   co_await context.exchange.respond(co_await endpoint(context));
 }
 
-Conversation call(const Handler& handler, RequestContext context) {
+Conversation call(const RouteHandler& handler, RequestContext context) {
   if (const auto* conversation = std::get_if<Conversation (*)(RequestContext)>(&handler)) {
     return (*conversation)(std::move(context));
   }

@@ -21,8 +21,8 @@ struct Route;
 
 // Replaced as a whole by a reload, on the worker's thread.
 struct ApiSettings {
-  std::vector<AccessKey> keys{};  // None: everybody is the tenant `local`.
-  bool always_200 = false;        // Of the answers to execute requests (D6).
+  std::vector<ApiKey> keys{};  // None: everybody is the tenant `local`.
+  bool always_200 = false;     // Of the answers to execute requests (D6).
   std::size_t max_body_bytes = std::size_t{16} << 20U;
 };
 

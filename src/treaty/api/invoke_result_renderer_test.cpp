@@ -22,7 +22,7 @@ InvokeResult result_with(
                                                      .kind = std::move(kind)}};
 }
 
-turns::SettledTurn settled(turns::TurnAnswer answer) {
+turns::SettledTurn settled(turns::TypedAnswer answer) {
   return {.session_id = "s1",
           .turn_id = "t1",
           .mode = "General",

@@ -13,12 +13,13 @@
 namespace treaty::api {
 
 // An endpoint that answers at once, or one that writes to the connection itself.
-using Handler = std::variant<Reply (*)(const RequestContext&), Conversation (*)(RequestContext)>;
+using RouteHandler =
+    std::variant<Reply (*)(const RequestContext&), Conversation (*)(RequestContext)>;
 
 struct Route {
   std::string_view method;  // GET takes HEAD, too.
   std::string_view path;    // `{}` stands for a segment of the client's.
-  Handler handler;
+  RouteHandler handler;
   bool is_open = false;  // Needs no key.
 };
 

@@ -90,7 +90,7 @@ void TurnText::append_line(std::string& out, const turns::StreamEvent& event) {
   out += writer.end_object().take() + "\n";
 }
 
-void append_event(std::string& out, const turns::Event& event) {
+void append_event(std::string& out, const turns::DiaryEvent& event) {
   append_id(out, event.id);
   out += http::event_bytes(event.kind, event.data);
 }

@@ -42,6 +42,6 @@ class TurnText {
   std::int64_t index_ = 0;  // Of the next line.
 };
 
-void append_event(std::string& out, const turns::Event& event);
+void append_event(std::string& out, const turns::DiaryEvent& event);
 
 }  // namespace treaty::api

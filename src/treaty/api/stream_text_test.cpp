@@ -81,8 +81,8 @@ TEST_CASE("any text of a model arrives as it was, fake events and all") {
 
 TEST_CASE("an entry of the diary is an event of its kind") {
   std::string out;
-  append_event(out,
-               turns::Event{.id = 1000001, .kind = "turn.accepted", .data = R"({"TurnId":"t"})"});
+  append_event(
+      out, turns::DiaryEvent{.id = 1000001, .kind = "turn.accepted", .data = R"({"TurnId":"t"})"});
 
   CHECK(out == "id: 1000001\nevent: turn.accepted\ndata: {\"TurnId\":\"t\"}\n\n");
 }

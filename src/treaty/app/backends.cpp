@@ -145,7 +145,7 @@ std::shared_ptr<dispatch::Dispatcher> make_dispatcher(
     std::shared_ptr<const SharedBackends> shared) {
   auto catalog = std::make_shared<Catalog>(std::move(shared));
   const BackendBuilder builder{context, configuration, catalog};
-  dispatch::Sources sources;
+  dispatch::BackendSources sources;
   for (const auto& [name, settings] : configuration.backends) {
     auto source = std::visit([&](const auto& kind) { return builder.build(name, kind); }, settings);
     if (source.backend) sources[name] = std::move(source);

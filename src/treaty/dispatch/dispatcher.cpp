@@ -9,7 +9,7 @@ namespace treaty::dispatch {
 
 namespace asio = boost::asio;
 
-Dispatcher::Dispatcher(Sources sources, Services services)
+Dispatcher::Dispatcher(BackendSources sources, Services services)
     : sources_(std::move(sources)),
       services_(std::move(services)),
       random_(services_.seed != 0 ? services_.seed : std::random_device()()) {}

@@ -28,7 +28,7 @@ struct Source {
   std::string provider_kind{};  // For the price table; empty: there are no prices.
   PoolNames pool_of{};
 };
-using Sources = std::map<std::string, Source, std::less<>>;
+using BackendSources = std::map<std::string, Source, std::less<>>;
 
 struct CallOrder {
   std::span<const Choice> chain;
@@ -47,7 +47,7 @@ class Dispatcher {
     std::uint64_t seed = 0;                       // Of jitter and weights; 0: a random one.
   };
 
-  Dispatcher(Sources sources, Services services);
+  Dispatcher(BackendSources sources, Services services);
 
   // Cancelling the coroutine ends the call in hand, or the wait.
   boost::asio::awaitable<Dispatched> run(CallOrder order, backends::Call call, backends::Sink& sink,
@@ -64,7 +64,7 @@ class Dispatcher {
   double dice();  // 0 to 1.
   std::shared_ptr<Pool> pool_of(const Choice& choice, const Source& source) const;
 
-  Sources sources_;
+  BackendSources sources_;
   Services services_;
   std::mt19937_64 random_;
   // Those that were looked up before, by backend and model.

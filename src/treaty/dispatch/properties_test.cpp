@@ -249,8 +249,8 @@ class World {
     return caller;
   }
 
-  Sources sources() {
-    Sources sources;
+  BackendSources sources() {
+    BackendSources sources;
     for (const auto& [name, backend] : backends_) {
       sources[name] = {.backend = backend, .pool_of = [pool = backend->pool()](const std::string&) {
                          return PoolName{.key = pool, .provider = pool};

@@ -91,13 +91,14 @@ EngineFixture::EngineFixture(const std::string& directory) {
       .role = {.tools = {{.declaration = {.name = "read_file"}}}},
       .chain = {{.backend = "told", .model = "m", .policy = {.max_attempts = 1}}}};
   auto dispatcher = std::make_shared<dispatch::Dispatcher>(
-      dispatch::Sources{{"told",
-                         {.backend = std::make_shared<Told>(*this),
-                          .pool_of =
-                              [](const std::string& model) {
-                                return dispatch::PoolName{
-                                    .key = "told/" + model, .provider = "told", .model = model};
-                              }}}},
+      dispatch::BackendSources{{"told",
+                                {.backend = std::make_shared<Told>(*this),
+                                 .pool_of =
+                                     [](const std::string& model) {
+                                       return dispatch::PoolName{.key = "told/" + model,
+                                                                 .provider = "told",
+                                                                 .model = model};
+                                     }}}},
       dispatch::Dispatcher::Services{.pools = std::make_shared<dispatch::Pools>(system_clock()),
                                      .budgets = failing_.get()});
   worker_ = std::make_unique<turns::Worker>(loop_.get_executor(), settings_, dispatcher);

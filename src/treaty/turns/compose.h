@@ -19,7 +19,7 @@ namespace treaty::turns {
 
 struct Conclusion {
   store::TurnState state = store::TurnState::completed;
-  TurnAnswer answer{};
+  TypedAnswer answer{};
   std::vector<contracts::ToolCall> pending{};      // awaiting_tools.
   std::optional<contracts::AgentError> failure{};  // failed: as the backend or the engine said it.
   bool retryable = false;                          // failed.

@@ -55,7 +55,7 @@ Decision superseded(std::string_view named, std::string_view newest) {
 }
 
 // The request of a round, as it is journalled.
-store::RequestRecord request_of(const Asked& asked, int round) {
+store::RequestRecord request_of(const TurnRequest& asked, int round) {
   const auto* user = std::get_if<UserTurn>(&asked.request.scenario);
   json::Writer data;
   data.begin_object().member("Round", round);
@@ -86,7 +86,7 @@ std::string names_of(const Settings& settings) {
 }
 
 // The agent that a session is fixed to, or that this request fixes it to.
-std::variant<Chosen, Refusal> choose_agent(const Settings& settings, const Asked& asked,
+std::variant<Chosen, Refusal> choose_agent(const Settings& settings, const TurnRequest& asked,
                                            const UserTurn& user,
                                            const std::optional<store::Session>& session) {
   if (!session || session->agent.empty()) {
@@ -117,7 +117,8 @@ std::variant<Chosen, Refusal> choose_agent(const Settings& settings, const Asked
 }
 
 // The id of the turn to append; a refusal when the request follows what cannot be followed.
-std::variant<std::string, Decision> name_of_new_turn(const Asked& asked, const store::View& view) {
+std::variant<std::string, Decision> name_of_new_turn(const TurnRequest& asked,
+                                                     const store::View& view) {
   if (view.newest && is_open(view.newest->state)) {
     if (is_overdue(*view.newest, asked.now)) {
       return Decision{ExpireFirst{view.session->room, view.newest->turn_id}};
@@ -133,7 +134,7 @@ std::variant<std::string, Decision> name_of_new_turn(const Asked& asked, const s
   return asked.new_id();
 }
 
-Decision decide_user_turn(const Settings& settings, const Asked& asked, const UserTurn& user,
+Decision decide_user_turn(const Settings& settings, const TurnRequest& asked, const UserTurn& user,
                           const store::View& view) {
   if (!view.session && settings.explicit_sessions && !asked.is_initial()) {
     return refuse(Reason::session_not_found,
@@ -170,13 +171,13 @@ Decision decide_user_turn(const Settings& settings, const Asked& asked, const Us
   return {std::move(begin), std::move(change)};
 }
 
-Decision refuse_mismatch(const Asked& asked, std::string message, std::string details) {
+Decision refuse_mismatch(const TurnRequest& asked, std::string message, std::string details) {
   return refuse(Reason::tool_results_mismatch, std::move(message), asked.pointer("ToolResults"),
                 std::move(details));
 }
 
 // TOOL-10 to TOOL-12, in words.
-Decision mismatch_of(const Asked& asked, const contracts::Matching& matching) {
+Decision mismatch_of(const TurnRequest& asked, const contracts::Matching& matching) {
   constexpr std::size_t kMostTold = 50;
   const std::size_t told = std::min(matching.differences.size(), kMostTold);
   std::string details;
@@ -199,7 +200,7 @@ Decision mismatch_of(const Asked& asked, const contracts::Matching& matching) {
 }
 
 // TOOL-13, and the ends that say more.
-std::optional<Decision> refuse_unless_waiting(const Asked& asked, const store::View& view) {
+std::optional<Decision> refuse_unless_waiting(const TurnRequest& asked, const store::View& view) {
   const std::string rule = "TOOL-13 " + asked.pointer("TurnId");
   if (!view.session || !view.named) {
     return refuse_mismatch(asked, "no turn of that TurnId waits for tools in this session", rule);
@@ -223,7 +224,7 @@ std::optional<Decision> refuse_unless_waiting(const Asked& asked, const store::V
 
 // on_mismatch: fail_turn. The refusal is the answer of a round of its own, so that the same
 // submission again gets the same bytes.
-Decision fail_turn(const Asked& asked, const store::View& view, Refusal refusal,
+Decision fail_turn(const TurnRequest& asked, const store::View& view, Refusal refusal,
                    const contracts::Matching& matching) {
   refusal.message = fmt::format(
       "the results do not match the calls that waited: {}. This agent ends a turn for "
@@ -254,7 +255,7 @@ Decision fail_turn(const Asked& asked, const store::View& view, Refusal refusal,
   return {Replay{*view.session, turn, round}, std::move(change)};
 }
 
-Decision decide_continuation(const Settings& settings, const Asked& asked,
+Decision decide_continuation(const Settings& settings, const TurnRequest& asked,
                              const ToolContinuation& continuation, const store::View& view) {
   if (auto refusal = refuse_unless_waiting(asked, view)) return std::move(*refusal);
   const Turn& turn = *view.named;
@@ -311,7 +312,7 @@ Decision run_again(const Settings& settings, const store::View& view) {
   return {std::move(begin), std::move(change)};
 }
 
-Decision decide_same(const Settings& settings, const Asked& asked, const store::View& view) {
+Decision decide_same(const Settings& settings, const TurnRequest& asked, const store::View& view) {
   if (view.same->request.fingerprint != asked.fingerprint) {
     return refuse(Reason::idempotency_conflict,
                   "this Idempotency-Key came with another body before: use a new key for a new "
@@ -329,18 +330,18 @@ Decision decide_same(const Settings& settings, const Asked& asked, const store::
 
 }  // namespace
 
-Asked ask(std::string tenant, contracts::AgentExecuteRequest request,
-          const std::optional<std::string>& idempotency_key, store::Milliseconds now) {
+TurnRequest ask(std::string tenant, contracts::AgentExecuteRequest request,
+                const std::optional<std::string>& idempotency_key, store::Milliseconds now) {
   contracts::AgentExecuteRequest canonical = request;
   canonical.dialect = contracts::Dialect::pascal;
   if (auto* user = std::get_if<UserTurn>(&canonical.scenario)) user->streaming = false;
-  Asked asked{.room = {std::move(tenant), request.session_id},
-              .request = std::move(request),
-              .key = {},
-              .fingerprint = {},
-              .body = contracts::encode(canonical),
-              .new_id = new_uuid,
-              .now = now};
+  TurnRequest asked{.room = {std::move(tenant), request.session_id},
+                    .request = std::move(request),
+                    .key = {},
+                    .fingerprint = {},
+                    .body = contracts::encode(canonical),
+                    .new_id = new_uuid,
+                    .now = now};
   asked.fingerprint = sha256({asked.body});
   if (idempotency_key) {
     asked.key = sha256({"key", asked.request.session_id, asked.request.turn_id, *idempotency_key});
@@ -370,7 +371,7 @@ std::variant<Chosen, Refusal> find_agent(const Settings& settings, std::string_v
   return Chosen{agent, role};
 }
 
-Decision decide(const Settings& settings, const Asked& asked, const store::View& view) {
+Decision decide(const Settings& settings, const TurnRequest& asked, const store::View& view) {
   if (view.same) return decide_same(settings, asked, view);
   if (const auto* user = std::get_if<UserTurn>(&asked.request.scenario)) {
     return decide_user_turn(settings, asked, *user, view);

@@ -17,7 +17,7 @@
 namespace treaty::turns {
 
 // A request with all that a decision needs to know of it.
-struct Asked {
+struct TurnRequest {
   store::Room room;  // session_id empty: a request without ids.
   contracts::AgentExecuteRequest request;
   std::string key;                      // What makes it the same request again.
@@ -39,8 +39,8 @@ struct Asked {
 
 // The canonical form, its fingerprint and its key. Streaming is delivery and the dialect is
 // spelling: neither counts.
-Asked ask(std::string tenant, contracts::AgentExecuteRequest request,
-          const std::optional<std::string>& idempotency_key, store::Milliseconds now);
+TurnRequest ask(std::string tenant, contracts::AgentExecuteRequest request,
+                const std::optional<std::string>& idempotency_key, store::Milliseconds now);
 
 // A round begins: of a new turn, of a turn whose tools have answered, or once more.
 struct Begin {
@@ -74,14 +74,14 @@ struct ExpireFirst {
   std::string turn_id{};
 };
 
-using Verdict = std::variant<Refusal, Begin, Replay, Running, ExpireFirst>;
+using TurnVerdict = std::variant<Refusal, Begin, Replay, Running, ExpireFirst>;
 
 struct Decision {
-  Verdict verdict;
+  TurnVerdict verdict;
   store::Change change{};
 };
 
-Decision decide(const Settings& settings, const Asked& asked, const store::View& view);
+Decision decide(const Settings& settings, const TurnRequest& asked, const store::View& view);
 
 // The pending set as the journal keeps it, and its ids.
 std::string encode_pending(const std::vector<contracts::ToolCall>& calls);

@@ -40,8 +40,8 @@ AgentExecuteRequest results_for(const std::vector<std::string>& ids) {
   return {.session_id = "s1", .turn_id = "t1", .scenario = continuation};
 }
 
-Asked asked(AgentExecuteRequest request, const std::optional<std::string>& key = {}) {
-  Asked made = ask("local", std::move(request), key, kNow);
+TurnRequest asked(AgentExecuteRequest request, const std::optional<std::string>& key = {}) {
+  TurnRequest made = ask("local", std::move(request), key, kNow);
   made.renderer = &testing::answer_renderer();
   return made;
 }
@@ -294,7 +294,7 @@ TEST_CASE("TOOL-13: results for a turn that does not wait, or that nobody knows,
 }
 
 // A view in which `request` was journalled before, as the newest round of `of`.
-View seen(const Asked& request, const Turn& of) {
+View seen(const TurnRequest& request, const Turn& of) {
   View made = view(is_dead(of.state) ? std::nullopt : std::optional(of), of);
   made.same_turn = of;
   made.same = store::Round{.request = {.round = of.round, .fingerprint = request.fingerprint}};
@@ -303,7 +303,7 @@ View seen(const Asked& request, const Turn& of) {
 }
 
 TEST_CASE("The same request again is answered from the journal") {
-  const Asked request = asked(user_turn("t1"));
+  const TurnRequest request = asked(user_turn("t1"));
   Turn failed = turn(1, TurnState::failed);
   for (const Turn& of : {turn(1, TurnState::completed), turn(1, TurnState::awaiting_tools), failed,
                          turn(1, TurnState::cancelled)}) {
@@ -315,7 +315,7 @@ TEST_CASE("The same request again is answered from the journal") {
 }
 
 TEST_CASE("The request of a turn that failed with a retryable error runs again, in the same turn") {
-  const Asked request = asked(user_turn("t1"));
+  const TurnRequest request = asked(user_turn("t1"));
   Turn failed = turn(1, TurnState::failed);
   failed.retryable = true;
 
@@ -330,7 +330,7 @@ TEST_CASE("The request of a turn that failed with a retryable error runs again, 
 }
 
 TEST_CASE("A failed turn does not run again beside one that runs or waits, though it is older") {
-  const Asked request = asked(user_turn("t2"));
+  const TurnRequest request = asked(user_turn("t2"));
   Turn failed = turn(2, TurnState::failed);
   failed.retryable = true;
   for (const TurnState state : {TurnState::accepted, TurnState::awaiting_tools}) {
@@ -344,7 +344,7 @@ TEST_CASE("A failed turn does not run again beside one that runs or waits, thoug
 }
 
 TEST_CASE("The same request while the first one runs is told to be running") {
-  const Asked request = asked(user_turn("t1"));
+  const TurnRequest request = asked(user_turn("t1"));
 
   const auto decision = decide(settings(), request, seen(request, turn(1, TurnState::accepted)));
 
@@ -352,8 +352,8 @@ TEST_CASE("The same request while the first one runs is told to be running") {
 }
 
 TEST_CASE("An Idempotency-Key with the same ids and another body is a conflict") {
-  const Asked first = asked(user_turn("t1", "one"), "key");
-  const Asked second = asked(user_turn("t1", "two"), "key");
+  const TurnRequest first = asked(user_turn("t1", "one"), "key");
+  const TurnRequest second = asked(user_turn("t1", "two"), "key");
   CHECK(first.key == second.key);
   CHECK(asked(user_turn("t2", "one"), "key").key != first.key);
 
@@ -363,7 +363,7 @@ TEST_CASE("An Idempotency-Key with the same ids and another body is a conflict")
 }
 
 TEST_CASE("Streaming and dialect are not part of the fingerprint; ids and texts are") {
-  const Asked plain = asked(user_turn("t1"));
+  const TurnRequest plain = asked(user_turn("t1"));
   auto other = user_turn("t1");
   std::get<UserTurn>(other.scenario).streaming = true;
   other.dialect = contracts::Dialect::camel;

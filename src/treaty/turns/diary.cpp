@@ -73,9 +73,9 @@ std::string end_line(int round, store::TurnState state, store::Milliseconds at,
                     data.take());
 }
 
-std::vector<Event> events_of_lines(std::int64_t turn_number, std::string_view turn_id,
-                                   std::string_view lines) {
-  std::vector<Event> events;
+std::vector<DiaryEvent> events_of_lines(std::int64_t turn_number, std::string_view turn_id,
+                                        std::string_view lines) {
+  std::vector<DiaryEvent> events;
   json::Document document;
   while (!lines.empty()) {
     const std::size_t end = std::min(lines.find('\n'), lines.size());
@@ -161,9 +161,9 @@ std::string Diary::lines() const {
   return lines_;
 }
 
-std::vector<Event> Diary::after(std::int64_t last_id) const {
-  std::vector<Event> events = events_of_lines(turn_number_, turn_id_, lines());
-  std::erase_if(events, [&](const Event& event) { return event.id <= last_id; });
+std::vector<DiaryEvent> Diary::after(std::int64_t last_id) const {
+  std::vector<DiaryEvent> events = events_of_lines(turn_number_, turn_id_, lines());
+  std::erase_if(events, [&](const DiaryEvent& event) { return event.id <= last_id; });
   return events;
 }
 

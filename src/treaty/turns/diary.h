@@ -15,7 +15,7 @@
 namespace treaty::turns {
 
 // One entry of a session's diary.
-struct Event {
+struct DiaryEvent {
   std::int64_t id = 0;  // Counts up within the session.
   std::string kind{};   // "turn.accepted", "attempt.failed"…
   std::string data{};   // A JSON object.
@@ -44,8 +44,8 @@ std::string end_line(int round, store::TurnState state, store::Milliseconds at,
                      std::string_view error_code);
 
 // The entries of journalled lines of a turn.
-std::vector<Event> events_of_lines(std::int64_t turn_number, std::string_view turn_id,
-                                   std::string_view lines);
+std::vector<DiaryEvent> events_of_lines(std::int64_t turn_number, std::string_view turn_id,
+                                        std::string_view lines);
 
 // What dispatch does, as the data of an entry.
 std::string backend_data(const dispatch::Choice& choice);
@@ -68,7 +68,7 @@ class Diary {
   void add(std::string_view kind, store::Milliseconds at, std::string_view data);
 
   std::string lines() const;
-  std::vector<Event> after(std::int64_t last_id) const;
+  std::vector<DiaryEvent> after(std::int64_t last_id) const;
 
  private:
   const std::int64_t turn_number_;

@@ -81,8 +81,8 @@ std::size_t Engine::running() const { return shared_->live.count(); }
 asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submission submission) {
   const auto settings = worker.settings;  // A reload meanwhile is for the next request.
   const auto dispatcher = worker.dispatcher;
-  Asked asked = ask(std::move(submission.tenant), std::move(submission.request),
-                    submission.idempotency_key, shared_->now());
+  TurnRequest asked = ask(std::move(submission.tenant), std::move(submission.request),
+                          submission.idempotency_key, shared_->now());
   asked.trace_id = std::move(submission.trace_id);
   asked.renderer = submission.renderer;
   const auto* user = std::get_if<contracts::UserTurn>(&asked.request.scenario);
@@ -101,7 +101,7 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submis
             "Idempotency-Key"});
     co_return log;
   }
-  Verdict decided = co_await decide_turn(*settings, *dispatcher, asked);
+  TurnVerdict decided = co_await decide_turn(*settings, *dispatcher, asked);
   for (int glances = 1; std::holds_alternative<Running>(decided); ++glances) {
     // Another process runs it, or did until it ended.
     if (glances % kGlancesToRecover == 0) co_await recover(worker);
@@ -131,11 +131,11 @@ void Engine::start(Worker& worker, std::shared_ptr<TurnLog> log, RunOrder order)
   asio::co_spawn(worker.executor, TurnRun::run(run), asio::detached);
 }
 
-asio::awaitable<Verdict> Engine::decide_turn(const Settings& settings,
-                                             const dispatch::Dispatcher& dispatcher,
-                                             const Asked& asked) {
+asio::awaitable<TurnVerdict> Engine::decide_turn(const Settings& settings,
+                                                 const dispatch::Dispatcher& dispatcher,
+                                                 const TurnRequest& asked) {
   struct Choice {
-    Verdict verdict{};
+    TurnVerdict verdict{};
     const Agent* sent_away = nullptr;  // Of a turn that would have begun.
   };
   const bool is_full = shared_->live.count() >= settings.max_running_turns;
@@ -308,8 +308,9 @@ Answered<std::shared_ptr<TurnLog>> Engine::follow(Worker& worker, store::Room ro
   }
 }
 
-Answered<std::vector<Event>> Engine::events(Worker& worker, store::Room room, std::int64_t last_id,
-                                            std::chrono::milliseconds patience) {
+Answered<std::vector<DiaryEvent>> Engine::events(Worker& worker, store::Room room,
+                                                 std::int64_t last_id,
+                                                 std::chrono::milliseconds patience) {
   const auto session = co_await shared_->store.find_session(room);
   if (!session) co_return std::unexpected(store_refusal(session.error()));
   if (!*session) co_return std::unexpected(session_unknown());
@@ -323,7 +324,7 @@ Answered<std::vector<Event>> Engine::events(Worker& worker, store::Room room, st
     if (!events || !events->empty()) co_return events;
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    if (left.count() <= 0 || !co_await waiter.wait_for(left)) co_return std::vector<Event>();
+    if (left.count() <= 0 || !co_await waiter.wait_for(left)) co_return std::vector<DiaryEvent>();
   }
 }
 
@@ -331,15 +332,15 @@ std::shared_ptr<Notifier> Engine::diary_notifier(std::int64_t session) {
   return shared_->live.diary_notifier(session);
 }
 
-Answered<std::vector<Event>> Engine::events_now(std::int64_t session, std::int64_t last_id) {
+Answered<std::vector<DiaryEvent>> Engine::events_now(std::int64_t session, std::int64_t last_id) {
   constexpr std::size_t kRows = 200;
   // The diary first: what is journalled after this look is found in the journal, not skipped.
-  std::vector<Event> live;
+  std::vector<DiaryEvent> live;
   if (const auto run = shared_->live.find_session(session)) live = run->diary().after(last_id);
   const auto rows = co_await shared_->store.events(
       session, std::max<std::int64_t>(last_id / kEventsPerTurn, 0), kRows);
   if (!rows) co_return std::unexpected(store_refusal(rows.error()));
-  std::vector<Event> events;
+  std::vector<DiaryEvent> events;
   for (const auto& row : *rows) {
     for (auto& event : events_of_lines(row.number, row.turn_id, row.events)) {
       if (event.id > last_id) events.push_back(std::move(event));

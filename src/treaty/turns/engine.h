@@ -87,8 +87,8 @@ class Engine {
                                             std::optional<std::int64_t> last_id);
 
   // The diary of a session after the event `last_id`; waits up to `patience` for the first entry.
-  Answered<std::vector<Event>> events(Worker& worker, store::Room room, std::int64_t last_id,
-                                      std::chrono::milliseconds patience);
+  Answered<std::vector<DiaryEvent>> events(Worker& worker, store::Room room, std::int64_t last_id,
+                                           std::chrono::milliseconds patience);
 
   // Rings when the diary of a session (Session::id) goes on: for those who wait long, and in
   // numbers.
@@ -107,12 +107,12 @@ class Engine {
   store::Milliseconds now() const;
 
  private:
-  boost::asio::awaitable<Verdict> decide_turn(const Settings& settings,
-                                              const dispatch::Dispatcher& dispatcher,
-                                              const Asked& asked);
+  boost::asio::awaitable<TurnVerdict> decide_turn(const Settings& settings,
+                                                  const dispatch::Dispatcher& dispatcher,
+                                                  const TurnRequest& asked);
   Answered<store::TurnState> end_turn(store::Room room, std::string turn_id,
                                       store::TurnState state);
-  Answered<std::vector<Event>> events_now(std::int64_t session, std::int64_t last_id);
+  Answered<std::vector<DiaryEvent>> events_now(std::int64_t session, std::int64_t last_id);
   void start(Worker& worker, std::shared_ptr<TurnLog> log, RunOrder order);
 
   std::shared_ptr<RunServices> shared_;

@@ -34,7 +34,7 @@ contracts::AgentExecuteRequest results(std::string turn_id, const std::string& c
               {{.tool_call_id = call_id, .outcome = contracts::ResultJson{"\"text\""}}}}};
 }
 
-std::vector<Event> diary_of(EngineFixture& fixture, std::int64_t last_id = 0) {
+std::vector<DiaryEvent> diary_of(EngineFixture& fixture, std::int64_t last_id = 0) {
   return *fixture.run(fixture.engine().events(fixture.worker(), {"local", "s1"}, last_id,
                                               std::chrono::milliseconds(0)));
 }
@@ -235,7 +235,7 @@ TEST_CASE("The oldest whole turns are dropped when the context window is full") 
         "|" +
             std::string(100, 'b') + "|Third.");
   const auto diary = diary_of(fixture);
-  const auto dropped = std::ranges::find(diary, "history.dropped", &Event::kind);
+  const auto dropped = std::ranges::find(diary, "history.dropped", &DiaryEvent::kind);
   REQUIRE(dropped != diary.end());
   CHECK(dropped->data.contains(R"("TurnsKept":1,"TurnsDropped":1,"OlderDropped":false,)"));
   CHECK(dropped->data.contains(R"("ContextWindow":4156)"));
@@ -303,15 +303,15 @@ TEST_CASE("The end of a turn that waited is in the diary, whatever ended it") {
 
   fixture.execute(user_turn("t1", "Read a.txt."));
   REQUIRE(fixture.run(fixture.engine().cancel(fixture.worker(), {"local", "s1"}, "t1")));
-  const Event cancelled = diary_of(fixture).back();
+  const DiaryEvent cancelled = diary_of(fixture).back();
   fixture.execute(user_turn("t2", "Read a.txt."));
   fixture.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
   fixture.run(fixture.engine().expire_overdue(fixture.worker()));
-  const Event expired = diary_of(fixture).back();
+  const DiaryEvent expired = diary_of(fixture).back();
   fixture.agent().on_mismatch = OnMismatch::fail_turn;
   fixture.execute(user_turn("t3", "Read a.txt."));
   fixture.execute(results("t3", "other"));
-  const Event failed = diary_of(fixture).back();
+  const DiaryEvent failed = diary_of(fixture).back();
 
   CHECK(cancelled.kind == "turn.cancelled");
   CHECK(cancelled.data.contains(R"("TurnId":"t1","ErrorCode":"turn_cancelled")"));
@@ -366,7 +366,7 @@ TEST_CASE("Ids of the diary count up through every crash and every repetition") 
   testing::TemporaryDirectory directory;
   std::int64_t last = 0;
   const auto read_on = [&](EngineFixture& fixture) {
-    for (const Event& event : diary_of(fixture, last)) {
+    for (const DiaryEvent& event : diary_of(fixture, last)) {
       CHECK(event.id > last);
       last = event.id;
     }
@@ -402,8 +402,8 @@ TEST_CASE("Ids of the diary count up through every crash and every repetition") 
 
   const auto all = diary_of(fixture);
   CHECK(all.back().kind == "turn.completed");
-  CHECK(std::ranges::count(all, "turn.recovered", &Event::kind) == 3);
-  CHECK(std::ranges::is_sorted(all, std::ranges::less(), &Event::id));
+  CHECK(std::ranges::count(all, "turn.recovered", &DiaryEvent::kind) == 3);
+  CHECK(std::ranges::is_sorted(all, std::ranges::less(), &DiaryEvent::id));
   CHECK(last == all.back().id);
 }
 

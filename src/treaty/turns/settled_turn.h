@@ -16,7 +16,7 @@
 
 namespace treaty::turns {
 
-using TurnAnswer =
+using TypedAnswer =
     std::variant<contracts::FinalResponse, contracts::ClientToolContinuation, AnswerError>;
 
 struct SettledTurn {
@@ -24,7 +24,7 @@ struct SettledTurn {
   std::string turn_id{};
   std::string mode{};                   // ModeDisplayName.
   std::string answer_id{};              // Names these bytes (ResultId); not journalled.
-  TurnAnswer answer{};                  // Sealed: the texts may leave.
+  TypedAnswer answer{};                 // Sealed: the texts may leave.
   std::vector<AnswerError> warnings{};  // About the request.
   contracts::AgentResult result{};      // Of the last call. Usage and cost: of all calls of
                                         // the round. An error without a call: the answer's.

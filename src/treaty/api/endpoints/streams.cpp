@@ -82,10 +82,10 @@ http::Response head_of_stream(StreamForm form) {
 
 // False: the client is gone.
 boost::asio::awaitable<bool> send_entries(const RequestContext& context,
-                                          const std::vector<turns::Event>& entries,
+                                          const std::vector<turns::DiaryEvent>& entries,
                                           std::int64_t& last_id) {
   std::string piece;
-  for (const turns::Event& entry : entries) {
+  for (const turns::DiaryEvent& entry : entries) {
     append_event(piece, entry);
     last_id = entry.id;
     if (piece.size() < kPiece) continue;

@@ -159,14 +159,14 @@ class Inquiry {
       return {.exit_code = end.exit_code == kOk ? kViolated : end.exit_code,
               .failure = std::string(without_command(trimmed(told_)))};
     }
-    const auto diary = client_->diary(asked.session_id);
+    const auto round = client_->last_round(asked.session_id);
     const AgentResult result =
-        is_timeout ? timed_out(request_.timeout_seconds) : result_of(*end.result, diary);
+        is_timeout ? timed_out(request_.timeout_seconds) : result_of(*end.result, round);
     return {.response = bridge::response_of(result,
                                             {.request_id = request_.request_id,
                                              .created_at = timestamp_now(),
                                              .duration_seconds = took_},
-                                            answered_by(asked.agent, diary)),
+                                            answered_by(asked.agent, round)),
             .signal = end.signal};
   }
 

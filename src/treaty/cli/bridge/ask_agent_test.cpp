@@ -50,8 +50,8 @@ class ScriptedDoor final : public GatewayClient {
     const std::string number = std::to_string(script_.opened_for.size());
     return OpenedSession{"s" + number, "t" + number};
   }
-  std::vector<DiaryEntry> diary(const std::string&) override {
-    return {{"attempt.completed", R"({"Backend": "gate", "Model": "small-1"})"}};
+  std::optional<turns::SettledTurn> last_round(const std::string&) override {
+    return turns::SettledTurn{.backend = "gate", .model = "small-1"};
   }
 
  private:

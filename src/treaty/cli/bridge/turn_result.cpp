@@ -12,15 +12,6 @@ namespace {
 
 using contracts::AgentResult;
 
-// The data of the last attempt that was made, as text; empty when there was none.
-std::string last_attempt(std::span<const DiaryEntry> diary) {
-  for (std::size_t i = diary.size(); i > 0; --i) {
-    const std::string& kind = diary[i - 1].kind;
-    if (kind == "attempt.completed" || kind == "attempt.failed") return diary[i - 1].data;
-  }
-  return {};
-}
-
 contracts::UsageInfo usage_of(const contracts::Usage& usage) {
   return {.input_tokens = usage.prompt_tokens,
           .output_tokens = usage.completion_tokens,
@@ -28,20 +19,18 @@ contracts::UsageInfo usage_of(const contracts::Usage& usage) {
           .cache_read_tokens = usage.cached_tokens};
 }
 
-void take_attempt(AgentResult& result, const std::string& attempt) {
-  if (attempt.empty()) return;
-  const json::Document document(attempt);
-  const auto root = document.root();
+// Whom the round asked last, and what the provider said of the call.
+void take_round(AgentResult& result, const turns::SettledTurn& round) {
   boost::json::object data;
-  const auto keep = [&](std::string_view name, std::string_view as) {
-    const std::string_view text = json::find_text(root, name);
-    if (!text.empty()) data[as] = text;
-  };
-  keep("Model", "model");
-  keep("RequestId", "request_id");
+  if (!round.model.empty()) data["model"] = round.model;
+  if (round.result.provider_data) {
+    const auto* id = round.result.provider_data->if_contains("request_id");
+    if (id != nullptr && id->is_string() && !id->get_string().empty()) data["request_id"] = *id;
+  }
   if (!data.empty()) result.provider_data = std::move(data);
-  const auto status = json::find_member(root, "Status");
-  if (result.error && status && status->is_number()) result.error->status_code = status->integer();
+  if (result.error && round.result.error) {
+    result.error->status_code = round.result.error->status_code;
+  }
 }
 
 }  // namespace
@@ -62,7 +51,8 @@ contracts::UserTurn turn_of(const contracts::BridgeRequest& request, const std::
   return turn;
 }
 
-AgentResult result_of(const contracts::InvokeResult& result, std::span<const DiaryEntry> diary) {
+AgentResult result_of(const contracts::InvokeResult& result,
+                      const std::optional<turns::SettledTurn>& round) {
   AgentResult out;
   if (const auto* failure = std::get_if<contracts::Failure>(&result.outcome)) {
     const contracts::InvokeError& first = failure->errors.front();
@@ -85,16 +75,17 @@ AgentResult result_of(const contracts::InvokeResult& result, std::span<const Dia
       out.metadata = {{"user_warnings", std::move(warnings)}};
     }
   }
-  take_attempt(out, last_attempt(diary));
+  if (round) take_round(out, *round);
   return out;
 }
 
-bridge::AnsweredBy answered_by(const std::string& agent, std::span<const DiaryEntry> diary) {
+bridge::AnsweredBy answered_by(const std::string& agent,
+                               const std::optional<turns::SettledTurn>& round) {
   bridge::AnsweredBy who{.agent = agent.empty() ? turns::kDefaultAgent : agent};
-  const std::string attempt = last_attempt(diary);
-  const json::Document document(attempt);
-  who.backend = json::find_text(document.root(), "Backend");
-  who.model = json::find_text(document.root(), "Model");
+  if (round) {
+    who.backend = round->backend;
+    who.model = round->model;
+  }
   return who;
 }
 

@@ -2,7 +2,7 @@
 // AgentResult. Pure.
 #pragma once
 
-#include <span>
+#include <optional>
 #include <string>
 
 #include "treaty/bridge/result_file.h"
@@ -18,12 +18,14 @@ namespace treaty::cli {
 // something has left cannot be run again after a crash. Empty agent: the default one.
 contracts::UserTurn turn_of(const contracts::BridgeRequest& request, const std::string& agent);
 
-// Of a turn that has ended.
+// Of a turn that has ended: what its client was told, and what its last round knows of the
+// provider.
 contracts::AgentResult result_of(const contracts::InvokeResult& result,
-                                 std::span<const DiaryEntry> diary);
+                                 const std::optional<turns::SettledTurn>& round);
 
-// Who was asked last, as the diary tells it.
-bridge::AnsweredBy answered_by(const std::string& agent, std::span<const DiaryEntry> diary);
+// Who was asked last.
+bridge::AnsweredBy answered_by(const std::string& agent,
+                               const std::optional<turns::SettledTurn>& round);
 
 contracts::AgentResult timed_out(std::int64_t seconds);
 

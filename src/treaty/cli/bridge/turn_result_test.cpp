@@ -21,11 +21,10 @@ InvokeResult final_result(FinalResponse last) {
   return {AgentExecuteResponse{"s", "t", "General", std::move(last)}};
 }
 
-const std::vector<DiaryEntry> kDiary = {
-    {"turn.accepted", "{}"},
-    {"attempt.failed", R"({"Backend": "first", "Model": "large-1", "Status": 503})"},
-    {"attempt.completed", R"({"Backend": "second", "Model": "small-1", "RequestId": "req_7"})"},
-    {"turn.completed", R"({"Backend": "other"})"}};
+const turns::SettledTurn kRound{
+    .result = {.provider_data = boost::json::object{{"request_id", "req_7"}, {"provider", "p"}}},
+    .backend = "second",
+    .model = "small-1"};
 
 }  // namespace
 
@@ -58,7 +57,7 @@ TEST_CASE("a final answer is a result with its usage, its warnings and who gave 
           {.primary_output_text = "No.",
            .user_warnings = std::vector<std::string>{"short"},
            .usage = Usage{.prompt_tokens = 12, .completion_tokens = 3, .total_tokens = 15}}),
-      kDiary);
+      kRound);
 
   CHECK(result.content == "No.");
   CHECK(result.finish_reason == "stop");
@@ -75,9 +74,10 @@ TEST_CASE("a failure is a result with its code, its details and the provider's s
                                                  .message = "too many",
                                                  .fatal_error = false,
                                                  .details = "wait a minute"}}}};
-  const std::vector<DiaryEntry> diary = {{"attempt.failed", R"({"Status": 429})"}};
+  const turns::SettledTurn round{
+      .result = {.error = AgentError{.message = "slow down", .status_code = 429}}};
 
-  const AgentResult result = result_of(failed, diary);
+  const AgentResult result = result_of(failed, round);
 
   REQUIRE(result.error);
   CHECK(result.error->code == "rate_limit");
@@ -88,11 +88,11 @@ TEST_CASE("a failure is a result with its code, its details and the provider's s
   CHECK(!result.provider_data);
 }
 
-TEST_CASE("a failure without a code, and a diary that nobody can read, are no harm") {
+TEST_CASE("a failure without a code, of a turn whose rounds nobody can read, is no harm") {
   const InvokeResult failed{
       Failure{{InvokeError{.error_code = "", .message = "no", .fatal_error = true}}}};
 
-  const AgentResult result = result_of(failed, std::vector<DiaryEntry>{{"attempt.failed", "{"}});
+  const AgentResult result = result_of(failed, std::nullopt);
 
   REQUIRE(result.error);
   CHECK(!result.error->code);
@@ -101,7 +101,7 @@ TEST_CASE("a failure without a code, and a diary that nobody can read, are no ha
 }
 
 TEST_CASE("who answered is the one that was tried last") {
-  const bridge::AnsweredBy who = answered_by("writer", kDiary);
+  const bridge::AnsweredBy who = answered_by("writer", kRound);
   CHECK(who.agent == "writer");
   CHECK(who.backend == "second");
   CHECK(who.model == "small-1");

@@ -14,6 +14,7 @@
 #include "treaty/cli/text_output.h"
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/contracts/invoke_result.h"
+#include "treaty/turns/settled_turn.h"
 
 namespace treaty::cli {
 
@@ -37,12 +38,6 @@ struct ClientFailure {
   int exit_code = 0;
   std::string text{};  // For people.
   std::string code{};  // Of the InvokeResult's error, if it was one.
-};
-
-// One entry of a session's diary.
-struct DiaryEntry {
-  std::string kind{};  // "attempt.completed".
-  std::string data{};  // A JSON object.
 };
 
 // A new session, and the id that its first turn is to have.
@@ -70,8 +65,10 @@ class GatewayClient {
   // Empty: the default agent.
   virtual std::expected<OpenedSession, ClientFailure> open_session(const std::string& agent) = 0;
 
-  // What was tried in a session, and with whom; empty when it cannot be had.
-  virtual std::vector<DiaryEntry> diary(const std::string& session_id) = 0;
+  // The newest round of a session's newest turn that asked a backend, as a value. From a gateway
+  // behind an address: only what the diary tells of its last attempt. Nothing when it cannot be
+  // had.
+  virtual std::optional<turns::SettledTurn> last_round(const std::string& session_id) = 0;
 };
 
 using ClientToolOutcome = std::variant<contracts::ResultJson, contracts::ErrorMessage>;

@@ -30,7 +30,7 @@ class PlayedDoor : public GatewayClient {
   std::expected<OpenedSession, ClientFailure> open_session(const std::string&) override {
     return OpenedSession{};
   }
-  std::vector<DiaryEntry> diary(const std::string&) override { return {}; }
+  std::optional<turns::SettledTurn> last_round(const std::string&) override { return {}; }
 
   std::vector<AgentExecuteRequest> requests;
   std::vector<std::string> cancelled;

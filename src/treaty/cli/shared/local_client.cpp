@@ -1,8 +1,9 @@
 #include "treaty/cli/shared/local_client.h"
 
+#include <ranges>
+
 #include "treaty/base/ids.h"
 #include "treaty/cli/terminal.h"
-#include "treaty/turns/diary.h"
 
 namespace treaty::cli {
 
@@ -47,18 +48,15 @@ std::expected<OpenedSession, ClientFailure> LocalClient::open_session(
   return OpenedSession{.session_id = new_uuid(), .turn_id = new_uuid()};
 }
 
-std::vector<DiaryEntry> LocalClient::diary(const std::string& session_id) {
-  std::vector<DiaryEntry> entries;
+std::optional<turns::SettledTurn> LocalClient::last_round(const std::string& session_id) {
   const auto newest = gateway_.newest_turn(session_id);
-  if (!newest || !*newest) return entries;
-  for (const store::Round& round : (*newest)->rounds) {
+  if (!newest || !*newest) return std::nullopt;
+  for (const store::Round& round : std::views::reverse((*newest)->rounds)) {
     if (!round.answer) continue;
-    for (turns::Event& event : turns::events_of_lines(
-             (*newest)->turn.number, (*newest)->turn.turn_id, round.answer->events)) {
-      entries.push_back({std::move(event.kind), std::move(event.data)});
-    }
+    auto turn = turns::decode_settled_turn(round.answer->result);
+    if (turn && !turn->backend.empty()) return *std::move(turn);
   }
-  return entries;
+  return std::nullopt;
 }
 
 }  // namespace treaty::cli

@@ -19,7 +19,7 @@ class LocalClient : public GatewayClient {
   std::expected<std::optional<OpenTurn>, ClientFailure> open_turn(
       const std::string& session_id) override;
   std::expected<OpenedSession, ClientFailure> open_session(const std::string& agent) override;
-  std::vector<DiaryEntry> diary(const std::string& session_id) override;
+  std::optional<turns::SettledTurn> last_round(const std::string& session_id) override;
 
  private:
   Gateway& gateway_;

@@ -231,17 +231,31 @@ std::expected<std::optional<OpenTurn>, ClientFailure> RemoteClient::open_turn(
   return open;
 }
 
-std::vector<DiaryEntry> RemoteClient::diary(const std::string& session_id) {
-  std::vector<DiaryEntry> entries;
+std::optional<turns::SettledTurn> RemoteClient::last_round(const std::string& session_id) {
   const auto told =
       look_up(fmt::format("/v1/sessions/{}/events?follow=false", path_segment(session_id)));
-  if (!told || !*told) return entries;
+  if (!told || !*told) return std::nullopt;
+  std::string attempt;
   http::EventStreamReader reader;
   reader.feed(**told);
   while (const auto event = reader.next()) {
-    entries.push_back({std::string(event->name), std::string(event->data)});
+    if (event->name == "attempt.completed" || event->name == "attempt.failed") {
+      attempt = event->data;
+    }
   }
-  return entries;
+  if (attempt.empty()) return std::nullopt;
+  const json::Document document(attempt);
+  const auto root = document.root();
+  turns::SettledTurn turn{.backend = std::string(json::find_text(root, "Backend")),
+                          .model = std::string(json::find_text(root, "Model"))};
+  if (const std::string_view id = json::find_text(root, "RequestId"); !id.empty()) {
+    turn.result.provider_data = boost::json::object{{"request_id", id}};
+  }
+  const auto status = json::find_member(root, "Status");
+  if (status && status->is_number()) {
+    turn.result.error = contracts::AgentError{.message = {}, .status_code = status->integer()};
+  }
+  return turn;
 }
 
 std::expected<OpenedSession, ClientFailure> RemoteClient::open_session(const std::string& agent) {

@@ -32,7 +32,7 @@ class RemoteClient : public GatewayClient {
   std::expected<std::optional<OpenTurn>, ClientFailure> open_turn(
       const std::string& session_id) override;
   std::expected<OpenedSession, ClientFailure> open_session(const std::string& agent) override;
-  std::vector<DiaryEntry> diary(const std::string& session_id) override;
+  std::optional<turns::SettledTurn> last_round(const std::string& session_id) override;
 
   // One that goes on from a turn of another; empty turn_id: from its newest.
   std::expected<OpenedSession, ClientFailure> branch(const std::string& session_id,

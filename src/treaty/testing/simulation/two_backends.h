@@ -127,7 +127,7 @@ struct Bench {
   ReceivedText sink{};
   asio::cancellation_signal stop{};
 
-  Sources sources() {
+  BackendSources sources() {
     const auto pool_of = [](std::string name) {
       return [name](const std::string& model) {
         return PoolName{.key = name + "/" + model, .provider = name, .model = model};
