@@ -9,11 +9,11 @@
 #include "treaty/cli/check/fix.h"
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/contracts/agent_execute_response.h"
-#include "treaty/contracts/agent_result.h"
 #include "treaty/contracts/assistant_response.h"
 #include "treaty/contracts/bridge_request.h"
 #include "treaty/contracts/bridge_response.h"
 #include "treaty/contracts/contract.h"
+#include "treaty/contracts/decode_agent_result.h"
 #include "treaty/contracts/inspection/edits.h"
 #include "treaty/contracts/invoke_result.h"
 

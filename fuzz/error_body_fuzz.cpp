@@ -6,7 +6,7 @@
 
 #include "require.h"
 #include "treaty/base/text.h"
-#include "treaty/contracts/agent_result.h"
+#include "treaty/contracts/decode_agent_result.h"
 #include "treaty/results/error_body.h"
 #include "treaty/results/errors.h"
 

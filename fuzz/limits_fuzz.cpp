@@ -5,7 +5,7 @@
 
 #include "require.h"
 #include "treaty/base/text.h"
-#include "treaty/contracts/agent_result.h"
+#include "treaty/contracts/decode_agent_result.h"
 #include "treaty/results/limits.h"
 
 using namespace treaty;           // NOLINT: a target is one file.

@@ -5,7 +5,7 @@
 
 #include "require.h"
 #include "treaty/backends/answer_reader.h"
-#include "treaty/contracts/agent_result.h"
+#include "treaty/contracts/decode_agent_result.h"
 
 using namespace treaty;            // NOLINT: a target is one file.
 using namespace treaty::backends;  // NOLINT

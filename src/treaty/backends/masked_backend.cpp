@@ -1,7 +1,9 @@
 #include "treaty/backends/masked_backend.h"
 
 #include <boost/asio/this_coro.hpp>
-#include <boost/json/value.hpp>
+
+#include "treaty/base/json.h"
+#include "treaty/base/json_write.h"
 
 namespace treaty::backends {
 namespace {
@@ -38,17 +40,11 @@ class Masking {
     if (auto masked = secrets_.masked(text)) text = *std::move(masked);
   }
 
-  void mask(boost::json::object& object) const {
-    std::vector<std::string> told;  // Names that are secrets themselves.
-    for (auto& [name, value] : object) {
-      mask(value);
-      if (secrets_.masked(name)) told.emplace_back(name);
-    }
-    for (const std::string& name : told) {
-      boost::json::value value = std::move(object.at(name));
-      object.erase(name);
-      object.insert_or_assign(*secrets_.masked(name), std::move(value));
-    }
+  void mask(json::ObjectText& object) const {
+    const json::Document document = object.read();
+    if (!is_telling(*document.root())) return;
+    json::ObjectText masked = masked_object(*document.root());
+    object = std::move(masked);
   }
 
   template <class T>
@@ -80,14 +76,42 @@ class Masking {
   }
 
  private:
-  void mask(boost::json::value& value) const {
-    if (auto* text = value.if_string()) {
-      if (const auto masked = secrets_.masked(*text)) *text = *masked;
-    } else if (auto* array = value.if_array()) {
-      for (auto& element : *array) mask(element);
-    } else if (auto* object = value.if_object()) {
-      mask(*object);
+  // Whether a text or a name in it has a secret.
+  bool is_telling(json::Value value) const {
+    if (value.is_string()) return secrets_.masked(value.text()).has_value();
+    if (value.is_array()) {
+      for (const json::Value element : value.elements()) {
+        if (is_telling(element)) return true;
+      }
     }
+    if (!value.is_object()) return false;
+    for (const json::Member member : value.members()) {
+      if (is_telling(member.name) || is_telling(member.value)) return true;
+    }
+    return false;
+  }
+
+  // Names that have secrets come last; of those that are the same once masked, one is kept.
+  json::ObjectText masked_object(json::Value object) const {
+    json::ObjectText out;
+    for (const json::Member member : object.members()) {
+      if (!is_telling(member.name)) out.add(member.name.text(), masked_value(member.value));
+    }
+    for (const json::Member member : object.members()) {
+      const auto name = secrets_.masked(member.name.text());
+      if (name) out.set(*name, masked_value(member.value));
+    }
+    return out;
+  }
+
+  json::ValueText masked_value(json::Value value) const {
+    if (!is_telling(value)) return json::ValueText::of(value);
+    if (value.is_string()) return *secrets_.masked(value.text());
+    if (value.is_object()) return masked_object(value);
+    json::Writer writer;
+    writer.begin_array();
+    for (const json::Value element : value.elements()) writer.raw(masked_value(element).text());
+    return json::ValueText::written(writer.end_array());
   }
 
   const KnownSecrets& secrets_;

@@ -59,12 +59,13 @@ Ran run(std::vector<std::string> deltas, AgentResult result) {
 TEST_CASE("no text of a result holds a known secret") {
   const std::string said = "it is " + kKey;
   AgentResult result{.content = said, .finish_reason = kKey};
-  result.output =
-      boost::json::object{{kKey, "x"}, {"list", {said, boost::json::object{{"a", kKey}}}}};
-  result.metadata = boost::json::object{{"a", kKey}};
+  result.output = json::ObjectText::parse(R"({")" + kKey + R"(": "x", "list": [")" + said +
+                                          R"(", {"a": ")" + kKey + R"("}]})");
+  result.metadata = json::ObjectText{{"a", kKey}};
   result.error = contracts::AgentError{.message = said, .code = kKey, .type = kKey};
   result.rate_limit = contracts::RateLimitState{.windows = {{.name = kKey, .resource = kKey}}};
-  result.provider_data = boost::json::object{{"raw_headers", {{"x-echo", kKey}, {kKey, "1"}}}};
+  result.provider_data =
+      json::ObjectText{{"raw_headers", json::ObjectText{{"x-echo", kKey}, {kKey, "1"}}}};
   result.tool_calls = {{.id = kKey, .name = kKey, .arguments = R"({"a":")" + kKey + R"("})"}};
   result.rendered_user_prompt = said;
 
@@ -73,13 +74,13 @@ TEST_CASE("no text of a result holds a known secret") {
   CHECK(!contracts::encode(masked).contains(kKey));
   CHECK(masked.content == "it is ***");
   CHECK(masked.tool_calls->front().arguments == R"({"a":"***"})");
-  CHECK(masked.provider_data->at("raw_headers").as_object().at("***") == "1");
-  CHECK(masked.output->at("list").as_array().at(0) == "it is ***");
+  CHECK(masked.provider_data->find_object("raw_headers")->find_text("***") == "1");
+  CHECK(masked.output->text() == R"({"list":["it is ***",{"a":"***"}],"***":"x"})");
 }
 
 TEST_CASE("a result without a secret stays as it is") {
   AgentResult result{.content = "PlainCanary, or so", .finish_reason = "stop"};
-  result.provider_data = boost::json::object{{"provider", "openai"}};
+  result.provider_data = json::ObjectText{{"provider", "openai"}};
 
   CHECK(run({}, result).result == result);
 }

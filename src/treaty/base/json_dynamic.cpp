@@ -42,6 +42,12 @@ boost::json::object to_dynamic_object(Value object) {
   return out;
 }
 
+ObjectText to_text(const boost::json::object& object) {
+  Writer writer;
+  write(writer, object);
+  return ObjectText::written(writer);
+}
+
 void write(Writer& writer, const boost::json::object& object) {
   writer.begin_object();
   for (const auto& member : object) {

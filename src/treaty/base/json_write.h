@@ -46,6 +46,7 @@ class Writer {
 
   Writer& member(std::string_view key, const auto& content) { return name(key).value(content); }
 
+  Layout layout() const { return layout_; }
   std::string take() { return std::move(out_); }
 
  private:

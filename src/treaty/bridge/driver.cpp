@@ -60,23 +60,22 @@ contracts::BridgeResponse dated_after(const RequestFile& request,
 }
 
 // What the journal keeps of an answer: who, how long, how it ended; not what was said.
-boost::json::object details_of(const Exchange& exchange,
-                               const contracts::BridgeResponse& response) {
-  boost::json::object details = {{"request_id", response.request_id},
-                                 {"file", exchange.response.path},
-                                 {"status", status_of(response)},
-                                 {"phase_key", phase_key(exchange)},
-                                 {"seconds", response.duration_seconds}};
+json::ObjectText details_of(const Exchange& exchange, const contracts::BridgeResponse& response) {
+  json::ObjectText details = {{"request_id", response.request_id},
+                              {"file", exchange.response.path},
+                              {"status", status_of(response)},
+                              {"phase_key", phase_key(exchange)},
+                              {"seconds", response.duration_seconds}};
   if (const auto* error = std::get_if<contracts::BridgeError>(&response.outcome)) {
-    if (error->error_type) details["error_type"] = *error->error_type;
-    details["error_message"] = error->error_message;
+    if (error->error_type) details.add("error_type", *error->error_type);
+    details.add("error_message", error->error_message);
   }
   if (const auto* timeout = std::get_if<contracts::BridgeTimeout>(&response.outcome)) {
-    details["error_message"] = timeout->error_message;
+    details.add("error_message", timeout->error_message);
   }
   for (const std::string_view name :
        {"agent", "backend", "model", "provider_request_id", "input_tokens", "output_tokens"}) {
-    if (const auto* value = response.metadata.if_contains(name)) details[name] = *value;
+    if (const auto value = response.metadata.find(name)) details.add(name, *value);
   }
   return details;
 }
@@ -117,7 +116,7 @@ std::expected<Driver, Error> Driver::open(const std::string& directory, const st
   return Driver(*std::move(resolved), *std::move(lock), std::move(journal->entries), reach);
 }
 
-std::expected<void, Error> Driver::note(std::string event, boost::json::object details) {
+std::expected<void, Error> Driver::note(std::string event, json::ObjectText details) {
   return append_to_journal(
       journal_path(directory_),
       Entry{.at = timestamp_now(), .event = std::move(event), .details = std::move(details)});
@@ -168,9 +167,7 @@ std::expected<void, Error> Driver::may_replace(const ResponseFile& there) const 
 bool Driver::has_answered_at(const std::string& path) const {
   const auto journal = read_journal(journal_path(directory_));
   return journal && std::ranges::any_of(journal->entries, [&](const Entry& entry) {
-           const auto* file = entry.details.if_contains("file");
-           return entry.event == "answer.written" && file != nullptr && file->is_string() &&
-                  std::string_view(file->get_string()) == path;
+           return entry.event == "answer.written" && text_in(entry, "file") == path;
          });
 }
 

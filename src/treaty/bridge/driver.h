@@ -1,7 +1,6 @@
 // The right to answer in a directory: holds its lock, keeps its journal, writes its answers.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -42,7 +41,7 @@ class Driver {
   const std::vector<Entry>& history() const { return history_; }
 
   // Journals it; on the disk when this is back.
-  std::expected<void, Error> note(std::string event, boost::json::object details = {});
+  std::expected<void, Error> note(std::string event, json::ObjectText details = {});
 
   // Keeps a file in the quarantine and journals that.
   std::expected<std::string, Error> quarantine(const std::string& path, std::string_view reason);

@@ -4,7 +4,6 @@
 #include <rapidcheck.h>
 #include <sys/stat.h>
 
-#include <boost/json/array.hpp>
 #include <filesystem>
 
 #include "treaty/base/files.h"
@@ -170,7 +169,7 @@ TEST_CASE("no beginning of a file is taken for a whole one, or for a broken one"
   const Room room;
   BridgeRequest odd = request();
   odd.prompt = "é \"quoted\" \\ \n😀 [{";
-  odd.context = {{"list", {1, -2.5, true, nullptr}}, {"", boost::json::object()}};
+  odd.context = *json::ObjectText::parse(R"({"list": [1, -2.5, true, null], "": {}})");
   const std::string asked = encode(odd);
   for (std::size_t size = 0; size < asked.rfind('}'); ++size) {
     room.write(request_name(""), asked.substr(0, size));

@@ -11,12 +11,12 @@
 // each of their answers again and is back where it left.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
 
+#include "treaty/base/json_text.h"
 #include "treaty/contracts/bridge_response.h"
 
 namespace treaty::bridge {
@@ -28,7 +28,7 @@ struct BridgeQuestion {
   std::optional<std::int64_t> phase{};  // A file of its own for each; 0 to 999,999,999.
   std::optional<std::string> phase_name{};
   std::int64_t timeout_seconds = 120;
-  boost::json::object context{};
+  json::ObjectText context{};
   std::optional<std::string> model{};
 };
 

@@ -80,7 +80,7 @@ TEST_CASE("a question becomes a request that keeps its contract, and the program
   CHECK(request.prompt == "Is it?");
   CHECK(request.phase_name == "check");
   CHECK(request.timeout_seconds == 30);
-  CHECK(request.context == boost::json::object{{"file", "a.cpp"}});
+  CHECK(request.context == json::ObjectText{{"file", "a.cpp"}});
   CHECK(request.model == "small");
   CHECK(!request.phase);
 }

@@ -11,7 +11,6 @@
 
 #include "treaty/base/files.h"
 #include "treaty/base/json.h"
-#include "treaty/base/json_dynamic.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 
@@ -28,13 +27,10 @@ std::optional<Entry> decode_line(std::string_view line) {
   if (!root || !root->is_object() || !document.faults().empty()) return std::nullopt;
   Entry entry{.at = std::string(json::find_text(root, kAt)),
               .event = std::string(json::find_text(root, kEvent)),
-              .details = json::to_dynamic_object(*root)};
+              .details = json::ObjectText::of(*root)};
   if (entry.event.empty()) return std::nullopt;
-  for (const std::string_view name : {kAt, kEvent}) {
-    if (const auto* found = entry.details.find(name); found != entry.details.end()) {
-      entry.details.stable_erase(found);  // The others keep their order.
-    }
-  }
+  entry.details.erase(kAt);
+  entry.details.erase(kEvent);
   return entry;
 }
 
@@ -74,9 +70,7 @@ bool write_at_once(int file, std::string_view line) {
 }  // namespace
 
 std::string text_in(const Entry& entry, std::string_view name) {
-  const auto* value = entry.details.if_contains(name);
-  if (value == nullptr || !value->is_string()) return {};
-  return std::string(value->get_string());
+  return entry.details.find_text(name).value_or("");
 }
 
 bool is_answer(const Entry& entry) {
@@ -86,9 +80,9 @@ bool is_answer(const Entry& entry) {
 std::string encode(const Entry& entry) {
   json::Writer writer;
   writer.begin_object().member(kAt, entry.at).member(kEvent, entry.event);
-  for (const auto& [name, value] : entry.details) {
-    writer.name(std::string_view(name));
-    json::write(writer, value);
+  const json::Document details = entry.details.read();
+  for (const json::Member member : details.root()->members()) {
+    json::write(writer.name(member.name.text()), member.value);
   }
   std::string line = writer.end_object().take();
   // Names of files and words of commands are any bytes; a line that is not UTF-8 would be lost.

@@ -2,7 +2,6 @@
 // before what it tells is acted on, and read when a driver goes on after a crash.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <cstddef>
 #include <expected>
 #include <string>
@@ -10,13 +9,14 @@
 #include <vector>
 
 #include "treaty/base/error.h"
+#include "treaty/base/json_text.h"
 
 namespace treaty::bridge {
 
 struct Entry {
-  std::string at{};               // RFC 3339.
-  std::string event;              // "answer.written".
-  boost::json::object details{};  // Everything else of the line.
+  std::string at{};            // RFC 3339.
+  std::string event;           // "answer.written".
+  json::ObjectText details{};  // Everything else of the line.
   bool operator==(const Entry&) const = default;
 };
 

@@ -8,31 +8,14 @@ namespace treaty::bridge {
 namespace {
 
 bool is_true(const Entry& entry, std::string_view name) {
-  const auto* value = entry.details.if_contains(name);
-  return value != nullptr && value->is_bool() && value->get_bool();
-}
-
-std::optional<std::int64_t> integer_in(const Entry& entry, std::string_view name) {
-  const auto* value = entry.details.if_contains(name);
-  if (value == nullptr || !value->is_int64()) return std::nullopt;
-  return value->get_int64();
-}
-
-std::vector<std::string> words_in(const Entry& entry, std::string_view name) {
-  std::vector<std::string> words;
-  const auto* value = entry.details.if_contains(name);
-  if (value == nullptr || !value->is_array()) return words;
-  for (const auto& word : value->get_array()) {
-    if (word.is_string()) words.emplace_back(word.get_string());
-  }
-  return words;
+  return entry.details.find_boolean(name).value_or(false);
 }
 
 void start_program(RunMemory& run, const Entry& entry) {
   run.stage = Stage::started;
   run.resumed = is_true(entry, "resume");
   run.program.reset();
-  const auto pid = integer_in(entry, "pid");
+  const auto pid = entry.details.find_integer("pid");
   const bool can_be = pid && *pid > 0 && *pid <= std::numeric_limits<pid_t>::max();
   const std::string started = text_in(entry, "started");
   // Without its start it cannot be told from whoever has its number now.
@@ -43,7 +26,7 @@ void start_program(RunMemory& run, const Entry& entry) {
 
 void end_program(RunMemory& run, const Entry& entry) {
   run.program.reset();
-  const auto code = integer_in(entry, "code");
+  const auto code = entry.details.find_integer("code");
   if (!code) return;  // It was killed, and can be started again.
   run.stage = *code == kNeedAgent ? Stage::needs : Stage::over;
   run.exit_code = static_cast<int>(*code);
@@ -61,9 +44,9 @@ void end_run(RunMemory& run, const Entry& entry) {
 
 void take(RunMemory& run, const Entry& entry) {
   if (entry.event == "run.started") {
-    run = {.options = words_in(entry, "options"),
+    run = {.options = entry.details.find_texts("options"),
            .from = text_in(entry, "from"),
-           .command = words_in(entry, "command")};
+           .command = entry.details.find_texts("command")};
   } else if (entry.event == "program.started") {
     start_program(run, entry);
   } else if (entry.event == "program.exited") {

@@ -2,26 +2,25 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/array.hpp>
-#include <boost/json/value.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "treaty/base/json_dynamic.h"
+#include "treaty/base/json.h"
 #include "treaty/base/text.h"
 #include "treaty/bridge/result_record.h"
+#include "treaty/contracts/decode_agent_result.h"
 
 namespace treaty::bridge {
 namespace {
 
-using boost::json::object;
 using contracts::AgentError;
 using contracts::AgentResult;
 using contracts::BridgeError;
 using contracts::BridgeResponse;
 using contracts::BridgeSuccess;
 using contracts::BridgeTimeout;
+using json::ObjectText;
 
 constexpr std::string_view kAgentResult = "agent_result";
 constexpr std::string_view kContent = "content";
@@ -40,7 +39,7 @@ constexpr std::string_view kOutputTokens = "output_tokens";
 constexpr std::string_view kTimeout = "timeout";
 
 // Members whose shape is open, and those that the contract's own code writes and reads.
-constexpr std::array<std::pair<std::string_view, std::optional<object> AgentResult::*>, 2>
+constexpr std::array<std::pair<std::string_view, std::optional<ObjectText> AgentResult::*>, 2>
     kObjects = {
         {{"metadata", &AgentResult::metadata}, {"provider_data", &AgentResult::provider_data}}};
 constexpr std::array<std::string_view, 4> kParts = {"usage", "cost", "rate_limit", "tool_calls"};
@@ -52,52 +51,34 @@ constexpr std::size_t kDeepest = 32;
 // Of any size: what was in memory is read again.
 constexpr std::size_t kAnySize = std::size_t{1} << 31U;
 
-std::optional<object> object_of(std::string_view text) {
-  const json::Document document(text, {.max_size = kAnySize});
-  const auto root = document.root();
-  if (!document.faults().empty() || !root || !root->is_object()) return std::nullopt;
-  return json::to_dynamic_object(*root);
-}
-
-std::size_t depth_of(const boost::json::value& value) {
+std::size_t depth_of(json::Value value) {
   std::size_t deepest = 0;
-  if (const auto* array = value.if_array()) {
-    for (const auto& element : *array) deepest = std::max(deepest, depth_of(element));
+  if (value.is_array()) {
+    for (const json::Value element : value.elements()) {
+      deepest = std::max(deepest, depth_of(element));
+    }
     return deepest + 1;
   }
-  const auto* members = value.if_object();
-  if (members == nullptr) return 0;
-  for (const auto& member : *members) deepest = std::max(deepest, depth_of(member.value()));
+  if (!value.is_object()) return 0;
+  for (const json::Member member : value.members()) {
+    deepest = std::max(deepest, depth_of(member.value));
+  }
   return deepest + 1;
 }
 
-const object* find_object(const object& in, std::string_view name) {
-  const auto* value = in.if_contains(name);
-  return value == nullptr ? nullptr : value->if_object();
-}
-
-std::optional<std::string> find_text(const object& in, std::string_view name) {
-  const auto* value = in.if_contains(name);
-  if (value == nullptr || !value->is_string()) return std::nullopt;
-  return std::string(value->get_string());
-}
-
-std::optional<std::int64_t> find_integer(const object& in, std::string_view name,
+std::optional<std::int64_t> find_integer(const ObjectText& in, std::string_view name,
                                          std::int64_t least, std::int64_t most) {
-  const auto* value = in.if_contains(name);
-  if (value == nullptr || !value->is_int64()) return std::nullopt;
-  const std::int64_t integer = value->get_int64();
-  if (integer < least || integer > most) return std::nullopt;
+  const auto integer = in.find_integer(name);
+  if (!integer || *integer < least || *integer > most) return std::nullopt;
   return integer;
 }
 
-bool is_null(const object& in, std::string_view name) {
-  const auto* value = in.if_contains(name);
-  return value != nullptr && value->is_null();
+bool is_null(const ObjectText& in, std::string_view name) {
+  return in.find(name) == json::ValueText(nullptr);
 }
 
-void put(object& into, std::string_view name, const std::optional<std::string>& text) {
-  if (text) into[name] = *text;
+void put(ObjectText& into, std::string_view name, const auto& value) {
+  if (value) into.add(name, *value);
 }
 
 // BRS-08 wants a message for people, where a backend may have had none.
@@ -120,84 +101,84 @@ decltype(BridgeResponse::outcome) outcome_of(const AgentResult& result) {
 
 // What the envelope does not tell of an error. A code that is not there is told, too: for others,
 // an error without a type is a server_error.
-object rest_of(const AgentError& error) {
-  object rest;
-  if (is_blank(error.message)) rest[kMessage] = error.message;
-  if (!error.code) rest[kCode] = nullptr;
+ObjectText rest_of(const AgentError& error) {
+  ObjectText rest;
+  if (is_blank(error.message)) rest.add(kMessage, error.message);
+  if (!error.code) rest.add(kCode, nullptr);
   put(rest, kType, error.type);
   return rest;
 }
 
 // `content: null` says that the text of the response is no content. A failure has no text in the
 // envelope (BRS-08), so what there was of it is here.
-void put_texts(object& rest, const AgentResult& result) {
+void put_texts(ObjectText& rest, const AgentResult& result) {
   const bool is_text_of_response = !result.error && !result.content;
-  if (is_text_of_response) rest[kContent] = nullptr;
+  if (is_text_of_response) rest.add(kContent, nullptr);
   if (result.error) put(rest, kContent, result.content);
-  if (result.output && !is_text_of_response) rest[kOutput] = *result.output;
+  if (!is_text_of_response) put(rest, kOutput, result.output);
 }
 
-boost::json::value rest_of(const AgentResult& result) {
-  object rest;
+json::ValueText rest_of(const AgentResult& result) {
+  ObjectText rest;
   put_texts(rest, result);
-  rest[kFinishReason] = nullptr;
-  put(rest, kFinishReason, result.finish_reason);
-  if (result.error) rest[kError] = rest_of(*result.error);
-  const std::string parts = contracts::encode(AgentResult{.usage = result.usage,
-                                                          .cost = result.cost,
-                                                          .rate_limit = result.rate_limit,
-                                                          .tool_calls = result.tool_calls});
-  for (auto& [name, value] : object_of(parts).value_or(object())) rest[name] = std::move(value);
-  for (const auto& [name, member] : kObjects) {
-    if (result.*member) rest[name] = *(result.*member);
+  rest.add(kFinishReason, nullptr);
+  if (result.finish_reason) rest.set(kFinishReason, *result.finish_reason);
+  if (result.error) rest.add(kError, rest_of(*result.error));
+  const auto parts =
+      ObjectText::parse(contracts::encode(AgentResult{.usage = result.usage,
+                                                      .cost = result.cost,
+                                                      .rate_limit = result.rate_limit,
+                                                      .tool_calls = result.tool_calls}));
+  for (const std::string_view name : kParts) {
+    if (parts) put(rest, name, parts->find(name));
   }
+  for (const auto& [name, member] : kObjects) put(rest, name, result.*member);
   put(rest, "rendered_user_prompt", result.rendered_user_prompt);
-  if (depth_of(rest) > kDeepest) return boost::json::value(text_of(rest));
+  const json::Document document = rest.read();
+  if (depth_of(*document.root()) > kDeepest) return rest.text();
   return rest;
 }
 
-void put_unless_empty(object& into, std::string_view name, std::string_view text) {
-  if (!text.empty()) into[name] = text;
+void put_unless_empty(ObjectText& into, std::string_view name, std::string_view text) {
+  if (!text.empty()) into.add(name, text);
 }
 
 // For people, and for programs that know nothing of an AgentResult.
-object metadata_of(const AgentResult& result, const AnsweredBy& answered_by) {
-  object metadata;
-  const object data = result.provider_data.value_or(object());
+ObjectText metadata_of(const AgentResult& result, const AnsweredBy& answered_by) {
+  ObjectText metadata;
+  const ObjectText data = result.provider_data.value_or(ObjectText());
   put_unless_empty(metadata, "agent", answered_by.agent);
   put_unless_empty(
       metadata, "backend",
-      answered_by.backend.empty() ? find_text(data, "provider").value_or("") : answered_by.backend);
-  put_unless_empty(metadata, kModel, find_text(data, kModel).value_or(answered_by.model));
-  put(metadata, kProviderRequestId, find_text(data, "request_id"));
-  if (result.usage && result.usage->input_tokens) {
-    metadata[kInputTokens] = *result.usage->input_tokens;
+      answered_by.backend.empty() ? data.find_text("provider").value_or("") : answered_by.backend);
+  put_unless_empty(metadata, kModel, data.find_text(kModel).value_or(answered_by.model));
+  put(metadata, kProviderRequestId, data.find_text("request_id"));
+  if (result.usage) {
+    put(metadata, kInputTokens, result.usage->input_tokens);
+    put(metadata, kOutputTokens, result.usage->output_tokens);
   }
-  if (result.usage && result.usage->output_tokens) {
-    metadata[kOutputTokens] = *result.usage->output_tokens;
+  if (result.error) {
+    put(metadata, kRetryable, result.error->retryable);
+    put(metadata, kStatusCode, result.error->status_code);
   }
-  if (result.error && result.error->retryable) metadata[kRetryable] = *result.error->retryable;
-  if (result.error && result.error->status_code) {
-    metadata[kStatusCode] = *result.error->status_code;
-  }
-  metadata[kAgentResult] = rest_of(result);
+  metadata.add(kAgentResult, rest_of(result));
   return metadata;
 }
 
 // The rest of the result, if it is one of ours: an object, or the text of one.
-std::optional<object> find_rest(const object& metadata) {
-  if (const object* rest = find_object(metadata, kAgentResult)) return *rest;
-  const auto text = find_text(metadata, kAgentResult);
-  return text ? object_of(*text) : std::nullopt;
+std::optional<ObjectText> find_rest(const ObjectText& metadata) {
+  if (auto rest = metadata.find_object(kAgentResult)) return rest;
+  const auto text = metadata.find_text(kAgentResult);
+  return text ? ObjectText::parse(*text) : std::nullopt;
 }
 
 // The parts that keep the contract; one that was spoilt does not spoil the others.
-void read_parts(const object& rest, AgentResult& result) {
+void read_parts(const ObjectText& rest, AgentResult& result) {
   for (const std::string_view name : kParts) {
-    const auto* value = rest.if_contains(name);
-    if (value == nullptr) continue;
+    const auto value = rest.find(name);
+    if (!value) continue;
     const auto part =
-        contracts::decode_agent_result(text_of(object{{name, *value}}), {.max_size = kAnySize});
+        contracts::decode_agent_result(ObjectText{{name, *value}}.text(), {.max_size = kAnySize});
     if (!part) continue;
     if (part->usage) result.usage = part->usage;
     if (part->cost) result.cost = part->cost;
@@ -206,13 +187,13 @@ void read_parts(const object& rest, AgentResult& result) {
   }
 }
 
-void read_success(const std::string& text, const object& rest, AgentResult& result) {
-  if (const object* output = find_object(rest, kOutput)) result.output = *output;
+void read_success(const std::string& text, const ObjectText& rest, AgentResult& result) {
+  result.output = rest.find_object(kOutput);
   result.content = text;
   if (!is_null(rest, kContent) || result.output) return;
   if (text.empty()) result.content.reset();
-  auto output = object_of(text);
-  if (!output || text_of(*output) != text) return;  // Edited: it is no longer ours to read.
+  auto output = ObjectText::parse(text);
+  if (!output || output->text() != text) return;  // Edited: it is no longer ours to read.
   result.content.reset();
   result.output = std::move(output);
 }
@@ -228,20 +209,20 @@ std::optional<bool> usually_retryable(std::string_view code) {
 }
 
 // `rest` is what was kept of the error; null when somebody else wrote the response.
-AgentError error_of(const BridgeError& failure, const object& metadata, const object* rest) {
+AgentError error_of(const BridgeError& failure, const ObjectText& metadata,
+                    const ObjectText* rest) {
   AgentError error{.message = failure.error_message, .code = failure.error_type};
   const bool without_code = rest != nullptr && is_null(*rest, kCode);
   if (!error.code && !without_code) error.code = "server_error";
-  const auto* retryable = metadata.if_contains(kRetryable);
-  if (retryable != nullptr && retryable->is_bool()) {
-    error.retryable = retryable->get_bool();
+  if (const auto retryable = metadata.find_boolean(kRetryable)) {
+    error.retryable = *retryable;
   } else if (rest == nullptr) {
     error.retryable = usually_retryable(*error.code);
   }
   error.status_code = find_integer(metadata, kStatusCode, 100, 599);
   if (rest == nullptr) return error;
-  error.type = find_text(*rest, kType);
-  const auto original = find_text(*rest, kMessage);
+  error.type = rest->find_text(kType);
+  const auto original = rest->find_text(kMessage);
   if (original && is_blank(*original) &&
       error.message == message_in_place_of_none(is_timeout(error))) {
     error.message = *original;
@@ -249,15 +230,16 @@ AgentError error_of(const BridgeError& failure, const object& metadata, const ob
   return error;
 }
 
-void read_failure(const BridgeError& failure, const object& metadata, const object& rest,
+void read_failure(const BridgeError& failure, const ObjectText& metadata, const ObjectText& rest,
                   AgentResult& result) {
-  result.content = failure.response ? failure.response : find_text(rest, kContent);
-  if (const object* output = find_object(rest, kOutput)) result.output = *output;
-  result.error = error_of(failure, metadata, find_object(rest, kError));
+  result.content = failure.response ? failure.response : rest.find_text(kContent);
+  result.output = rest.find_object(kOutput);
+  const auto kept = rest.find_object(kError);
+  result.error = error_of(failure, metadata, kept ? &*kept : nullptr);
 }
 
 // What a stranger's metadata tell by the names that are ours, too.
-void read_plain_metadata(const object& metadata, AgentResult& result) {
+void read_plain_metadata(const ObjectText& metadata, AgentResult& result) {
   const auto input = find_integer(metadata, kInputTokens, 0, INT64_MAX);
   const auto output = find_integer(metadata, kOutputTokens, 0, INT64_MAX);
   if (input || output) result.usage = {.input_tokens = input, .output_tokens = output};
@@ -265,20 +247,20 @@ void read_plain_metadata(const object& metadata, AgentResult& result) {
   if (input && output && !__builtin_add_overflow(*input, *output, &total)) {
     result.usage->total_tokens = total;
   }
-  object data;
-  put(data, kModel, find_text(metadata, kModel));
-  put(data, "request_id", find_text(metadata, kProviderRequestId));
+  ObjectText data;
+  put(data, kModel, metadata.find_text(kModel));
+  put(data, "request_id", metadata.find_text(kProviderRequestId));
   if (!data.empty()) result.provider_data = std::move(data);
 }
 
-void read_rest(const object& rest, AgentResult& result) {
-  const bool agrees = result.error.has_value() == (find_object(rest, kError) != nullptr);
-  if (agrees && rest.contains(kFinishReason)) result.finish_reason = find_text(rest, kFinishReason);
+void read_rest(const ObjectText& rest, AgentResult& result) {
+  const bool agrees = result.error.has_value() == rest.find_object(kError).has_value();
+  if (agrees && rest.contains(kFinishReason)) result.finish_reason = rest.find_text(kFinishReason);
   read_parts(rest, result);
   for (const auto& [name, member] : kObjects) {
-    if (const object* value = find_object(rest, name)) result.*member = *value;
+    if (auto value = rest.find_object(name)) result.*member = *std::move(value);
   }
-  result.rendered_user_prompt = find_text(rest, "rendered_user_prompt");
+  result.rendered_user_prompt = rest.find_text("rendered_user_prompt");
 }
 
 BridgeError failure_of(const BridgeError& error) { return error; }
@@ -303,9 +285,9 @@ BridgeResponse response_of(const AgentResult& result, const Envelope& envelope,
 
 AgentResult result_of(const BridgeResponse& response) {
   AgentResult result;
-  const object& metadata = response.metadata;
-  const std::optional<object> found = find_rest(metadata);
-  const object rest = found.value_or(object());
+  const ObjectText& metadata = response.metadata;
+  const std::optional<ObjectText> found = find_rest(metadata);
+  const ObjectText rest = found.value_or(ObjectText());
   if (const auto* success = std::get_if<BridgeSuccess>(&response.outcome)) {
     read_success(success->response, rest, result);
   } else if (const auto* error = std::get_if<BridgeError>(&response.outcome)) {

@@ -3,14 +3,12 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include <boost/json/array.hpp>
-#include <boost/json/value.hpp>
-
+#include "treaty/contracts/decode_agent_result.h"
 #include "treaty/testing/generators.h"
 
 using namespace treaty;
 using namespace treaty::bridge;
-using boost::json::object;
+using object = json::ObjectText;
 using contracts::AgentError;
 using contracts::AgentResult;
 using contracts::BridgeError;
@@ -50,23 +48,15 @@ AgentResult through_text(const AgentResult& result) {
   return *read;
 }
 
-const object& record_of(const AgentResult& result) {
-  return result.metadata->at("bridge").as_object();
-}
+object record_of(const AgentResult& result) { return *result.metadata->find_object("bridge"); }
 
 // The result as it was before it became a file: its own metadata instead of the record.
 AgentResult without_record(AgentResult result) {
-  const auto& rest = record_of(result).at("metadata").at("agent_result");
-  object kept;
-  if (rest.is_object()) {
-    kept = rest.as_object();
-  } else {
-    const auto read = contracts::decode_agent_result(rest.as_string());
-    REQUIRE(read);
-    if (read->metadata) kept["metadata"] = *read->metadata;
-  }
-  result.metadata.reset();
-  if (const auto* metadata = kept.if_contains("metadata")) result.metadata = metadata->as_object();
+  const object metadata = *record_of(result).find_object("metadata");
+  const auto text = metadata.find_text("agent_result");
+  const auto kept = text ? object::parse(*text) : metadata.find_object("agent_result");
+  REQUIRE(kept);
+  result.metadata = kept->find_object("metadata");
   return result;
 }
 
@@ -100,22 +90,23 @@ AgentResult some_result() {
 object some_metadata() {
   object metadata = response_of(some_result()).metadata;
   const auto value = [] {
-    return *rc::gen::element<boost::json::value>(
-        nullptr, true, -7, 429, "text", "{\"content\":null}", boost::json::array{},
+    return *rc::gen::element<json::ValueText>(
+        nullptr, true, -7, 429, "text", "{\"content\":null}", std::vector<std::string>(),
         object{{"content", nullptr}}, object{{"error", object{{"code", nullptr}}}},
         object{{"finish_reason", 5}, {"usage", "many"}});
   };
   for (const std::string_view name :
        {"agent_result", "retryable", "status_code", "model", "input_tokens", "bridge"}) {
-    if (*rc::gen::inRange(0, 4) == 0) metadata[name] = value();
+    if (*rc::gen::inRange(0, 4) == 0) metadata.set(name, value());
     if (*rc::gen::inRange(0, 8) == 0) metadata.erase(name);
   }
-  auto* rest = metadata.if_contains("agent_result");
-  if (rest == nullptr || !rest->is_object()) return metadata;
+  auto rest = metadata.find_object("agent_result");
+  if (!rest) return metadata;
   for (const std::string_view name :
        {"content", "output", "error", "finish_reason", "usage", "cost", "tool_calls", "metadata"}) {
-    if (*rc::gen::inRange(0, 5) == 0) rest->as_object()[name] = value();
+    if (*rc::gen::inRange(0, 5) == 0) rest->set(name, value());
   }
+  metadata.set("agent_result", *rest);
   return metadata;
 }
 
@@ -173,12 +164,12 @@ TEST_CASE("who answered stands at the top of metadata") {
 
   const object metadata = response_of(result).metadata;
 
-  CHECK(metadata.at("agent").as_string() == "reviewer");
-  CHECK(metadata.at("backend").as_string() == "openai");
-  CHECK(metadata.at("model").as_string() == "gpt-4o-2024");
-  CHECK(metadata.at("provider_request_id").as_string() == "req_1");
-  CHECK(metadata.at("input_tokens").as_int64() == 12);
-  CHECK(metadata.at("output_tokens").as_int64() == 3);
+  CHECK(metadata.find_text("agent") == "reviewer");
+  CHECK(metadata.find_text("backend") == "openai");
+  CHECK(metadata.find_text("model") == "gpt-4o-2024");
+  CHECK(metadata.find_text("provider_request_id") == "req_1");
+  CHECK(metadata.find_integer("input_tokens") == 12);
+  CHECK(metadata.find_integer("output_tokens") == 3);
   CHECK(!metadata.contains("retryable"));
 }
 
@@ -187,8 +178,8 @@ TEST_CASE("a model that the answer does not name is the one that was asked for")
       bridge::response_of({.content = "fine", .provider_data = object{{"provider", "scripted"}}},
                           kEnvelope, {.model = "demo"});
 
-  CHECK(response.metadata.at("model").as_string() == "demo");
-  CHECK(response.metadata.at("backend").as_string() == "scripted");
+  CHECK(response.metadata.find_text("model") == "demo");
+  CHECK(response.metadata.find_text("backend") == "scripted");
   CHECK(!response.metadata.contains("agent"));
 }
 
@@ -202,8 +193,8 @@ TEST_CASE("the code timeout is the status timeout, and keeps the provider's own 
   const BridgeResponse response = response_of(result);
 
   CHECK(std::get<BridgeTimeout>(response.outcome).error_message == "too slow");
-  CHECK(response.metadata.at("retryable").as_bool());
-  CHECK(response.metadata.at("status_code").as_int64() == 504);
+  CHECK(response.metadata.find_boolean("retryable") == true);
+  CHECK(response.metadata.find_integer("status_code") == 504);
   CHECK(result_of(response).error == result.error);
 }
 
@@ -266,9 +257,9 @@ TEST_CASE("a stranger's success is a result with its content, model and tokens")
   CHECK(result.provider_data == object{{"model", "sonnet-4"}});
   CHECK(result.usage ==
         contracts::UsageInfo{.input_tokens = 7, .output_tokens = 2, .total_tokens = 9});
-  CHECK(record_of(result).at("request_id").as_string() == kEnvelope.request_id);
-  CHECK(record_of(result).at("duration_seconds").as_double() == 1.5);
-  CHECK(record_of(result).at("metadata").at("model").as_string() == "sonnet-4");
+  CHECK(record_of(result).find_text("request_id") == kEnvelope.request_id);
+  CHECK(record_of(result).find_number("duration_seconds") == 1.5);
+  CHECK(record_of(result).find_object("metadata")->find_text("model") == "sonnet-4");
 }
 
 TEST_CASE("a stranger's error without a type is a server_error") {
@@ -311,7 +302,9 @@ TEST_CASE("metadata with our names and other types say nothing") {
 TEST_CASE("a part of the result that was spoilt does not spoil the others") {
   BridgeResponse response =
       response_of({.content = "x", .usage = contracts::UsageInfo{.input_tokens = 4}, .cost = 0.5});
-  response.metadata["agent_result"].as_object()["usage"] = "many";
+  object rest = *response.metadata.find_object("agent_result");
+  rest.set("usage", "many");
+  response.metadata.set("agent_result", rest);
 
   const AgentResult result = result_of(response);
 
@@ -357,7 +350,7 @@ TEST_CASE("a result that was changed after it was read is a new response") {
 
   const BridgeResponse response = response_of(result);
 
-  CHECK(response.metadata.at("agent").as_string() == "reviewer");
+  CHECK(response.metadata.find_text("agent") == "reviewer");
   CHECK(result_of(response).usage == result.usage);
 }
 
@@ -368,6 +361,6 @@ TEST_CASE("JSON-03: a result that is as deep as a document may be is still one i
 
   const BridgeResponse response = through_file(response_of(result));
 
-  CHECK(response.metadata.at("agent_result").is_string());
+  CHECK(response.metadata.find_text("agent_result"));
   CHECK(without_record(result_of(response)) == result);
 }

@@ -1,20 +1,17 @@
 #include "treaty/bridge/result_record.h"
 
-#include <boost/json/value.hpp>
 #include <string_view>
 #include <utility>
-
-#include "treaty/base/json_dynamic.h"
 
 namespace treaty::bridge {
 namespace {
 
-using boost::json::object;
 using contracts::AgentResult;
 using contracts::BridgeError;
 using contracts::BridgeResponse;
 using contracts::BridgeSuccess;
 using contracts::BridgeTimeout;
+using json::ObjectText;
 
 constexpr std::string_view kRecord = "bridge";
 constexpr std::string_view kSuccess = "success";
@@ -27,86 +24,64 @@ constexpr std::string_view kResponse = "response";
 constexpr std::string_view kMetadata = "metadata";
 
 // A failure without a text is told, since its result may have a content nevertheless.
-void record_failure(object& record, const std::string& message,
+void record_failure(ObjectText& record, const std::string& message,
                     const std::optional<std::string>& text) {
-  record[kErrorMessage] = message;
-  if (!text) record[kResponse] = nullptr;
+  record.add(kErrorMessage, message);
+  if (!text) record.add(kResponse, nullptr);
 }
 
-void record_outcome(object& record, const BridgeSuccess&) { record[kStatus] = kSuccess; }
+void record_outcome(ObjectText& record, const BridgeSuccess&) { record.add(kStatus, kSuccess); }
 
-void record_outcome(object& record, const BridgeError& error) {
-  record[kStatus] = kError;
+void record_outcome(ObjectText& record, const BridgeError& error) {
+  record.add(kStatus, kError);
   record_failure(record, error.error_message, error.response);
-  if (error.error_type) record[kErrorType] = *error.error_type;
+  if (error.error_type) record.add(kErrorType, *error.error_type);
 }
 
-void record_outcome(object& record, const BridgeTimeout& timeout) {
-  record[kStatus] = kTimeout;
+void record_outcome(ObjectText& record, const BridgeTimeout& timeout) {
+  record.add(kStatus, kTimeout);
   record_failure(record, timeout.error_message, timeout.response);
 }
 
-std::optional<std::string> find_text(const object& record, std::string_view name) {
-  const auto* value = record.if_contains(name);
-  if (value == nullptr || !value->is_string()) return std::nullopt;
-  return std::string(value->get_string());
-}
-
-std::optional<double> find_number(const object& record, std::string_view name) {
-  const auto* value = record.if_contains(name);
-  if (value == nullptr || !value->is_number()) return std::nullopt;
-  return value->to_number<double>();
-}
-
-std::optional<decltype(BridgeResponse::outcome)> recorded_outcome(const object& record,
+std::optional<decltype(BridgeResponse::outcome)> recorded_outcome(const ObjectText& record,
                                                                   const AgentResult& result) {
-  const auto status = find_text(record, kStatus);
+  const auto status = record.find_text(kStatus);
   if (status == kSuccess) return BridgeSuccess{text_of_success(result)};
-  const auto message = find_text(record, kErrorMessage);
+  const auto message = record.find_text(kErrorMessage);
   if (!message) return std::nullopt;
   const auto text = record.contains(kResponse) ? std::nullopt : result.content;
-  if (status == kError) return BridgeError{*message, find_text(record, kErrorType), text};
+  if (status == kError) return BridgeError{*message, record.find_text(kErrorType), text};
   if (status == kTimeout) return BridgeTimeout{*message, text};
   return std::nullopt;
 }
 
 }  // namespace
 
-std::string text_of(const object& value) {
-  json::Writer writer;
-  json::write(writer, value);
-  return writer.take();
-}
-
 std::string text_of_success(const AgentResult& result) {
   if (result.content) return *result.content;
-  return result.output ? text_of(*result.output) : std::string();
+  return result.output ? result.output->text() : std::string();
 }
 
 void record_response(const BridgeResponse& response, AgentResult& result) {
-  object record;
-  record["request_id"] = response.request_id;
-  record["version"] = response.version;
+  ObjectText record = {{"request_id", response.request_id}, {"version", response.version}};
   std::visit([&](const auto& outcome) { record_outcome(record, outcome); }, response.outcome);
-  record["created_at"] = response.created_at;
-  record["duration_seconds"] = response.duration_seconds;
-  record[kMetadata] = response.metadata;
+  record.add("created_at", response.created_at);
+  record.add("duration_seconds", response.duration_seconds);
+  record.add(kMetadata, response.metadata);
   if (!result.metadata) result.metadata.emplace();
-  result.metadata->insert_or_assign(kRecord, std::move(record));
+  result.metadata->set(kRecord, std::move(record));
 }
 
 std::optional<BridgeResponse> recorded_response(const AgentResult& result) {
-  const auto* value = result.metadata ? result.metadata->if_contains(kRecord) : nullptr;
-  const object* record = value == nullptr ? nullptr : value->if_object();
-  if (record == nullptr) return std::nullopt;
-  auto request_id = find_text(*record, "request_id");
-  auto version = find_text(*record, "version");
+  const auto record = result.metadata ? result.metadata->find_object(kRecord) : std::nullopt;
+  if (!record) return std::nullopt;
+  auto request_id = record->find_text("request_id");
+  auto version = record->find_text("version");
   auto outcome = recorded_outcome(*record, result);
-  auto created_at = find_text(*record, "created_at");
-  const auto duration = find_number(*record, "duration_seconds");
-  const auto* metadata = record->if_contains(kMetadata);
-  if (!request_id || !version || !outcome || !created_at || !duration || metadata == nullptr ||
-      !metadata->is_object()) {
+  auto created_at = record->find_text("created_at");
+  const auto duration = record->find_number("duration_seconds");
+  auto metadata = record->find_object(kMetadata);
+  if (!request_id || !version || !outcome || !created_at || !duration || !metadata) {
     return std::nullopt;
   }
   return BridgeResponse{.request_id = *std::move(request_id),
@@ -114,7 +89,7 @@ std::optional<BridgeResponse> recorded_response(const AgentResult& result) {
                         .outcome = *std::move(outcome),
                         .created_at = *std::move(created_at),
                         .duration_seconds = *duration,
-                        .metadata = metadata->get_object()};
+                        .metadata = *std::move(metadata)};
 }
 
 }  // namespace treaty::bridge

@@ -1,7 +1,6 @@
 // What an AgentResult remembers of the response that it was read from: `metadata.bridge`.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <optional>
 #include <string>
 
@@ -18,8 +17,5 @@ std::optional<contracts::BridgeResponse> recorded_response(const contracts::Agen
 
 // The text of a success. Without content it is the output, and without that nothing.
 std::string text_of_success(const contracts::AgentResult& result);
-
-// An object on one line.
-std::string text_of(const boost::json::object& object);
 
 }  // namespace treaty::bridge

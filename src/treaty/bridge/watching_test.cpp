@@ -39,7 +39,7 @@ Exchange written_again(Exchange exchange) {
   return exchange;
 }
 
-Entry entry(std::string event, boost::json::object details, std::string at = kAtNoon) {
+Entry entry(std::string event, json::ObjectText details, std::string at = kAtNoon) {
   return {.at = std::move(at), .event = std::move(event), .details = std::move(details)};
 }
 
@@ -135,8 +135,7 @@ TEST_CASE("half a request is waited for, then told once") {
 }
 
 TEST_CASE("a broken request is refused once for each writing, and journalled once") {
-  const boost::json::object details = {{"file", "/d/.agent-request.json"},
-                                       {"problem", "it is wrong"}};
+  const json::ObjectText details = {{"file", "/d/.agent-request.json"}, {"problem", "it is wrong"}};
   const std::vector before = {entry("request.refused", details)};
   const std::vector after = {entry("request.refused", details, "2026-01-01T12:00:02Z")};
 

@@ -40,7 +40,7 @@ std::vector<const Rule*> select(const std::string& what) {
       }
     }
   };
-  look_through(contracts::kRules);
+  look_through(contracts::rules());
   look_through(machines::kRules);
   return rules;
 }

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "treaty/base/json_dynamic.h"
 #include "treaty/base/text.h"
+#include "treaty/contracts/decode_agent_result.h"
 #include "treaty/contracts/inspection/fields.h"
 #include "treaty/contracts/inspection/inspection.h"
 #include "treaty/contracts/parts/agent_result_parts.h"
@@ -49,9 +49,9 @@ constexpr std::array<std::string_view, 6> kFinishReasons = {"stop",  "length",  
 const Place* given(const Members& members, Field field) { return unless_null(members[field]); }
 
 // RLT-03.
-std::optional<boost::json::object> open_object(Inspection& inspection, const Place* place) {
+std::optional<json::ObjectText> open_object(Inspection& inspection, const Place* place) {
   if (place == nullptr || !is_object_field(inspection, "RLT-03", *place)) return std::nullopt;
-  return json::to_dynamic_object(place->value);
+  return json::ObjectText::of(place->value);
 }
 
 void inspect_finish_reason(Inspection& inspection, AgentResult& result, const Place* reason,
@@ -69,9 +69,8 @@ void inspect_finish_reason(Inspection& inspection, AgentResult& result, const Pl
   }
 }
 
-std::optional<boost::json::object> inspect_provider_data(Inspection& inspection,
-                                                         const Place* place) {
-  std::optional<boost::json::object> data = open_object(inspection, place);
+std::optional<json::ObjectText> inspect_provider_data(Inspection& inspection, const Place* place) {
+  std::optional<json::ObjectText> data = open_object(inspection, place);
   if (data) inspect_provider_members(inspection, *place);
   return data;
 }
@@ -134,10 +133,9 @@ std::string encode(const AgentResult& result) {
   const auto text = [&](Field field, const std::optional<std::string>& value) {
     if (value) writer.member(kNames[field], *value);
   };
-  const auto object = [&](Field field, const std::optional<boost::json::object>& value) {
+  const auto object = [&](Field field, const std::optional<json::ObjectText>& value) {
     if (!value) return;
-    writer.name(kNames[field]);
-    json::write(writer, *value);
+    json::write(writer.name(kNames[field]), *value);
   };
   const auto part = [&](Field field, const auto& value) {
     if (!value) return;

@@ -1,17 +1,16 @@
 // AgentResult: every backend's answer in one shape, failures included. Errors are data here, and
-// `raw` never leaves the process, so the type does not have it (RLT-02).
+// `raw` never leaves the process, so the type does not have it (RLT-02). decode_agent_result.h
+// reads one.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "treaty/base/json_text.h"
 #include "treaty/base/number.h"
-#include "treaty/contracts/decoded.h"
 
 namespace treaty::contracts {
 
@@ -69,23 +68,21 @@ struct AgentToolCall {
 };
 
 struct AgentResult {
-  std::optional<boost::json::object> output{};
+  std::optional<json::ObjectText> output{};
   std::optional<std::string> content{};
   std::optional<UsageInfo> usage{};
   std::optional<std::variant<double, CostInfo>> cost{};  // A total, or its parts.
-  std::optional<boost::json::object> metadata{};
+  std::optional<json::ObjectText> metadata{};
   std::optional<std::string> finish_reason{};
   std::optional<AgentError> error{};
   std::optional<RateLimitState> rate_limit{};
-  std::optional<boost::json::object> provider_data{};
+  std::optional<json::ObjectText> provider_data{};
   std::optional<std::vector<AgentToolCall>> tool_calls{};
   std::optional<std::string> rendered_user_prompt{};
 
   bool success() const { return !error; }  // RLT-11.
   bool operator==(const AgentResult&) const = default;
 };
-
-Decoded<AgentResult> decode_agent_result(std::string_view bytes, const DecodeOptions& options = {});
 
 std::string encode(const AgentResult& result);
 

@@ -1,6 +1,6 @@
 #include "treaty/contracts/bridge_request.h"
 
-#include "treaty/base/json_dynamic.h"
+#include "treaty/base/json_write.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/contracts/inspection/fields.h"
 #include "treaty/contracts/inspection/inspection.h"
@@ -39,7 +39,7 @@ void inspect_optional_members(Inspection& inspection, const Members& members,
         integer_field(inspection, "BRQ-02", *members[kTimeoutSeconds], 1).value_or(1);
   }
   if (members[kContext] != nullptr && is_object_field(inspection, "BRQ-02", *members[kContext])) {
-    request.context = json::to_dynamic_object(members[kContext]->value);
+    request.context = json::ObjectText::of(members[kContext]->value);
   }
   request.model = optional_text(inspection, "BRQ-02", unless_null(members[kModel]));
   request.response_file = optional_text(inspection, "BRQ-02", members[kResponseFile]);
@@ -82,8 +82,7 @@ std::string encode(const BridgeRequest& request) {
   writer.member(kNames[kPrompt], request.prompt);
   writer.member(kNames[kTimeoutSeconds], request.timeout_seconds);
   writer.member(kNames[kCreatedAt], request.created_at);
-  writer.name(kNames[kContext]);
-  json::write(writer, request.context);
+  json::write(writer.name(kNames[kContext]), request.context);
   writer.name(kNames[kModel]);
   request.model ? writer.value(*request.model) : writer.null();
   if (request.response_file) writer.member(kNames[kResponseFile], *request.response_file);

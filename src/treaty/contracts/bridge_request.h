@@ -1,12 +1,12 @@
 // `.agent-request.json`: what a program that needs an agent writes before it leaves with 42.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "treaty/base/json_text.h"
 #include "treaty/contracts/decoded.h"
 
 namespace treaty::contracts {
@@ -20,7 +20,7 @@ struct BridgeRequest {
   std::optional<std::int64_t> phase{};
   std::optional<std::string> phase_name{};
   std::int64_t timeout_seconds = 120;
-  boost::json::object context{};
+  json::ObjectText context{};
   std::optional<std::string> model{};
   std::optional<std::string> response_file{};
   bool operator==(const BridgeRequest&) const = default;

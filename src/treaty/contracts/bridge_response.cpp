@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "treaty/base/json_dynamic.h"
+#include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/contracts/inspection/edits.h"
@@ -90,7 +90,7 @@ std::optional<std::string> inspect_text(Inspection& inspection, const Members& m
       "BRS-06", place, fmt::format("response is {}, not a string", a_kind_of(place.value.type())),
       "encode it: JSON as text, in a JSON string (json.dumps in Python)", std::move(edits));
   if (refused) return std::nullopt;
-  response.metadata[kAutoWrapped] = true;
+  response.metadata.set(kAutoWrapped, true);
   return text;
 }
 
@@ -99,9 +99,7 @@ void inspect_inner(Inspection& inspection, const Place& place, const BridgeRespo
                    const std::string& text) {
   bool asked = inspection.options().inner == Inner::json;
   if (inspection.options().inner == Inner::automatic) {
-    const auto* type = response.metadata.if_contains("content_type");
-    asked = type != nullptr && type->is_string() &&
-            std::string_view(type->get_string()).contains("json");
+    asked = response.metadata.find_text("content_type").value_or("").contains("json");
   }
   if (asked && !json::is_json(text)) {
     inspection.refuse("BRS-13", place, "the text of response is not JSON",
@@ -228,7 +226,7 @@ BridgeResponse inspect_envelope(Inspection& inspection, const Members& members) 
                                              : "what else there is to say belongs in metadata");
   }
   if (members[kMetadata] != nullptr && is_object_field(inspection, "BRS-11", *members[kMetadata])) {
-    response.metadata = json::to_dynamic_object(members[kMetadata]->value);
+    response.metadata = json::ObjectText::of(members[kMetadata]->value);
   }
   if (const Place* id = members[kRequestId]) {
     response.request_id = inspect_request_id(inspection, *id);
@@ -312,8 +310,7 @@ std::string encode(const BridgeResponse& response) {
   std::visit([&](const auto& outcome) { write(writer, outcome); }, response.outcome);
   writer.member(kNames[kCreatedAt], response.created_at);
   writer.member(kNames[kDurationSeconds], response.duration_seconds);
-  writer.name(kNames[kMetadata]);
-  json::write(writer, response.metadata);
+  json::write(writer.name(kNames[kMetadata]), response.metadata);
   return writer.end_object().take() + "\n";
 }
 

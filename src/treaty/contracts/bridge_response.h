@@ -2,12 +2,12 @@
 // there.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "treaty/base/json_text.h"
 #include "treaty/contracts/decoded.h"
 
 namespace treaty::contracts {
@@ -39,7 +39,7 @@ struct BridgeResponse {
   std::variant<BridgeSuccess, BridgeError, BridgeTimeout> outcome;
   std::string created_at;  // ISO 8601 with a zone.
   double duration_seconds = 0;
-  boost::json::object metadata{};
+  json::ObjectText metadata{};
   bool operator==(const BridgeResponse&) const = default;
 };
 

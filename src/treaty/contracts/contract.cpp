@@ -7,11 +7,12 @@
 #include "treaty/base/text.h"
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/contracts/agent_execute_response.h"
-#include "treaty/contracts/agent_result.h"
 #include "treaty/contracts/assistant_response.h"
 #include "treaty/contracts/bridge_request.h"
 #include "treaty/contracts/bridge_response.h"
+#include "treaty/contracts/decode_agent_result.h"
 #include "treaty/contracts/invoke_result.h"
+#include "treaty/contracts/rules.h"
 
 namespace treaty::contracts {
 namespace {
@@ -132,8 +133,9 @@ ToldVerdict check_told(std::string_view bytes, const DecodeOptions& options) {
   const std::optional<Contract> contract = tell_contract(bytes, options.max_size);
   if (contract) return {contract, check(*contract, bytes, options)};
   Verdict verdict = check(Contract::agent_result, bytes, options);
-  std::erase_if(verdict.violations,
-                [](const Finding& finding) { return finding.rule.rule().contract != "json"; });
+  std::erase_if(verdict.violations, [](const Finding& finding) {
+    return find_rule(finding.rule.text())->contract != "json";
+  });
   verdict.warnings.clear();
   verdict.kind = {};
   return {std::nullopt, std::move(verdict)};

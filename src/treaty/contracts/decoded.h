@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "treaty/contracts/inspection/names.h"
-#include "treaty/contracts/rules.h"
+#include "treaty/contracts/rule_ids.h"
 
 namespace treaty::contracts {
 

@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include "treaty/contracts/contract.h"
+#include "treaty/contracts/decode_agent_result.h"
 #include "treaty/contracts/inspection/edits.h"
 #include "treaty/testing/generators.h"
 

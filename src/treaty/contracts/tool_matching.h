@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "treaty/contracts/rules.h"
+#include "treaty/contracts/rule_ids.h"
 
 namespace treaty::contracts {
 

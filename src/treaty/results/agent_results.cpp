@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/monotonic_resource.hpp>
 
-#include "treaty/base/json_dynamic.h"
+#include "treaty/base/json_write.h"
 #include "treaty/base/secrets.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
@@ -33,16 +32,15 @@ bool leaks(const Exchange& exchange, std::string_view value) {
   return exchange.known_secret.size() >= 6 && value.contains(exchange.known_secret);
 }
 
-boost::json::object raw_headers(const Exchange& exchange, boost::json::storage_ptr storage) {
-  boost::json::object headers(std::move(storage));
-  headers.reserve(exchange.headers.size());
+void write_headers(json::Writer& writer, const Exchange& exchange) {
+  writer.begin_object();
   for (const auto& [name, value] : exchange.headers) {
     if (is_secret_header(name) || leaks(exchange, name)) continue;
     // Header bytes need not be UTF-8; a result is.
     const bool readable = !leaks(exchange, value) && is_utf8(value);
-    headers.emplace(name, readable ? std::string_view(value) : std::string_view("***"));
+    writer.member(name, readable ? std::string_view(value) : std::string_view("***"));
   }
-  return headers;
+  writer.end_object();
 }
 
 std::string_view request_id(const Exchange& exchange) {
@@ -53,19 +51,17 @@ std::string_view request_id(const Exchange& exchange) {
   return {};
 }
 
-boost::json::object provider_data(const Exchange& exchange, std::string_view model,
-                                  std::string_view finish_reason_raw) {
-  // Many small texts that live and die together.
-  const auto storage = boost::json::make_shared_resource<boost::json::monotonic_resource>(2048);
-  boost::json::object data(storage);
-  data.reserve(5);
-  data.emplace("provider", exchange.provider);
-  if (!model.empty() && !leaks(exchange, model)) data.emplace("model", model);
-  if (const auto id = request_id(exchange); !id.empty()) data.emplace("request_id", id);
-  if (!exchange.headers.empty()) data.emplace("raw_headers", raw_headers(exchange, storage));
-  if (!finish_reason_raw.empty() && !leaks(exchange, finish_reason_raw))
-    data.emplace("finish_reason_raw", finish_reason_raw);
-  return data;
+json::ObjectText provider_data(const Exchange& exchange, std::string_view model,
+                               std::string_view finish_reason_raw) {
+  json::Writer writer;
+  writer.begin_object().member("provider", exchange.provider);
+  if (!model.empty() && !leaks(exchange, model)) writer.member("model", model);
+  if (const auto id = request_id(exchange); !id.empty()) writer.member("request_id", id);
+  if (!exchange.headers.empty()) write_headers(writer.name("raw_headers"), exchange);
+  if (!finish_reason_raw.empty() && !leaks(exchange, finish_reason_raw)) {
+    writer.member("finish_reason_raw", finish_reason_raw);
+  }
+  return json::ObjectText::written(writer.end_object());
 }
 
 // Absent when nobody said anything about limits.
@@ -108,12 +104,7 @@ void name_tool_calls(std::vector<contracts::AgentToolCall>& calls) {
 }
 
 void set_output(AgentResult& result) {
-  if (!result.content) return;
-  const json::Document document(*result.content);
-  const auto root = document.root();
-  if (document.faults().empty() && root && root->is_object()) {
-    result.output = json::to_dynamic_object(*root);
-  }
+  if (result.content) result.output = json::ObjectText::parse(*result.content);
 }
 
 AgentError server_error(std::string type, std::string message) {

@@ -6,6 +6,8 @@
 
 #include <limits>
 
+#include "treaty/contracts/decode_agent_result.h"
+
 using namespace treaty;
 using namespace treaty::results;
 using contracts::RateLimitState;

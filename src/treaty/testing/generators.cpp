@@ -73,12 +73,12 @@ boost::json::value some_value(int depth) {
   return object;
 }
 
-boost::json::object some_object() {
+json::ObjectText some_object() {
   boost::json::object object;
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
     object["m" + std::to_string(i)] = some_value(2);
   }
-  return object;
+  return json::to_text(object);
 }
 
 std::string some_json_object() {
@@ -245,7 +245,7 @@ rc::Gen<InvokeResult> any_invoke_result() {
 rc::Gen<AgentResult> any_agent_result() {
   return rc::gen::exec([] {
     AgentResult result;
-    result.output = perhaps<boost::json::object>(some_object);
+    result.output = perhaps<json::ObjectText>(some_object);
     result.content = perhaps<std::string>([] { return *any_text(); });
     result.usage = perhaps<UsageInfo>([] {
       return UsageInfo{.input_tokens = perhaps<std::int64_t>(some_count),
@@ -253,7 +253,7 @@ rc::Gen<AgentResult> any_agent_result() {
     });
     if (*rc::gen::arbitrary<bool>()) result.cost = some_number();
     if (*rc::gen::arbitrary<bool>()) result.cost = CostInfo{.total = some_number()};
-    result.metadata = perhaps<boost::json::object>(some_object);
+    result.metadata = perhaps<json::ObjectText>(some_object);
     result.finish_reason = perhaps<std::string>([] { return *any_text(); });
     result.error = perhaps<AgentError>([] {
       return AgentError{.message = some_text(),
@@ -267,7 +267,7 @@ rc::Gen<AgentResult> any_agent_result() {
           .retry_after = perhaps<Number>([] { return Number(0.25); }),
           .windows = several<RateLimitWindow>(0, 2, [](std::size_t) { return some_window(); })};
     });
-    result.provider_data = perhaps<boost::json::object>(some_object);
+    result.provider_data = perhaps<json::ObjectText>(some_object);
     result.tool_calls = perhaps<std::vector<AgentToolCall>>([] {
       return several<AgentToolCall>(
           0, 2, [](std::size_t) { return AgentToolCall{*any_text(), *any_text(), *any_text()}; });

@@ -117,10 +117,7 @@ std::string ended_data(const Choice& choice, int attempt, dispatch::Seconds took
     writer.member("FinishReason", *result.finish_reason);
   }
   if (const auto& data = result.provider_data) {
-    const auto* id = data->if_contains("request_id");
-    if (id != nullptr && id->is_string()) {
-      writer.member("RequestId", std::string_view(id->get_string()));
-    }
+    if (const auto id = data->find_text("request_id")) writer.member("RequestId", *id);
   }
   write_spent(writer, result);
   return writer.end_object().take();

@@ -37,7 +37,7 @@ TEST_CASE("An attempt that failed says why, whether it may pass, and what it has
   result.error =
       AgentError{.message = "no", .code = "rate_limit", .status_code = 429, .retryable = true};
   result.usage = UsageInfo{.input_tokens = 12};
-  result.provider_data = boost::json::object{{"request_id", "r-1"}};
+  result.provider_data = json::ObjectText{{"request_id", "r-1"}};
 
   CHECK(ended_data(kFast, 3, 0, result) ==
         R"({"Backend":"fast","Model":"small","Attempt":3,"Milliseconds":0,)"
@@ -78,7 +78,7 @@ TEST_CASE("A cost that is no number is not told") {
 
 TEST_CASE("A request's id that is no text is left out") {
   AgentResult result;
-  result.provider_data = boost::json::object{{"request_id", 7}};
+  result.provider_data = json::ObjectText{{"request_id", 7}};
 
   CHECK(ended_data(kFast, 1, 0, result).find("RequestId") == std::string::npos);
 }

@@ -9,7 +9,6 @@
 
 #include "treaty/base/hash.h"
 #include "treaty/base/json.h"
-#include "treaty/base/json_dynamic.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/results/prices.h"
@@ -59,10 +58,7 @@ void count(Progress& progress, const AgentResult& result) {
 std::string text_of(const AgentResult& result) {
   if (result.content)
     return is_utf8(*result.content) ? *result.content : repaired_utf8(*result.content);
-  if (!result.output) return {};
-  json::Writer writer;
-  json::write(writer, *result.output);
-  return writer.take();
+  return result.output ? result.output->text() : std::string();
 }
 
 AgentError failure(std::string_view code, std::string message, bool retryable) {

@@ -101,7 +101,7 @@ TEST_CASE("an answer of neither text nor calls is an empty end") {
 
 TEST_CASE("a structured output without a text is the text") {
   AgentResult result;
-  result.output = boost::json::object{{"a", 1}};
+  result.output = json::ObjectText{{"a", 1}};
 
   CHECK(as<Finish>(step(result)).text == R"({"a":1})");
 }

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <boost/asio/this_coro.hpp>
-#include <boost/json/value.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "treaty/backends/bridge/question.h"
-#include "treaty/base/json_dynamic.h"
 #include "treaty/bridge/names.h"
 
 namespace treaty::backends {
@@ -66,11 +64,7 @@ std::int64_t whole_seconds(std::chrono::milliseconds time) {
 
 void set_output(AgentResult& result) {
   if (!result.content || result.output || result.error) return;
-  const json::Document document(*result.content);
-  const auto root = document.root();
-  if (document.faults().empty() && root && root->is_object()) {
-    result.output = json::to_dynamic_object(*root);
-  }
+  result.output = json::ObjectText::parse(*result.content);
 }
 
 // Waits for one file. Unsubscribes whatever happens to the coroutine.
@@ -108,7 +102,7 @@ asio::awaitable<AgentResult> BridgeBackend::run(const Call& call, Sink& sink) {
   AgentResult result = co_await ask(std::move(request));
   if (call.output) set_output(result);
   if (!result.provider_data) result.provider_data.emplace();
-  if (!result.provider_data->contains("provider")) result.provider_data->emplace("provider", kName);
+  if (!result.provider_data->contains("provider")) result.provider_data->add("provider", kName);
   if (!result.error && result.content) sink.on_text(*result.content);
   co_return result;
 }

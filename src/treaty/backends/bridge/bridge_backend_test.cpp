@@ -7,7 +7,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/json/value.hpp>
 #include <filesystem>
 #include <functional>
 
@@ -47,7 +46,7 @@ class Room {
   asio::cancellation_signal& signal() { return signal_; }
 
   static void answer(const BridgeRequest& request, std::string text,
-                     boost::json::object metadata = {}) {
+                     json::ObjectText metadata = {}) {
     REQUIRE(replace_file(*request.response_file,
                          encode(BridgeResponse{.request_id = request.request_id,
                                                .outcome = BridgeSuccess{std::move(text)},
@@ -100,7 +99,7 @@ TEST_CASE("A call waits for the answer to its request") {
   CHECK(result.success());
   CHECK(result.content == "hi");
   CHECK(room.pieces() == std::vector<std::string>{"hi"});
-  CHECK(result.provider_data == boost::json::object{{"model", "sonnet-4"}, {"provider", "bridge"}});
+  CHECK(result.provider_data == json::ObjectText{{"model", "sonnet-4"}, {"provider", "bridge"}});
 }
 
 TEST_CASE("A structured answer is read when one was asked for") {
@@ -111,7 +110,7 @@ TEST_CASE("A structured answer is read when one was asked for") {
   const AgentResult result =
       room.run(call, [](const BridgeRequest& request) { Room::answer(request, R"({"a": 1})"); });
 
-  CHECK(result.output == boost::json::object{{"a", 1}});
+  CHECK(result.output == json::ObjectText{{"a", 1}});
 }
 
 TEST_CASE("A call without an answer ends with the time, and its request is taken back") {

@@ -2,20 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <boost/json/array.hpp>
-#include <boost/json/value.hpp>
 #include <string_view>
 
 #include "treaty/base/ids.h"
-#include "treaty/base/json_dynamic.h"
+#include "treaty/base/json.h"
+#include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 
 namespace treaty::backends {
 namespace {
-
-using boost::json::array;
-using boost::json::object;
 
 // Schemas that are deeper go as text, so that the request stays within the depth of a document.
 constexpr std::size_t kDeepest = 48;
@@ -104,67 +100,87 @@ std::string mark_for(const std::vector<Section>& sections) {
 
 // --- For programs ----------------------------------------------------------------------------
 
-boost::json::value json_or_text(std::string_view text) {
-  const json::Document document(text, {.max_depth = kDeepest, .max_faults = 1});
-  if (document.root() && document.faults().empty()) return json::to_dynamic(*document.root());
-  return boost::json::value(readable(text));
+void write_text(json::Writer& writer, std::string_view name, std::string_view text) {
+  writer.member(name, readable(text));
 }
 
-object object_of(const UserMessage& message) {
-  array parts;
+void write_json_or_text(json::Writer& writer, std::string_view text) {
+  const json::Document document(text, {.max_depth = kDeepest, .max_faults = 1});
+  if (document.root() && document.faults().empty()) {
+    json::write(writer, *document.root());
+  } else {
+    writer.value(readable(text));
+  }
+}
+
+void write(json::Writer& writer, const UserMessage& message) {
+  writer.member("role", "user").name("content").begin_array();
   for (const Part& part : message.parts) {
+    writer.begin_object();
     if (const auto* text = std::get_if<TextPart>(&part)) {
-      parts.push_back(object{{"type", "text"}, {"text", readable(text->text)}});
+      write_text(writer.member("type", "text"), "text", text->text);
     } else {
       const auto& image = std::get<ImagePart>(part);
-      parts.push_back(object{{"type", "image"},
-                             {"media_type", readable(image.media_type)},
-                             {"base64", readable(image.base64)}});
+      write_text(writer.member("type", "image"), "media_type", image.media_type);
+      write_text(writer, "base64", image.base64);
     }
+    writer.end_object();
   }
-  return {{"role", "user"}, {"content", std::move(parts)}};
+  writer.end_array();
 }
 
-object object_of(const AssistantMessage& message) {
-  array calls;
+void write(json::Writer& writer, const AssistantMessage& message) {
+  writer.member("role", "assistant");
+  write_text(writer, "content", message.text);
+  writer.name("tool_calls").begin_array();
   for (const auto& call : message.tool_calls) {
-    calls.push_back(object{{"id", readable(call.id)},
-                           {"name", readable(call.name)},
-                           {"arguments", readable(call.arguments)}});
+    writer.begin_object();
+    write_text(writer, "id", call.id);
+    write_text(writer, "name", call.name);
+    write_text(writer, "arguments", call.arguments);
+    writer.end_object();
   }
-  return {
-      {"role", "assistant"}, {"content", readable(message.text)}, {"tool_calls", std::move(calls)}};
+  writer.end_array();
 }
 
-object object_of(const ToolMessage& message) {
-  return {{"role", "tool"},
-          {"tool_call_id", readable(message.tool_call_id)},
-          {"name", readable(message.tool_name)},
-          {"content", readable(message.content)},
-          {"failed", message.failed}};
+void write(json::Writer& writer, const ToolMessage& message) {
+  writer.member("role", "tool");
+  write_text(writer, "tool_call_id", message.tool_call_id);
+  write_text(writer, "name", message.tool_name);
+  write_text(writer, "content", message.content);
+  writer.member("failed", message.failed);
 }
 
-object context_of(const Call& call) {
-  object context;
-  if (!call.system.empty()) context["system"] = readable(call.system);
-  array messages;
+void write_tools(json::Writer& writer, const std::vector<Tool>& tools) {
+  if (tools.empty()) return;
+  writer.name("tools").begin_array();
+  for (const Tool& tool : tools) {
+    writer.begin_object();
+    write_text(writer, "name", tool.name);
+    write_text(writer, "description", tool.description);
+    write_json_or_text(writer.name("parameters"),
+                       tool.parameters_json.empty() ? "{}" : tool.parameters_json);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+json::ObjectText context_of(const Call& call) {
+  json::Writer writer;
+  writer.begin_object();
+  if (!call.system.empty()) write_text(writer, "system", call.system);
+  writer.name("messages").begin_array();
   for (const Message& message : call.messages) {
-    messages.push_back(std::visit([](const auto& said) { return object_of(said); }, message));
+    writer.begin_object();
+    std::visit([&](const auto& said) { write(writer, said); }, message);
+    writer.end_object();
   }
-  context["messages"] = std::move(messages);
-  array tools;
-  for (const Tool& tool : call.tools) {
-    tools.push_back(
-        object{{"name", readable(tool.name)},
-               {"description", readable(tool.description)},
-               {"parameters", tool.parameters_json.empty() ? boost::json::value(object())
-                                                           : json_or_text(tool.parameters_json)}});
-  }
-  if (!tools.empty()) context["tools"] = std::move(tools);
-  if (call.output) context["output_schema"] = json_or_text(call.output->schema_json);
-  if (call.max_output_tokens) context["max_output_tokens"] = *call.max_output_tokens;
-  if (call.temperature) context["temperature"] = *call.temperature;
-  return context;
+  writer.end_array();
+  write_tools(writer, call.tools);
+  if (call.output) write_json_or_text(writer.name("output_schema"), call.output->schema_json);
+  if (call.max_output_tokens) writer.member("max_output_tokens", *call.max_output_tokens);
+  if (call.temperature) writer.member("temperature", *call.temperature);
+  return json::ObjectText::written(writer.end_object());
 }
 
 }  // namespace

@@ -3,9 +3,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include <boost/json/array.hpp>
-#include <boost/json/value.hpp>
-
+#include "treaty/base/json_dynamic.h"
 #include "treaty/testing/calls.h"
 
 using namespace treaty;
@@ -68,20 +66,22 @@ TEST_CASE("The form of a structured answer is in the prompt and in the context")
   const auto request = request_of(call);
 
   CHECK(request.prompt.contains("--- form of the answer\nJSON that fits this schema"));
-  CHECK(request.context.at("output_schema") == boost::json::object{{"type", "object"}});
+  CHECK(request.context.find_object("output_schema") == json::ObjectText{{"type", "object"}});
 }
 
 TEST_CASE("The context has the call as JSON") {
   const auto request = request_of(testing::conversation());
 
-  CHECK(request.context.at("system").as_string() == "Be brief.");
-  const auto& messages = request.context.at("messages").as_array();
+  const json::Document document = request.context.read();
+  const auto context = json::to_dynamic_object(*document.root());
+  CHECK(context.at("system").as_string() == "Be brief.");
+  const auto& messages = context.at("messages").as_array();
   REQUIRE(messages.size() == 5);
   CHECK(messages[0].at("role").as_string() == "user");
   CHECK(messages[0].at("content").at(1).at("base64").as_string() == "iVBOR=");
   CHECK(messages[1].at("tool_calls").at(0).at("arguments").as_string() == R"({"word": "cat"})");
   CHECK(messages[3].at("failed").as_bool());
-  CHECK(request.context.at("tools").at(0).at("parameters").at("type").as_string() == "object");
+  CHECK(context.at("tools").at(0).at("parameters").at("type").as_string() == "object");
 }
 
 TEST_CASE("A request names the agent, the model when there is one, and how long it may take") {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/json/value.hpp>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -83,8 +82,8 @@ void set_aside(const std::string& directory, const std::string& path, std::strin
   if (!is_there(path)) return;
   const auto kept = bridge::move_to_quarantine(directory, path, reason);
   if (!kept) return;
-  boost::json::object details = {{"file", path}, {"reason", reason}, {"kept_as", *kept}};
-  if (!problem.empty()) details["problem"] = problem;
+  json::ObjectText details = {{"file", path}, {"reason", reason}, {"kept_as", *kept}};
+  if (!problem.empty()) details.add("problem", problem);
   std::ignore = bridge::append_to_journal(
       bridge::journal_path(directory),
       {.at = timestamp_now(), .event = "file.quarantined", .details = std::move(details)});
@@ -95,7 +94,7 @@ std::size_t question_of(BridgeRequest request) {
   request.request_id.clear();
   request.created_at.clear();
   request.response_file.reset();
-  request.context.stable_erase(kAskedBy);
+  request.context.erase(kAskedBy);
   return std::hash<std::string>()(encode(request));
 }
 

@@ -11,6 +11,7 @@
 #include "treaty/base/json_dynamic.h"
 #include "treaty/base/secrets.h"
 #include "treaty/base/text.h"
+#include "treaty/contracts/decode_agent_result.h"
 
 namespace treaty::backends {
 
@@ -116,7 +117,7 @@ AgentResult result_of_output(std::string_view output) {
   const bool is_result = std::ranges::any_of(
       kMembers, [&members](std::string_view name) { return members.contains(name); });
   if (is_result) return result_of_members(std::move(members));
-  result.output = std::move(members);
+  result.output = json::to_text(members);
   result.finish_reason = "stop";
   return result;
 }

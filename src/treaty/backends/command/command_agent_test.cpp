@@ -10,7 +10,6 @@ namespace treaty::backends {
 namespace {
 
 using boost::json::array;
-using boost::json::object;
 using contracts::AgentResult;
 
 AgentResult run_shell(const std::string& script, std::string_view question = "{}\n",
@@ -60,7 +59,7 @@ TEST_CASE("What a pi runner writes is understood: cached tokens are part of the 
 }
 
 TEST_CASE("Any other object is the output, and any other JSON is text") {
-  CHECK(result_of_output(R"({"answer": 42})").output == object{{"answer", 42}});
+  CHECK(result_of_output(R"({"answer": 42})").output == json::ObjectText{{"answer", 42}});
   CHECK(result_of_output(" [1, 2] \n").content == "[1, 2]");
   CHECK(result_of_output("").content == "");
   CHECK(result_of_output("\xff").content == "\xef\xbf\xbd");

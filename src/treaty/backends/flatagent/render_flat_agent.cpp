@@ -153,7 +153,7 @@ std::optional<std::string> read_answer(const FlatAgent& agent, const Call& call,
     return mismatch->where.empty() ? mismatch->message
                                    : fmt::format("{}: {}", mismatch->where, mismatch->message);
   }
-  result.output = json::to_dynamic_object(*document.root());
+  result.output = json::ObjectText::of(*document.root());
   return std::nullopt;
 }
 

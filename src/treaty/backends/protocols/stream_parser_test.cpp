@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "treaty/base/json.h"
+#include "treaty/contracts/decode_agent_result.h"
 #include "treaty/testing/transcripts.h"
 
 using namespace treaty;

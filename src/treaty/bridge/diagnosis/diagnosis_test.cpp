@@ -70,7 +70,7 @@ Exchange with_answer(Exchange exchange, const std::string& text) {
   return exchange;
 }
 
-Entry entry(std::string event, boost::json::object details = {}) {
+Entry entry(std::string event, json::ObjectText details = {}) {
   return {.at = kAsked, .event = std::move(event), .details = std::move(details)};
 }
 
@@ -269,11 +269,11 @@ DirectoryView arbitrary_view() {
     seen.journal.entries.push_back(
         entry(*element<std::string>("run.started", "run.continued", "run.ended", "program.started",
                                     "program.exited", "answer.written", "request.asked", "other"),
-              *element(boost::json::object{}, boost::json::object{{"request_id", kId}},
-                       boost::json::object{{"code", 42}},
-                       boost::json::object{{"reason", "no_request"}, {"final", true}},
-                       boost::json::object{{"command", {"x"}}},
-                       boost::json::object{{"reason", "same_request"}})));
+              *element(json::ObjectText{}, json::ObjectText{{"request_id", kId}},
+                       json::ObjectText{{"code", 42}},
+                       json::ObjectText{{"reason", "no_request"}, {"final", true}},
+                       json::ObjectText{{"command", std::vector<std::string>{"x"}}},
+                       json::ObjectText{{"reason", "same_request"}})));
   }
   seen.lock.state = *element(LockState::free, LockState::dead, LockState::held);
   if (*rc::gen::arbitrary<bool>()) seen.strays = {{"answer.json", kId}};

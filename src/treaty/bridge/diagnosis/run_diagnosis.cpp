@@ -9,10 +9,7 @@
 namespace treaty::bridge {
 namespace {
 
-std::int64_t exit_in(const Entry& entry) {
-  const auto* value = entry.details.if_contains("exit");
-  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
-}
+std::int64_t exit_in(const Entry& entry) { return entry.details.find_integer("exit").value_or(0); }
 
 // How the last run ended; nothing when it was gone on with, or nobody saw its end.
 const Entry* last_end(const DirectoryView& view) {

@@ -23,12 +23,6 @@ void say(std::string_view text) { print_error("treaty bridge run: {}\n", text); 
 
 std::string id_of(const Exchange& exchange) { return exchange.request.document->request_id; }
 
-boost::json::array words_of(const std::vector<std::string>& command) {
-  boost::json::array words;
-  for (const std::string& word : command) words.emplace_back(word);
-  return words;
-}
-
 // Words are any bytes; a journal is UTF-8.
 std::vector<std::string> as_journalled(std::vector<std::string> command) {
   for (std::string& word : command) word = repaired_utf8(word);
@@ -61,7 +55,7 @@ bool was_interrupted(const ProgramEnd& end) {
 }
 
 // How it ended. One that left as if the signal had ended it is told like one that it ended.
-boost::json::object details_of(const ProgramEnd& end) {
+json::ObjectText details_of(const ProgramEnd& end) {
   if (end.signal != 0) return {{"signal", end.signal}};
   if (was_interrupted(end) && end.code != bridge::kNeedAgent) return {{"signal", end.asked_to}};
   return {{"code", end.code}};
@@ -142,7 +136,7 @@ Drive::Step<void> Drive::await_earlier() {
 Drive::Step<void> Drive::begin_fresh() {
   run_ = {.stage = Stage::started, .command = options_.command};
   std::error_code ignored;
-  auto noted = note("run.started", {{"command", words_of(options_.command)},
+  auto noted = note("run.started", {{"command", options_.command},
                                     {"options", words_of(options_.words)},
                                     {"from", std::filesystem::current_path(ignored).string()}});
   if (!noted) return noted;
@@ -309,7 +303,7 @@ Drive::End Drive::end_of(const bridge::Stop& stop, const std::vector<Exchange>& 
                       phase_text(exchange), options_.most_resumes, shell_word(place))};
 }
 
-Drive::Step<void> Drive::note(std::string event, boost::json::object details) {
+Drive::Step<void> Drive::note(std::string event, json::ObjectText details) {
   const auto noted = driver_.note(std::move(event), std::move(details));
   if (noted) return {};
   return std::unexpected(unavailable(noted.error()));

@@ -53,7 +53,7 @@ class Drive {
   Step<void> start_again();
   Step<void> answer(const bridge::Exchange& exchange);
   Step<void> take_found(const bridge::Exchange& exchange);
-  Step<void> note(std::string event, boost::json::object details = {});
+  Step<void> note(std::string event, json::ObjectText details = {});
   End end_of(const bridge::Stop& stop, const std::vector<bridge::Exchange>& exchanges) const;
   static End unavailable(const Error& error);
   bool resumes_by_itself() const;

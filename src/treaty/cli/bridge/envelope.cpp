@@ -38,15 +38,15 @@ decltype(contracts::BridgeResponse::outcome) outcome_of(const contracts::BridgeR
   return error;
 }
 
-boost::json::object metadata_of(const GivenAnswer& given) {
-  boost::json::object metadata;
-  if (!given.agent.empty()) metadata["agent"] = given.agent;
-  if (!given.model.empty()) metadata["model"] = given.model;
+json::ObjectText metadata_of(const GivenAnswer& given) {
+  json::ObjectText metadata;
+  if (!given.agent.empty()) metadata.add("agent", given.agent);
+  if (!given.model.empty()) metadata.add("model", given.model);
   const auto type = given.text ? json::type_of_json(*given.text) : std::nullopt;
   if (type == json::Type::object || type == json::Type::array) {
-    metadata["content_type"] = "application/json";
+    metadata.add("content_type", "application/json");
   }
-  metadata["answered_by"] = "treaty bridge respond";
+  metadata.add("answered_by", "treaty bridge respond");
   return metadata;
 }
 

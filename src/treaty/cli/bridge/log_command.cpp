@@ -19,20 +19,9 @@ using bridge::Entry;
 constexpr const char* kCommand = "bridge log";
 
 std::string number_in(const Entry& entry, std::string_view name) {
-  const auto* value = entry.details.if_contains(name);
-  if (value == nullptr || !value->is_number()) return {};
-  if (value->is_double()) return fmt::format("{:.1f}", value->get_double());
-  return fmt::format("{}", value->to_number<std::int64_t>());
-}
-
-std::vector<std::string> texts_in(const Entry& entry, std::string_view name) {
-  const auto* value = entry.details.if_contains(name);
-  std::vector<std::string> texts;
-  if (value == nullptr || !value->is_array()) return texts;
-  for (const auto& text : value->get_array()) {
-    if (text.is_string()) texts.emplace_back(text.get_string());
-  }
-  return texts;
+  if (const auto integer = entry.details.find_integer(name)) return fmt::format("{}", *integer);
+  const auto number = entry.details.find_number(name);
+  return number ? fmt::format("{:.1f}", *number) : std::string();
 }
 
 // The name of a file; the directory is the same for all.
@@ -80,8 +69,7 @@ std::string answer_text(const Entry& entry) {
 }
 
 std::string end_text(const Entry& entry) {
-  const auto* is_final = entry.details.if_contains("final");
-  const bool goes_on = is_final != nullptr && is_final->is_bool() && !is_final->get_bool();
+  const bool goes_on = entry.details.find_boolean("final") == false;
   const std::string message = text_in(entry, "message");
   return Details(fmt::format("run {} with exit {}", goes_on ? "interrupted" : "ended",
                              number_in(entry, "exit")))
@@ -99,7 +87,7 @@ std::string put_away_text(const Entry& entry) {
 
 std::string repair_text(const Entry& entry) {
   return Details(fmt::format("{} repaired", file_in(entry, "file")))
-      .add("", fmt::format("{}", fmt::join(texts_in(entry, "repairs"), "; ")))
+      .add("", fmt::format("{}", fmt::join(entry.details.find_texts("repairs"), "; ")))
       .add("original kept as ", file_in(entry, "kept_as"))
       .take();
 }
@@ -112,8 +100,7 @@ std::string asked_text(const Entry& entry) {
 }
 
 std::string started_text(const Entry& entry) {
-  const auto* resume = entry.details.if_contains("resume");
-  const bool resumed = resume != nullptr && resume->is_bool() && resume->get_bool();
+  const bool resumed = entry.details.find_boolean("resume").value_or(false);
   return Details(resumed ? "program started with --resume" : "program started")
       .add("process ", number_in(entry, "pid"))
       .take();
@@ -128,7 +115,7 @@ std::string exited_text(const Entry& entry) {
 }
 
 std::string run_text(const Entry& entry) {
-  std::vector<std::string> words = texts_in(entry, "command");
+  std::vector<std::string> words = entry.details.find_texts("command");
   for (std::string& word : words) word = shell_word(word);
   return fmt::format("run of {}", fmt::join(words, " "));
 }

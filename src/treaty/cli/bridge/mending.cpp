@@ -27,12 +27,6 @@ double age_of(std::int64_t changed_at, const std::string& now) {
   return seconds_of_timestamp(now).value_or(0) - static_cast<double>(changed_at) * kNanosecond;
 }
 
-boost::json::array array_of(const std::vector<std::string>& texts) {
-  boost::json::array array;
-  for (const std::string& text : texts) array.emplace_back(text);
-  return array;
-}
-
 class Mending {
  public:
   Mending(bridge::Driver& driver, const std::string& now, std::vector<Mended>& done)
@@ -148,9 +142,8 @@ class Mending {
     auto kept = bridge::copy_to_quarantine(driver_.directory(), path, "repaired");
     if (!kept) return std::unexpected(kept.error());
     if (auto written = replace_file(path, repaired.text, Links::replace); !written) return written;
-    const auto noted =
-        driver_.note(std::move(event),
-                     {{"file", path}, {"repairs", array_of(repaired.repairs)}, {"kept_as", *kept}});
+    const auto noted = driver_.note(
+        std::move(event), {{"file", path}, {"repairs", repaired.repairs}, {"kept_as", *kept}});
     if (!noted) return noted;
     done_.push_back({.file = path,
                      .reason = "repaired",

@@ -16,18 +16,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTick{200};
 constexpr const char* kClearLine = "\r\x1b[K";
 
-std::string text_in(const boost::json::object& metadata, std::string_view name) {
-  const auto* value = metadata.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
-std::string tokens_in(const boost::json::object& metadata) {
-  const auto count = [&](std::string_view name) {
-    const auto* value = metadata.if_contains(name);
-    return value != nullptr && value->is_int64() ? value->get_int64() : -1;
-  };
-  const auto input = count("input_tokens");
-  const auto output = count("output_tokens");
+std::string tokens_in(const json::ObjectText& metadata) {
+  const auto input = metadata.find_integer("input_tokens").value_or(-1);
+  const auto output = metadata.find_integer("output_tokens").value_or(-1);
   if (input < 0 || output < 0) return {};
   return fmt::format(" · {} tokens in, {} out", input, output);
 }
@@ -35,7 +26,7 @@ std::string tokens_in(const boost::json::object& metadata) {
 // Who answered, and for whom, when nobody has the name that was asked for.
 std::string agent_text(const bridge::Exchange& exchange,
                        const contracts::BridgeResponse& response) {
-  const std::string agent = text_in(response.metadata, "agent");
+  const std::string agent = response.metadata.find_text("agent").value_or("");
   if (agent.empty()) return {};
   const auto& request = exchange.request.document;
   const bool is_wanted = !request || request->agent_name == agent;

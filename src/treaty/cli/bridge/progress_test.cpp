@@ -21,7 +21,7 @@ bridge::Exchange exchange(std::string suffix = "", std::optional<std::int64_t> p
   return one;
 }
 
-BridgeResponse response(boost::json::object metadata = {}) {
+BridgeResponse response(json::ObjectText metadata = {}) {
   return {.request_id = "i",
           .outcome = BridgeSuccess{"No."},
           .created_at = "2026-03-01T08:30:05Z",

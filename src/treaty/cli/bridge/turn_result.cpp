@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "treaty/backends/bridge/asker.h"
-#include "treaty/base/json.h"
-#include "treaty/base/json_dynamic.h"
+#include "treaty/base/json_write.h"
 #include "treaty/turns/settings.h"
 
 namespace treaty::cli {
@@ -21,11 +20,11 @@ contracts::UsageInfo usage_of(const contracts::Usage& usage) {
 
 // Whom the round asked last, and what the provider said of the call.
 void take_round(AgentResult& result, const turns::SettledTurn& round) {
-  boost::json::object data;
-  if (!round.model.empty()) data["model"] = round.model;
+  json::ObjectText data;
+  if (!round.model.empty()) data.add("model", round.model);
   if (round.result.provider_data) {
-    const auto* id = round.result.provider_data->if_contains("request_id");
-    if (id != nullptr && id->is_string() && !id->get_string().empty()) data["request_id"] = *id;
+    const auto id = round.result.provider_data->find_text("request_id").value_or("");
+    if (!id.empty()) data.add("request_id", id);
   }
   if (!data.empty()) result.provider_data = std::move(data);
   if (result.error && round.result.error) {
@@ -37,7 +36,7 @@ void take_round(AgentResult& result, const turns::SettledTurn& round) {
 
 contracts::UserTurn turn_of(const contracts::BridgeRequest& request, const std::string& agent) {
   contracts::UserTurn turn{.instruction = request.prompt};
-  boost::json::object context = request.context;
+  json::ObjectText context = request.context;
   context.erase(backends::kAskedBy);  // Which process asks is nothing to the agent.
   if (!context.empty()) {
     json::Writer writer(json::Layout::indented);
@@ -70,9 +69,7 @@ AgentResult result_of(const contracts::InvokeResult& result,
     out.finish_reason = "stop";
     if (last != nullptr && last->usage) out.usage = usage_of(*last->usage);
     if (last != nullptr && last->user_warnings) {
-      boost::json::array warnings;
-      for (const std::string& warning : *last->user_warnings) warnings.emplace_back(warning);
-      out.metadata = {{"user_warnings", std::move(warnings)}};
+      out.metadata = json::ObjectText{{"user_warnings", *last->user_warnings}};
     }
   }
   if (round) take_round(out, *round);

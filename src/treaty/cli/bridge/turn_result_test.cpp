@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <boost/json/array.hpp>
-
 namespace treaty::cli {
 namespace {
 
@@ -65,8 +63,8 @@ TEST_CASE("a final answer is a result with its usage, its warnings and who gave 
   REQUIRE(result.usage);
   CHECK(result.usage->input_tokens == 12);
   CHECK(result.usage->output_tokens == 3);
-  CHECK(result.metadata == boost::json::object{{"user_warnings", {"short"}}});
-  CHECK(result.provider_data == boost::json::object{{"model", "small-1"}, {"request_id", "req_7"}});
+  CHECK(result.metadata == json::ObjectText{{"user_warnings", std::vector<std::string>{"short"}}});
+  CHECK(result.provider_data == json::ObjectText{{"model", "small-1"}, {"request_id", "req_7"}});
 }
 
 TEST_CASE("a failure is a result with its code, its details and the provider's status") {

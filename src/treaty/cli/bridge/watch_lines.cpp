@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "treaty/base/json_dynamic.h"
 #include "treaty/base/json_write.h"
 #include "treaty/bridge/names.h"
 #include "treaty/cli/bridge/progress.h"
@@ -43,9 +42,7 @@ std::string answer_object_of(const std::string& directory, const bridge::Exchang
   writer.member("seconds", response.duration_seconds).member("file", exchange.response.path);
   for (const std::string_view name :
        {"agent", "backend", "model", "input_tokens", "output_tokens"}) {
-    if (const auto* value = response.metadata.if_contains(name)) {
-      json::write(writer.name(name), *value);
-    }
+    if (const auto value = response.metadata.find(name)) writer.name(name).raw(value->text());
   }
   return writer.end_object().take();
 }

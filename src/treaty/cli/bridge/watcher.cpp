@@ -144,7 +144,7 @@ void RequestWatcher::refuse(Watched& watched, const Exchange& exchange,
   note(watched, "request.refused", {{"file", exchange.request.path}, {"problem", refusal.problem}});
 }
 
-void RequestWatcher::note(Watched& watched, std::string event, boost::json::object details) {
+void RequestWatcher::note(Watched& watched, std::string event, json::ObjectText details) {
   const auto noted = watched.driver->note(std::move(event), std::move(details));
   if (!noted) tell("{}: {}", harmless(noted.error().where), harmless(noted.error().message));
 }

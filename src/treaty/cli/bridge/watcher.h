@@ -54,7 +54,7 @@ class RequestWatcher {
   void ask(Watched& watched, bridge::Exchange exchange,
            std::optional<bridge::AskedRequest> earlier);
   void refuse(Watched& watched, const bridge::Exchange& exchange, const bridge::Refuse& refusal);
-  void note(Watched& watched, std::string event, boost::json::object details);
+  void note(Watched& watched, std::string event, json::ObjectText details);
 
   void take_news();
   void forget(const std::string& directory);

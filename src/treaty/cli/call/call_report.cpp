@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <boost/json/string.hpp>
 #include <cmath>
 
 #include "treaty/backends/http_backend.h"
@@ -18,10 +17,7 @@ using contracts::AgentResult;
 
 std::string provider_text(const AgentResult& result, std::string_view name) {
   if (!result.provider_data) return {};
-  const boost::json::value* found = result.provider_data->if_contains(name);
-  if (found == nullptr || !found->is_string()) return {};
-  const boost::json::string& text = found->get_string();
-  return harmless(std::string_view(text.data(), text.size()));
+  return harmless(result.provider_data->find_text(name).value_or(""));
 }
 
 std::string tokens_of(const contracts::UsageInfo& usage) {

@@ -35,7 +35,7 @@ TEST_CASE("the usage line tells who, tokens, cost and windows") {
           contracts::UsageInfo{.input_tokens = 12, .output_tokens = 3, .cache_read_tokens = 10},
       .cost = 0.0000123,
       .finish_reason = "length"};
-  result.provider_data = {{"provider", "openai"}, {"model", "small\x1b"}};
+  result.provider_data = json::ObjectText{{"provider", "openai"}, {"model", "small\x1b"}};
   result.rate_limit = {.windows = {{.name = "requests",
                                     .resource = "requests",
                                     .remaining = Number(59),
@@ -118,7 +118,8 @@ TEST_CASE("a provider cannot choose the exit code with a word of ours") {
   CHECK(exit_code_of(answered) == kTryLater);
 
   AgentResult inside = failed("server_error", kMissingKey, true);
-  inside.provider_data = {{"provider", "openai"}, {"raw_headers", boost::json::object()}};
+  inside.provider_data =
+      json::ObjectText{{"provider", "openai"}, {"raw_headers", json::ObjectText()}};
   CHECK(exit_code_of(inside) == kTryLater);
 }
 

@@ -14,7 +14,7 @@
 #include "treaty/base/json.h"
 #include "treaty/contracts/decoded.h"
 #include "treaty/contracts/inspection/names.h"
-#include "treaty/contracts/rules.h"
+#include "treaty/contracts/rule_ids.h"
 
 namespace treaty::contracts {
 

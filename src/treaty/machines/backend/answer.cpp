@@ -116,7 +116,7 @@ AgentResult result_by_status(const Outcome& outcome) {
   switch (outcome.status) {
     case Status::completed: {
       AgentResult result{.content = content_of(outcome.output), .finish_reason = "stop"};
-      if (const auto* output = outcome.output.if_object()) result.output = *output;
+      if (const auto* output = outcome.output.if_object()) result.output = json::to_text(*output);
       return result;
     }
     case Status::failed: return failed(error_in(outcome.error));
@@ -163,7 +163,8 @@ std::string public_id_of(std::string_view key) {
 
 AgentResult result_of(const Outcome& outcome) {
   AgentResult result = result_by_status(outcome);
-  result.provider_data = Object{{"provider", "machine"}, {"execution_id", outcome.execution}};
+  result.provider_data =
+      json::ObjectText{{"provider", "machine"}, {"execution_id", outcome.execution}};
   return result;
 }
 
