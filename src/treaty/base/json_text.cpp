@@ -36,10 +36,13 @@ std::string compact(Value value) {
   return writer.take();
 }
 
-// Calls `see` with the member of that name, if the object has it.
-void look_up(const ObjectText& object, std::string_view name, auto see) {
+// What `take` makes of the member of that name, if the object has it and `is_wanted`.
+auto look_up(const ObjectText& object, std::string_view name, bool (Value::*is_wanted)() const,
+             auto take) {
   const Document document = object.read();
-  if (const auto found = document.root()->members().find(name)) see(*found);
+  const auto found = document.root()->members().find(name);
+  const bool is_found = found && ((*found).*is_wanted)();
+  return is_found ? std::optional(take(*found)) : std::nullopt;
 }
 
 }  // namespace
@@ -89,66 +92,49 @@ std::optional<ObjectText> ObjectText::parse(std::string_view text) {
 Document ObjectText::read() const { return Document(text_, kChecked); }
 
 std::optional<ValueText> ObjectText::find(std::string_view name) const {
-  std::optional<ValueText> out;
-  look_up(*this, name,
-          [&](Value found) { out = ValueText(ValueText::Checked{std::string(found.source())}); });
-  return out;
+  const Document document = read();
+  const auto found = document.root()->members().find(name);
+  if (!found) return std::nullopt;
+  return ValueText(ValueText::Checked{std::string(found->source())});
 }
 
 std::optional<std::string> ObjectText::find_text(std::string_view name) const {
-  std::optional<std::string> out;
-  look_up(*this, name, [&](Value found) {
-    if (found.is_string()) out = std::string(found.text());
-  });
-  return out;
+  return look_up(*this, name, &Value::is_string, [](Value v) { return std::string(v.text()); });
 }
 
 std::optional<std::int64_t> ObjectText::find_integer(std::string_view name) const {
-  std::optional<std::int64_t> out;
-  look_up(*this, name, [&](Value found) {
-    if (found.is_number()) out = found.integer();
-  });
-  return out;
+  return look_up(*this, name, &Value::is_number, [](Value v) { return v.integer(); });
 }
 
 std::optional<double> ObjectText::find_number(std::string_view name) const {
-  std::optional<double> out;
-  look_up(*this, name, [&](Value found) {
-    if (found.is_number()) out = found.number();
-  });
-  return out;
+  return look_up(*this, name, &Value::is_number, [](Value v) { return v.number(); });
 }
 
 std::optional<bool> ObjectText::find_boolean(std::string_view name) const {
-  std::optional<bool> out;
-  look_up(*this, name, [&](Value found) {
-    if (found.is_boolean()) out = found.boolean();
-  });
-  return out;
+  return look_up(*this, name, &Value::is_boolean, [](Value v) { return v.boolean(); });
 }
 
 std::optional<ObjectText> ObjectText::find_object(std::string_view name) const {
-  std::optional<ObjectText> out;
-  look_up(*this, name, [&](Value found) {
-    if (found.is_object()) out.emplace().text_ = found.source();
+  return look_up(*this, name, &Value::is_object, [](Value v) {
+    ObjectText object;
+    object.text_ = v.source();
+    return object;
   });
-  return out;
 }
 
 std::vector<std::string> ObjectText::find_texts(std::string_view name) const {
-  std::vector<std::string> out;
-  look_up(*this, name, [&](Value found) {
-    if (!found.is_array()) return;
-    for (const Value element : found.elements()) {
-      if (element.is_string()) out.emplace_back(element.text());
+  std::vector<std::string> texts;
+  look_up(*this, name, &Value::is_array, [&](Value array) {
+    for (const Value element : array.elements()) {
+      if (element.is_string()) texts.emplace_back(element.text());
     }
+    return true;
   });
-  return out;
+  return texts;
 }
 
 void ObjectText::add(std::string_view name, const ValueText& value) {
-  text_.back() = text_.size() == 2 ? ' ' : ',';
-  if (text_.back() == ' ') text_.pop_back();
+  empty() ? text_.pop_back() : void(text_.back() = ',');
   text_ += ValueText::of_string(name);
   text_ += ':';
   text_ += value.text();
@@ -156,13 +142,10 @@ void ObjectText::add(std::string_view name, const ValueText& value) {
 }
 
 void ObjectText::set(std::string_view name, const ValueText& value) {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  look_up(*this, name, [&](Value found) {
-    begin = found.begin();
-    end = found.end();
-  });
-  begin == end ? add(name, value) : void(text_.replace(begin, end - begin, value.text()));
+  const Document document = read();
+  const auto found = document.root()->members().find(name);
+  if (!found) return add(name, value);
+  text_.replace(found->begin(), found->end() - found->begin(), value.text());
 }
 
 void ObjectText::erase(std::string_view name) {
@@ -173,8 +156,7 @@ void ObjectText::erase(std::string_view name) {
     if (member.name.text() == name) continue;
     writer.name(member.name.text()).raw(member.value.source());
   }
-  std::string rest = writer.end_object().take();
-  text_ = std::move(rest);
+  text_ = writer.end_object().take();
 }
 
 void write(Writer& writer, Value value) {

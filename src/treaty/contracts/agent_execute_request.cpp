@@ -9,7 +9,7 @@
 #include "treaty/contracts/inspection/edits.h"
 #include "treaty/contracts/inspection/fields.h"
 #include "treaty/contracts/inspection/inspection.h"
-#include "treaty/contracts/parts/request_parts.h"
+#include "treaty/contracts/request_parts.h"
 
 namespace treaty::contracts {
 namespace {

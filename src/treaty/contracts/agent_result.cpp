@@ -4,14 +4,283 @@
 
 #include <algorithm>
 
+#include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/contracts/decode_agent_result.h"
 #include "treaty/contracts/inspection/fields.h"
 #include "treaty/contracts/inspection/inspection.h"
-#include "treaty/contracts/parts/agent_result_parts.h"
 
 namespace treaty::contracts {
 namespace {
+
+enum ErrorField { kMessage, kCode, kType, kStatusCode, kRetryable, kErrorFieldCount };
+constexpr std::array<std::string_view, kErrorFieldCount> kErrorNames = {"message", "code", "type",
+                                                                        "status_code", "retryable"};
+
+constexpr std::array<std::string_view, 8> kErrorCodes = {
+    "rate_limit", "timeout",        "server_error",   "invalid_request",
+    "auth_error", "content_filter", "context_length", "model_unavailable"};
+
+constexpr std::array<std::string_view, 6> kUsageNames = {"input_tokens",       "output_tokens",
+                                                         "total_tokens",       "cache_read_tokens",
+                                                         "cache_write_tokens", "api_calls"};
+constexpr std::array<std::optional<std::int64_t> UsageInfo::*, 6> kUsageFields = {
+    &UsageInfo::input_tokens,      &UsageInfo::output_tokens,      &UsageInfo::total_tokens,
+    &UsageInfo::cache_read_tokens, &UsageInfo::cache_write_tokens, &UsageInfo::api_calls};
+constexpr std::size_t kTotalTokens = 2;
+
+constexpr std::array<std::string_view, 5> kCostNames = {"input", "output", "cache_read",
+                                                        "cache_write", "total"};
+constexpr std::array<std::optional<double> CostInfo::*, 5> kCostFields = {
+    &CostInfo::input, &CostInfo::output, &CostInfo::cache_read, &CostInfo::cache_write,
+    &CostInfo::total};
+
+enum LimitField { kLimited, kRetryAfter, kWindows, kLimitFieldCount };
+constexpr std::array<std::string_view, kLimitFieldCount> kLimitNames = {"limited", "retry_after",
+                                                                        "windows"};
+
+enum WindowField { kName, kResource, kFirstNumber, kWindowFieldCount = 6 };
+constexpr std::array<std::string_view, kWindowFieldCount> kWindowNames = {
+    "name", "resource", "remaining", "limit", "resets_in", "reset_at"};
+constexpr std::array<std::optional<Number> RateLimitWindow::*, 4> kWindowNumbers = {
+    &RateLimitWindow::remaining, &RateLimitWindow::limit, &RateLimitWindow::resets_in,
+    &RateLimitWindow::reset_at};
+
+enum ProviderField { kProvider, kModel, kRequestId, kRawHeaders, kProviderFieldCount };
+constexpr std::array<std::string_view, kProviderFieldCount> kProviderNames = {
+    "provider", "model", "request_id", "raw_headers"};
+
+std::optional<Number> number_field(Inspection& inspection, RuleId rule, const Place* place) {
+  if (unless_null(place) == nullptr) return std::nullopt;
+  if (const auto whole = place->value.is_number() ? place->value.integer() : std::nullopt) {
+    return Number(*whole);
+  }
+  if (place->value.is_number()) return Number(place->value.number());
+  inspection.refuse(
+      rule, *place,
+      fmt::format("{} is {}, not a number", place->name, a_kind_of(place->value.type())));
+  return std::nullopt;
+}
+
+std::string required_string(Inspection& inspection, RuleId rule, const Place* place,
+                            const Place& object, std::string_view name) {
+  if (place == nullptr) {
+    inspection.refuse_missing(rule, object, name);
+    return {};
+  }
+  return is_string_field(inspection, rule, *place) ? std::string(place->value.text())
+                                                   : std::string();
+}
+
+// Inside an AgentResult, too, null is absent wherever a member may be left out.
+std::optional<std::string> nullable_text(Inspection& inspection, RuleId rule, const Place* place) {
+  return optional_text(inspection, rule, unless_null(place));
+}
+
+void inspect_status_code(Inspection& inspection, AgentError& error, const Place* place) {
+  if (unless_null(place) == nullptr) return;
+  error.status_code = integer_field(inspection, "RLT-05", *place);
+  if (error.status_code && (*error.status_code < 100 || *error.status_code > 599)) {
+    inspection.refuse("RLT-05", *place, "status_code is an HTTP status, 100 to 599");
+  }
+}
+
+RateLimitWindow inspect_window(Inspection& inspection, const Place& place) {
+  RateLimitWindow window;
+  if (!is_object_field(inspection, "RLT-09", place)) return window;
+  const KnownMembers members(place, kWindowNames, inspection.name_case());
+  window.name = required_string(inspection, "RLT-09", members[kName], place, kWindowNames[kName]);
+  window.resource =
+      required_string(inspection, "RLT-09", members[kResource], place, kWindowNames[kResource]);
+  for (std::size_t i = 0; i < kWindowNumbers.size(); ++i) {
+    window.*kWindowNumbers[i] = number_field(inspection, "RLT-09", members[kFirstNumber + i]);
+  }
+  return window;
+}
+
+void write_numbers(json::Writer& writer, const auto& owner, const auto& names, const auto& fields,
+                   std::size_t first_name = 0) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto& number = owner.*fields[i];
+    if (number) writer.member(names[first_name + i], *number);
+  }
+}
+
+// RLT-05.
+AgentError inspect_agent_error(Inspection& inspection, const Place& place) {
+  AgentError error;
+  if (!is_object_field(inspection, "RLT-05", place)) return error;
+  const KnownMembers members(place, kErrorNames, inspection.name_case());
+  error.message =
+      required_text(inspection, "RLT-05", members[kMessage], place, kErrorNames[kMessage]);
+  error.code = nullable_text(inspection, "RLT-05", members[kCode]);
+  if (error.code && std::ranges::find(kErrorCodes, *error.code) == kErrorCodes.end()) {
+    inspection.warn("RLT-05", *members[kCode],
+                    fmt::format("\"{}\" is not one of the known error codes", *error.code));
+  }
+  error.type = nullable_text(inspection, "RLT-05", members[kType]);
+  inspect_status_code(inspection, error, members[kStatusCode]);
+  if (const Place* retryable = members[kRetryable];
+      unless_null(retryable) != nullptr && is_boolean_field(inspection, "RLT-05", *retryable)) {
+    error.retryable = retryable->value.boolean();
+  }
+  return error;
+}
+
+// RLT-06.
+UsageInfo inspect_usage_info(Inspection& inspection, const Place& place) {
+  UsageInfo usage;
+  if (!is_object_field(inspection, "RLT-06", place)) return usage;
+  const KnownMembers members(place, kUsageNames, inspection.name_case());
+  for (std::size_t i = 0; i < kUsageNames.size(); ++i) {
+    if (unless_null(members[i]) == nullptr) continue;
+    usage.*kUsageFields[i] = integer_field(inspection, "RLT-06", *members[i], 0);
+  }
+  std::int64_t sum = 0;
+  if (usage.input_tokens && usage.output_tokens && usage.total_tokens &&
+      (__builtin_add_overflow(*usage.input_tokens, *usage.output_tokens, &sum) ||
+       sum != *usage.total_tokens)) {
+    inspection.warn("RLT-06", *members[kTotalTokens],
+                    "total_tokens is not the sum of input_tokens and output_tokens");
+  }
+  return usage;
+}
+
+// RLT-07.
+std::variant<double, CostInfo> inspect_cost(Inspection& inspection, const Place& place) {
+  if (place.value.is_number()) return place.value.number();
+  CostInfo cost;
+  if (!place.value.is_object()) {
+    inspection.refuse("RLT-07", place,
+                      fmt::format("cost is {}, not a number or an object of numbers",
+                                  a_kind_of(place.value.type())));
+    return cost;
+  }
+  const KnownMembers members(place, kCostNames, inspection.name_case());
+  for (std::size_t i = 0; i < kCostNames.size(); ++i) {
+    if (const auto number = number_field(inspection, "RLT-07", members[i])) {
+      cost.*kCostFields[i] = number->value();
+    }
+  }
+  return cost;
+}
+
+// RLT-08, RLT-09.
+RateLimitState inspect_rate_limit(Inspection& inspection, const Place& place) {
+  RateLimitState state;
+  if (!is_object_field(inspection, "RLT-08", place)) return state;
+  const KnownMembers members(place, kLimitNames, inspection.name_case());
+  const Place* limited = members[kLimited];
+  if (limited == nullptr) {
+    inspection.refuse_missing("RLT-08", place, kLimitNames[kLimited]);
+  } else if (is_boolean_field(inspection, "RLT-08", *limited)) {
+    state.limited = limited->value.boolean();
+  }
+  state.retry_after = number_field(inspection, "RLT-08", members[kRetryAfter]);
+  if (state.retry_after && state.retry_after->value() < 0) {
+    inspection.refuse("RLT-08", *members[kRetryAfter], "retry_after is negative");
+  }
+  const Place* windows = members[kWindows];
+  if (unless_null(windows) == nullptr || !is_array_field(inspection, "RLT-08", *windows))
+    return state;
+  state.windows = inspect_entries(inspection, *windows, inspect_window);
+  const bool exhausted = std::ranges::any_of(
+      state.windows, [](const RateLimitWindow& window) { return window.remaining == Number(0); });
+  if (exhausted && limited != nullptr && limited->value.is_boolean() && !state.limited) {
+    inspection.warn("RLT-09", *limited, "limited is false although a window has nothing left");
+  }
+  return state;
+}
+
+// RLT-10.
+void inspect_provider_members(Inspection& inspection, const Place& provider_data) {
+  const KnownMembers members(provider_data, kProviderNames, inspection.name_case());
+  for (const ProviderField field : {kProvider, kModel, kRequestId}) {
+    nullable_text(inspection, "RLT-10", members[field]);
+  }
+  const Place* headers = members[kRawHeaders];
+  if (unless_null(headers) == nullptr || !is_object_field(inspection, "RLT-10", *headers)) return;
+  for (const json::Member header : headers->value.members()) {
+    const Place place{.value = header.value, .parent = headers, .name = header.name.text()};
+    if (std::ranges::any_of(place.name, is_upper)) {
+      inspection.refuse("RLT-10", place, "names of headers are in lower case");
+    }
+    is_string_field(inspection, "RLT-10", place);
+  }
+}
+
+// Nothing when it has another shape.
+std::optional<std::vector<AgentToolCall>> read_agent_tool_calls(json::Value value) {
+  if (!value.is_array()) return std::nullopt;
+  std::vector<AgentToolCall> calls;
+  for (const json::Value element : value.elements()) {
+    if (!element.is_object()) return std::nullopt;
+    AgentToolCall call;
+    for (auto [name, text] : {std::pair<std::string_view, std::string*>{"id", &call.id},
+                              {"name", &call.name},
+                              {"arguments", &call.arguments}}) {
+      const auto member = element.members().find(name);
+      if (!member || !member->is_string()) return std::nullopt;
+      *text = std::string(member->text());
+    }
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+void write(json::Writer& writer, const AgentError& error) {
+  writer.begin_object();
+  if (error.code) writer.member(kErrorNames[kCode], *error.code);
+  if (error.type) writer.member(kErrorNames[kType], *error.type);
+  writer.member(kErrorNames[kMessage], error.message);
+  if (error.status_code) writer.member(kErrorNames[kStatusCode], *error.status_code);
+  if (error.retryable) writer.member(kErrorNames[kRetryable], *error.retryable);
+  writer.end_object();
+}
+
+void write(json::Writer& writer, const UsageInfo& usage) {
+  writer.begin_object();
+  write_numbers(writer, usage, kUsageNames, kUsageFields);
+  writer.end_object();
+}
+
+void write(json::Writer& writer, const std::variant<double, CostInfo>& cost) {
+  if (const auto* total = std::get_if<double>(&cost)) {
+    writer.value(*total);
+    return;
+  }
+  writer.begin_object();
+  write_numbers(writer, std::get<CostInfo>(cost), kCostNames, kCostFields);
+  writer.end_object();
+}
+
+void write(json::Writer& writer, const RateLimitState& state) {
+  writer.begin_object();
+  writer.member(kLimitNames[kLimited], state.limited);
+  if (state.retry_after) writer.member(kLimitNames[kRetryAfter], *state.retry_after);
+  if (!state.windows.empty()) {
+    writer.name(kLimitNames[kWindows]).begin_array();
+    for (const RateLimitWindow& window : state.windows) {
+      writer.begin_object();
+      writer.member(kWindowNames[kName], window.name);
+      writer.member(kWindowNames[kResource], window.resource);
+      write_numbers(writer, window, kWindowNames, kWindowNumbers, kFirstNumber);
+      writer.end_object();
+    }
+    writer.end_array();
+  }
+  writer.end_object();
+}
+
+void write(json::Writer& writer, const std::vector<AgentToolCall>& calls) {
+  writer.begin_array();
+  for (const AgentToolCall& call : calls) {
+    writer.begin_object();
+    writer.member("id", call.id).member("name", call.name).member("arguments", call.arguments);
+    writer.end_object();
+  }
+  writer.end_array();
+}
 
 enum Field {
   kOutput,

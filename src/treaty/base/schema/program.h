@@ -12,7 +12,7 @@
 
 #include "treaty/base/json.h"
 #include "treaty/base/schema/decimal.h"
-#include "treaty/base/schema/pattern/pattern.h"
+#include "treaty/base/schema/pattern.h"
 #include "treaty/base/schema/schema.h"
 
 namespace treaty::schema {

@@ -137,7 +137,7 @@ Drive::Step<void> Drive::begin_fresh() {
   run_ = {.stage = Stage::started, .command = options_.command};
   std::error_code ignored;
   auto noted = note("run.started", {{"command", options_.command},
-                                    {"options", words_of(options_.words)},
+                                    {"options", options_.words},
                                     {"from", std::filesystem::current_path(ignored).string()}});
   if (!noted) return noted;
   return clear_table();

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "treaty/base/schema/budget.h"
-#include "treaty/base/schema/pattern/pattern_tree.h"
+#include "treaty/base/schema/pattern_tree.h"
 
 namespace treaty::schema {
 

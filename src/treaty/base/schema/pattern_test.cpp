@@ -1,4 +1,4 @@
-#include "treaty/base/schema/pattern/pattern.h"
+#include "treaty/base/schema/pattern.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -1,4 +1,4 @@
-#include "treaty/base/schema/pattern/pattern.h"
+#include "treaty/base/schema/pattern.h"
 
 #include <fmt/format.h>
 

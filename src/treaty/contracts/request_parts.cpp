@@ -1,4 +1,4 @@
-#include "treaty/contracts/parts/request_parts.h"
+#include "treaty/contracts/request_parts.h"
 
 #include <fmt/format.h>
 
