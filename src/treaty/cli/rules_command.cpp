@@ -46,7 +46,7 @@ std::vector<const Rule*> select(const std::string& what) {
 }
 
 std::optional<RuleExample> machine_example_of(std::string_view rule) {
-  for (machines::RuleExample& example : machines::rule_examples()) {
+  for (machines::MachineRuleExample& example : machines::rule_examples()) {
     if (example.rule != rule) continue;
     return RuleExample{.rule = std::string(rule),
                        .contract = "machine",

@@ -58,10 +58,10 @@ const Finding& only(const std::vector<Finding>& findings) {
 }  // namespace
 
 TEST_CASE("every rule of machines has an example that keeps it and one that breaks it") {
-  const std::vector<RuleExample> examples = rule_examples();
+  const std::vector<MachineRuleExample> examples = rule_examples();
   REQUIRE(examples.size() == std::size(kRules));
   for (std::size_t i = 0; i < examples.size(); ++i) {
-    const RuleExample& example = examples[i];
+    const MachineRuleExample& example = examples[i];
     INFO(example.rule);
     CHECK(example.rule == kRules[i].id);
 

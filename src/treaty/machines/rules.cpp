@@ -26,11 +26,11 @@ std::string state(std::string_view keys) {
                   keys));
 }
 
-RuleExample example(std::string_view rule, std::string passes, std::string fails) {
+MachineRuleExample example(std::string_view rule, std::string passes, std::string fails) {
   return {.rule = rule, .passes = std::move(passes), .fails = std::move(fails)};
 }
 
-std::vector<RuleExample> of_the_file() {
+std::vector<MachineRuleExample> of_the_file() {
   const std::string good = file("states: {end: {type: final}}");
   return {
       example("MCH-01", good, "[flatmachine]"),
@@ -46,7 +46,7 @@ std::vector<RuleExample> of_the_file() {
   };
 }
 
-std::vector<RuleExample> of_the_states() {
+std::vector<MachineRuleExample> of_the_states() {
   return {
       example("MCH-07", states("a: {type: initial, transitions: [{to: end}]}"),
               states("a: {type: initial, transitions: [{to: end}]}, "
@@ -66,7 +66,7 @@ std::vector<RuleExample> of_the_states() {
   };
 }
 
-std::vector<RuleExample> of_one_state() {
+std::vector<MachineRuleExample> of_one_state() {
   return {
       example("MCH-14", state(R"(agent: writer, input: {topic: "{{ context.topic | trim }}"})"),
               state(R"(agent: writer, input: {topic: "{{ context.topic | tidy }}"})")),
@@ -88,8 +88,8 @@ std::vector<RuleExample> of_one_state() {
 
 }  // namespace
 
-std::vector<RuleExample> rule_examples() {
-  std::vector<RuleExample> out = of_the_file();
+std::vector<MachineRuleExample> rule_examples() {
+  std::vector<MachineRuleExample> out = of_the_file();
   for (auto part : {of_the_states(), of_one_state()}) {
     out.insert(out.end(), std::make_move_iterator(part.begin()),
                std::make_move_iterator(part.end()));

@@ -72,13 +72,13 @@ inline constexpr contracts::Rule kRules[] = {
 };
 
 // A file that passes and one that does not, each on one line.
-struct RuleExample {
+struct MachineRuleExample {
   std::string_view rule;
   std::string passes;
   std::string fails;
 };
 
 // In the order of the rules.
-std::vector<RuleExample> rule_examples();
+std::vector<MachineRuleExample> rule_examples();
 
 }  // namespace treaty::machines

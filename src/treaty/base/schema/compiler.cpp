@@ -51,7 +51,7 @@ std::optional<Value> element_at(Value array, std::string_view index) {
 }
 
 // The schemas that judge the same value as this one.
-std::vector<NodeIndex> beside(const Node& node) {
+std::vector<NodeIndex> beside(const SchemaNode& node) {
   std::vector<NodeIndex> found;
   if (node.object) {
     for (const Dependence& dependence : node.object->dependences) {
@@ -90,7 +90,7 @@ NodeIndex Compiler::compile_schema(Value schema) {
   if (!is_new) return place->second;
   nodes_.emplace_back();
   const NodeIndex outer = std::exchange(current_, index);
-  Node node;
+  SchemaNode node;
   if (schema.is_boolean()) {
     node.refuses_all = !schema.boolean();
   } else if (schema.is_object()) {
@@ -103,7 +103,7 @@ NodeIndex Compiler::compile_schema(Value schema) {
   return index;
 }
 
-void Compiler::compile_members(Node& node, Value schema) {
+void Compiler::compile_members(SchemaNode& node, Value schema) {
   const bool only_reference = only_references_ && schema.members().find("$ref");
   for (const json::Member member : schema.members()) {
     if (error_) return;
@@ -168,7 +168,7 @@ std::optional<Value> Compiler::find(std::string_view pointer) const {
   return at;
 }
 
-void Compiler::read_reference(Node& node, Value value) {
+void Compiler::read_reference(SchemaNode& node, Value value) {
   const std::string_view text = value.is_string() ? value.text() : "";
   if (!text.starts_with('#')) {
     return fail("expected a reference inside this schema, such as \"#/$defs/name\"");

@@ -24,7 +24,7 @@ Rules& part(std::unique_ptr<Rules>& rules) {
 class Compiler {
  public:
   // The document is read and without faults.
-  Compiler(json::Value root, std::vector<Node>& nodes) : root_(root), nodes_(nodes) {}
+  Compiler(json::Value root, std::vector<SchemaNode>& nodes) : root_(root), nodes_(nodes) {}
 
   // The root becomes the first node.
   std::optional<Error> compile();
@@ -55,14 +55,14 @@ class Compiler {
   // `read` puts what a keyword says into the node of its schema.
   struct Keyword {
     std::string_view name;
-    void (*read)(Compiler&, Node&, json::Value);
+    void (*read)(Compiler&, SchemaNode&, json::Value);
   };
   static std::span<const Keyword> keywords();
 
   void fail(std::string message);
 
   NodeIndex compile_schema(json::Value schema);
-  void compile_members(Node& node, json::Value schema);
+  void compile_members(SchemaNode& node, json::Value schema);
   NodeIndex compile_below(json::Value schema, std::string_view token);
   std::vector<NodeIndex> compile_list(json::Value schemas);
   void resolve_references();
@@ -80,22 +80,22 @@ class Compiler {
 
   void read_draft(json::Value value);
   void read_id(json::Value value);
-  void read_reference(Node& node, json::Value value);
+  void read_reference(SchemaNode& node, json::Value value);
   void read_definitions(json::Value value);
-  void read_type(Node& node, json::Value value);
-  void read_enum(Node& node, json::Value value);
-  void read_multiple_of(Node& node, json::Value value);
-  void read_pattern(Node& node, json::Value value);
-  void read_items(Node& node, json::Value value);
-  void read_unique_items(Node& node, json::Value value);
-  void read_properties(Node& node, json::Value value);
-  void read_required(Node& node, json::Value value);
-  void read_pattern_properties(Node& node, json::Value value);
-  void read_dependent_required(Node& node, json::Value value);
-  void read_dependent_schemas(Node& node, json::Value value);
+  void read_type(SchemaNode& node, json::Value value);
+  void read_enum(SchemaNode& node, json::Value value);
+  void read_multiple_of(SchemaNode& node, json::Value value);
+  void read_pattern(SchemaNode& node, json::Value value);
+  void read_items(SchemaNode& node, json::Value value);
+  void read_unique_items(SchemaNode& node, json::Value value);
+  void read_properties(SchemaNode& node, json::Value value);
+  void read_required(SchemaNode& node, json::Value value);
+  void read_pattern_properties(SchemaNode& node, json::Value value);
+  void read_dependent_required(SchemaNode& node, json::Value value);
+  void read_dependent_schemas(SchemaNode& node, json::Value value);
 
   json::Value root_;
-  std::vector<Node>& nodes_;
+  std::vector<SchemaNode>& nodes_;
   std::unordered_map<std::size_t, NodeIndex> places_;  // Where a schema begins → its node.
   std::vector<PendingReference> pending_;
   std::string pointer_;           // Of what is being read.

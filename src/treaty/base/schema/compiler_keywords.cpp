@@ -35,7 +35,7 @@ std::uint8_t type_bits(Value name) {
 
 std::span<const Compiler::Keyword> Compiler::keywords() {
   using C = Compiler;
-  using N = Node;
+  using N = SchemaNode;
   using V = Value;
   static constexpr Keyword kKeywords[] = {
       {"type", [](C& c, N& n, V v) { c.read_type(n, v); }},
@@ -142,7 +142,7 @@ void Compiler::read_definitions(Value value) {
   }
 }
 
-void Compiler::read_type(Node& node, Value value) {
+void Compiler::read_type(SchemaNode& node, Value value) {
   std::uint8_t types = 0;
   bool all_known = true;
   const auto add = [&](Value name) {
@@ -161,7 +161,7 @@ void Compiler::read_type(Node& node, Value value) {
   node.types = types;
 }
 
-void Compiler::read_enum(Node& node, Value value) {
+void Compiler::read_enum(SchemaNode& node, Value value) {
   if (!is_array(value)) return;
   ChoiceRules& rules = part(node.choice);
   rules.values = value;
@@ -175,7 +175,7 @@ void Compiler::read_enum(Node& node, Value value) {
   std::ranges::sort(rules.strings);
 }
 
-void Compiler::read_multiple_of(Node& node, Value value) {
+void Compiler::read_multiple_of(SchemaNode& node, Value value) {
   auto divisor = bound(value);
   if (!divisor) return;
   if (divisor->number.is_zero() || divisor->number.is_negative()) {
@@ -185,24 +185,24 @@ void Compiler::read_multiple_of(Node& node, Value value) {
   part(node.number).multiple_of = std::move(divisor);
 }
 
-void Compiler::read_pattern(Node& node, Value value) {
+void Compiler::read_pattern(SchemaNode& node, Value value) {
   if (!value.is_string()) return fail("expected a regular expression, as a string");
   TextRules& rules = part(node.text);
   rules.pattern = pattern(value.text());
   rules.pattern_source = value.text();
 }
 
-void Compiler::read_items(Node& node, Value value) {
+void Compiler::read_items(SchemaNode& node, Value value) {
   if (value.is_array()) return fail("an array of schemas is called \"prefixItems\"");
   part(node.array).items = compile_schema(value);
 }
 
-void Compiler::read_unique_items(Node& node, Value value) {
+void Compiler::read_unique_items(SchemaNode& node, Value value) {
   if (!value.is_boolean()) return fail("expected true or false");
   part(node.array).unique = value.boolean();
 }
 
-void Compiler::read_properties(Node& node, Value value) {
+void Compiler::read_properties(SchemaNode& node, Value value) {
   if (!is_object(value)) return;
   ObjectRules& rules = part(node.object);
   for (const json::Member member : value.members()) {
@@ -211,7 +211,7 @@ void Compiler::read_properties(Node& node, Value value) {
   }
 }
 
-void Compiler::read_required(Node& node, Value value) {
+void Compiler::read_required(SchemaNode& node, Value value) {
   if (value.is_boolean()) {
     return fail("\"required\" stands in the object's schema, as an array of names");
   }
@@ -220,7 +220,7 @@ void Compiler::read_required(Node& node, Value value) {
   }
 }
 
-void Compiler::read_pattern_properties(Node& node, Value value) {
+void Compiler::read_pattern_properties(SchemaNode& node, Value value) {
   if (!is_object(value)) return;
   for (const json::Member member : value.members()) {
     const Step step(pointer_, member.name.text());
@@ -230,7 +230,7 @@ void Compiler::read_pattern_properties(Node& node, Value value) {
   }
 }
 
-void Compiler::read_dependent_required(Node& node, Value value) {
+void Compiler::read_dependent_required(SchemaNode& node, Value value) {
   if (!is_object(value)) return;
   for (const json::Member member : value.members()) {
     const Step step(pointer_, member.name.text());
@@ -239,7 +239,7 @@ void Compiler::read_dependent_required(Node& node, Value value) {
   }
 }
 
-void Compiler::read_dependent_schemas(Node& node, Value value) {
+void Compiler::read_dependent_schemas(SchemaNode& node, Value value) {
   if (!is_object(value)) return;
   for (const json::Member member : value.members()) {
     const std::string_view name = member.name.text();

@@ -93,7 +93,7 @@ bool Evaluation::fits(NodeIndex index, Value value) {
   return result;
 }
 
-bool Evaluation::fits_inside(const Node& node, Value value) {
+bool Evaluation::fits_inside(const SchemaNode& node, Value value) {
   if (node.refuses_all) {
     return refuse([] { return std::string("nothing is allowed here; leave it out"); });
   }

@@ -17,7 +17,7 @@ class Evaluation {
  public:
   enum class Manner { silent, explaining };
 
-  Evaluation(const std::vector<Node>& nodes, Budget budget, Manner manner)
+  Evaluation(const std::vector<SchemaNode>& nodes, Budget budget, Manner manner)
       : nodes_(nodes), budget_(budget), explaining_(manner == Manner::explaining) {}
 
   bool fits(NodeIndex index, json::Value value);
@@ -52,7 +52,7 @@ class Evaluation {
   bool refuse_below(std::string_view name);
   bool refuse_below(std::size_t place);
 
-  bool fits_inside(const Node& node, json::Value value);
+  bool fits_inside(const SchemaNode& node, json::Value value);
   bool has_type(std::uint8_t types, json::Value value) const;
   bool fits_choice(const ChoiceRules& rules, json::Value value);
   bool fits_number(const NumberRules& rules, json::Value value);
@@ -72,7 +72,7 @@ class Evaluation {
   bool fits_condition(const Combination& combination, json::Value value);
   bool refuse_alternatives(std::vector<Refusal> refusals, json::Value value);
 
-  const std::vector<Node>& nodes_;
+  const std::vector<SchemaNode>& nodes_;
   Budget budget_;
   bool explaining_;
   int depth_ = 0;

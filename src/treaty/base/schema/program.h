@@ -119,7 +119,7 @@ struct Combination {
 };
 
 // One schema; what it does not speak of is not there.
-struct Node {
+struct SchemaNode {
   std::uint8_t types = kAnyType;
   bool refuses_all = false;  // The schema `false`.
   std::optional<json::Value> constant;
@@ -134,7 +134,7 @@ struct Node {
 struct Schema::Program {
   std::string source;
   json::Document document;  // Of the source; the nodes point into it.
-  std::vector<Node> nodes;
+  std::vector<SchemaNode> nodes;
 };
 
 }  // namespace treaty::schema
