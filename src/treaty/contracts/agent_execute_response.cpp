@@ -325,7 +325,7 @@ void write(json::Writer& writer, const FinalResponse& final, Dialect dialect) {
   const auto list = [&](Field field, const auto& entries) {
     if (!entries) return;
     writer.name(name(field)).begin_array();
-    for (const auto& entry : *entries) contracts::write(writer, entry, dialect);
+    for (const auto& entry : *entries) write(writer, entry, dialect);
     writer.end_array();
   };
   writer.member(name(kPrimaryOutputText), final.primary_output_text);
@@ -338,7 +338,7 @@ void write(json::Writer& writer, const FinalResponse& final, Dialect dialect) {
   }
   if (final.usage) {
     writer.name(name(kUsage));
-    contracts::write(writer, *final.usage, dialect);
+    write(writer, *final.usage, dialect);
   }
 }
 
