@@ -3,6 +3,7 @@
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
+#include "treaty/contracts/decode_agent_result.h"
 
 namespace treaty::turns {
 namespace {

@@ -135,7 +135,7 @@ TEST_CASE("A structured output is parsed") {
       run("- text: '{\"a\":1}'", {.model = "m", .output = OutputSchema{.schema_json = "{}"}});
 
   REQUIRE(ran.result.output);
-  CHECK(ran.result.output->at("a") == 1);
+  CHECK(ran.result.output->find_integer("a") == 1);
 }
 
 }  // namespace
