@@ -20,7 +20,7 @@ InvokeResult final_result(FinalResponse last) {
 }
 
 const turns::SettledTurn kRound{
-    .result = {.provider_data = boost::json::object{{"request_id", "req_7"}, {"provider", "p"}}},
+    .result = {.provider_data = json::ObjectText{{"request_id", "req_7"}, {"provider", "p"}}},
     .backend = "second",
     .model = "small-1"};
 

@@ -249,7 +249,7 @@ std::optional<turns::SettledTurn> RemoteClient::last_round(const std::string& se
   turns::SettledTurn turn{.backend = std::string(json::find_text(root, "Backend")),
                           .model = std::string(json::find_text(root, "Model"))};
   if (const std::string_view id = json::find_text(root, "RequestId"); !id.empty()) {
-    turn.result.provider_data = boost::json::object{{"request_id", id}};
+    turn.result.provider_data = json::ObjectText{{"request_id", id}};
   }
   const auto status = json::find_member(root, "Status");
   if (status && status->is_number()) {
