@@ -2,6 +2,8 @@
 
 #include <boost/json/array.hpp>
 
+#include "treaty/base/json_dynamic.h"
+
 namespace treaty::testing {
 namespace {
 
