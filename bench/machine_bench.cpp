@@ -130,7 +130,7 @@ int number_of(std::string_view text, int otherwise) {
 }
 
 int run(const std::string& folder, int in_memory, int alone, int together) {
-  const auto memory = store::open_memory_store();
+  const auto memory = store::open_memory_machines();
   measure(*memory, 1, in_memory / 10, false);
   const Measured unkept = measure(*memory, 1, in_memory, false);
   // By CPU time: the machine is shared, and nothing here waits for anybody.

@@ -79,7 +79,7 @@ asio::awaitable<void> client(Load& load, int number) {
     const store::Room room{"local", fmt::format("session-{}-{}", number, turn / kTurnsOfSession)};
     const std::string turn_id = fmt::format("turn-{}", turn);
     const std::string key = key_of(number, turn);
-    const auto applied = co_await load.journal.decide(
+    const auto applied = co_await load.journal.transact(
         {.room = room, .turn_id = turn_id, .key = key}, [&](const store::View& view) {
           store::Change change;
           if (!view.session) {
@@ -88,7 +88,7 @@ asio::awaitable<void> client(Load& load, int number) {
           }
           change.begin = store::NewTurn{.turn_id = turn_id, .mode = "General"};
           change.request =
-              store::Request{.key = key, .fingerprint = key, .body = load.request_body};
+              store::RequestRecord{.key = key, .fingerprint = key, .body = load.request_body};
           return change;
         });
     if (!applied) {
