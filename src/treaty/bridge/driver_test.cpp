@@ -125,7 +125,7 @@ TEST_CASE("a driver finds what was journalled before it came") {
     auto first = Driver::open(directory.path(), "run");
     REQUIRE(first);
     CHECK(first->history().empty());
-    REQUIRE(first->note("run.started", {{"command", {"./program"}}}));
+    REQUIRE(first->note("run.started", {{"command", std::vector<std::string>{"./program"}}}));
   }
 
   const auto second = Driver::open(directory.path(), "run");

@@ -23,7 +23,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const Entry kFirst{"2026-03-01T08:30:00Z", "run.started", {{"command", {"./program", "--all"}}}};
+const Entry kFirst{"2026-03-01T08:30:00Z",
+                   "run.started",
+                   {{"command", std::vector<std::string>{"./program", "--all"}}}};
 const Entry kSecond{"2026-03-01T08:30:01Z", "program.started", {{"pid", 4711}, {"resume", false}}};
 const Entry kThird{"2026-03-01T08:30:02Z", "program.exited", {{"code", 42}}};
 

@@ -32,7 +32,7 @@ Entry ended(bool is_final) { return entry("run.ended", {{"exit", 75}, {"final", 
 
 // Two phases, from the first start to the end.
 Entries whole_run() {
-  return {entry("run.started", {{"command", {"./program", "--all"}}}),
+  return {entry("run.started", {{"command", std::vector<std::string>{"./program", "--all"}}}),
           started(),
           left_with(42),
           asked("one"),
@@ -63,7 +63,7 @@ Exchange exchange(std::string suffix, std::optional<std::int64_t> phase,
 Entry any_entry() {
   const std::string id = *rc::gen::element<std::string>("one", "two", "three");
   switch (*rc::gen::inRange(0, 8)) {
-    case 0: return entry("run.started", {{"command", {"./program"}}});
+    case 0: return entry("run.started", {{"command", std::vector<std::string>{"./program"}}});
     case 1: return started(*rc::gen::arbitrary<bool>());
     case 2: return left_with(*rc::gen::element(0, 3, 42));
     case 3: return entry("program.exited", {{"signal", 9}});
@@ -99,8 +99,9 @@ TEST_CASE("wherever a journal ends, the run is known as it was then") {
 }
 
 TEST_CASE("a program that was killed can be started again as it was") {
-  const Entries journal = {entry("run.started", {{"command", {"./program"}}}), started(true),
-                           entry("program.exited", {{"signal", 9}})};
+  const Entries journal = {
+      entry("run.started", {{"command", std::vector<std::string>{"./program"}}}), started(true),
+      entry("program.exited", {{"signal", 9}})};
 
   const RunMemory run = remember_run(journal);
 
@@ -124,7 +125,7 @@ TEST_CASE("a run that was stopped goes on with its answers known and its counts 
 TEST_CASE("a run that begins knows nothing of the one before") {
   Entries journal = whole_run();
   journal.resize(9);
-  journal.push_back(entry("run.started", {{"command", {"./other"}}}));
+  journal.push_back(entry("run.started", {{"command", std::vector<std::string>{"./other"}}}));
 
   const RunMemory run = remember_run(journal);
 

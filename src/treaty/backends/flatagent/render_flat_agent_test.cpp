@@ -150,7 +150,7 @@ TEST_CASE("A text that does not fit is complained about, in words for the model"
   const Call call = call_of(agent);
   const auto complaint = [&](const std::string& text) {
     AgentResult result = said(text);
-    result.output = Object{{"left", "over"}};
+    result.output = json::ObjectText{{"left", "over"}};
     const auto found = read_answer(agent, call, result);
     CHECK(result.output.has_value() == !found);
     return found.value_or("");

@@ -205,9 +205,9 @@ TEST_CASE("An answer is the program's as soon as it was started after it") {
 TEST_CASE("An interrupted run is gone on with by its own command") {
   DirectoryView seen = view({asked()});
   seen.directory = "work";
-  seen.journal.entries = {entry("run.started", {{"command", {"python3", "a b.py"}}}),
-                          entry("program.started", {{"resume", false}}),
-                          entry("program.exited", {{"code", 42}})};
+  seen.journal.entries = {
+      entry("run.started", {{"command", std::vector<std::string>{"python3", "a b.py"}}}),
+      entry("program.started", {{"resume", false}}), entry("program.exited", {{"code", 42}})};
   const std::vector<Words> again = {
       {"treaty", "bridge", "run", "--dir", "work", "--", "python3", "a b.py"}};
 
@@ -229,8 +229,8 @@ TEST_CASE("A run whose beginning is lost cannot be gone on with by a command") {
 
 TEST_CASE("A run that was stopped says why, in one line") {
   DirectoryView seen = view();
-  seen.journal.entries = {entry("run.started", {{"command", {"x"}}}), entry("program.started"),
-                          entry("program.exited", {{"code", 42}}),
+  seen.journal.entries = {entry("run.started", {{"command", std::vector<std::string>{"x"}}}),
+                          entry("program.started"), entry("program.exited", {{"code", 42}}),
                           entry("run.ended", {{"exit", 75},
                                               {"final", false},
                                               {"reason", "too_many_resumes"},

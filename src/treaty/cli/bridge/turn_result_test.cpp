@@ -37,7 +37,7 @@ TEST_CASE("the prompt is the instruction, and the turn does not stream") {
 
 TEST_CASE("the context is an artifact, and the agent is named when one is wanted") {
   BridgeRequest asked = request();
-  asked.context = {{"files", {"a.cpp"}}, {"ünï", 1}};
+  asked.context = {{"files", std::vector<std::string>{"a.cpp"}}, {"ünï", 1}};
 
   const UserTurn turn = turn_of(asked, "writer");
 

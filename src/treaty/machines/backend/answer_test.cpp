@@ -69,9 +69,10 @@ TEST_CASE("An output stays there as it is, and says where it came from") {
   const auto result = result_of(completed(Object{{"answer", "C"}, {"n", 1}}));
 
   CHECK(result.finish_reason == "stop");
-  CHECK(result.output == Object{{"answer", "C"}, {"n", 1}});
+  CHECK(result.output == json::ObjectText{{"answer", "C"}, {"n", 1}});
   CHECK(!result.error);
-  CHECK(result.provider_data == Object{{"provider", "machine"}, {"execution_id", "turn-1"}});
+  CHECK(result.provider_data ==
+        json::ObjectText{{"provider", "machine"}, {"execution_id", "turn-1"}});
 }
 
 TEST_CASE("A machine that failed gives its error") {
