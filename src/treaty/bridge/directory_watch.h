@@ -1,4 +1,11 @@
-// Notices what appears in directories, as it appears: no thread, no looking again and again.
+// Notices what appears in directories, as it appears, without a thread and without polling.
+//
+//   auto watch = bridge::DirectoryWatch::open(bridge::Wanted::requests);
+//   watch->add("work");
+//   poll(…watch->descriptor()…);
+//   for (const bridge::FileNews& file : watch->read().files) look_at(file.directory, file.name);
+//
+// Threads: one thread at a time may use a watch.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +38,6 @@ struct DirectoryNews {
   bool is_incomplete = false;       // More happened than was told: everywhere is to be looked.
 };
 
-// For the use of one thread at a time.
 class DirectoryWatch {
  public:
   static std::expected<DirectoryWatch, Error> open(Wanted wanted);

@@ -12,6 +12,7 @@
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/bridge/memory.h"
 #include "treaty/bridge/names.h"
 #include "treaty/bridge/quarantine.h"
@@ -105,15 +106,12 @@ bool may_give_way(const ResponseFile& file) {
 
 std::expected<Driver, Error> Driver::open(const std::string& directory, const std::string& command,
                                           Reach reach) {
-  auto resolved = resolve_directory(directory);
-  if (!resolved) return std::unexpected(resolved.error());
-  if (auto made = make_folders(*resolved); !made) return std::unexpected(made.error());
-  auto lock = Lock::take(lock_path(*resolved), command);
-  if (!lock) return std::unexpected(lock.error());
-  auto journal = read_journal(journal_path(*resolved));
-  if (!journal) return std::unexpected(journal.error());
-  clear_leftovers(*resolved);
-  return Driver(*std::move(resolved), *std::move(lock), std::move(journal->entries), reach);
+  TREATY_TRY(auto resolved, resolve_directory(directory));
+  TREATY_TRY_VOID(make_folders(resolved));
+  TREATY_TRY(auto lock, Lock::take(lock_path(resolved), command));
+  TREATY_TRY(auto journal, read_journal(journal_path(resolved)));
+  clear_leftovers(resolved);
+  return Driver(std::move(resolved), std::move(lock), std::move(journal.entries), reach);
 }
 
 std::expected<void, Error> Driver::note(std::string event, json::ObjectText details) {

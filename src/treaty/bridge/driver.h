@@ -1,4 +1,14 @@
 // The right to answer in a directory: holds its lock, keeps its journal, writes its answers.
+//
+//   auto driver = bridge::Driver::open(directory, "answer");
+//   if (!driver) return driver.error();  // ErrorCode::conflict: somebody else answers there.
+//   for (const bridge::Exchange& exchange : *bridge::read_exchanges(driver->directory())) {
+//     if (exchange.waits()) driver->write_answer(exchange, answer_of(exchange));
+//   }
+//
+// Threads: several threads may call note(), quarantine(), may_answer() and write_answer() of one
+// driver at the same time, as long as each is about another request. Moving the driver and ending
+// it needs that nobody else uses it.
 #pragma once
 
 #include <expected>
@@ -27,7 +37,6 @@ std::expected<std::string, Error> resolve_directory(const std::string& path);
 // written as one. Everything else is somebody's own, named by mistake.
 bool may_give_way(const ResponseFile& file);
 
-// Its functions may be called from several threads, as long as each is about another request.
 class Driver {
  public:
   // ErrorCode::conflict when another driver has the directory. What killed writers left behind is

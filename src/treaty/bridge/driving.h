@@ -1,4 +1,7 @@
-// What a driver does after a program has left with 42. Pure.
+// What a driver does after a program has left with 42. Pure, and so for any thread.
+//
+//   const auto next = bridge::after_need(exchanges, run, bridge::kDefaultMostResumes);
+//   if (const auto* stop = std::get_if<bridge::Stop>(&next)) return tell(stop->fault);
 #pragma once
 
 #include <cstddef>

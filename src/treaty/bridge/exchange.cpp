@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLargest = std::size_t{16} << 20U;  // JSON-03.
+constexpr std::size_t kLargestFile = std::size_t{16} << 20U;  // JSON-03.
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
@@ -74,7 +74,7 @@ bool load(BridgeFile<Document>& file) {
   struct stat status{};
   if (stat(file.path.c_str(), &status) != 0 && errno == ENOENT) return false;
   file.version = {status.st_ino, status.st_size, nanoseconds(status.st_mtim)};
-  auto text = read_file(file.path, kLargest);
+  auto text = read_file(file.path, kLargestFile);
   if (!text) {
     file.state = FileState::unreadable;
     file.problem = text.error().message;

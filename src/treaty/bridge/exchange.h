@@ -1,5 +1,13 @@
-// A request and the answer that belongs to it, as they lie in a directory now. Reading changes
-// nothing and needs no lock.
+// A request and the answer that belongs to it, as they lie in a directory now.
+//
+//   const auto exchanges = bridge::read_exchanges("work");
+//   for (const bridge::Exchange& exchange : *exchanges) {
+//     if (exchange.waits()) std::cout << exchange.request.document->prompt << '\n';
+//     if (exchange.answer == bridge::AnswerState::torn) std::cout << exchange.response.problem;
+//   }
+//
+// Threads: these functions change nothing, need no lock and keep no state; any thread may call them
+// at any time, also while another process writes the files. What they return is a value.
 #pragma once
 
 #include <cstdint>

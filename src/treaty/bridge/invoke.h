@@ -9,6 +9,9 @@
 //
 // Asking is idempotent: a program that runs through its phases again, from the first one, finds
 // each of their answers again and is back where it left.
+//
+// Threads: invoke() keeps no state in the process. Several threads may call it at the same time, as
+// long as their questions have different phases or different directories.
 #pragma once
 
 #include <cstdint>

@@ -13,11 +13,12 @@
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 
 namespace treaty::bridge {
 namespace {
 
-constexpr std::size_t kLargest = std::size_t{256} << 20U;
+constexpr std::size_t kLargestJournal = std::size_t{256} << 20U;
 constexpr std::string_view kAt = "at";
 constexpr std::string_view kEvent = "event";
 
@@ -110,13 +111,12 @@ std::expected<JournalText, Error> read_journal(const std::string& path) {
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored)))
     return JournalText{};
   const auto size = std::filesystem::file_size(path, ignored);
-  if (!ignored && size > kLargest) {  // What is last in it counts most.
+  if (!ignored && size > kLargestJournal) {  // What is last in it counts most.
     return std::unexpected(
         Error{ErrorCode::unreadable, "is larger than 256 MiB: move it away to begin anew", path});
   }
-  const auto text = read_file(path, kLargest);
-  if (!text) return std::unexpected(text.error());
-  return decode_journal(*text);
+  TREATY_TRY(const auto text, read_file(path, kLargestJournal));
+  return decode_journal(text);
 }
 
 std::expected<void, Error> append_to_journal(const std::string& path, const Entry& entry) {

@@ -1,5 +1,11 @@
 // What happened in a directory, a line each: requests, answers, repairs, exits. It is written
 // before what it tells is acted on, and read when a driver goes on after a crash.
+//
+//   bridge::append_to_journal(path, {.at = timestamp_now(), .event = "run.continued"});
+//   const auto journal = bridge::read_journal(path);
+//   for (const bridge::Entry& entry : journal->entries) std::cout << entry.event << '\n';
+//
+// Threads: any thread may read and append at any time; an entry is appended by one write.
 #pragma once
 
 #include <cstddef>

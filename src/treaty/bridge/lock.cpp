@@ -17,11 +17,11 @@
 namespace treaty::bridge {
 namespace {
 
-constexpr std::size_t kLargest = std::size_t{4} << 10U;
+constexpr std::size_t kLargestRecord = std::size_t{4} << 10U;
 constexpr const char* kBootFile = "/proc/sys/kernel/random/boot_id";
 
 std::string boot_of_machine() {
-  const auto text = read_file(kBootFile, kLargest);
+  const auto text = read_file(kBootFile, kLargestRecord);
   return text ? std::string(trimmed(*text)) : "";
 }
 
@@ -32,7 +32,7 @@ struct ProcessStatus {
 };
 
 std::optional<ProcessStatus> read_status(pid_t pid) {
-  const auto text = read_file(fmt::format("/proc/{}/stat", pid), kLargest);
+  const auto text = read_file(fmt::format("/proc/{}/stat", pid), kLargestRecord);
   if (!text) return std::nullopt;
   // The name in the second field is in parentheses and may hold anything; the state is field 3, the
   // start field 22.
@@ -82,7 +82,7 @@ bool is_held_otherwise(const std::optional<Holder>& holder) {
 }
 
 std::optional<Holder> holder_in(const std::string& path) {
-  const auto text = read_file(path, kLargest);
+  const auto text = read_file(path, kLargestRecord);
   return text ? decode_holder(*text) : std::nullopt;
 }
 

@@ -1,5 +1,11 @@
 // One driver per directory. The system's lock on the file says whether somebody is there; what the
 // file holds says who, and lets a lock be judged whose holder took it in another way.
+//
+//   auto lock = bridge::Lock::take(path, "run");
+//   if (!lock) std::cerr << lock.error().message;  // "process 4711 (treaty bridge run, since …)"
+//
+// Threads: any thread may look at a lock, take it and release it. Whoever takes it excludes everybody
+// else, other threads of this process included.
 #pragma once
 
 #include <sys/types.h>

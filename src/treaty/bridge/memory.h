@@ -46,7 +46,7 @@ struct RunMemory {
 
 RunMemory remember_run(std::span<const Entry> entries);
 
-// AskedRequest and neither answered nor given up, by request_id; over all runs.
+// Asked and neither answered nor given up, by request_id; over all runs.
 std::map<std::string, AskedRequest> open_questions(std::span<const Entry> entries);
 
 // Every request that was answered here, ever.

@@ -11,6 +11,7 @@
 #include "treaty/base/files.h"
 #include "treaty/base/ids.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/bridge/names.h"
 
 namespace treaty::bridge {
@@ -39,7 +40,7 @@ Error failure(const std::error_code& code, std::string_view what, const std::str
   return {ErrorCode::unwritable, fmt::format("{}: {}", what, code.message()), path};
 }
 
-std::string parent_of(const std::string& path) {
+std::string folder_of(const std::string& path) {
   const fs::path parent = fs::path(path).parent_path();
   return parent.empty() ? "." : parent.string();
 }
@@ -65,23 +66,20 @@ std::expected<void, Error> make_folders(const std::string& directory) {
 std::expected<std::string, Error> copy_to_quarantine(const std::string& directory,
                                                      const std::string& path,
                                                      std::string_view reason) {
-  if (auto made = make_folders(directory); !made) return std::unexpected(made.error());
+  TREATY_TRY_VOID(make_folders(directory));
   std::string kept = path_in(quarantine_path(directory), kept_name(path, reason));
-  const auto bytes = read_file(path, kLargestCopy);
-  if (!bytes) return std::unexpected(bytes.error());
-  if (bytes->size() > kLargestCopy) {
+  TREATY_TRY(const auto bytes, read_file(path, kLargestCopy));
+  if (bytes.size() > kLargestCopy) {
     return std::unexpected(Error{ErrorCode::unwritable, "is too large to be kept", path});
   }
-  if (auto written = replace_file(kept, *bytes, Links::replace); !written) {
-    return std::unexpected(written.error());
-  }
+  TREATY_TRY_VOID(replace_file(kept, bytes, Links::replace));
   return kept;
 }
 
 std::expected<std::string, Error> move_to_quarantine(const std::string& directory,
                                                      const std::string& path,
                                                      std::string_view reason) {
-  if (auto made = make_folders(directory); !made) return std::unexpected(made.error());
+  TREATY_TRY_VOID(make_folders(directory));
   std::string kept = path_in(quarantine_path(directory), kept_name(path, reason));
   std::error_code failed;
   fs::rename(path, kept, failed);
@@ -92,8 +90,8 @@ std::expected<std::string, Error> move_to_quarantine(const std::string& director
     fs::remove(path, failed);
   }
   if (failed) return std::unexpected(failure(failed, "cannot be moved to the quarantine", path));
-  for (const std::string& flushed : {parent_of(kept), parent_of(path)}) {
-    if (auto done = flush_directory(flushed); !done) return std::unexpected(done.error());
+  for (const std::string& flushed : {folder_of(kept), folder_of(path)}) {
+    TREATY_TRY_VOID(flush_directory(flushed));
   }
   return kept;
 }

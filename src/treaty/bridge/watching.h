@@ -1,5 +1,11 @@
 // What a watcher does about the requests that it sees in one directory: each is answered once,
 // however often it is looked at. Pure.
+//
+//   bridge::RequestsSeen seen(driver.history());
+//   auto step = seen.look(bridge::read_exchange(directory, suffix));
+//   if (std::holds_alternative<bridge::Ask>(step)) start_answering();  // Then seen.answered(suffix).
+//
+// Threads: one thread at a time may use a RequestsSeen.
 #pragma once
 
 #include <cstddef>

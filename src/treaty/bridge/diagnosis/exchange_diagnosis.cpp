@@ -16,7 +16,7 @@ namespace treaty::bridge {
 namespace {
 
 constexpr double kYoung = 2;  // Seconds in which somebody may still be writing a file.
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
 
 template <class Document>
 double age_of(const DirectoryView& view, const BridgeFile<Document>& file) {
@@ -289,7 +289,7 @@ class ExchangeVisit {
         add_stale(mended);
       } else if (breaks(file.verdict, "BRS-14")) {
         add(Ailment::answer_bare, what, {}, fix());
-      } else if (file.text.starts_with(kByteOrderMark)) {
+      } else if (file.text.starts_with(kUtf8Mark)) {
         add(Ailment::answer_byte_order_mark, what, {}, fix());
       } else {
         add(Ailment::answer_repairable, what, {}, fix());

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLargest = std::size_t{16} << 20U;
+constexpr std::size_t kLargestStray = std::size_t{16} << 20U;
 constexpr std::size_t kMostEntries = 4096;  // Of a directory that are looked at.
 constexpr std::size_t kMostFiles = 256;     // That are read; each may be as large as an answer.
 constexpr int kLevelsUp = 3;                // In which an answer is looked for,
@@ -101,7 +101,7 @@ class Search {
     std::error_code ignored;
     if (!fs::is_regular_file(path, ignored) || !taken_.insert(identity_of(path)).second) return;
     if (++files_ > kMostFiles) return;
-    const auto text = read_file(path, kLargest);
+    const auto text = read_file(path, kLargestStray);
     if (!text) return;
     std::string id = answered_id(*text);
     if (wanted_.contains(id)) found_.push_back({path, std::move(id)});
