@@ -209,6 +209,26 @@ int finish_output(int code) {
 
 }  // namespace
 
+std::vector<Option> joined(std::initializer_list<std::vector<Option>> lists) {
+  std::vector<Option> all;
+  for (const std::vector<Option>& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+Option format_option(std::string help) {
+  return {"--format", "", std::move(help), {"human", "json"}};
+}
+
+std::expected<std::int64_t, std::string> read_number_option(const Arguments& arguments,
+                                                            const std::string& option,
+                                                            std::int64_t otherwise,
+                                                            std::int64_t least, std::int64_t most) {
+  if (!arguments.has(option)) return otherwise;
+  const auto number = read_number<std::int64_t>(arguments.get(option));
+  if (number && *number >= least && *number <= most) return *number;
+  return std::unexpected(fmt::format("{} takes a number from {} to {}", option, least, most));
+}
+
 int wrong_usage(std::string_view command, std::string_view message) {
   std::string_view space = command.empty() ? "" : " ";
   print_error("treaty{}{}: {}\nTry: treaty{}{} --help\n", space, command, harmless(message), space,

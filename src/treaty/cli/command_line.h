@@ -2,9 +2,14 @@
 // conventions and its help cannot drift from what it accepts.
 #pragma once
 
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
+#include <expected>
 #include <functional>
+#include <initializer_list>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +49,29 @@ struct Arguments {
     return found == lists.end() ? std::vector<std::string>() : found->second;
   }
 };
+
+// The options of all these lists, in their order.
+std::vector<Option> joined(std::initializer_list<std::vector<Option>> lists);
+
+// --format human|json, for the commands that write for people or for programs.
+Option format_option(std::string help = "For people, or for programs");
+inline bool wants_json(const Arguments& arguments) { return arguments.get("--format") == "json"; }
+
+// The whole text as a number; nothing when it is none, or too large for the type.
+template <class Number>
+std::optional<Number> read_number(std::string_view text) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, number);
+  if (failure != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+// The number in that option, `otherwise` when it is not there. The error is what to say.
+std::expected<std::int64_t, std::string> read_number_option(const Arguments& arguments,
+                                                            const std::string& option,
+                                                            std::int64_t otherwise,
+                                                            std::int64_t least, std::int64_t most);
 
 struct Example {
   std::string command;  // Without the leading "treaty ".

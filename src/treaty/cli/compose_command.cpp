@@ -38,26 +38,6 @@ int compose_one(const Job& job, std::string_view text, const std::string& name) 
   return kViolated;
 }
 
-int compose_lines(const Job& job, const std::string& path) {
-  auto lines = Lines::open(path, kLargest);
-  if (!lines) {
-    print_error("{}: {}\n", harmless(path), lines.error().message);
-    return kViolated;
-  }
-  int code = kOk;
-  std::size_t number = 0;
-  while (const auto line = lines->next()) {
-    ++number;
-    if (is_blank(*line)) continue;
-    code = std::max(code, compose_one(job, *line, fmt::format("{}:{}", harmless(path), number)));
-  }
-  if (const auto error = lines->error()) {
-    print_error("{}: {}\n", harmless(path), error->message);
-    code = kViolated;
-  }
-  return code;
-}
-
 int run(const Arguments& arguments) {
   if (arguments.positionals.size() > 1) return wrong_usage("compose", "one file at a time");
   const std::string path = arguments.positionals.empty() ? "-" : arguments.positionals[0];
@@ -65,7 +45,11 @@ int run(const Arguments& arguments) {
                                ? assistant::ComposeProfile::compat
                                : assistant::ComposeProfile::strict,
                 .explain = arguments.has("--explain")};
-  if (arguments.has("--ndjson")) return compose_lines(job, path);
+  if (arguments.has("--ndjson")) {
+    return for_each_line(path, kLargest, [&](const std::string& line, std::size_t number) {
+      return compose_one(job, line, fmt::format("{}:{}", harmless(path), number));
+    });
+  }
   const auto text = read_input(path, kLargest);
   if (!text) {
     print_error("{}: {}\n", harmless(path), text.error().message);

@@ -93,15 +93,8 @@ int run(const Arguments& arguments) {
   config::Flags flags = configuration_flags(arguments);
   if (words.size() == 2) flags.config = words[1];
   const config::Sources sources = config::process_sources(std::move(flags));
-  const bool json = arguments.get("--format") == "json";
+  const bool json = wants_json(arguments);
   return verb == "check" ? check(sources, json) : show(sources, json);
-}
-
-std::vector<Option> options() {
-  std::vector<Option> all = configuration_options();
-  all.push_back({"--listen", "ADDRESS:PORT", "Where to listen (TREATY_LISTEN)"});
-  all.push_back({"--format", "", "For people (YAML), or for programs", {"human", "json"}});
-  return all;
 }
 
 }  // namespace
@@ -116,7 +109,9 @@ Command command() {
           "configuration as it holds, flags, environment and defaults included; keys are masked.\n"
           "docs/reference/config.md describes every key. Exit: 0 in order, 2 wrong usage, 78 not\n"
           "in order.",
-      .options = options(),
+      .options = joined({configuration_options(),
+                         {{"--listen", "ADDRESS:PORT", "Where to listen (TREATY_LISTEN)"},
+                          format_option("For people (YAML), or for programs")}}),
       .examples = {{"config check", "Is ./treaty.yaml in order?"},
                    {"config check deploy/treaty.yaml --format json", "In a pipeline"},
                    {"config show", "What would `treaty serve` do here?"}},

@@ -9,6 +9,11 @@
 #include <cstring>
 #include <filesystem>
 
+#include "treaty/base/text.h"
+#include "treaty/base/try.h"
+#include "treaty/cli/command_line.h"
+#include "treaty/cli/terminal.h"
+
 namespace treaty::cli {
 namespace {
 
@@ -103,28 +108,26 @@ std::vector<std::string> matches_of(const std::string& pattern) {
 }  // namespace
 
 std::expected<std::string, Error> read_input(const std::string& path, std::size_t limit) {
-  const auto file = open_file(path);
-  if (!file) return std::unexpected(file.error());
+  TREATY_TRY(const auto file, open_file(path));
   std::string bytes;
   while (bytes.size() <= limit) {
     const std::size_t before = bytes.size();
     const std::size_t wanted = std::min(kChunk, limit + 1 - before);
     bytes.resize(before + wanted);
-    const std::size_t got = std::fread(bytes.data() + before, 1, wanted, *file);
+    const std::size_t got = std::fread(bytes.data() + before, 1, wanted, file);
     bytes.resize(before + got);
     if (got < wanted) break;
   }
-  const bool failed = std::ferror(*file) != 0;
+  const bool failed = std::ferror(file) != 0;
   const Error error = unreadable(path);
-  close_file(*file);
+  close_file(file);
   if (failed) return std::unexpected(error);
   return bytes;
 }
 
 std::expected<Lines, Error> Lines::open(const std::string& path, std::size_t limit) {
-  const auto file = open_file(path);
-  if (!file) return std::unexpected(file.error());
-  return Lines(File(*file, close_file), path, limit);
+  TREATY_TRY(const auto file, open_file(path));
+  return Lines(File(file, close_file), path, limit);
 }
 
 std::optional<Error> Lines::error() const {
@@ -142,6 +145,24 @@ std::optional<std::string> Lines::next() {
   }
   if (!any) return std::nullopt;
   return line;
+}
+
+int for_each_line(const std::string& path, std::size_t limit,
+                  const std::function<int(const std::string& line, std::size_t number)>& each) {
+  auto lines = Lines::open(path, limit);
+  if (!lines) {
+    print_error("{}: {}\n", harmless(path), lines.error().message);
+    return kViolated;
+  }
+  int code = kOk;
+  for (std::size_t number = 1; const auto line = lines->next(); ++number) {
+    if (!is_blank(*line)) code = std::max(code, each(*line, number));
+  }
+  if (const auto error = lines->error()) {
+    print_error("{}: {}\n", harmless(path), error->message);
+    code = kViolated;
+  }
+  return code;
 }
 
 std::vector<std::expected<std::string, Error>> expand_paths(

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,11 @@ class Lines {
   std::string path_;
   std::size_t limit_;
 };
+
+// Calls `each` with every line that is not blank, and its number; answers the worst of the exit
+// codes that it answers. A file that cannot be read is told on stderr.
+int for_each_line(const std::string& path, std::size_t limit,
+                  const std::function<int(const std::string& line, std::size_t number)>& each);
 
 enum class Expand {
   globs,         // A pattern becomes what it matches.

@@ -2,7 +2,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <charconv>
 #include <csignal>
 #include <ctime>
 #include <expected>
@@ -32,19 +31,10 @@ struct Settings {
   bool json = false;
 };
 
-template <class Number>
-std::optional<Number> read_number(const std::string& text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, number);
-  if (failure != std::errc() || stop != end) return std::nullopt;
-  return number;
-}
-
 std::expected<Settings, std::string> read_settings(const Arguments& arguments) {
   Settings settings{.seed = std::random_device{}(),
                     .quiet = arguments.has("--quiet"),
-                    .json = arguments.get("--format") == "json"};
+                    .json = wants_json(arguments)};
   if (arguments.has("--host")) settings.host = arguments.get("--host");
   if (settings.host == "localhost") settings.host = "127.0.0.1";
   if (arguments.has("--port")) {
@@ -199,7 +189,7 @@ Command command() {
                   {"--seed", "N", "Makes ids and garbage the same in every run"},
                   {"--quiet", "", "No line on stderr for each request"},
                   {"--check", "", "Only check the script or the recordings"},
-                  {"--format", "", "How the address is told", {"human", "json"}}},
+                  format_option("How the address is told")},
       .examples = {{"mock", "A friendly echo on port 4010"},
                    {"mock --script faults.yaml --port 0 --format json", "For tests"},
                    {"mock --script faults.yaml --check", "Is the script in order?"},

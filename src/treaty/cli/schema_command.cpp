@@ -39,26 +39,8 @@ std::string refusal(const Error& error) {
   return writer.end_object().take();
 }
 
-// Calls `judge` with every line that is not blank; it answers the exit code for that line.
-int for_each_line(const std::string& path, auto judge) {
-  auto lines = Lines::open(path, kLargest);
-  if (!lines) {
-    print_error("{}: {}\n", harmless(path), lines.error().message);
-    return kViolated;
-  }
-  int code = kOk;
-  while (const auto line = lines->next()) {
-    if (!is_blank(*line)) code = std::max(code, judge(*line));
-  }
-  if (const auto error = lines->error()) {
-    print_error("{}: {}\n", harmless(path), error->message);
-    return kViolated;
-  }
-  return code;
-}
-
 // A line is {"schema": …, "data": …}.
-int judge_pair(std::string_view line) {
+int judge_pair(const std::string& line, std::size_t /*number*/) {
   const json::Document document(line, {.max_size = kLargest, .max_depth = 130, .max_faults = 1});
   const auto root = document.faults().empty() ? document.root() : std::nullopt;
   const bool whole = root && root->is_object();
@@ -84,7 +66,7 @@ int judge_pair(std::string_view line) {
 int judge_pairs(const std::vector<std::string>& paths) {
   int code = kOk;
   for (const std::string& path : paths) {
-    code = std::max(code, for_each_line(path, judge_pair));
+    code = std::max(code, for_each_line(path, kLargest, judge_pair));
   }
   return code;
 }
@@ -120,7 +102,7 @@ int validate(const Arguments& arguments, const std::vector<std::string>& paths) 
       code = std::max(code, judge_file(*compiled, one));
       continue;
     }
-    code = std::max(code, for_each_line(one, [&](const std::string& line) {
+    code = std::max(code, for_each_line(one, kLargest, [&](const std::string& line, std::size_t) {
                       const auto mismatch = compiled->mismatch_of_text(line);
                       print_document(verdict(mismatch) + "\n");
                       return mismatch ? kViolated : kOk;

@@ -87,4 +87,34 @@ std::string harmless(std::string_view text) { return tamed(text, false); }
 
 std::string harmless_lines(std::string_view text) { return tamed(text, true); }
 
+std::string table_text(const TableRows& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      out += fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    out += row.back() + "\n";
+  }
+  return out;
+}
+
+void TextOutput::write(std::string_view text) {
+  if (text.empty()) return;
+  print_document(text);
+  std::fflush(stdout);
+  written_ = true;
+  line_open_ = !text.ends_with('\n');
+}
+
+void TextOutput::end_line() {
+  if (line_open_) print("\n");
+  std::fflush(stdout);
+  line_open_ = false;
+}
+
 }  // namespace treaty::cli

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace treaty::cli {
 
@@ -43,5 +44,24 @@ std::string harmless(std::string_view text);
 // Foreign text that keeps its lines and tabs, and nothing else that a terminal would obey. May be
 // given in pieces, as long as no piece ends inside a character.
 std::string harmless_lines(std::string_view text);
+
+// A table for a terminal: each column as wide as its widest cell, the last one as it is.
+using TableRows = std::vector<std::vector<std::string>>;
+std::string table_text(const TableRows& rows);
+
+class TextOutput {
+ public:
+  // No piece ends inside a character.
+  void write(std::string_view text);
+
+  // Ends the line that is open, if one is.
+  void end_line();
+
+  bool has_written() const { return written_; }
+
+ private:
+  bool written_ = false;
+  bool line_open_ = false;
+};
 
 }  // namespace treaty::cli

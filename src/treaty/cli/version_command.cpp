@@ -7,7 +7,7 @@ namespace treaty::cli::version {
 namespace {
 
 int run(const Arguments& arguments) {
-  if (arguments.get("--format") == "json") {
+  if (wants_json(arguments)) {
     print("{{\"name\":\"treaty\",\"version\":\"{}\"}}\n", TREATY_VERSION);
   } else {
     print("treaty {}\n", TREATY_VERSION);
@@ -23,7 +23,7 @@ Command command() {
       .positionals = "",
       .summary = "Print the version",
       .description = "The version of the program and of the library it is made of.",
-      .options = {{"--format", "", "How to print", {"human", "json"}}},
+      .options = {format_option("How to print")},
       .examples = {{"version --format json", "For scripts"}},
       .run = run,
   };

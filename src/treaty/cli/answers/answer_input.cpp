@@ -7,6 +7,8 @@
 
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/cli/input.h"
+#include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
 namespace {
@@ -17,12 +19,6 @@ Error refusal(std::string message) { return {ErrorCode::not_a_document, std::mov
 
 std::string_view text_of(json::Value value) {
   return value.is_string() ? value.text() : value.source();
-}
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.begin(), text.end(), number);
-  return error == std::errc() && end == text.end() ? std::optional(number) : std::nullopt;
 }
 
 std::optional<json::Value> given(json::Value object, std::string_view name) {
@@ -43,7 +39,7 @@ std::expected<AnswerInput, Error> read_object(json::Value object) {
     return std::unexpected(refusal("headers is not an object of names and values"));
   }
   if (const auto status = given(object, "status")) {
-    const auto number = whole_number(text_of(*status));
+    const auto number = read_number<std::int64_t>(text_of(*status));
     if (!number || *number < 100 || *number > 999) {
       return std::unexpected(refusal("status is not an HTTP status"));
     }
@@ -121,6 +117,47 @@ std::expected<AnswerInput, Error> read_answer(std::string_view text) {
     return std::unexpected(refusal("is not JSON: " + document.faults()[0].message));
   }
   return read_object(*document.root());
+}
+
+namespace {
+
+constexpr std::size_t kLargestAnswer = std::size_t{16} << 20U;
+
+int read_answer_line(const std::string& path, const std::string& line, std::size_t number,
+                     const std::function<void(const AnswerInput&)>& each) {
+  if (const auto answer = read_answer(line)) {
+    each(*answer);
+    return kOk;
+  } else {
+    print_error("{}:{}: {}\n", harmless(path), number, harmless(answer.error().message));
+  }
+  print("null\n");
+  return kViolated;
+}
+
+}  // namespace
+
+int for_each_answer(const std::string& command, const Arguments& arguments,
+                    const std::function<void(const AnswerInput&)>& each) {
+  if (arguments.positionals.size() > 1) return wrong_usage(command, "one file at a time");
+  const std::string path = arguments.positionals.empty() ? "-" : arguments.positionals[0];
+  if (arguments.has("--ndjson")) {
+    return for_each_line(path, kLargestAnswer, [&](const std::string& line, std::size_t number) {
+      return read_answer_line(path, line, number, each);
+    });
+  }
+  const auto text = read_input(path, kLargestAnswer);
+  if (!text || text->size() > kLargestAnswer) {
+    print_error("{}: {}\n", harmless(path), text ? "is larger than 16 MiB" : text.error().message);
+    return kViolated;
+  }
+  const auto answer = read_answer(*text);
+  if (!answer) {
+    print_error("{}: {}\n", harmless(path), harmless(answer.error().message));
+    return kViolated;
+  }
+  each(*answer);
+  return kOk;
 }
 
 }  // namespace treaty::cli

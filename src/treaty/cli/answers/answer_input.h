@@ -2,6 +2,7 @@
 #pragma once
 
 #include <expected>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "treaty/base/error.h"
 #include "treaty/base/headers.h"
 #include "treaty/base/json.h"
+#include "treaty/cli/command_line.h"
 
 namespace treaty::cli {
 
@@ -26,5 +28,11 @@ std::expected<AnswerInput, Error> read_answer(std::string_view text);
 
 // Names and values of an object; a list of values is a field that came several times.
 Headers read_headers(json::Value object);
+
+// Reads the file that the arguments name (standard input by default), as one answer or, with
+// --ndjson, as one a line, and gives each to `each`. A line that cannot be read is told on stderr
+// and answered with null, so that lines in and lines out stay side by side.
+int for_each_answer(const std::string& command, const Arguments& arguments,
+                    const std::function<void(const AnswerInput&)>& each);
 
 }  // namespace treaty::cli

@@ -1,7 +1,7 @@
 // treaty classify: which of the eight errors a failed answer is.
 #include <fmt/format.h>
 
-#include "treaty/cli/answers/answer_batch.h"
+#include "treaty/cli/answers/answer_input.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/results/errors.h"
@@ -19,7 +19,7 @@ void print_error_for_people(const contracts::AgentError& error) {
 }
 
 int run(const Arguments& arguments) {
-  const bool as_json = arguments.has("--ndjson") || arguments.get("--format") == "json";
+  const bool as_json = arguments.has("--ndjson") || wants_json(arguments);
   return for_each_answer("classify", arguments, [&](const AnswerInput& answer) {
     const contracts::AgentError error = results::classify_error(
         {.status = answer.status, .headers = answer.headers, .body = answer.body});
@@ -44,7 +44,7 @@ Command command() {
           "Without a status there was no answer: the body then is what is known of the failure.\n"
           "Reads standard input by default.",
       .options = {{"--ndjson", "", "Every line is an answer; one error object a line"},
-                  {"--format", "", "For people, or the AgentError", {"human", "json"}}},
+                  format_option("For people, or the AgentError")},
       .examples = {{"classify answer.txt", "One answer"},
                    {"classify --ndjson < answers.ndjson", "Many"}},
       .run = run,

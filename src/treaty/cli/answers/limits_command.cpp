@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "treaty/backends/providers/provider.h"
-#include "treaty/cli/answers/answer_batch.h"
+#include "treaty/cli/answers/answer_input.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/results/limits.h"
@@ -54,7 +54,7 @@ int run(const Arguments& arguments) {
   if (!named.empty() && backends::find_provider(named) == nullptr) {
     return wrong_usage("limits", "there is no provider " + named);
   }
-  const bool as_json = arguments.has("--ndjson") || arguments.get("--format") == "json";
+  const bool as_json = arguments.has("--ndjson") || wants_json(arguments);
   return for_each_answer("limits", arguments, [&](const AnswerInput& answer) {
     const auto state = results::read_rate_limits(
         {.headers = answer.headers,
@@ -86,7 +86,7 @@ Command command() {
       .options = {{"--profile", "", "All dialects, or as FlatMachines 4.2", {"strict", "compat"}},
                   {"--provider", "NAME", "Whose answer it is, where names of windows depend on it"},
                   {"--ndjson", "", "Every line is an answer; one RateLimitState a line"},
-                  {"--format", "", "For people, or the RateLimitState", {"human", "json"}}},
+                  format_option("For people, or the RateLimitState")},
       .examples = {{"limits answer.txt", "The windows as a table"},
                    {"limits --format json answer.txt", "As the contract has it"},
                    {"limits --ndjson < answers.ndjson", "Many"}},

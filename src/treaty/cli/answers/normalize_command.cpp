@@ -74,7 +74,7 @@ int normalize_one(const Job& job, const std::string& path) {
 int run(const Arguments& arguments) {
   if (arguments.positionals.empty()) return wrong_usage("normalize", "name at least one file");
   const std::string named = arguments.get("--protocol");
-  Job job{.protocol = nullptr, .prices = {}, .as_json = arguments.get("--format") == "json"};
+  Job job{.protocol = nullptr, .prices = {}, .as_json = wants_json(arguments)};
   if (!named.empty()) {
     job.protocol = backends::find_protocol(named);
     if (job.protocol == nullptr) {
@@ -108,7 +108,7 @@ Command command() {
           "response with status, headers and body (or body_sse_text for an event stream).\n"
           "Directories stand for the .json files below them.",
       .options = {{"--protocol", "NAME", "Which protocol it is, where the file does not tell"},
-                  {"--format", "", "For people, or one AgentResult a line", {"human", "json"}}},
+                  format_option("For people, or one AgentResult a line")},
       .examples = {{"normalize exchange.json", "One exchange"},
                    {"normalize --format json recordings/", "Every exchange of a directory"}},
       .run = run,

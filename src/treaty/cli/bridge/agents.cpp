@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "treaty/base/try.h"
 #include "treaty/cli/bridge/ask_agent.h"
 #include "treaty/cli/shared/configured.h"
 #include "treaty/cli/shared/local_client.h"
@@ -85,42 +86,32 @@ std::expected<std::unique_ptr<AgentClients>, int> open_own_agents(
   configuration->turns.explicit_sessions = false;  // Each request has a session of its own.
   configuration->workers = 1;
   for (auto& [name, one] : configuration->turns.agents) one.deadline = kLongestTurn;
-  auto gateway = open_gateway(command, open, *configuration);
-  if (!gateway) return std::unexpected(gateway.error());
-  return std::make_unique<LocalAgentClients>(*std::move(gateway), std::move(configuration->turns));
+  TREATY_TRY(auto gateway, open_gateway(command, open, *configuration));
+  return std::make_unique<LocalAgentClients>(std::move(gateway), std::move(configuration->turns));
 }
 
 }  // namespace
 
 std::vector<Option> asking_options() {
-  std::vector<Option> all = {
-      {"--agent", "NAME", "Who answers (the agent_name of the request, else default)"}};
-  for (Option& option : client_tool_options()) all.push_back(std::move(option));
-  for (Option& option : remote_options()) all.push_back(std::move(option));
-  for (Option& option : configuration_options()) all.push_back(std::move(option));
-  return all;
+  return joined({{{"--agent", "NAME", "Who answers (the agent_name of the request, else default)"}},
+                 client_tool_options(),
+                 remote_options(),
+                 configuration_options()});
 }
 
 std::expected<AskOptions, std::string> read_ask_options(std::string_view command,
                                                         const Arguments& arguments) {
-  auto tools = read_client_tools(arguments);
-  if (!tools) return std::unexpected(tools.error());
+  TREATY_TRY(auto tools, read_client_tools(arguments));
   return AskOptions{.command = std::string(command),
                     .agent = arguments.get("--agent"),
-                    .tools = *std::move(tools)};
+                    .tools = std::move(tools)};
 }
 
 std::expected<std::unique_ptr<AgentClients>, int> open_agent_clients(
     std::string_view command, const Arguments& arguments, const OpenGateway& open,
     std::span<const std::string> directories) {
   auto address = read_remote_address(arguments);
-  if (!address && address.error().exit_code == kWrongUsage) {
-    return std::unexpected(wrong_usage(command, address.error().message));
-  }
-  if (!address) {
-    print_error("treaty {}: {}\n", command, address.error().message);
-    return std::unexpected(address.error().exit_code);
-  }
+  if (!address) return std::unexpected(tell_bad_address(command, address.error()));
   if (*address) return std::make_unique<RemoteAgentClients>(**std::move(address));
   return open_own_agents(command, arguments, open, directories);
 }

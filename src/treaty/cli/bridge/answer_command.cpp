@@ -101,14 +101,6 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   return answer(*driver, **agents, signals, *chosen, *options);
 }
 
-std::vector<Option> options() {
-  std::vector<Option> all = directory_options();
-  all.push_back({"--phase", "N", "Of several requests, the one of this phase"});
-  all.push_back({"--replace", "", "Ask again, and keep the answer that is there in quarantine"});
-  for (Option& option : asking_options()) all.push_back(std::move(option));
-  return all;
-}
-
 }  // namespace
 
 Command command(OpenGateway open) {
@@ -124,7 +116,11 @@ Command command(OpenGateway open) {
           "Exit: 0 answered, 1 the agent failed (the answer says so), or nothing waits, 2 wrong\n"
           "usage, 69 no agent or no disk, 75 another driver has the directory, or the same was\n"
           "answered before, 78 bad configuration.",
-      .options = options(),
+      .options =
+          joined({directory_options(),
+                  {{"--phase", "N", "Of several requests, the one of this phase"},
+                   {"--replace", "", "Ask again, and keep the answer that is there in quarantine"}},
+                  asking_options()}),
       .examples = {{"bridge answer", "The request in this directory"},
                    {"bridge answer --dir work --agent reviewer", "With an agent of your own"},
                    {"bridge answer --replace", "Another try, after an answer that was an error"}},

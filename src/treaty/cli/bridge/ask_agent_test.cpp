@@ -20,7 +20,7 @@ using Texts = std::vector<std::string>;
 struct Script {
   std::vector<TurnAnswer> answers{};
   std::vector<AgentExecuteRequest> asked{};
-  Texts known{};         // AgentClients; every other name has none.
+  Texts known{};         // Agents; every other name has none.
   Texts opened_for{};    // Sessions that were opened, by their agents.
   bool refuses = false;  // Sessions are opened here, and unknown agents are told then.
   std::function<void()> meanwhile = [] {};

@@ -81,9 +81,7 @@ int fix(const std::string& resolved, const std::string& given) {
   const auto mended = mend_directory(*driver, timestamp_now(), done);
   for (const Mended& one : done) tell(one, resolved, given);
   if (mended) return kOk;
-  print_error("treaty {}: {}: {}\nNext: treaty bridge doctor\n", kCommand,
-              harmless(mended.error().where), harmless(mended.error().message));
-  return kUnavailable;
+  return tell_unusable(kCommand, mended.error(), kUnavailable);
 }
 
 class Report {
@@ -133,12 +131,8 @@ int run(const Arguments& arguments) {
     if (const int code = fix(*resolved, given); code != kOk) return code;
   }
   const auto exchanges = bridge::read_exchanges(given);
-  if (!exchanges) {
-    print_error("treaty {}: {}: {}\nNext: treaty bridge doctor\n", kCommand,
-                harmless(exchanges.error().where), harmless(exchanges.error().message));
-    return kViolated;
-  }
-  Report report(arguments.get("--format") == "json");
+  if (!exchanges) return tell_unusable(kCommand, exchanges.error(), kViolated);
+  Report report(wants_json(arguments));
   for (const Exchange& exchange : *exchanges) report.add(exchange);
   return report.finish();
 }
@@ -146,9 +140,6 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 Command command() {
-  std::vector<Option> options = directory_options();
-  options.push_back({"--fix", "", "Repair what has one repair; the originals are kept"});
-  options.push_back({"--format", "", "For people, or for programs", {"human", "json"}});
   return {
       .name = "check",
       .positionals = "",
@@ -161,7 +152,9 @@ Command command() {
           "original is kept in .treaty-bridge/quarantine. What was done is told on stderr.\n"
           "Exit: 0 in order (after repairs), 1 not, 2 wrong usage, 69 it cannot be written, 75\n"
           "another driver has the directory.",
-      .options = std::move(options),
+      .options = joined(
+          {directory_options(),
+           {{"--fix", "", "Repair what has one repair; the originals are kept"}, format_option()}}),
       .examples = {{"bridge check", "Would the answer be taken?"},
                    {"bridge check --fix --dir work", "Mend what can be mended"}},
       .run = run,

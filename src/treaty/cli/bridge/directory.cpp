@@ -17,6 +17,12 @@ std::expected<std::string, int> named_directory(std::string_view command,
   return std::unexpected(kViolated);
 }
 
+int tell_unusable(std::string_view command, const Error& error, int code) {
+  print_error("treaty {}: {}: {}\nNext: treaty bridge doctor\n", command, harmless(error.where),
+              harmless(error.message));
+  return code;
+}
+
 std::expected<bridge::Driver, int> open_driver(std::string_view command,
                                                const std::string& directory, bridge::Reach reach) {
   // The lock names the verb alone.

@@ -22,4 +22,7 @@ std::expected<bridge::Driver, int> open_driver(std::string_view command,
                                                const std::string& directory,
                                                bridge::Reach reach = bridge::Reach::anywhere);
 
+// Tells on stderr why the files there cannot be used; answers `code`.
+int tell_unusable(std::string_view command, const Error& error, int code);
+
 }  // namespace treaty::cli

@@ -89,7 +89,7 @@ int print_list(bool json) {
 }
 
 int run(const Arguments& arguments) {
-  const bool json = arguments.get("--format") == "json";
+  const bool json = wants_json(arguments);
   if (arguments.has("--list")) return print_list(json);
   const bridge::DirectoryView view = bridge::look_at(arguments.get("--dir", "."));
   const std::vector<Diagnosis> found = bridge::diagnose(view);
@@ -112,9 +112,6 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 Command command() {
-  std::vector<Option> options = directory_options();
-  options.push_back({"--list", "", "Everything that the doctor has a word for"});
-  options.push_back({"--format", "", "For people, or for programs", {"human", "json"}});
   return {
       .name = "doctor",
       .positionals = "",
@@ -124,7 +121,9 @@ Command command() {
           "each trouble and each note, with the command to give next. Exit: 0 no trouble (notes "
           "are\n"
           "fine), 1 there is one, 2 wrong usage.",
-      .options = std::move(options),
+      .options =
+          joined({directory_options(),
+                  {{"--list", "", "Everything that the doctor has a word for"}, format_option()}}),
       .examples = {{"bridge doctor", "The program was not resumed; why?"},
                    {"bridge doctor --dir work --format json", "For a host that drives the loop"}},
       .run = run,

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "treaty/bridge/journal.h"
 #include "treaty/bridge/names.h"
@@ -175,14 +174,6 @@ std::string time_text(const std::string& at) {
   return text;
 }
 
-std::optional<std::size_t> read_limit(const Arguments& arguments) {
-  const std::string text = arguments.get("--limit");
-  std::size_t limit = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), limit);
-  const bool good = failed == std::errc() && end == text.data() + text.size() && limit > 0;
-  return good ? std::optional(limit) : std::nullopt;
-}
-
 void tell_damage(std::size_t damaged) {
   if (damaged == 0) return;
   print_error("treaty {}: {} damaged line{} left out\n", kCommand, damaged,
@@ -192,18 +183,14 @@ void tell_damage(std::size_t damaged) {
 int run(const Arguments& arguments) {
   std::optional<std::size_t> limit;
   if (arguments.has("--limit")) {
-    limit = read_limit(arguments);
-    if (!limit) return wrong_usage(kCommand, "--limit is a number from 1 on");
+    limit = read_number<std::size_t>(arguments.get("--limit"));
+    if (!limit || *limit == 0) return wrong_usage(kCommand, "--limit is a number from 1 on");
   }
   const auto directory = named_directory(kCommand, arguments);
   if (!directory) return directory.error();
   const auto journal = bridge::read_journal(bridge::journal_path(*directory));
-  if (!journal) {
-    print_error("treaty {}: {}: {}\nNext: treaty bridge doctor\n", kCommand,
-                harmless(journal.error().where), harmless(journal.error().message));
-    return kViolated;
-  }
-  const bool json = arguments.get("--format") == "json";
+  if (!journal) return tell_unusable(kCommand, journal.error(), kViolated);
+  const bool json = wants_json(arguments);
   const std::size_t count = journal->entries.size();
   const std::size_t first = limit && *limit < count ? count - *limit : 0;
   if (!json && count == 0) print("nothing has happened here yet\n");
@@ -222,9 +209,6 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 Command command() {
-  std::vector<Option> options = directory_options();
-  options.push_back({"--limit", "N", "The last so many entries (all)"});
-  options.push_back({"--format", "", "For people, or the entries as they are", {"human", "json"}});
   return {
       .name = "log",
       .positionals = "",
@@ -235,7 +219,9 @@ Command command() {
           "that a crash has damaged are left out and counted. Exit: 0 shown, 1 it cannot be read, "
           "2\n"
           "wrong usage.",
-      .options = std::move(options),
+      .options = joined({directory_options(),
+                         {{"--limit", "N", "The last so many entries (all)"},
+                          format_option("For people, or the entries as they are")}}),
       .examples = {{"bridge log", "What did the program ask, and who answered?"},
                    {"bridge log --limit 20 --format json", "The last twenty, for a program"}},
       .run = run,

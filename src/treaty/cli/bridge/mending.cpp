@@ -5,6 +5,7 @@
 
 #include "treaty/base/files.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/bridge/names.h"
 #include "treaty/bridge/quarantine.h"
 #include "treaty/cli/check/fix.h"
@@ -33,9 +34,8 @@ class Mending {
       : driver_(driver), now_(now), done_(done) {}
 
   std::expected<void, Error> run() {
-    auto exchanges = bridge::read_exchanges(driver_.directory());
-    if (!exchanges) return std::unexpected(exchanges.error());
-    for (Exchange& exchange : *exchanges) {
+    TREATY_TRY(auto exchanges, bridge::read_exchanges(driver_.directory()));
+    for (Exchange& exchange : exchanges) {
       if (auto mended = mend(std::move(exchange)); !mended) return mended;
     }
     return put_leftovers_away();
@@ -46,9 +46,8 @@ class Mending {
 
   Step mend(Exchange exchange) {
     if (exchange.request.state == FileState::broken) {
-      auto repaired = repair_request(exchange);
-      if (!repaired) return std::unexpected(repaired.error());
-      if (*repaired) exchange = bridge::read_exchange(driver_.directory(), exchange.suffix);
+      TREATY_TRY(auto repaired, repair_request(exchange));
+      if (repaired) exchange = bridge::read_exchange(driver_.directory(), exchange.suffix);
     }
     const bool is_there = exchange.response.state != FileState::absent &&
                           exchange.response.state != FileState::unreadable;
@@ -62,9 +61,7 @@ class Mending {
   std::expected<bool, Error> repair_request(const Exchange& exchange) {
     const Repaired repaired = repair_text(Contract::bridge_request, exchange.request.text, {});
     if (repaired.repairs.empty() || !contracts::decode_bridge_request(repaired.text)) return false;
-    if (auto done = replace(exchange.request.path, repaired, "request.repaired"); !done) {
-      return std::unexpected(done.error());
-    }
+    TREATY_TRY_VOID(replace(exchange.request.path, repaired, "request.repaired"));
     return true;
   }
 
@@ -131,24 +128,22 @@ class Mending {
   }
 
   Step put_away(const std::string& path, std::string_view reason) {
-    auto kept = driver_.quarantine(path, reason);
-    if (!kept) return std::unexpected(kept.error());
-    done_.push_back({.file = path, .reason = std::string(reason), .kept_as = *std::move(kept)});
+    TREATY_TRY(auto kept, driver_.quarantine(path, reason));
+    done_.push_back({.file = path, .reason = std::string(reason), .kept_as = std::move(kept)});
     return {};
   }
 
   // The original is safe before anything else happens.
   Step replace(const std::string& path, const Repaired& repaired, std::string event) {
-    auto kept = bridge::copy_to_quarantine(driver_.directory(), path, "repaired");
-    if (!kept) return std::unexpected(kept.error());
+    TREATY_TRY(auto kept, bridge::copy_to_quarantine(driver_.directory(), path, "repaired"));
     if (auto written = replace_file(path, repaired.text, Links::replace); !written) return written;
     const auto noted = driver_.note(
-        std::move(event), {{"file", path}, {"repairs", repaired.repairs}, {"kept_as", *kept}});
+        std::move(event), {{"file", path}, {"repairs", repaired.repairs}, {"kept_as", kept}});
     if (!noted) return noted;
     done_.push_back({.file = path,
                      .reason = "repaired",
                      .repairs = repaired.repairs,
-                     .kept_as = *std::move(kept)});
+                     .kept_as = std::move(kept)});
     return {};
   }
 

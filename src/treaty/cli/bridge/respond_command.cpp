@@ -248,21 +248,6 @@ int run(const Arguments& arguments) {
                arguments.has("--replace") ? bridge::Existing::replace : bridge::Existing::keep);
 }
 
-std::vector<Option> options() {
-  std::vector<Option> all = directory_options();
-  all.push_back({"--phase", "N", "Of several requests, the one of this phase"});
-  all.push_back({"--request", "FILE", "The request that is answered"});
-  all.push_back({"--status", "", "How it went", {"success", "error", "timeout"}});
-  all.push_back({"--error", "MESSAGE", "What went wrong"});
-  all.push_back({"--error-type", "TYPE", "Which kind of error, such as rate_limit"});
-  all.push_back({"--text", "FILE", "The answer; - is standard input, as without --text"});
-  all.push_back({"--agent", "NAME", "Who answered, for metadata.agent"});
-  all.push_back({"--model", "NAME", "With which model, for metadata.model"});
-  all.push_back({"--replace", "", "Answer once more; the answer that is there is kept"});
-  all.push_back({"--stdout", "", "Print the response file instead of writing it"});
-  return all;
-}
-
 }  // namespace
 
 Command command() {
@@ -277,7 +262,17 @@ Command command() {
           "for an empty file that --text names.\n"
           "Exit: 0 written, 1 nothing waits, or the answer cannot be taken, 2 wrong usage, 69 it\n"
           "cannot be written, 75 another driver has the directory.",
-      .options = options(),
+      .options = joined({directory_options(),
+                         {{"--phase", "N", "Of several requests, the one of this phase"},
+                          {"--request", "FILE", "The request that is answered"},
+                          {"--status", "", "How it went", {"success", "error", "timeout"}},
+                          {"--error", "MESSAGE", "What went wrong"},
+                          {"--error-type", "TYPE", "Which kind of error, such as rate_limit"},
+                          {"--text", "FILE", "The answer; - is standard input, as without --text"},
+                          {"--agent", "NAME", "Who answered, for metadata.agent"},
+                          {"--model", "NAME", "With which model, for metadata.model"},
+                          {"--replace", "", "Answer once more; the answer that is there is kept"},
+                          {"--stdout", "", "Print the response file instead of writing it"}}}),
       .examples = {{"bridge respond < answer.md", "Answer the request in this directory"},
                    {"bridge respond --status error --error \"no access\" --error-type auth_error",
                     "Say that it went wrong"},

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 
+#include "treaty/base/try.h"
 #include "treaty/cli/bridge/directory.h"
 #include "treaty/cli/bridge/drive.h"
 #include "treaty/cli/commands.h"
@@ -22,16 +22,11 @@ std::expected<DriveOptions, std::string> read_options(const Arguments& arguments
     return std::unexpected("name the program to drive, after --: treaty bridge run -- ./program");
   }
   if (arguments.has("--max-resumes")) {
-    const std::string text = arguments.get("--max-resumes");
-    const auto [end, failed] =
-        std::from_chars(text.data(), text.data() + text.size(), options.most_resumes);
-    if (failed != std::errc() || end != text.data() + text.size() || options.most_resumes < 1) {
-      return std::unexpected("--max-resumes is a number from 1 on");
-    }
+    options.most_resumes = read_number<int>(arguments.get("--max-resumes")).value_or(0);
+    if (options.most_resumes < 1) return std::unexpected("--max-resumes is a number from 1 on");
   }
-  auto ask = read_ask_options(kCommand, arguments);
-  if (!ask) return std::unexpected(ask.error());
-  options.ask = *std::move(ask);
+  TREATY_TRY(auto ask, read_ask_options(kCommand, arguments));
+  options.ask = std::move(ask);
   return options;
 }
 
@@ -77,14 +72,6 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   return Drive(*driver, *std::move(agents), signals, *std::move(options)).run();
 }
 
-std::vector<Option> options() {
-  std::vector<Option> all = directory_options();
-  all.push_back({"--max-resumes", "N", "Answers of one phase before it gives up (5)"});
-  all.push_back({"--fresh", "", "Begin anew, whatever an interrupted run has left"});
-  for (Option& option : asking_options()) all.push_back(std::move(option));
-  return all;
-}
-
 }  // namespace
 
 Command command(OpenGateway open) {
@@ -105,7 +92,10 @@ Command command(OpenGateway open) {
           "Exit: the program's own; 1 it left with 42 and no usable request, 2 wrong usage, 69 no\n"
           "agent or no disk, 75 it asks the same again, asks too often, or another driver has the\n"
           "directory, 78 bad configuration, 126/127 the program cannot be started, 128 + a signal.",
-      .options = options(),
+      .options = joined({directory_options(),
+                         {{"--max-resumes", "N", "Answers of one phase before it gives up (5)"},
+                          {"--fresh", "", "Begin anew, whatever an interrupted run has left"}},
+                         asking_options()}),
       .examples = {{"bridge run -- python3 review.py", "Drive a program in this directory"},
                    {"bridge run --agent reviewer --dir work -- ./build.sh",
                     "With an agent of the configuration"},

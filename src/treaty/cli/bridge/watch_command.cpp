@@ -3,10 +3,10 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include <charconv>
 #include <csignal>
 #include <set>
 
+#include "treaty/base/try.h"
 #include "treaty/cli/bridge/directory.h"
 #include "treaty/cli/bridge/watcher.h"
 #include "treaty/cli/commands.h"
@@ -19,29 +19,15 @@ constexpr const char* kCommand = "bridge watch";
 constexpr int kMostParallel = 1'024;
 constexpr int kLongestGrace = 86'400;
 
-std::expected<int, std::string> read_number(const Arguments& arguments, const std::string& option,
-                                            int otherwise, int least, int most) {
-  if (!arguments.has(option)) return otherwise;
-  const std::string text = arguments.get(option);
-  int number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, number);
-  if (failure != std::errc() || stop != end || number < least || number > most) {
-    return std::unexpected(fmt::format("{} takes a number from {} to {}", option, least, most));
-  }
-  return number;
-}
-
 std::expected<WatchOptions, std::string> read_options(const Arguments& arguments) {
-  WatchOptions options{.json = arguments.get("--format") == "json"};
-  const auto parallel =
-      read_number(arguments, "--parallel", static_cast<int>(options.parallel), 1, kMostParallel);
-  if (!parallel) return std::unexpected(parallel.error());
-  const auto grace =
-      read_number(arguments, "--grace", static_cast<int>(options.grace.count()), 0, kLongestGrace);
-  if (!grace) return std::unexpected(grace.error());
-  options.parallel = static_cast<std::size_t>(*parallel);
-  options.grace = std::chrono::seconds(*grace);
+  WatchOptions options{.json = wants_json(arguments)};
+  TREATY_TRY(const auto parallel,
+             read_number_option(arguments, "--parallel", static_cast<int>(options.parallel), 1,
+                                kMostParallel));
+  TREATY_TRY(const auto grace,
+             read_number_option(arguments, "--grace", options.grace.count(), 0, kLongestGrace));
+  options.parallel = static_cast<std::size_t>(parallel);
+  options.grace = std::chrono::seconds(grace);
   return options;
 }
 
@@ -68,9 +54,8 @@ std::expected<std::vector<bridge::Driver>, int> take_all(const std::set<std::str
   std::vector<bridge::Driver> drivers;
   drivers.reserve(directories.size());
   for (const std::string& directory : directories) {
-    auto driver = open_driver(kCommand, directory, bridge::Reach::inside);
-    if (!driver) return std::unexpected(driver.error());
-    drivers.push_back(*std::move(driver));
+    TREATY_TRY(auto driver, open_driver(kCommand, directory, bridge::Reach::inside));
+    drivers.push_back(std::move(driver));
   }
   return drivers;
 }
@@ -79,7 +64,7 @@ std::expected<bridge::DirectoryWatch, Error> watch_all(const std::set<std::strin
   auto watch = bridge::DirectoryWatch::open(bridge::Wanted::requests);
   if (!watch) return watch;
   for (const std::string& directory : directories) {
-    if (auto added = watch->add(directory); !added) return std::unexpected(added.error());
+    TREATY_TRY_VOID(watch->add(directory));
   }
   return watch;
 }
@@ -135,15 +120,6 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   return watcher.run();
 }
 
-std::vector<Option> options() {
-  std::vector<Option> all = {
-      {"--parallel", "N", "Requests that are answered at once (64)"},
-      {"--grace", "SECONDS", "How long they may go on when it is told to leave (30)"}};
-  for (Option& option : asking_options()) all.push_back(std::move(option));
-  all.push_back({"--format", "", "A line for each answer, or a JSON object", {"human", "json"}});
-  return all;
-}
-
 }  // namespace
 
 Command command(OpenGateway open) {
@@ -163,7 +139,11 @@ Command command(OpenGateway open) {
           "Exit: 0 told to leave, 1 a directory is missing, or none is left, 2 wrong usage, 69 a\n"
           "directory, the journal or the system's watch is not usable, 75 another driver has a\n"
           "directory, 78 bad configuration.",
-      .options = options(),
+      .options =
+          joined({{{"--parallel", "N", "Requests that are answered at once (64)"},
+                   {"--grace", "SECONDS", "How long they may go on when it is told to leave (30)"}},
+                  asking_options(),
+                  {format_option("A line for each answer, or a JSON object")}}),
       .examples = {{"bridge watch work/a work/b", "Two directories"},
                    {"bridge watch --agent reviewer --parallel 4", "This one, with an agent"},
                    {"bridge watch --url http://127.0.0.1:8088 --format json work/*",

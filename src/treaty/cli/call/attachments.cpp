@@ -7,6 +7,7 @@
 #include "treaty/base/base64.h"
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/shared/client_tools.h"
 #include "treaty/cli/terminal.h"
@@ -87,20 +88,18 @@ std::string_view image_type_of(std::string_view bytes) {
 }
 
 std::expected<backends::ImagePart, Error> read_image(const std::string& path) {
-  const auto bytes = read_file(path, kLargestImage);
-  if (!bytes) return std::unexpected(bytes.error());
-  const std::string_view type = image_type_of(*bytes);
+  TREATY_TRY(const auto bytes, read_file(path, kLargestImage));
+  const std::string_view type = image_type_of(bytes);
   if (type.empty()) {
     return refused(fmt::format("{}: is not a PNG, JPEG, GIF or WebP image", harmless(path)));
   }
-  return backends::ImagePart{.media_type = std::string(type), .base64 = base64_encode(*bytes)};
+  return backends::ImagePart{.media_type = std::string(type), .base64 = base64_encode(bytes)};
 }
 
 std::expected<backends::Tool, Error> read_tool(const std::string& word) {
   if (trimmed(word).starts_with('{')) {
-    const auto object = object_of(word, "--tool");
-    if (!object) return std::unexpected(object.error());
-    return tool_of(*object, "");
+    TREATY_TRY(const auto object, object_of(word, "--tool"));
+    return tool_of(object, "");
   }
   const std::size_t equals = word.find('=');
   std::string name = word.substr(0, equals);
@@ -114,21 +113,17 @@ std::expected<backends::Tool, Error> read_tool(const std::string& word) {
   const std::string rest = word.substr(equals + 1);
   std::string text = rest;
   if (!trimmed(rest).starts_with('{')) {
-    auto read = read_file(rest, kLargestSchema);
-    if (!read) return std::unexpected(read.error());
-    text = *std::move(read);
+    TREATY_TRY(auto read, read_file(rest, kLargestSchema));
+    text = std::move(read);
   }
-  const auto object = object_of(text, harmless(rest.substr(0, 80)));
-  if (!object) return std::unexpected(object.error());
-  return tool_of(*object, std::move(name));
+  TREATY_TRY(const auto object, object_of(text, harmless(rest.substr(0, 80))));
+  return tool_of(object, std::move(name));
 }
 
 std::expected<backends::OutputSchema, Error> read_output_schema(const std::string& path) {
-  const auto text = read_file(path, kLargestSchema);
-  if (!text) return std::unexpected(text.error());
-  auto object = object_of(*text, harmless(path));
-  if (!object) return std::unexpected(object.error());
-  return backends::OutputSchema{.schema_json = *std::move(object)};
+  TREATY_TRY(const auto text, read_file(path, kLargestSchema));
+  TREATY_TRY(auto object, object_of(text, harmless(path)));
+  return backends::OutputSchema{.schema_json = std::move(object)};
 }
 
 }  // namespace treaty::cli

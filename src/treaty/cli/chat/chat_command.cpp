@@ -1,18 +1,289 @@
 // `treaty chat`: talks to a gateway over HTTP; to one in this process when no address is given.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "treaty/base/hash.h"
 #include "treaty/base/ids.h"
-#include "treaty/cli/chat/chat.h"
+#include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
+#include "treaty/cli/run/run_request.h"
+#include "treaty/cli/shared/ask_result.h"
 #include "treaty/cli/shared/configured.h"
+#include "treaty/cli/shared/conversation.h"
+#include "treaty/cli/shared/invoke_report.h"
+#include "treaty/cli/shared/line_input.h"
+#include "treaty/cli/shared/program_name.h"
 #include "treaty/cli/shared/remote_address.h"
+#include "treaty/cli/shared/remote_client.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli::chat {
 namespace {
+
+struct ChatOptions {
+  std::string url{};      // As the user wrote it; empty: the gateway of this process.
+  std::string session{};  // Empty: opened with the first line.
+  std::string agent{};
+  ClientTools tools{};
+};
+
+class Chat {
+ public:
+  Chat(RemoteClient& client, LineInput& input, Signals& signals, ChatOptions options);
+
+  // Until the input ends, the user leaves, or nobody is reachable. Answers the exit code.
+  int run();
+
+ private:
+  // Nothing: go on. Else leave with that code.
+  using Verdict = std::optional<int>;
+
+  Verdict read_and_take();
+  Verdict take(const std::string& line);
+  Verdict obey(std::string_view word, std::string_view rest);
+  Verdict say(const std::string& text);
+  Verdict send();
+  Verdict resume();
+  Verdict after(const TurnEnd& end);
+  Verdict failed(const ClientFailure& failure);
+  Verdict on_signal(int number);
+  void branch(std::string_view turn_id);
+  void cancel();
+  void tell_session() const;
+  std::string resume_command() const;
+
+  RemoteClient& client_;
+  LineInput& input_;
+  ChatOptions options_;
+  Conversation conversation_;
+  std::optional<contracts::AgentExecuteRequest> last_request_{};
+  std::string last_turn_{};
+  int worst_ = 0;                 // What the last failed turn ended with.
+  bool was_interrupted_ = false;  // While nothing ran.
+};
+
+using contracts::AgentExecuteResponse;
+
+using contracts::UserTurn;
+
+using Kind = LineInput::Read::Kind;
+
+constexpr std::string_view kHelp =
+    "A line is sent to the agent. Ctrl-C cancels the turn that runs, Ctrl-D leaves.\n"
+    "  /session        which session this is, and how to come back to it\n"
+    "  /new            begin a new session with the next line\n"
+    "  /branch [TURN]  go on in a new session from that turn; without one, from the newest\n"
+    "  /retry          send the last line again: same ids, so that nothing runs twice; in a "
+    "session\n"
+    "                  that was resumed, go on with the tools that its newest turn waits for\n"
+    "  /cancel         give up the newest turn, if it runs or waits for tools\n"
+    "  /quit           leave; a turn that waits for tools goes on waiting\n"
+    "  //TEXT          a line that begins with /\n";
+
+ConversationOptions conversation_options(const ChatOptions& options) {
+  return {.command = "chat",
+          .tools = options.tools,
+          .colors = stdout_has_colors() && isatty(STDERR_FILENO) == 1};
+}
+
+Chat::Chat(RemoteClient& client, LineInput& input, Signals& signals, ChatOptions options)
+    : client_(client),
+      input_(input),
+      options_(std::move(options)),
+      conversation_(client, signals, [this] {
+        ConversationOptions conversation = conversation_options(options_);
+        if (input_.is_terminal()) {
+          conversation.ask_user = [this](const contracts::ToolCall& call) {
+            return ask_result(input_, call);
+          };
+        }
+        return conversation;
+      }()) {}
+
+int Chat::run() {
+  if (input_.is_terminal()) print_error("/help tells what can be typed; Ctrl-D leaves.\n");
+  Verdict verdict = options_.session.empty() ? std::nullopt : resume();
+  while (!verdict) verdict = read_and_take();
+  if (!options_.session.empty()) print_error("Go on with: {}\n", resume_command());
+  return *verdict;
+}
+
+Chat::Verdict Chat::read_and_take() {
+  const auto read = input_.next("› ");
+  switch (read.kind) {
+    case Kind::line: return take(read.line);
+    case Kind::signal: return on_signal(read.signal);
+    case Kind::end:
+      if (input_.is_terminal()) print_error("\n");
+      return worst_;
+    case Kind::too_long:
+      print_error("treaty chat: a line is longer than {} MiB\n", LineInput::kLongest >> 20U);
+      return kViolated;
+  }
+  return worst_;
+}
+
+// Twice in a row means it.
+Chat::Verdict Chat::on_signal(int number) {
+  if (number != SIGINT || !input_.is_terminal() || was_interrupted_) return 128 + number;
+  was_interrupted_ = true;
+  print_error("\nCtrl-D or /quit leaves.\n");
+  return std::nullopt;
+}
+
+Chat::Verdict Chat::take(const std::string& line) {
+  was_interrupted_ = false;
+  const std::string_view text = trimmed(line);
+  if (text.empty()) return std::nullopt;
+  if (text.starts_with("//")) return say(std::string(text.substr(1)));
+  if (!text.starts_with('/')) return say(line);
+  const std::size_t space = text.find(' ');
+  const std::string_view rest = space == std::string_view::npos ? "" : text.substr(space);
+  return obey(text.substr(0, space), trimmed(rest));
+}
+
+Chat::Verdict Chat::obey(std::string_view word, std::string_view rest) {
+  if (word == "/quit" || word == "/exit") return worst_;
+  if (word == "/help") {
+    print_error("{}", kHelp);
+  } else if (word == "/session") {
+    tell_session();
+  } else if (word == "/new") {
+    options_.session.clear();
+    last_turn_.clear();
+    last_request_.reset();
+    print_error("The next line begins a new session.\n");
+  } else if (word == "/branch") {
+    branch(rest);
+  } else if (word == "/retry") {
+    if (last_request_) return send();
+    if (!options_.session.empty()) return resume();
+    print_error("There is nothing to send again.\n");
+  } else if (word == "/cancel") {
+    cancel();
+  } else {
+    print_error("There is no {}; /help lists what there is, //… sends a line that begins with /\n",
+                harmless(word));
+  }
+  return std::nullopt;
+}
+
+std::string Chat::resume_command() const {
+  std::string out = program_name() + " chat";
+  if (!options_.url.empty()) out += " --url " + shell_word(harmless(options_.url));
+  return out + " --session " + shell_word(harmless(options_.session));
+}
+
+void Chat::tell_session() const {
+  if (options_.session.empty()) {
+    print_error("There is no session yet; the first line opens one.\n");
+    return;
+  }
+  print_error("session {}{}{}\n  {}\n", harmless(options_.session),
+              last_turn_.empty() ? "" : " · last turn ", harmless(last_turn_), resume_command());
+}
+
+void Chat::branch(std::string_view turn_id) {
+  if (options_.session.empty()) {
+    print_error("There is no session yet to branch from.\n");
+    return;
+  }
+  const auto opened = client_.branch(options_.session, std::string(turn_id));
+  if (!opened) {
+    failed(opened.error());
+    return;
+  }
+  print_error("From here on in session {} (before: {})\n", harmless(opened->session_id),
+              harmless(options_.session));
+  options_.session = opened->session_id;
+  last_turn_ = opened->turn_id;
+  last_request_.reset();
+}
+
+Chat::Verdict Chat::say(const std::string& text) {
+  if (options_.session.empty()) {
+    const auto opened = client_.open_session(options_.agent);
+    if (!opened) return failed(opened.error());
+    options_.session = opened->session_id;
+  }
+  UserTurn turn{.instruction = text, .streaming = true};
+  if (!options_.agent.empty()) turn.agent_context_id = options_.agent;
+  last_request_ = {options_.session, new_uuid(), std::move(turn)};
+  return send();
+}
+
+Chat::Verdict Chat::send() {
+  if (const std::string broken = violations_of(*last_request_); !broken.empty()) {
+    print_error("treaty chat: this cannot be sent: {}\n", broken);
+    worst_ = kViolated;
+    return std::nullopt;
+  }
+  return after(conversation_.turn(*last_request_));
+}
+
+// The turn that the session was left with: its tools are run, or asked for, before anything else.
+Chat::Verdict Chat::resume() {
+  const auto open = client_.open_turn(options_.session);
+  if (!open) return failed(open.error());
+  if (!*open) return std::nullopt;
+  if ((*open)->invoke_result.empty()) {
+    print_error("Turn {} still runs: wait for its end, or /cancel it.\n",
+                harmless((*open)->turn_id));
+    return std::nullopt;
+  }
+  const TurnEnd end = conversation_.resume((*open)->invoke_result);
+  if (end.waits && end.result) {
+    print_error("{}Next: give --tool NAME=COMMAND for each of them, or /cancel\n",
+                waiting_lines("chat", (*open)->invoke_result));
+  }
+  return after(end);
+}
+
+void Chat::cancel() {
+  if (options_.session.empty()) {
+    print_error("There is no session yet.\n");
+    return;
+  }
+  const auto open = client_.open_turn(options_.session);
+  if (!open) {
+    failed(open.error());
+  } else if (!*open) {
+    print_error("There is nothing to cancel.\n");
+  } else {
+    const bool heard = client_.cancel(options_.session, (*open)->turn_id);
+    print_error("{}\n", heard ? "The turn is cancelled." : "Nobody heard it; try it again.");
+  }
+}
+
+// In a pipe nobody types the next line in the light of a failure.
+Chat::Verdict Chat::failed(const ClientFailure& failure) {
+  print_error("treaty chat: {}\n", failure.text);
+  worst_ = failure.exit_code;
+  return input_.is_terminal() ? std::nullopt : Verdict(worst_);
+}
+
+// In a pipe what cannot be reached ends it; anything else is told by the exit code at the end.
+Chat::Verdict Chat::after(const TurnEnd& end) {
+  if (end.result) {
+    if (const auto* response = std::get_if<AgentExecuteResponse>(&end.result->outcome)) {
+      last_turn_ = response->turn_id;
+    }
+  }
+  if (is_in_progress(end.result)) print_error("Next: wait for it to end, or /cancel it\n");
+  if (end.exit_code != kOk && !end.waits) worst_ = end.exit_code;
+  if (end.signal != 0) {
+    const bool stays = end.signal == SIGINT && input_.is_terminal() && !end.invoke_result.empty();
+    return stays ? std::nullopt : Verdict(128 + end.signal);
+  }
+  if (end.exit_code == kUnavailable && !input_.is_terminal()) return end.exit_code;
+  return std::nullopt;
+}
 
 // What the words say that needs no network yet.
 struct Wanted {
@@ -27,9 +298,8 @@ std::expected<Wanted, BadAddress> read_wanted(const Arguments& arguments) {
   auto tools = read_client_tools(arguments);
   if (!tools) return std::unexpected(BadAddress{kWrongUsage, tools.error()});
   wanted.chat.tools = *std::move(tools);
-  auto address = read_remote_address(arguments);
-  if (!address) return std::unexpected(address.error());
-  if (*address) wanted.address = **std::move(address);
+  TREATY_TRY(auto address, read_remote_address(arguments));
+  if (address) wanted.address = *std::move(address);
   return wanted;
 }
 
@@ -66,25 +336,10 @@ int chat_with_own(Wanted wanted, const Arguments& arguments, const OpenGateway& 
 
 int run(const Arguments& arguments, const OpenGateway& open) {
   auto wanted = read_wanted(arguments);
-  if (!wanted && wanted.error().exit_code == kWrongUsage) {
-    return wrong_usage("chat", wanted.error().message);
-  }
-  if (!wanted) {
-    print_error("treaty chat: {}\n", wanted.error().message);
-    return wanted.error().exit_code;
-  }
+  if (!wanted) return tell_bad_address("chat", wanted.error());
   Signals signals{SIGINT, SIGTERM};
   if (!wanted->chat.url.empty()) return converse(*std::move(wanted), signals);
   return chat_with_own(*std::move(wanted), arguments, open, signals);
-}
-
-std::vector<Option> options() {
-  std::vector<Option> all = remote_options();
-  all.push_back({"--session", "ID", "Go on with this session; else a new one"});
-  all.push_back({"--agent", "NAME", "Which agent (default)"});
-  for (Option& option : client_tool_options()) all.push_back(std::move(option));
-  for (Option& option : configuration_options()) all.push_back(std::move(option));
-  return all;
 }
 
 }  // namespace
@@ -107,7 +362,11 @@ Command command(OpenGateway open) {
           "Exit: 0 left, 1 the last failed turn failed for good, 2 wrong usage, 69 nobody there, "
           "75\n"
           "try again later, 78 bad configuration, 130 interrupted.",
-      .options = options(),
+      .options = joined({remote_options(),
+                         {{"--session", "ID", "Go on with this session; else a new one"},
+                          {"--agent", "NAME", "Which agent (default)"}},
+                         client_tool_options(),
+                         configuration_options()}),
       .examples = {{"chat", "With a gateway in this process"},
                    {"chat --url http://127.0.0.1:8088 --tool get_time='date +%s'",
                     "With one that runs already, and a tool of yours"},

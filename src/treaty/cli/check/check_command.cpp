@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 
 #include "treaty/base/files.h"
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/check/check_report.h"
 #include "treaty/cli/check/fix.h"
 #include "treaty/cli/commands.h"
@@ -205,9 +205,8 @@ int check_the_continuation(const Job& job, const std::vector<std::string>& files
 
 // The id of the request that an answer is compared with. Nothing else of it matters here.
 std::expected<std::string, Error> read_request_id(const std::string& path) {
-  const auto text = read_input(path, DecodeOptions().max_size);
-  if (!text) return std::unexpected(text.error());
-  const json::Document document(*text);
+  TREATY_TRY(const auto text, read_input(path, DecodeOptions().max_size));
+  const json::Document document(text);
   if (const auto root = document.root(); root && root->is_object()) {
     if (const auto id = root->members().find("request_id");
         id && id->is_string() && !is_blank(id->text())) {
@@ -216,13 +215,6 @@ std::expected<std::string, Error> read_request_id(const std::string& path) {
   }
   return std::unexpected(
       Error{ErrorCode::not_a_document, "is no bridge request: it has no request_id", path});
-}
-
-std::optional<std::size_t> read_size(const std::string& text) {
-  std::size_t size = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error != std::errc() || end != text.data() + text.size() || size == 0) return std::nullopt;
-  return size;
 }
 
 std::expected<Job, Error> read_job(const Arguments& arguments) {
@@ -267,8 +259,8 @@ std::expected<Job, Error> read_job(const Arguments& arguments) {
                                         : contracts::Inner::automatic;
   job.options.now = timestamp_now();
   if (arguments.has("--max-size")) {
-    const auto size = read_size(arguments.get("--max-size"));
-    if (!size) return wrong("--max-size takes a number of bytes");
+    const auto size = read_number<std::size_t>(arguments.get("--max-size"));
+    if (!size || *size == 0) return wrong("--max-size takes a number of bytes");
     job.options.max_size = *size;
   }
   if (arguments.has("--request")) {

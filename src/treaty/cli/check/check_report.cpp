@@ -1,38 +1,32 @@
-// The report for people.
+// The reports for people and, one verdict a line, for programs.
 #include "treaty/cli/check/check_report.h"
 
 #include <fmt/format.h>
 
+#include "treaty/base/json_write.h"
 #include "treaty/cli/check/quoted_line.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/contracts/inspection/verdict_json.h"
 
 namespace treaty::cli {
 namespace {
 
 using contracts::Finding;
 
-std::string one_finding(const Checked& checked, const Finding& finding, bool violation,
+std::string one_finding(const Checked& checked, const Finding& finding, bool is_violation,
                         bool colors) {
-  const Color color = violation ? Color::red : Color::yellow;
-  const std::size_t line = checked.first_line + finding.line - 1;
-  std::string out = fmt::format(
-      "{}: {} {}\n",
-      painted(fmt::format("{}:{}:{}", harmless(checked.file), line, finding.column), Color::bold,
-              colors),
-      painted(fmt::format("{} {}:", violation ? "error" : "warning", finding.rule.text()), color,
-              colors),
-      harmless(finding.message));
-  out += quoted_line({.text = checked.text,
-                      .offset = finding.offset,
-                      .length = finding.length,
-                      .line = line,
-                      .column = finding.column,
-                      .where = finding.where},
-                     color, colors);
-  if (!finding.hint.empty()) {
-    out += fmt::format("  {} {}\n", painted("hint:", Color::blue, colors), harmless(finding.hint));
-  }
-  return out;
+  return finding_text({.file = checked.file,
+                       .rule = finding.rule.text(),
+                       .message = finding.message,
+                       .hint = finding.hint,
+                       .is_violation = is_violation},
+                      {.text = checked.text,
+                       .offset = finding.offset,
+                       .length = finding.length,
+                       .line = checked.first_line + finding.line - 1,
+                       .column = finding.column,
+                       .where = finding.where},
+                      colors);
 }
 
 std::string counted(std::size_t count, std::string_view one, std::string_view many) {
@@ -102,6 +96,42 @@ std::string human_report(const contracts::ContinuationVerdict& verdict, const Ch
              ? painted("the results match the calls\n", Color::green, colors)
              : painted("refused: nothing of it would be processed\n", Color::red, colors);
   return out;
+}
+
+std::string json_report(const Checked& checked) {
+  return contracts::verdict_json({.document = checked.document,
+                                  .contract = checked.contract,
+                                  .profile = checked.profile,
+                                  .verdict = checked.verdict,
+                                  .trouble = checked.trouble,
+                                  .first_line = checked.first_line});
+}
+
+std::string json_report(const contracts::ContinuationVerdict& verdict) {
+  json::Writer writer;
+  writer.begin_object().member("valid", verdict.valid());
+  const auto write_both = [&](std::string_view name,
+                              contracts::Findings contracts::Verdict::* findings) {
+    writer.name(name).begin_array();
+    for (const Finding& finding : verdict.pending.*findings) {
+      contracts::write_finding(writer, finding, 1, "pending");
+    }
+    for (const Finding& finding : verdict.submitted.*findings) {
+      contracts::write_finding(writer, finding, 1, "submitted");
+    }
+    writer.end_array();
+  };
+  write_both("violations", &contracts::Verdict::violations);
+  write_both("warnings", &contracts::Verdict::warnings);
+  writer.name("differences").begin_array();
+  for (const contracts::Difference& difference : verdict.differences) {
+    writer.begin_object().member("kind", contracts::name_of(difference.kind));
+    writer.member("id", difference.id);
+    if (difference.expected_at) writer.member("expected_at", *difference.expected_at);
+    if (difference.got_at) writer.member("got_at", *difference.got_at);
+    writer.end_object();
+  }
+  return writer.end_array().end_object().take() + "\n";
 }
 
 }  // namespace treaty::cli

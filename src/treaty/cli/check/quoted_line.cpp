@@ -57,4 +57,20 @@ std::string quoted_line(const Mark& mark, Color color, bool colors) {
                      mark.where.empty() ? "" : " " + harmless(mark.where));
 }
 
+std::string finding_text(const FindingText& finding, const Mark& mark, bool colors) {
+  const Color color = finding.is_violation ? Color::red : Color::yellow;
+  std::string out = fmt::format(
+      "{}: {} {}\n",
+      painted(fmt::format("{}:{}:{}", harmless(finding.file), mark.line, mark.column), Color::bold,
+              colors),
+      painted(fmt::format("{} {}:", finding.is_violation ? "error" : "warning", finding.rule),
+              color, colors),
+      harmless(finding.message));
+  out += quoted_line(mark, color, colors);
+  if (!finding.hint.empty()) {
+    out += fmt::format("  {} {}\n", painted("hint:", Color::blue, colors), harmless(finding.hint));
+  }
+  return out;
+}
+
 }  // namespace treaty::cli

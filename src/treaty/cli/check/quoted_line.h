@@ -18,6 +18,16 @@ struct Mark {
   std::string_view where;  // A JSON pointer, written beside the caret.
 };
 
+// A finding as people read it: place, rule and message, then the quoted line, then the hint.
+struct FindingText {
+  std::string_view file;
+  std::string_view rule;
+  std::string_view message;
+  std::string_view hint;
+  bool is_violation;
+};
+std::string finding_text(const FindingText& finding, const Mark& mark, bool colors);
+
 // Cut to what fits. Looks at no more of the text than it shows: a line may be as long as the
 // document.
 std::string quoted_line(const Mark& mark, Color color, bool colors);

@@ -19,7 +19,7 @@ int run(const Arguments& arguments) {
   if (std::ranges::count(arguments.positionals, "-") > 1) {
     return wrong_usage(kCommand, "standard input can be read once");
   }
-  const bool is_json = arguments.get("--format") == "json";
+  const bool is_json = wants_json(arguments);
   const bool colors = stdout_has_colors();
   CheckTally tally;
   for (const auto& path : expand_paths(arguments.positionals, Expand::globs)) {
@@ -50,7 +50,7 @@ Command command() {
           "machine` tells what the rules say. FILE may be a glob. Exit 0: all can run, 1: not, 2:\n"
           "usage.",
       .options =
-          {{"--format", "", "For people, or for programs", {"human", "json"}},
+          {format_option(),
            {"--hook", "NAME", "A hook that your program registers; may be repeated", {}, true}},
       .examples = {{"machine check examples/machines/writer.yml", "Would it run?"},
                    {"machine check 'machines/*.yml' --format json",

@@ -26,25 +26,18 @@ std::size_t word_length(std::string_view text, std::size_t offset) {
 
 std::string one_finding(const CheckedMachine& checked, const machines::Finding& finding,
                         bool is_violation, bool colors) {
-  const Color color = is_violation ? Color::red : Color::yellow;
-  std::string out = fmt::format(
-      "{}: {} {}\n",
-      painted(fmt::format("{}:{}:{}", harmless(checked.file), finding.line, finding.column),
-              Color::bold, colors),
-      painted(fmt::format("{} {}:", is_violation ? "error" : "warning", finding.rule), color,
-              colors),
-      harmless(finding.message));
-  out += quoted_line({.text = checked.text,
-                      .offset = finding.offset,
-                      .length = word_length(checked.text, finding.offset),
-                      .line = static_cast<std::size_t>(finding.line),
-                      .column = static_cast<std::size_t>(finding.column),
-                      .where = finding.where},
-                     color, colors);
-  if (!finding.hint.empty()) {
-    out += fmt::format("  {} {}\n", painted("hint:", Color::blue, colors), harmless(finding.hint));
-  }
-  return out;
+  return finding_text({.file = checked.file,
+                       .rule = finding.rule,
+                       .message = finding.message,
+                       .hint = finding.hint,
+                       .is_violation = is_violation},
+                      {.text = checked.text,
+                       .offset = finding.offset,
+                       .length = word_length(checked.text, finding.offset),
+                       .line = static_cast<std::size_t>(finding.line),
+                       .column = static_cast<std::size_t>(finding.column),
+                       .where = finding.where},
+                      colors);
 }
 
 void write_finding(json::Writer& writer, const machines::Finding& finding) {

@@ -7,6 +7,7 @@
 #include "treaty/base/json.h"
 #include "treaty/base/json_dynamic.h"
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
@@ -92,9 +93,8 @@ std::expected<Question, std::string> read_question(json::Value line) {
                     .source = json::to_dynamic(source ? *source : *expression),
                     .scope = {}};
   if (const auto scope = line.members().find("scope")) {
-    auto read = read_scope(*scope);
-    if (!read) return std::unexpected(std::move(read.error()));
-    question.scope = *std::move(read);
+    TREATY_TRY(auto read, read_scope(*scope));
+    question.scope = std::move(read);
   }
   return question;
 }
@@ -119,24 +119,12 @@ void print_answer(const Outcome& outcome) {
 }
 
 int answer_lines(const std::string& path) {
-  auto lines = Lines::open(path, kLargest);
-  if (!lines) {
-    print_error("{}: {}\n", harmless(path), lines.error().message);
-    return kViolated;
-  }
-  int code = kOk;
-  while (const auto line = lines->next()) {
-    if (is_blank(*line)) continue;
-    const auto question = read_line(*line);
+  return for_each_line(path, kLargest, [](const std::string& line, std::size_t) {
+    const auto question = read_line(line);
     print_answer(question ? answer(*question) : std::unexpected(question.error()));
     std::fflush(stdout);  // Whoever asks may wait for this answer before the next question.
-    if (!question) code = kViolated;
-  }
-  if (const auto error = lines->error()) {
-    print_error("{}: {}\n", harmless(path), error->message);
-    code = kViolated;
-  }
-  return code;
+    return question ? kOk : kViolated;
+  });
 }
 
 int answer_one(const Arguments& arguments) {

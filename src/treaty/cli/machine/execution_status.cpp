@@ -51,25 +51,13 @@ std::string sentence_of(const store::ExecutionRow& row, std::string_view channel
 
 std::string executions_table(std::span<const store::ExecutionRow> rows,
                              std::span<const store::ExecutionRow> all) {
-  std::vector<std::vector<std::string>> cells = {
-      {"EXECUTION", "MACHINE", "STATUS", "STATE", "EVENT", "STEP", "UPDATED"}};
+  TableRows cells = {{"EXECUTION", "MACHINE", "STATUS", "STATE", "EVENT", "STEP", "UPDATED"}};
   for (const store::ExecutionRow& row : rows) {
     cells.push_back({harmless(row.execution), harmless(row.machine),
                      sentence_of(row, channel_of(row, all)), harmless(row.state),
                      harmless(row.event), std::to_string(row.step), harmless(row.updated_at)});
   }
-  std::vector<std::size_t> widths(cells.front().size());
-  for (const auto& line : cells) {
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  }
-  std::string out;
-  for (const auto& line : cells) {
-    for (std::size_t i = 0; i + 1 < line.size(); ++i) {
-      out += fmt::format("{:<{}}  ", line[i], widths[i]);
-    }
-    out += line.back() + "\n";
-  }
-  return out;
+  return table_text(cells);
 }
 
 std::string execution_json(const store::ExecutionRow& row, std::string_view channel) {

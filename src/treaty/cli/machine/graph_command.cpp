@@ -3,12 +3,13 @@
 
 #include <filesystem>
 
+#include "treaty/base/try.h"
 #include "treaty/base/yaml.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/machine/check_report.h"
+#include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/machine/run_report.h"
-#include "treaty/cli/machine/store_access.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/machines/graph/graph.h"
 #include "treaty/machines/graph/layout.h"
@@ -49,9 +50,8 @@ std::expected<std::vector<std::string>, int> path_of(const MachineServices& serv
   std::vector<std::string> path;
   if (!arguments.has("--execution")) return path;
   const std::string execution = arguments.get("--execution");
-  const auto store = open_to_look(kCommand, services, arguments, store::Purpose::read);
-  if (!store) return std::unexpected(store.error());
-  const auto record = wait_for(store->machines().find_execution(execution));
+  TREATY_TRY(const auto store, open_to_look(kCommand, services, arguments, store::Purpose::read));
+  const auto record = wait_for(store.machines().find_execution(execution));
   if (!record) return std::unexpected(tell_trouble(kCommand, record.error()));
   if (!*record) {
     print_error("treaty {}: there is no execution {}; see `treaty machine list`\n", kCommand,
@@ -84,12 +84,6 @@ int run(const MachineServices& services, const Arguments& arguments) {
 }  // namespace
 
 Command command(const MachineServices& services) {
-  std::vector<Option> options = {
-      {"--format", "", "What to write", {"svg", "mermaid"}},
-      {"--hook", "NAME", "A hook that your program registers; may be repeated", {}, true},
-      {"--execution", "ID", "Mark the path of this execution"},
-  };
-  for (Option& option : machine_store_options()) options.push_back(std::move(option));
   return {
       .name = "graph",
       .positionals = "FILE|-",
@@ -98,7 +92,13 @@ Command command(const MachineServices& services) {
           "Writes the drawing to standard output. States stand in layers by their distance from "
           "the\n"
           "initial one; on_error is dashed and red, the rate-limit policy dotted.",
-      .options = std::move(options),
+      .options = joined(
+          {{
+               {"--format", "", "What to write", {"svg", "mermaid"}},
+               {"--hook", "NAME", "A hook that your program registers; may be repeated", {}, true},
+               {"--execution", "ID", "Mark the path of this execution"},
+           },
+           machine_store_options()}),
       .examples = {{"machine graph examples/machines/writer.yml > writer.svg", "A picture"},
                    {"machine graph examples/machines/writer.yml --format mermaid",
                     "A chart for a page that draws it"},

@@ -1,8 +1,8 @@
 // `treaty machine list`.
 #include "treaty/cli/commands.h"
 #include "treaty/cli/machine/execution_status.h"
+#include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/machine/run_report.h"
-#include "treaty/cli/machine/store_access.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli::machine_list {
@@ -37,8 +37,6 @@ int list(const MachineServices& services, const Arguments& arguments) {
 }  // namespace
 
 Command command(const MachineServices& services) {
-  std::vector<Option> options = {{"--waiting", "", "Only those that wait for a signal"}};
-  for (Option& option : looking_options()) options.push_back(std::move(option));
   return {
       .name = "list",
       .positionals = "",
@@ -48,7 +46,8 @@ Command command(const MachineServices& services) {
           "machine resume`. Machines that others have started are listed too: their ids begin\n"
           "with that of the other one. JSON is one object a line. Exit: 0 done, 69 no store or\n"
           "none that can be used, 78 a configuration that is not in order.",
-      .options = std::move(options),
+      .options =
+          joined({{{"--waiting", "", "Only those that wait for a signal"}}, looking_options()}),
       .examples = {{"machine list", "All executions of the configured store"},
                    {"machine list --store runs --waiting --format json",
                     "Those in a directory that wait, for a program"}},

@@ -1,5 +1,6 @@
 #include "treaty/cli/machine/machine_drive.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -9,10 +10,11 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <csignal>
+#include <cstdlib>
 
+#include "treaty/base/try.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/machine/json_argument.h"
-#include "treaty/cli/machine/machine_progress.h"
 #include "treaty/cli/machine/run_report.h"
 #include "treaty/cli/machine/tool_commands.h"
 #include "treaty/cli/shared/client_tools.h"
@@ -20,16 +22,48 @@
 #include "treaty/cli/terminal.h"
 #include "treaty/machines/hooks/built_in_hooks.h"
 #include "treaty/machines/journal/account.h"
+#include "treaty/machines/run/world.h"
 #include "treaty/machines/script/simulation.h"
 
 namespace treaty::cli {
 namespace {
 
+class MachineProgress final : public machines::RunObserver {
+ public:
+  void on_event(const machines::RunEvent& event) override;
+};
+
+// A line for it, without its end; empty when there is nothing to say.
+std::string progress_line(const machines::RunEvent& event, bool colors) {
+  const std::string indent(static_cast<std::size_t>(event.depth) * 2 + 2, ' ');
+  const std::string state = harmless(event.state);
+  const std::string detail = harmless(event.detail);
+  const auto& kind = event.kind;
+  if (kind == "state") {
+    return fmt::format("{}{:>3} {}", indent, event.step, painted(state, Color::bold, colors));
+  }
+  if (kind == "call") return fmt::format("{}    asks {}", indent, detail);
+  if (kind == "answer" && detail != "ok") {
+    return fmt::format("{}    {}", indent, painted(detail, Color::yellow, colors));
+  }
+  if (kind == "wait") return fmt::format("{}    waits {:.0f} s", indent, event.seconds);
+  if (kind == "tool") return fmt::format("{}    uses {}", indent, detail);
+  if (kind == "child") return fmt::format("{}    runs {}", indent, detail);
+  if (kind == "launch") return fmt::format("{}    launches {}", indent, detail);
+  if (kind == "error") {
+    return fmt::format("{}    {}", indent, painted(detail, Color::red, colors));
+  }
+  return "";
+}
+
+void MachineProgress::on_event(const machines::RunEvent& event) {
+  const std::string line = progress_line(event, std::getenv("NO_COLOR") == nullptr);
+  if (!line.empty()) print_error("{}\n", line);
+}
+
 namespace asio = boost::asio;
 
 constexpr std::size_t kLargestScript = std::size_t{16} << 20U;
-
-bool is_json(const Arguments& arguments) { return arguments.get("--format") == "json"; }
 
 // The machine that nobody else has started.
 asio::awaitable<std::string> root_of(store::MachineStore& store, std::string execution) {
@@ -61,7 +95,9 @@ asio::awaitable<std::map<std::string, std::int64_t>> asked_before(store::Machine
 class Surroundings final : public MachineStage {
  public:
   Surroundings(asio::io_context& loop, const MachineDrive& drive)
-      : loop_(loop), drive_(drive), shows_progress_(!is_json(drive.arguments) && isatty(2) != 0) {}
+      : loop_(loop),
+        drive_(drive),
+        shows_progress_(!wants_json(drive.arguments) && isatty(2) != 0) {}
 
   // The error is told already: it is the exit code.
   std::expected<void, int> open() {
@@ -121,8 +157,8 @@ class Surroundings final : public MachineStage {
     simulation_->go_on_after({});
     for (const auto& [channel, signals] : simulation_->script().signals) {
       for (const machines::Value& data : signals) {
-        auto sent = co_await drive_.store.machines().send_signal(channel, json_text_of(data));
-        if (!sent) co_return std::unexpected(std::move(sent.error()));
+        TREATY_CO_TRY_VOID(
+            co_await drive_.store.machines().send_signal(channel, json_text_of(data)));
       }
     }
     co_return std::expected<void, Error>();
@@ -159,7 +195,7 @@ int report(const MachineDrive& drive, const std::expected<machines::Outcome, Err
   // A simulation leaves nothing behind, unless it is told where.
   const bool is_kept = !drive.script || drive.arguments.has("--store");
   const auto options = is_kept ? std::optional(options_to_find(drive.arguments)) : std::nullopt;
-  if (is_json(drive.arguments)) {
+  if (wants_json(drive.arguments)) {
     print_document(outcome_json(*outcome, hooks) + "\n");
   } else if (outcome->status == machines::Status::completed) {
     print_document(outcome_text(*outcome, options));
@@ -171,16 +207,15 @@ int report(const MachineDrive& drive, const std::expected<machines::Outcome, Err
 
 }  // namespace
 
-std::vector<Option> driving_options() {
+std::vector<Option> driving_options(Steps steps) {
   std::vector<Option> options = {
-      {"--script", "FILE", "Simulate: agents, tools and hooks answer what this file says"},
-      {"--max-steps", "N",
-       "Stop with an error after so many steps, instead of the machine's limit"},
-      {"--format", "", "How the end is told", {"human", "json"}},
-  };
-  for (Option& option : client_tool_options()) options.push_back(std::move(option));
-  for (Option& option : machine_store_options()) options.push_back(std::move(option));
-  return options;
+      {"--script", "FILE", "Simulate: agents, tools and hooks answer what this file says"}};
+  if (steps == Steps::limited) {
+    options.push_back({"--max-steps", "N",
+                       "Stop with an error after so many steps, instead of the machine's limit"});
+  }
+  options.push_back(format_option("How the end is told"));
+  return joined({options, client_tool_options(), machine_store_options()});
 }
 
 std::expected<std::optional<machines::Script>, int> read_script_option(std::string_view command,

@@ -14,8 +14,9 @@
 
 namespace treaty::cli {
 
-// Options of everything that runs machines.
-std::vector<Option> driving_options();
+// Options of everything that runs machines; --max-steps is for those that run one.
+enum class Steps { limited, unlimited };
+std::vector<Option> driving_options(Steps steps = Steps::limited);
 
 // --script; nothing when there is none. The error is told already: it is the exit code.
 std::expected<std::optional<machines::Script>, int> read_script_option(std::string_view command,

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "treaty/base/try.h"
 #include "treaty/base/yaml.h"
 #include "treaty/cli/input.h"
 
@@ -32,13 +33,12 @@ HookNames names_of(const machines::HookRegistry& hooks) {
 
 std::expected<LoadedMachineFile, Error> read_machine_file(const std::string& path,
                                                           const HookNames& hooks) {
-  const auto text = read_input(path, yaml::ReadOptions().max_size);
-  if (!text) return std::unexpected(text.error());
+  TREATY_TRY(const auto text, read_input(path, yaml::ReadOptions().max_size));
   LoadedMachineFile file;
   std::error_code ignored;
   file.directory = path == "-" ? fs::current_path(ignored).string()
                                : fs::absolute(fs::path(path), ignored).parent_path().string();
-  file.loaded = machines::load_machine(*text, {.directory = file.directory, .hooks = hooks});
+  file.loaded = machines::load_machine(text, {.directory = file.directory, .hooks = hooks});
   return file;
 }
 

@@ -1,5 +1,7 @@
 #include "treaty/cli/machine/machine_stores.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "treaty/base/try.h"
@@ -32,9 +34,8 @@ std::expected<OpenedMachines, Error> open_directory(const std::string& path,
 std::expected<OpenedMachines, Error> open_database(const MachineServices& services,
                                                    const std::string& address,
                                                    store::Purpose purpose) {
-  auto opened = services.stores.open(address, purpose);
-  if (!opened) return std::unexpected(std::move(opened.error()));
-  return OpenedMachines(std::move(*opened));
+  TREATY_TRY(auto opened, services.stores.open(address, purpose));
+  return OpenedMachines(std::move(opened));
 }
 
 std::expected<OpenedMachines, Error> open_any(const MachineServices& services,
@@ -52,18 +53,16 @@ std::expected<OpenedMachines, Error> open_any(const MachineServices& services,
   if (kind == PersistenceKind::sqlite) {
     return open_database(services, address_of_file(path.empty() ? kLocalDatabase : path), purpose);
   }
-  auto address = services.stores.address(arguments);
-  if (!address) return std::unexpected(std::move(address.error()));
-  return open_database(services, *address, purpose);
+  TREATY_TRY(auto address, services.stores.address(arguments));
+  return open_database(services, address, purpose);
 }
 
 }  // namespace
 
 std::vector<Option> machine_store_options() {
-  std::vector<Option> options = {
-      {"--store", "DIR", "Keep executions in this directory, instead of the configured store"}};
-  for (Option& option : configuration_options()) options.push_back(std::move(option));
-  return options;
+  return joined(
+      {{{"--store", "DIR", "Keep executions in this directory, instead of the configured store"}},
+       configuration_options()});
 }
 
 std::string options_to_find(const Arguments& arguments) {
@@ -83,6 +82,36 @@ std::expected<OpenedMachines, int> open_machines(std::string_view command,
   auto opened = open_any(services, arguments, purpose, persistence);
   if (opened) return std::move(*opened);
   return std::unexpected(tell_error(command, opened.error()));
+}
+
+std::expected<OpenedMachines, int> open_to_look(std::string_view command,
+                                                const MachineServices& services,
+                                                const Arguments& arguments,
+                                                store::Purpose purpose) {
+  std::error_code ignored;
+  const std::string directory = arguments.get("--store");
+  if (purpose != store::Purpose::run && arguments.has("--store") &&
+      !std::filesystem::is_directory(directory, ignored)) {
+    print_error(
+        "treaty {}: {}: there is no such directory; `treaty machine run FILE --store {}` makes "
+        "one\n",
+        command, harmless(directory), harmless(shell_word(directory)));
+    return std::unexpected(kUnavailable);
+  }
+  return open_machines(command, services, arguments, purpose, nullptr);
+}
+
+std::vector<Option> looking_options() {
+  return joined({{format_option()}, machine_store_options()});
+}
+
+std::expected<std::int64_t, std::string> read_count(const Arguments& arguments,
+                                                    const std::string& option, std::int64_t least,
+                                                    std::int64_t otherwise) {
+  if (!arguments.has(option)) return otherwise;
+  const auto number = read_number<std::int64_t>(arguments.get(option));
+  if (number && *number >= least) return *number;
+  return std::unexpected(fmt::format("{} is a number of {} or more", option, least));
 }
 
 }  // namespace treaty::cli

@@ -4,12 +4,13 @@
 
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/machine/json_argument.h"
+#include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/machine/pool_items.h"
 #include "treaty/cli/machine/run_report.h"
-#include "treaty/cli/machine/store_access.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli::machine_pool {
@@ -158,9 +159,8 @@ std::expected<std::vector<std::string>, std::string> items_of(const Arguments& a
     return std::unexpected("push takes one ITEM as JSON, or --items FILE");
   }
   if (has_word) {
-    const auto item = read_json_argument("ITEM", arguments.positionals[2]);
-    if (!item) return std::unexpected(item.error());
-    return std::vector{json_text_of(*item)};
+    TREATY_TRY(const auto item, read_json_argument("ITEM", arguments.positionals[2]));
+    return std::vector{json_text_of(item)};
   }
   const auto text = read_input(arguments.get("--items"), kLargestInput);
   if (!text) return std::unexpected("--items: " + text.error().message);
@@ -205,12 +205,6 @@ int run(const MachineServices& services, const Arguments& arguments) {
 }  // namespace
 
 Command command(const MachineServices& services) {
-  std::vector<Option> options = {
-      {"--items", "FILE", "push: a JSON list, or one JSON value a line; - is standard input"},
-      {"--max-retries", "N", "push: an item that fails is tried so many times (3)"},
-      {"--worker", "NAME", "claim, complete, fail, heartbeat: who does it"},
-  };
-  for (Option& option : looking_options()) options.push_back(std::move(option));
   return {
       .name = "pool",
       .positionals = "push|status|claim|complete|fail|heartbeat NAME [ITEM]",
@@ -222,7 +216,14 @@ Command command(const MachineServices& services) {
           "one that failed too often is poisoned. Exit: 0 done, 2 wrong usage, 3 nothing is\n"
           "pending, 75 another worker has the item, 69 no store or none that can be used, 78 a\n"
           "configuration that is not in order.",
-      .options = std::move(options),
+      .options =
+          joined({{
+                      {"--items", "FILE",
+                       "push: a JSON list, or one JSON value a line; - is standard input"},
+                      {"--max-retries", "N", "push: an item that fails is tried so many times (3)"},
+                      {"--worker", "NAME", "claim, complete, fail, heartbeat: who does it"},
+                  },
+                  looking_options()}),
       .examples = {{"machine pool push letters --items letters.ndjson", "Put work in"},
                    {"machine pool push letters '{\"to\": \"Ada\"}'", "One item"},
                    {"machine pool status letters --format json", "How far is it?"},

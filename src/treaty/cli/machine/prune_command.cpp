@@ -2,9 +2,10 @@
 #include <chrono>
 
 #include "treaty/base/json_write.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
+#include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/machine/run_report.h"
-#include "treaty/cli/machine/store_access.h"
 #include "treaty/cli/sessions/session_report.h"
 #include "treaty/cli/terminal.h"
 
@@ -28,9 +29,8 @@ std::expected<store::PruneQuery, std::string> read_query(const Arguments& argume
     query.before = now - *age;
   }
   if (arguments.has("--keep")) {
-    const auto keep = read_count(arguments, "--keep", 0, 0);
-    if (!keep) return std::unexpected(keep.error());
-    query.keep = static_cast<std::size_t>(*keep);
+    TREATY_TRY(const auto keep, read_count(arguments, "--keep", 0, 0));
+    query.keep = static_cast<std::size_t>(keep);
   }
   return query;
 }
@@ -59,12 +59,6 @@ int prune(const MachineServices& services, const Arguments& arguments) {
 }  // namespace
 
 Command command(const MachineServices& services) {
-  std::vector<Option> options = {
-      {"--older-than", "AGE", "Those that nothing was written to for 12h, 30d, 8w"},
-      {"--keep", "N", "Of what is left, all but the newest N"},
-      {"--dry-run", "", "Only say which"},
-  };
-  for (Option& option : looking_options()) options.push_back(std::move(option));
   return {
       .name = "prune",
       .positionals = "",
@@ -73,7 +67,13 @@ Command command(const MachineServices& services) {
           "Whole executions, and never one that a process runs or that waits for a signal. Say at\n"
           "least one of the two limits. Exit: 0 done, 2 wrong usage, 69 no store or none that can\n"
           "be used, 78 a configuration that is not in order.",
-      .options = std::move(options),
+      .options =
+          joined({{
+                      {"--older-than", "AGE", "Those that nothing was written to for 12h, 30d, 8w"},
+                      {"--keep", "N", "Of what is left, all but the newest N"},
+                      {"--dry-run", "", "Only say which"},
+                  },
+                  looking_options()}),
       .examples = {{"machine prune --older-than 30d --dry-run", "What would go?"},
                    {"machine prune --older-than 30d --keep 1000 --format json",
                     "Delete them, and say which"}},

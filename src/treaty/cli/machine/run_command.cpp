@@ -1,7 +1,6 @@
 // `treaty machine run` and `treaty machine resume`.
-#include <charconv>
-
 #include "treaty/base/ids.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/machine/check_report.h"
 #include "treaty/cli/machine/json_argument.h"
@@ -16,24 +15,18 @@ constexpr const char* kRun = "machine run";
 constexpr const char* kResume = "machine resume";
 
 std::expected<machines::Object, std::string> read_input_option(const Arguments& arguments) {
-  auto input = read_json_argument("--input", arguments.get("--input", "{}"));
-  if (!input) return std::unexpected(std::move(input.error()));
-  if (!input->is_object()) {
+  TREATY_TRY(auto input, read_json_argument("--input", arguments.get("--input", "{}")));
+  if (!input.is_object()) {
     return std::unexpected("--input must be a JSON object, like '{\"topic\": \"tea\"}', or @FILE");
   }
-  return std::move(input->get_object());
+  return std::move(input.get_object());
 }
 
 std::expected<std::optional<std::int64_t>, std::string> read_max_steps(const Arguments& arguments) {
   if (!arguments.has("--max-steps")) return std::nullopt;
-  const std::string text = arguments.get("--max-steps");
-  std::int64_t steps = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, steps);
-  if (failure != std::errc() || stop != end || steps < 1) {
-    return std::unexpected("--max-steps is a number of 1 or more");
-  }
-  return steps;
+  const auto steps = read_number<std::int64_t>(arguments.get("--max-steps"));
+  if (steps && *steps >= 1) return steps;
+  return std::unexpected("--max-steps is a number of 1 or more");
 }
 
 int run(const MachineServices& services, const Arguments& arguments) {
@@ -55,7 +48,7 @@ int run(const MachineServices& services, const Arguments& arguments) {
     return kUnavailable;
   }
   if (!file->loaded.machine) {
-    return refuse_machine(kRun, path, std::move(file->loaded), arguments.get("--format") == "json");
+    return refuse_machine(kRun, path, std::move(file->loaded), wants_json(arguments));
   }
 
   // A simulation leaves nothing behind, unless it is told where.
@@ -104,11 +97,6 @@ int resume(const MachineServices& services, const Arguments& arguments) {
 }  // namespace
 
 Command command(const MachineServices& services) {
-  std::vector<Option> options = {
-      {"--input", "JSON", "The machine's input, a JSON object; @FILE reads it from a file"},
-      {"--id", "ID", "The name of the execution; without it, a new one"},
-  };
-  for (Option& option : driving_options()) options.push_back(std::move(option));
   return {
       .name = "run",
       .positionals = "FILE",
@@ -117,7 +105,12 @@ Command command(const MachineServices& services) {
           "Every step is on the disk before the next one: what is interrupted goes on with\n"
           "`treaty machine resume`. On a terminal the states are shown as they happen.\n"
           "Exit: 0 completed, 1 failed, 2 refused, 3 waiting for a signal, 75 interrupted.",
-      .options = std::move(options),
+      .options = joined({{
+                             {"--input", "JSON",
+                              "The machine's input, a JSON object; @FILE reads it from a file"},
+                             {"--id", "ID", "The name of the execution; without it, a new one"},
+                         },
+                         driving_options()}),
       .examples = {{"machine run examples/machines/writer.yml --input '{\"topic\": \"tea\"}'",
                     "Run it with the configured agents"},
                    {"machine run machine.yml --script answers.yml --format json",

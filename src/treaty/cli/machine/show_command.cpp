@@ -1,17 +1,203 @@
 // `treaty machine show`.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "treaty/base/json_dynamic.h"
 #include "treaty/cli/commands.h"
-#include "treaty/cli/machine/execution_report.h"
 #include "treaty/cli/machine/execution_status.h"
+#include "treaty/cli/machine/json_argument.h"
+#include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/machine/run_report.h"
-#include "treaty/cli/machine/store_access.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/machines/journal/account.h"
 #include "treaty/machines/run/agent_values.h"
+#include "treaty/store/machines.h"
 
 namespace treaty::cli::machine_show {
 namespace {
+
+struct ExecutionView {
+  store::ExecutionRow row{};
+  std::string channel{};  // That it waits on, or a machine that it runs.
+  machines::Snapshot snapshot{};
+  machines::Account account{};
+  std::vector<store::ExecutionRow> children{};
+  std::string place{};  // What a command that goes on needs besides: " --store runs".
+
+  bool is_completed() const;
+  machines::Value output() const;  // Of a completed one.
+};
+
+using machines::Outcome;
+
+using machines::StepAccount;
+
+std::string compact(const machines::Value& value) { return harmless(json_text_of(value)); }
+
+bool has_failed(const ExecutionView& view) {
+  return status_of(view.row) == ExecutionStatus::failed && view.account.ended &&
+         !view.account.ended->error.empty();
+}
+
+// --- For programs
+
+void write_call(json::Writer& writer, const machines::CallAccount& call) {
+  writer.begin_object().member("agent", call.agent);
+  if (!call.finish_reason.empty()) writer.member("finish_reason", call.finish_reason);
+  if (!call.error.empty()) {
+    writer.name("error");
+    json::write(writer, call.error);
+  }
+  writer.end_object();
+}
+
+void write_step(json::Writer& writer, const StepAccount& step) {
+  writer.begin_object().member("step", step.step).member("state", step.state);
+  if (!step.calls.empty()) {
+    writer.name("calls").begin_array();
+    for (const machines::CallAccount& call : step.calls) write_call(writer, call);
+    writer.end_array();
+  }
+  if (!step.tools.empty()) {
+    writer.name("tools").begin_array();
+    for (const std::string& tool : step.tools) writer.value(tool);
+    writer.end_array();
+  }
+  if (!step.waits.empty()) {
+    writer.name("waits").begin_array();
+    for (const double wait : step.waits) writer.value(wait);
+    writer.end_array();
+  }
+  if (step.signal) {
+    writer.name("signal");
+    json::write(writer, *step.signal);
+  }
+  if (!step.redirect.empty()) writer.member("redirect", step.redirect);
+  writer.end_object();
+}
+
+void write_end(json::Writer& writer, const ExecutionView& view) {
+  if (view.is_completed()) {
+    writer.name("output");
+    json::write(writer, view.output());
+  }
+  if (has_failed(view)) {
+    writer.name("error");
+    json::write(writer, view.account.ended->error);
+  }
+  if (!view.channel.empty()) writer.member("channel", view.channel);
+}
+
+// --- For people
+
+std::string line_of(const StepAccount& step) {
+  std::string out = fmt::format("  {:>3} {}\n", step.step, harmless(step.state));
+  for (const machines::CallAccount& call : step.calls) {
+    const std::string end =
+        call.error.empty() ? call.finish_reason : machines::sentence_of(call.error);
+    out += fmt::format("      asked {}{}\n", harmless(call.agent),
+                       end.empty() ? "" : ": " + harmless(end));
+  }
+  for (const std::string& tool : step.tools) out += fmt::format("      used {}\n", harmless(tool));
+  for (const double wait : step.waits) out += fmt::format("      waited {} s\n", wait);
+  for (const Outcome& child : step.children) {
+    out += fmt::format("      ran {}: {}\n", harmless(child.execution), name_of(child.status));
+  }
+  if (step.signal) out += fmt::format("      got {}\n", compact(*step.signal));
+  if (!step.redirect.empty()) {
+    out += fmt::format("      a hook went to {}\n", harmless(step.redirect));
+  }
+  return out;
+}
+
+std::string end_text(const ExecutionView& view) {
+  if (view.is_completed()) return fmt::format("output\n{}\n", json_lines_of(view.output()));
+  if (!has_failed(view)) return "";
+  const machines::Object& error = view.account.ended->error;
+  return fmt::format("error\n  {} ({})\n", harmless(machines::sentence_of(error)),
+                     harmless(machines::text_of(error, "code")));
+}
+
+bool ExecutionView::is_completed() const { return status_of(row) == ExecutionStatus::completed; }
+
+machines::Value ExecutionView::output() const {
+  const bool is_told = account.ended && account.ended->status == machines::Status::completed;
+  return is_told ? account.ended->output : snapshot.output;
+}
+
+std::string view_json(const ExecutionView& view) {
+  json::Writer writer;
+  writer.begin_object()
+      .member("execution_id", view.row.execution)
+      .member("machine", view.row.machine)
+      .member("status", name_of(status_of(view.row)))
+      .member("state", view.row.state)
+      .member("event", view.row.event)
+      .member("step", view.row.step);
+  write_end(writer, view);
+  writer.name("input");
+  json::write(writer, view.account.beginning.input);
+  writer.name("path").begin_array();
+  for (const StepAccount& step : view.account.steps) writer.value(step.state);
+  writer.end_array().name("steps").begin_array();
+  for (const StepAccount& step : view.account.steps) write_step(writer, step);
+  writer.end_array().name("children").begin_array();
+  for (const store::ExecutionRow& child : view.children) {
+    writer.raw(execution_json(child, channel_of(child, view.children)));
+  }
+  writer.end_array().name("context");
+  json::write(writer, view.snapshot.context);
+  writer.member("total_api_calls", view.snapshot.api_calls);
+  writer.member("total_cost", view.snapshot.cost);
+  if (!view.account.beginning.parent.empty()) {
+    writer.member("parent_execution_id", view.account.beginning.parent);
+  }
+  if (view.row.is_leased) writer.member("owner", view.row.owner);
+  return writer.member("updated_at", view.row.updated_at).end_object().take();
+}
+
+// What to do next; empty when there is nothing.
+std::string next_step_of(const ExecutionView& view) {
+  switch (status_of(view.row)) {
+    case ExecutionStatus::completed: return "";
+    case ExecutionStatus::running: return "It runs; look again later.";
+    case ExecutionStatus::waiting:
+      if (!view.channel.empty()) {
+        return fmt::format("Send it a signal with: treaty machine signal {} DATA --resume{}",
+                           shell_word(harmless(view.channel)), view.place);
+      }
+      [[fallthrough]];
+    case ExecutionStatus::failed:
+    case ExecutionStatus::interrupted: break;
+  }
+  return fmt::format("Go on with: treaty machine resume {}{}",
+                     shell_word(harmless(view.row.execution)), view.place);
+}
+
+std::string view_text(const ExecutionView& view) {
+  const store::ExecutionRow& row = view.row;
+  std::string out = fmt::format("{} of {}: {}, step {} in {} ({})\n", harmless(row.execution),
+                                harmless(row.machine), sentence_of(row, view.channel), row.step,
+                                harmless(row.state), harmless(row.event));
+  if (row.is_leased) out += fmt::format("run by {}\n", harmless(row.owner));
+  out += fmt::format("input {}\n", compact(view.account.beginning.input));
+  out += "steps\n";
+  for (const StepAccount& step : view.account.steps) out += line_of(step);
+  if (!view.children.empty()) out += "children\n";
+  for (const store::ExecutionRow& child : view.children) {
+    out += fmt::format("  {} of {}: {}\n", harmless(child.execution), harmless(child.machine),
+                       sentence_of(child, channel_of(child, view.children)));
+  }
+  out += fmt::format("context\n{}\n", json_lines_of(view.snapshot.context));
+  out += end_text(view);
+  out += fmt::format("api calls {}, cost {}, updated {}\n", view.snapshot.api_calls,
+                     view.snapshot.cost, harmless(row.updated_at));
+  const std::string next = next_step_of(view);
+  return next.empty() ? out : out + next + "\n";
+}
 
 constexpr const char* kShow = "machine show";
 constexpr std::string_view kAddress = "flatagents://";

@@ -8,7 +8,6 @@
 #include "treaty/cli/machine/machine_drive.h"
 #include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/machine/run_report.h"
-#include "treaty/cli/machine/store_access.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/machines/journal/account.h"
 
@@ -164,11 +163,6 @@ int signal(const MachineServices& services, const Arguments& arguments) {
 }  // namespace
 
 Command command(const MachineServices& services) {
-  std::vector<Option> options = {
-      {"--resume", "", "Go on with the executions that waited for it, here and now"}};
-  for (Option& option : driving_options()) {
-    if (option.name != "--max-steps") options.push_back(std::move(option));
-  }
   return {
       .name = "signal",
       .positionals = "CHANNEL [DATA]",
@@ -181,7 +175,9 @@ Command command(const MachineServices& services) {
           "another\n"
           "process has it, 69 no store or none that can be used, 78 a configuration that is not\n"
           "in order.",
-      .options = std::move(options),
+      .options =
+          joined({{{"--resume", "", "Go on with the executions that waited for it, here and now"}},
+                  driving_options(Steps::unlimited)}),
       .examples = {{"machine signal approvals/42 '{\"approved\": true}'", "Send it"},
                    {"machine signal approvals/42 '{\"approved\": true}' --resume",
                     "Send it, and go on with who waited"}},

@@ -2,13 +2,14 @@
 #include <limits>
 
 #include "treaty/base/json_dynamic.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/machine/check_report.h"
 #include "treaty/cli/machine/json_argument.h"
 #include "treaty/cli/machine/machine_drive.h"
+#include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/machine/pool_items.h"
 #include "treaty/cli/machine/run_report.h"
-#include "treaty/cli/machine/store_access.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/store/leases.h"
 
@@ -53,9 +54,8 @@ class Worker {
   asio::awaitable<std::expected<Item, Error>> next() {
     auto item = co_await store_.claim_work(order_.pool, name_);
     if (!item || *item) co_return item;
-    const auto released = co_await store_.release_stale_work(order_.pool);
-    if (!released) co_return std::unexpected(released.error());
-    if (*released == 0) co_return Item();
+    TREATY_CO_TRY(const auto released, co_await store_.release_stale_work(order_.pool));
+    if (released == 0) co_return Item();
     co_return co_await store_.claim_work(order_.pool, name_);
   }
 
@@ -181,13 +181,6 @@ int work(const MachineServices& services, const Arguments& arguments) {
 }  // namespace
 
 Command command(const MachineServices& services) {
-  std::vector<Option> options = {
-      {"--pool", "NAME", "Whose items"},
-      {"--max", "N", "At most so many items"},
-  };
-  for (Option& option : driving_options()) {
-    if (option.name != "--max-steps") options.push_back(std::move(option));
-  }
   return {
       .name = "work",
       .positionals = "FILE",
@@ -200,7 +193,11 @@ Command command(const MachineServices& services) {
           "sum. Exit: 0 done, 1 an item failed, 2 refused or wrong usage, 3 a machine waits for a\n"
           "signal, 75 interrupted, 69 no store or none that can be used, 78 a configuration that\n"
           "is not in order.",
-      .options = std::move(options),
+      .options = joined({{
+                             {"--pool", "NAME", "Whose items"},
+                             {"--max", "N", "At most so many items"},
+                         },
+                         driving_options(Steps::unlimited)}),
       .examples = {{"machine work letter.yml --pool letters", "Until the pool is empty"},
                    {"machine work letter.yml --pool letters --max 10 --format json",
                     "Ten items, for a program"}},

@@ -142,7 +142,7 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   Signals signals{SIGINT, SIGTERM};
   auto gateway = open_gateway("run", open, *configuration);
   if (!gateway) return gateway.error();
-  const bool json = arguments.get("--format") == "json";
+  const bool json = wants_json(arguments);
   LocalClient client(**gateway, signals, tell_waits);
   LineInput input(STDIN_FILENO, signals);
   Conversation conversation(client, signals,
@@ -155,18 +155,6 @@ int run(const Arguments& arguments, const OpenGateway& open) {
   std::fflush(stdout);
   tell_ids(end, *request);
   return end.signal != 0 ? 128 + end.signal : end.exit_code;
-}
-
-std::vector<Option> options() {
-  std::vector<Option> all = {{"--agent", "NAME", "Which agent of the configuration (default)"},
-                             {"--session", "ID", "Go on with this session; else a new one"},
-                             {"--file", "FILE", "Hand over a file, as an InputArtifact", {}, true},
-                             {"--image", "FILE", "A PNG, JPEG, GIF or WebP to look at", {}, true}};
-  for (Option& option : client_tool_options()) all.push_back(std::move(option));
-  all.push_back({"--no-stream", "", "Print the text when it is whole"});
-  for (Option& option : configuration_options()) all.push_back(std::move(option));
-  all.push_back({"--format", "", "The text, or the whole InvokeResult", {"human", "json"}});
-  return all;
 }
 
 }  // namespace
@@ -188,7 +176,14 @@ Command command(OpenGateway open) {
           "turn that was left waiting for its tools goes on.\n"
           "Exit: 0 answered, 1 failed, 2 wrong usage, 69 the journal is not usable, 75 try again\n"
           "later, 78 bad configuration, 130 interrupted.",
-      .options = options(),
+      .options = joined({{{"--agent", "NAME", "Which agent of the configuration (default)"},
+                          {"--session", "ID", "Go on with this session; else a new one"},
+                          {"--file", "FILE", "Hand over a file, as an InputArtifact", {}, true},
+                          {"--image", "FILE", "A PNG, JPEG, GIF or WebP to look at", {}, true}},
+                         client_tool_options(),
+                         {{"--no-stream", "", "Print the text when it is whole"}},
+                         configuration_options(),
+                         {format_option("The text, or the whole InvokeResult")}}),
       .examples = {{"run \"What can you do?\"", "One answer"},
                    {"run --file notes.md \"Sum it up.\"", "About a file"},
                    {"run --tool get_time='date +%s' \"What time is it?\"", "With a client tool"},

@@ -7,6 +7,7 @@
 #include "treaty/base/base64.h"
 #include "treaty/base/ids.h"
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/call/attachments.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
@@ -53,9 +54,8 @@ std::expected<InputArtifact, std::string> read_artifact(const std::string& path)
 
 std::expected<void, std::string> read_attachments(const Arguments& arguments, UserTurn& turn) {
   for (const std::string& path : arguments.all("--file")) {
-    auto artifact = read_artifact(path);
-    if (!artifact) return std::unexpected(artifact.error());
-    turn.input_artifacts.push_back(*std::move(artifact));
+    TREATY_TRY(auto artifact, read_artifact(path));
+    turn.input_artifacts.push_back(std::move(artifact));
   }
   for (const std::string& path : arguments.all("--image")) {
     auto image = read_image(path);
@@ -98,10 +98,9 @@ std::expected<std::optional<contracts::AgentExecuteRequest>, std::string> read_r
                             arguments.all("--image").empty();
   if (asks_nothing && arguments.has("--session") && !arguments.has("--agent")) return std::nullopt;
   UserTurn turn;
-  auto text = read_text(arguments);
-  if (!text) return std::unexpected(text.error());
-  if (!is_blank(*text)) turn.instruction = *std::move(text);
-  if (auto read = read_attachments(arguments, turn); !read) return std::unexpected(read.error());
+  TREATY_TRY(auto text, read_text(arguments));
+  if (!is_blank(text)) turn.instruction = std::move(text);
+  TREATY_TRY_VOID(read_attachments(arguments, turn));
   if (!turn.instruction && turn.input_artifacts.empty() && turn.clipboard_images.empty()) {
     return std::unexpected("say something: a text, or - for standard input");
   }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <csignal>
 
 #include "treaty/base/ids.h"
@@ -20,18 +19,6 @@ namespace {
 using config::Configuration;
 
 constexpr int kMostWorkers = 256;
-
-std::expected<int, std::string> read_workers(const Arguments& arguments) {
-  if (!arguments.has("--workers")) return 0;
-  const std::string text = arguments.get("--workers");
-  int count = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, count);
-  if (failure != std::errc() || stop != end || count < 1 || count > kMostWorkers) {
-    return std::unexpected(fmt::format("--workers takes a number from 1 to {}", kMostWorkers));
-  }
-  return count;
-}
 
 // Nothing when it is wrong, which was told then.
 std::optional<Configuration> configuration_of(const Arguments& arguments, int workers) {
@@ -80,42 +67,33 @@ void leave(Gateway& gateway, Signals& signals, int number) {
 }
 
 int run(const Arguments& arguments, const OpenGateway& open) {
-  const auto workers = read_workers(arguments);
-  if (!workers) return wrong_usage("serve", workers.error());
+  const auto given = read_number_option(arguments, "--workers", 0, 1, kMostWorkers);
+  if (!given) return wrong_usage("serve", given.error());
+  const int workers = static_cast<int>(*given);
   // Before the first thread, so that signals come to this one alone.
   Signals signals{SIGINT, SIGTERM, SIGHUP};
   // Whoever read the address may have left since.
   std::signal(SIGPIPE, SIG_IGN);
-  auto configuration = configuration_of(arguments, *workers);
+  auto configuration = configuration_of(arguments, workers);
   if (!configuration) return kBadConfiguration;
   auto gateway = open_gateway("serve", open, *configuration);
   if (!gateway) return gateway.error();
   const auto port = (*gateway)->listen();
   if (!port) return cannot_listen(port.error());
 
-  print("{}",
-        arguments.get("--format") == "json"
-            ? ready_line(*configuration, *port, getpid())
-            : welcome(*configuration, *port, "try-" + new_uuid().substr(0, 8), program_name()));
+  print("{}", wants_json(arguments) ? ready_line(*configuration, *port, getpid())
+                                    : welcome(*configuration, *port,
+                                              "try-" + new_uuid().substr(0, 8), program_name()));
   std::fflush(stdout);
   for (;;) {
     const int number = signals.wait();
     if (number == SIGHUP) {
-      reload(**gateway, *configuration, arguments, *workers);
+      reload(**gateway, *configuration, arguments, workers);
       continue;
     }
     leave(**gateway, signals, number);
     return kOk;
   }
-}
-
-std::vector<Option> options() {
-  std::vector<Option> all = {
-      {"--listen", "ADDRESS:PORT", "Where to listen (TREATY_LISTEN, else 127.0.0.1:8088)"}};
-  for (Option& option : configuration_options()) all.push_back(std::move(option));
-  all.push_back({"--workers", "N", "Threads that serve (one a core)"});
-  all.push_back({"--format", "", "How the address is told", {"human", "json"}});
-  return all;
 }
 
 }  // namespace
@@ -135,7 +113,11 @@ Command command(OpenGateway open) {
           "Exit: 0 told to leave, 2 wrong usage, 69 cannot listen or cannot use its journal, 78 "
           "bad\n"
           "configuration.",
-      .options = options(),
+      .options = joined(
+          {{{"--listen", "ADDRESS:PORT", "Where to listen (TREATY_LISTEN, else 127.0.0.1:8088)"}},
+           configuration_options(),
+           {{"--workers", "N", "Threads that serve (one a core)"},
+            format_option("How the address is told")}}),
       .examples = {{"serve", "On 127.0.0.1:8088, with what the environment offers"},
                    {"serve --config treaty.yaml --listen 0.0.0.0:8088", "For others; needs keys"},
                    {"serve --listen 127.0.0.1:0 --format json", "A free port, for programs"}},

@@ -15,24 +15,6 @@
 namespace treaty::cli {
 namespace {
 
-using Row = std::vector<std::string>;
-
-std::string table_of_rows(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
-  for (const Row& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string out;
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
-      out += fmt::format("{:<{}}  ", row[i], widths[i]);
-    }
-    out += row.back() + "\n";
-  }
-  return out;
-}
-
 void write_members(json::Writer& writer, const store::Session& session) {
   writer.member("Tenant", session.room.tenant)
       .member("SessionId", session.room.session_id)
@@ -82,24 +64,24 @@ json::Writer begin_line(std::string_view kind, const store::Turn& turn, int roun
 }  // namespace
 
 std::string table_of(std::span<const store::Session> sessions) {
-  std::vector<Row> rows = {{"SESSION", "TENANT", "AGENT", "TURNS", "UPDATED"}};
+  TableRows rows = {{"SESSION", "TENANT", "AGENT", "TURNS", "UPDATED"}};
   for (const store::Session& session : sessions) {
     rows.push_back({harmless(session.room.session_id), harmless(session.room.tenant),
                     session.agent.empty() ? "-" : harmless(session.agent),
                     std::to_string(session.turns), time_of(session.updated_at)});
   }
-  return table_of_rows(rows);
+  return table_text(rows);
 }
 
 std::string table_of(std::span<const store::Turn> turns) {
-  std::vector<Row> rows = {{"#", "TURN", "STATE", "ROUNDS", "ERROR", "UPDATED"}};
+  TableRows rows = {{"#", "TURN", "STATE", "ROUNDS", "ERROR", "UPDATED"}};
   for (const store::Turn& turn : turns) {
     rows.push_back({std::to_string(turn.number), harmless(turn.turn_id),
                     std::string(store::name_of(turn.state)), std::to_string(turn.round + 1),
                     turn.error_code.empty() ? "-" : harmless(turn.error_code),
                     time_of(turn.updated_at)});
   }
-  return table_of_rows(rows);
+  return table_text(rows);
 }
 
 std::string json_of(std::span<const store::Session> sessions) {

@@ -5,13 +5,13 @@
 #include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <charconv>
 #include <chrono>
 #include <iterator>
 #include <optional>
 #include <vector>
 
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/sessions/session_report.h"
 #include "treaty/cli/shared/configured.h"
@@ -25,18 +25,6 @@ constexpr const char* kCommand = "sessions";
 constexpr const char* kLocal = "local";  // The tenant of a server without keys.
 constexpr std::size_t kPage = 500;
 
-// The store's answer, on a loop of this call.
-template <class T>
-std::expected<T, Error> wait_for(store::Task<T> task) {
-  boost::asio::io_context loop(1);
-  std::expected<T, Error> answer{};
-  boost::asio::co_spawn(
-      loop, std::move(task),
-      [&](const std::exception_ptr&, std::expected<T, Error> done) { answer = std::move(done); });
-  loop.run();
-  return answer;
-}
-
 int tell(const Error& error) {
   const std::string place = error.where.empty() ? "" : harmless(error.where) + ": ";
   print_error("treaty {}: {}{}\n", kCommand, place, harmless(error.message));
@@ -49,7 +37,7 @@ struct Job {
   const Arguments& arguments;
   store::Store& store;
 
-  bool is_json() const { return arguments.get("--format") == "json"; }
+  bool is_json() const { return wants_json(arguments); }
   std::optional<std::string> tenant() const {
     return arguments.has("--tenant") ? std::optional(arguments.get("--tenant")) : std::nullopt;
   }
@@ -59,13 +47,13 @@ std::expected<std::vector<store::Session>, Error> all_sessions(const Job& job, s
   std::vector<store::Session> sessions;
   while (sessions.size() < most) {
     const std::size_t limit = std::min(kPage, most - sessions.size());
-    auto page =
+    TREATY_TRY(
+        auto page,
         wait_for(job.store.list_sessions({.tenant = job.tenant(),
                                           .before = sessions.empty() ? 0 : sessions.back().id,
-                                          .limit = limit}));
-    if (!page) return std::unexpected(page.error());
-    const bool is_last = page->size() < limit;
-    std::move(page->begin(), page->end(), std::back_inserter(sessions));
+                                          .limit = limit})));
+    const bool is_last = page.size() < limit;
+    std::move(page.begin(), page.end(), std::back_inserter(sessions));
     if (is_last) break;
   }
   return sessions;
@@ -74,11 +62,10 @@ std::expected<std::vector<store::Session>, Error> all_sessions(const Job& job, s
 std::expected<std::vector<store::Turn>, Error> all_turns(const Job& job, std::int64_t session) {
   std::vector<store::Turn> turns;
   while (true) {
-    auto page =
-        wait_for(job.store.list_turns(session, turns.empty() ? 0 : turns.back().number, kPage));
-    if (!page) return std::unexpected(page.error());
-    const bool is_last = page->size() < kPage;
-    std::move(page->begin(), page->end(), std::back_inserter(turns));
+    TREATY_TRY(auto page, wait_for(job.store.list_turns(
+                              session, turns.empty() ? 0 : turns.back().number, kPage)));
+    const bool is_last = page.size() < kPage;
+    std::move(page.begin(), page.end(), std::back_inserter(turns));
     if (is_last) return turns;
   }
 }
@@ -97,9 +84,8 @@ std::expected<store::Session, int> named_session(const Job& job) {
 int list(const Job& job) {
   std::size_t most = 100;
   if (job.arguments.has("--limit")) {
-    const std::string limit = job.arguments.get("--limit");
-    const auto [end, failed] = std::from_chars(limit.data(), limit.data() + limit.size(), most);
-    if (failed != std::errc() || end != limit.data() + limit.size() || most == 0) {
+    most = read_number<std::size_t>(job.arguments.get("--limit")).value_or(0);
+    if (most == 0) {
       return wrong_usage(kCommand, "--limit is a number from 1 on");
     }
   }
@@ -220,16 +206,6 @@ int run(const Stores& stores, const Arguments& arguments) {
   return verb->run({.arguments = arguments, .store = **store});
 }
 
-std::vector<Option> options() {
-  std::vector<Option> all = configuration_options();
-  all.push_back({"--tenant", "NAME", "Whose sessions: all for list and prune, else local"});
-  all.push_back({"--limit", "N", "At most so many in a list (100), the newest first"});
-  all.push_back({"--older-than", "AGE", "prune: nothing was written for 12h, 30d, 8w"});
-  all.push_back({"--dry-run", "", "prune: only say how many"});
-  all.push_back({"--format", "", "For people, or for programs", {"human", "json"}});
-  return all;
-}
-
 }  // namespace
 
 Command command(Stores stores) {
@@ -246,7 +222,13 @@ Command command(Stores stores) {
           "done,\n"
           "1 no such session, 2 wrong usage, 69 no store or none that can be used, 78 a\n"
           "configuration that is not in order.",
-      .options = options(),
+      .options =
+          joined({configuration_options(),
+                  {{"--tenant", "NAME", "Whose sessions: all for list and prune, else local"},
+                   {"--limit", "N", "At most so many in a list (100), the newest first"},
+                   {"--older-than", "AGE", "prune: nothing was written for 12h, 30d, 8w"},
+                   {"--dry-run", "", "prune: only say how many"},
+                   format_option()}}),
       .examples = {{"sessions list", "The newest sessions"},
                    {"sessions show s1", "A session and its turns"},
                    {"sessions export s1 > s1.ndjson", "Everything that was said in it"},

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
@@ -21,13 +21,11 @@ using contracts::ResultJson;
 constexpr std::size_t kLongestVariable = std::size_t{96} << 10U;
 
 std::expected<std::chrono::milliseconds, std::string> read_time_limit(const std::string& text) {
-  double seconds = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, seconds);
-  if (failure != std::errc() || stop != end || !(seconds > 0 && seconds <= 86'400)) {
+  const auto seconds = read_number<double>(text);
+  if (!seconds || !(*seconds > 0 && *seconds <= 86'400)) {
     return std::unexpected("--tool-timeout is a number of seconds, up to 86400");
   }
-  return std::chrono::milliseconds(std::lround(std::ceil(seconds * 1000)));
+  return std::chrono::milliseconds(std::lround(std::ceil(*seconds * 1000)));
 }
 
 // Valid UTF-8, whatever it was.
@@ -82,9 +80,8 @@ std::expected<ClientTools, std::string> read_client_tools(const Arguments& argum
     }
   }
   if (arguments.has("--tool-timeout")) {
-    const auto limit = read_time_limit(arguments.get("--tool-timeout"));
-    if (!limit) return std::unexpected(limit.error());
-    tools.time_limit = *limit;
+    TREATY_TRY(const auto limit, read_time_limit(arguments.get("--tool-timeout")));
+    tools.time_limit = limit;
   }
   return tools;
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/shared/invoke_report.h"
 #include "treaty/cli/terminal.h"
 
@@ -91,11 +92,10 @@ std::expected<std::vector<ToolResult>, Unanswered> Conversation::answer_calls(
   for (const ToolCall& call : waiting.tool_calls) {
     tell(painted("→ " + call_text(call), Color::blue, options_.colors) + "\n");
     const auto began = std::chrono::steady_clock::now();
-    auto outcome = answer_call(call);
-    if (!outcome) return std::unexpected(outcome.error());
+    TREATY_TRY(auto outcome, answer_call(call));
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::steady_clock::now() - began);
-    results.push_back({call.tool_call_id, took.count(), *std::move(outcome)});
+    results.push_back({call.tool_call_id, took.count(), std::move(outcome)});
     const std::string came = fmt::format("← {} ms {}", took.count(), result_text(results.back()));
     tell(painted(came, Color::blue, options_.colors) + "\n");
   }

@@ -11,7 +11,7 @@
 
 #include "treaty/cli/shared/client_tools.h"
 #include "treaty/cli/shared/signals.h"
-#include "treaty/cli/text_output.h"
+#include "treaty/cli/terminal.h"
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/contracts/invoke_result.h"
 #include "treaty/turns/settled_turn.h"

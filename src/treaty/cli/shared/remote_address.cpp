@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
@@ -22,6 +23,12 @@ std::expected<std::string, BadAddress> read_key(const Arguments& arguments) {
 }
 
 }  // namespace
+
+int tell_bad_address(std::string_view command, const BadAddress& bad) {
+  if (bad.exit_code == kWrongUsage) return wrong_usage(command, bad.message);
+  print_error("treaty {}: {}\n", command, bad.message);
+  return bad.exit_code;
+}
 
 std::vector<Option> remote_options() {
   return {{"--url", "URL", "The gateway (http://127.0.0.1:8088); else one in this process"},
@@ -44,9 +51,8 @@ std::expected<std::optional<RemoteAddress>, BadAddress> read_remote_address(
   if (!url) {
     return std::unexpected(BadAddress{kWrongUsage, fmt::format("--url: {}", url.error().message)});
   }
-  auto key = read_key(arguments);
-  if (!key) return std::unexpected(key.error());
-  return RemoteAddress{.url = *url, .text = text, .key = *std::move(key)};
+  TREATY_TRY(auto key, read_key(arguments));
+  return RemoteAddress{.url = *url, .text = text, .key = std::move(key)};
 }
 
 }  // namespace treaty::cli

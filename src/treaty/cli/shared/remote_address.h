@@ -16,6 +16,9 @@ struct BadAddress {
   std::string message{};
 };
 
+// Tells on stderr what is wrong; answers the exit code.
+int tell_bad_address(std::string_view command, const BadAddress& bad);
+
 std::vector<Option> remote_options();
 
 // Nothing when the gateway of this process is meant.

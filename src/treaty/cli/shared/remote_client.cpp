@@ -14,6 +14,7 @@
 #include "treaty/api/target.h"
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
@@ -190,39 +191,35 @@ std::expected<http::Response, ClientFailure> RemoteClient::answer_to(Task<Fetche
 
 std::expected<OpenedSession, ClientFailure> RemoteClient::open(const std::string& path,
                                                                const std::string& body) {
-  const auto answer = answer_to(post(path, body));
-  if (!answer) return std::unexpected(answer.error());
-  const json::Document document(answer->body);
+  TREATY_TRY(const auto answer, answer_to(post(path, body)));
+  const json::Document document(answer.body);
   OpenedSession opened{std::string(json::find_text(document.root(), "SessionId")),
                        std::string(json::find_text(document.root(), "TurnId"))};
-  if (answer->status / 100 != 2 || opened.session_id.empty()) {
-    return std::unexpected(refusal_of(*answer));
+  if (answer.status / 100 != 2 || opened.session_id.empty()) {
+    return std::unexpected(refusal_of(answer));
   }
   return opened;
 }
 
 std::expected<std::optional<std::string>, ClientFailure> RemoteClient::look_up(
     const std::string& path) {
-  auto answer = answer_to(send(path, {}));
-  if (!answer) return std::unexpected(answer.error());
-  if (answer->status == 404) return std::nullopt;
-  if (answer->status / 100 != 2) return std::unexpected(refusal_of(*answer));
-  return std::move(answer->body);
+  TREATY_TRY(auto answer, answer_to(send(path, {})));
+  if (answer.status == 404) return std::nullopt;
+  if (answer.status / 100 != 2) return std::unexpected(refusal_of(answer));
+  return std::move(answer.body);
 }
 
 std::expected<std::optional<OpenTurn>, ClientFailure> RemoteClient::open_turn(
     const std::string& session_id) {
   const std::string room = "/v1/sessions/" + path_segment(session_id);
-  const auto session = look_up(room);
-  if (!session) return std::unexpected(session.error());
-  if (!*session) return std::nullopt;
-  const json::Document found(**session);
+  TREATY_TRY(const auto session, look_up(room));
+  if (!session) return std::nullopt;
+  const json::Document found(*session);
   const std::string newest(json::find_text(found.root(), "NewestTurnId"));
   if (newest.empty()) return std::nullopt;
-  const auto turn = look_up(fmt::format("{}/turns/{}", room, path_segment(newest)));
-  if (!turn) return std::unexpected(turn.error());
-  if (!*turn) return std::nullopt;
-  const json::Document told(**turn);
+  TREATY_TRY(const auto turn, look_up(fmt::format("{}/turns/{}", room, path_segment(newest))));
+  if (!turn) return std::nullopt;
+  const json::Document told(*turn);
   const std::string_view state = json::find_text(told.root(), "State");
   const auto answer = json::find_member(told.root(), "Result");
   OpenTurn open{.turn_id = newest};

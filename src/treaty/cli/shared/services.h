@@ -3,11 +3,15 @@
 // main thread only.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <exception>
 #include <expected>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "treaty/cli/command_line.h"
 #include "treaty/config/configuration.h"
@@ -34,5 +38,17 @@ struct MachineServices {
       boost::asio::io_context&, const config::Configuration&, store::Store*)>
       open_agents{};
 };
+
+// A store's answer, on an event loop of this call.
+template <class T>
+std::expected<T, Error> wait_for(boost::asio::awaitable<std::expected<T, Error>> task) {
+  boost::asio::io_context loop(1);
+  std::expected<T, Error> answer{};
+  boost::asio::co_spawn(
+      loop, std::move(task),
+      [&](const std::exception_ptr&, std::expected<T, Error> done) { answer = std::move(done); });
+  loop.run();
+  return answer;
+}
 
 }  // namespace treaty::cli

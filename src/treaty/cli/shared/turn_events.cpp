@@ -1,25 +1,14 @@
 #include "treaty/cli/shared/turn_events.h"
 
-#include <charconv>
-
 #include "treaty/base/json.h"
+#include "treaty/cli/command_line.h"
 
 namespace treaty::cli {
-namespace {
-
-// 0 when it is no number: then nothing tells whether the event is new, and it is taken as new.
-std::int64_t number_of(std::string_view id) {
-  std::int64_t number = 0;
-  const auto [end, failure] = std::from_chars(id.data(), id.data() + id.size(), number);
-  return failure == std::errc() && end == id.data() + id.size() ? number : 0;
-}
-
-}  // namespace
-
 void TurnEvents::feed(std::string_view bytes) {
   reader_.feed(bytes);
   while (const auto event = reader_.next()) {
-    const std::int64_t id = number_of(event->last_event_id);
+    // 0 when it is no number: nothing tells then whether the event is new, and it is taken as new.
+    const auto id = read_number<std::int64_t>(event->last_event_id).value_or(0);
     if (result_ || (id != 0 && id <= last_id_)) continue;
     if (id != 0) last_id_ = id;
     take(*event);
