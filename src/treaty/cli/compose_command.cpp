@@ -65,9 +65,8 @@ Command command() {
       .name = "compose",
       .positionals = "[FILE|-]",
       .summary = "Compose an Assistant Response v1 by its fixed templates",
-      .description =
-          "The input is {\"summary\", \"task\", \"routing\", \"execution_status\"}, all of them\n"
-          "optional; what has another shape counts as absent. Reads standard input by default.",
+      .description = R"(The input is {"summary", "task", "routing", "execution_status"}, all of them
+optional; what has another shape counts as absent. Reads standard input by default.)",
       .options = {{"--profile", "", "Safe, or as first deployed", {"strict", "compat"}},
                   {"--ndjson", "", "Every line is an input; one response a line"},
                   {"--explain", "", "Say on stderr which state was chosen, and why"}},

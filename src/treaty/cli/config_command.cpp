@@ -105,10 +105,10 @@ Command command() {
       .positionals = "check|show [FILE]",
       .summary = "Check treaty.yaml as a whole, or show what holds",
       .description =
-          "`check` tells everything that is wrong, with line and column. `show` prints the whole\n"
-          "configuration as it holds, flags, environment and defaults included; keys are masked.\n"
-          "docs/reference/config.md describes every key. Exit: 0 in order, 2 wrong usage, 78 not\n"
-          "in order.",
+          R"(`check` tells everything that is wrong, with line and column. `show` prints the whole
+configuration as it holds, flags, environment and defaults included; keys are masked.
+docs/reference/config.md describes every key. Exit: 0 in order, 2 wrong usage, 78 not
+in order.)",
       .options = joined({configuration_options(),
                          {{"--listen", "ADDRESS:PORT", "Where to listen (TREATY_LISTEN)"},
                           format_option("For people (YAML), or for programs")}}),

@@ -44,9 +44,8 @@ Command command() {
       .name = "hash",
       .positionals = "FILE...|-",
       .summary = "Compute the ContentHash of files, as a FileRef carries it",
-      .description =
-          "Text is hashed with its line ends made equal and its lines cut at 500 UTF-16\n"
-          "units; anything that is not UTF-8 is hashed byte by byte. SHA-256, in hex.",
+      .description = R"(Text is hashed with its line ends made equal and its lines cut at 500 UTF-16
+units; anything that is not UTF-8 is hashed byte by byte. SHA-256, in hex.)",
       .options = {{"--hex", "", "Print the digests alone"}},
       .examples = {{"hash report.pdf", "The hash and the name"},
                    {"hash --hex src/main.cpp", "The 64 digits alone"}},

@@ -177,11 +177,10 @@ Command command() {
       .positionals = "",
       .summary = "Play a provider over HTTP, from a script or from recordings",
       .description =
-          "Answers chat completions, responses, Anthropic messages, legacy completions, Gemini "
-          "and\n"
-          "Ollama, plain and streamed, until it is interrupted. Without a script it echoes the "
-          "user,\ncalls a tool that the user names and quotes what tools gave back. Scripts bring "
-          "texts, tool\ncalls, errors, headers, delays and faults: see docs/guide/mock.md.",
+          R"(Answers chat completions, responses, Anthropic messages, legacy completions, Gemini and
+Ollama, plain and streamed, until it is interrupted. Without a script it echoes the user,
+calls a tool that the user names and quotes what tools gave back. Scripts bring texts, tool
+calls, errors, headers, delays and faults: see docs/guide/mock.md.)",
       .options = {{"--script", "FILE", "What to answer (YAML)"},
                   {"--recordings", "DIR", "Play recorded exchanges (JSON files) instead"},
                   {"--port", "N", "Where to listen (4010); 0 is a free port"},

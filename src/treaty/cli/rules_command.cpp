@@ -144,11 +144,9 @@ Command command() {
       .name = "rules",
       .positionals = "[ID|CONTRACT]",
       .summary = "Tell what a rule says, where it comes from, and what keeps and breaks it",
-      .description =
-          "Without an argument: every rule in one line. With an id such as RES-12: the\n"
-          "rule with examples. With a contract or a family (response, RES): its rules; `machine`: "
-          "those\n"
-          "of machine files.",
+      .description = R"(Without an argument: every rule in one line. With an id such as RES-12: the
+rule with examples. With a contract or a family (response, RES): its rules; `machine`: those
+of machine files.)",
       .options = {{"--format", "", "How to print", {"human", "jsonl", "markdown"}}},
       .examples = {{"rules RES-12",
                     "One rule, with a document that keeps it and one that does not"},

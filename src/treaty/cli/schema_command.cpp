@@ -157,11 +157,10 @@ Command command() {
       .name = "schema",
       .positionals = "[CONTRACT|FILE...]",
       .summary = "Print the JSON Schema (2020-12) of a contract, or validate by one of yours",
-      .description =
-          "Without an argument: the contracts. A schema says what a schema can say;\n"
-          "`treaty check` knows all the rules.\n"
-          "With --validate: whether values fit a schema, as the parameters of a tool are\n"
-          "validated. A schema that uses what is not supported is refused (exit 78).",
+      .description = R"(Without an argument: the contracts. A schema says what a schema can say;
+`treaty check` knows all the rules.
+With --validate: whether values fit a schema, as the parameters of a tool are
+validated. A schema that uses what is not supported is refused (exit 78).)",
       .options = {{"--dialect", "", "Spelling of names where there are two", {"pascal", "camel"}},
                   {"--validate", "SCHEMA", "Validate the files by the schema in this file"},
                   {"--ndjson", "",

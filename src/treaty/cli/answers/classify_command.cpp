@@ -39,10 +39,9 @@ Command command() {
       .positionals = "[FILE|-]",
       .summary = "Tell which error a failed answer is, and whether to try again",
       .description =
-          "The answer is what `curl -i` prints, or {\"status\", \"headers\", \"body\", "
-          "\"provider\"}.\n"
-          "Without a status there was no answer: the body then is what is known of the failure.\n"
-          "Reads standard input by default.",
+          R"(The answer is what `curl -i` prints, or {"status", "headers", "body", "provider"}.
+Without a status there was no answer: the body then is what is known of the failure.
+Reads standard input by default.)",
       .options = {{"--ndjson", "", "Every line is an answer; one error object a line"},
                   format_option("For people, or the AgentError")},
       .examples = {{"classify answer.txt", "One answer"},

@@ -79,10 +79,9 @@ Command command() {
       .positionals = "[FILE|-]",
       .summary = "Read the rate limits out of a provider's answer",
       .description =
-          "The answer is what `curl -i` prints, header lines alone, an object of headers, or\n"
-          "{\"status\", \"headers\", \"body\", \"at\", \"provider\"}. Reads standard input by "
-          "default.\n"
-          "Times count from the answer's date, else from `at`, else from now.",
+          R"(The answer is what `curl -i` prints, header lines alone, an object of headers, or
+{"status", "headers", "body", "at", "provider"}. Reads standard input by default.
+Times count from the answer's date, else from `at`, else from now.)",
       .options = {{"--profile", "", "All dialects, or as FlatMachines 4.2", {"strict", "compat"}},
                   {"--provider", "NAME", "Whose answer it is, where names of windows depend on it"},
                   {"--ndjson", "", "Every line is an answer; one RateLimitState a line"},

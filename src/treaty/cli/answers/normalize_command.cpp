@@ -103,10 +103,9 @@ Command command() {
       .positionals = "FILE...",
       .summary = "Turn recorded exchanges with providers into AgentResults",
       .description =
-          "A file holds one exchange: {\"provider\", \"endpoint\", \"request\", \"response\"}, "
-          "the\n"
-          "response with status, headers and body (or body_sse_text for an event stream).\n"
-          "Directories stand for the .json files below them.",
+          R"(A file holds one exchange: {"provider", "endpoint", "request", "response"}, the
+response with status, headers and body (or body_sse_text for an event stream).
+Directories stand for the .json files below them.)",
       .options = {{"--protocol", "NAME", "Which protocol it is, where the file does not tell"},
                   format_option("For people, or one AgentResult a line")},
       .examples = {{"normalize exchange.json", "One exchange"},

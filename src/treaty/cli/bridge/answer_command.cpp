@@ -109,13 +109,12 @@ Command command(OpenGateway open) {
       .positionals = "",
       .summary = "Answer one waiting request and leave",
       .description =
-          "For hosts that drive the loop themselves: the request that waits in the directory is "
-          "run\n"
-          "as a turn of an agent, and the answer is written where the program looks for it. An\n"
-          "agent that fails or takes longer than timeout_seconds is an answer, too.\n"
-          "Exit: 0 answered, 1 the agent failed (the answer says so), or nothing waits, 2 wrong\n"
-          "usage, 69 no agent or no disk, 75 another driver has the directory, or the same was\n"
-          "answered before, 78 bad configuration.",
+          R"(For hosts that drive the loop themselves: the request that waits in the directory is run
+as a turn of an agent, and the answer is written where the program looks for it. An
+agent that fails or takes longer than timeout_seconds is an answer, too.
+Exit: 0 answered, 1 the agent failed (the answer says so), or nothing waits, 2 wrong
+usage, 69 no agent or no disk, 75 another driver has the directory, or the same was
+answered before, 78 bad configuration.)",
       .options =
           joined({directory_options(),
                   {{"--phase", "N", "Of several requests, the one of this phase"},

@@ -8,10 +8,9 @@ Command command(const OpenGateway& open) {
       .positionals = "",
       .summary = "Programs that ask agents by files: drive, answer, watch, check, mend",
       .description =
-          "A program that needs an agent in the middle of its work writes .agent-request.json, "
-          "saves\n"
-          "its state and leaves with 42. Whoever drives it has an agent answer, writes\n"
-          ".agent-response.json and runs the program again with --resume.",
+          R"(A program that needs an agent in the middle of its work writes .agent-request.json, saves
+its state and leaves with 42. Whoever drives it has an agent answer, writes
+.agent-response.json and runs the program again with --resume.)",
       .examples = {{"bridge check --dir examples/bridge", "Do request and answer belong together?"},
                    {"bridge doctor", "What is wrong in this directory?"}},
       .verbs =

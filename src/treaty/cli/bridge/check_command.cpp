@@ -145,13 +145,12 @@ Command command() {
       .positionals = "",
       .summary = "Check the requests and answers of a directory, together",
       .description =
-          "Each request by its contract, each answer by its own, whether it belongs to the "
-          "request\n"
-          "(BRS-12), and whether it is older than the request. --fix repairs what has one repair\n"
-          "and puts away answers that are torn, stale, of another request or without one; every\n"
-          "original is kept in .treaty-bridge/quarantine. What was done is told on stderr.\n"
-          "Exit: 0 in order (after repairs), 1 not, 2 wrong usage, 69 it cannot be written, 75\n"
-          "another driver has the directory.",
+          R"(Each request by its contract, each answer by its own, whether it belongs to the request
+(BRS-12), and whether it is older than the request. --fix repairs what has one repair
+and puts away answers that are torn, stale, of another request or without one; every
+original is kept in .treaty-bridge/quarantine. What was done is told on stderr.
+Exit: 0 in order (after repairs), 1 not, 2 wrong usage, 69 it cannot be written, 75
+another driver has the directory.)",
       .options = joined(
           {directory_options(),
            {{"--fix", "", "Repair what has one repair; the originals are kept"}, format_option()}}),

@@ -117,10 +117,9 @@ Command command() {
       .positionals = "",
       .summary = "Tell what is wrong in a directory, why, and the command that mends it",
       .description =
-          "Looks and changes nothing. The first line says how the directory stands; then comes\n"
-          "each trouble and each note, with the command to give next. Exit: 0 no trouble (notes "
-          "are\n"
-          "fine), 1 there is one, 2 wrong usage.",
+          R"(Looks and changes nothing. The first line says how the directory stands; then comes
+each trouble and each note, with the command to give next. Exit: 0 no trouble (notes are
+fine), 1 there is one, 2 wrong usage.)",
       .options =
           joined({directory_options(),
                   {{"--list", "", "Everything that the doctor has a word for"}, format_option()}}),

@@ -214,11 +214,9 @@ Command command() {
       .positionals = "",
       .summary = "Show what happened in a directory: runs, requests, answers, repairs",
       .description =
-          "The journal, a line each: time (UTC), event, phase, agent, seconds, tokens, error. "
-          "Lines\n"
-          "that a crash has damaged are left out and counted. Exit: 0 shown, 1 it cannot be read, "
-          "2\n"
-          "wrong usage.",
+          R"(The journal, a line each: time (UTC), event, phase, agent, seconds, tokens, error. Lines
+that a crash has damaged are left out and counted. Exit: 0 shown, 1 it cannot be read, 2
+wrong usage.)",
       .options = joined({directory_options(),
                          {{"--limit", "N", "The last so many entries (all)"},
                           format_option("For people, or the entries as they are")}}),

@@ -256,12 +256,12 @@ Command command() {
       .positionals = "",
       .summary = "Write the response file for an answer of yours, with its envelope",
       .description =
-          "Takes the answer from standard input, as text or as JSON, and writes the response file\n"
-          "of the request that waits: all nine members, whole or not at all. The text stays as it\n"
-          "is; JSON (an object or a list) gets metadata.content_type. Empty input is refused, but\n"
-          "for an empty file that --text names.\n"
-          "Exit: 0 written, 1 nothing waits, or the answer cannot be taken, 2 wrong usage, 69 it\n"
-          "cannot be written, 75 another driver has the directory.",
+          R"(Takes the answer from standard input, as text or as JSON, and writes the response file
+of the request that waits: all nine members, whole or not at all. The text stays as it
+is; JSON (an object or a list) gets metadata.content_type. Empty input is refused, but
+for an empty file that --text names.
+Exit: 0 written, 1 nothing waits, or the answer cannot be taken, 2 wrong usage, 69 it
+cannot be written, 75 another driver has the directory.)",
       .options = joined({directory_options(),
                          {{"--phase", "N", "Of several requests, the one of this phase"},
                           {"--request", "FILE", "The request that is answered"},

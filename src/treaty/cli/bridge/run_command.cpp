@@ -80,18 +80,16 @@ Command command(OpenGateway open) {
       .positionals = "-- PROGRAM ARGS...",
       .summary = "Drive a program that asks agents: run, answer, resume, until it is done",
       .description =
-          "Runs the program. When it leaves with 42, its request (.agent-request.json, or\n"
-          ".agent-request-phaseN.json) is run as a turn of an agent, the answer is written\n"
-          "(.agent-response.json), and the program is run again with --resume added. Any other "
-          "exit\n"
-          "is the exit of this command. The program finds the directory in TREATY_BRIDGE_DIR.\n"
-          "A run that was interrupted (kill -9, a signal, 75) goes on when the same command is "
-          "given\n"
-          "again: what was answered is not asked again. Leftovers of others are kept in\n"
-          ".treaty-bridge/quarantine. Progress goes to stderr.\n"
-          "Exit: the program's own; 1 it left with 42 and no usable request, 2 wrong usage, 69 no\n"
-          "agent or no disk, 75 it asks the same again, asks too often, or another driver has the\n"
-          "directory, 78 bad configuration, 126/127 the program cannot be started, 128 + a signal.",
+          R"(Runs the program. When it leaves with 42, its request (.agent-request.json, or
+.agent-request-phaseN.json) is run as a turn of an agent, the answer is written
+(.agent-response.json), and the program is run again with --resume added. Any other exit
+is the exit of this command. The program finds the directory in TREATY_BRIDGE_DIR.
+A run that was interrupted (kill -9, a signal, 75) goes on when the same command is given
+again: what was answered is not asked again. Leftovers of others are kept in
+.treaty-bridge/quarantine. Progress goes to stderr.
+Exit: the program's own; 1 it left with 42 and no usable request, 2 wrong usage, 69 no
+agent or no disk, 75 it asks the same again, asks too often, or another driver has the
+directory, 78 bad configuration, 126/127 the program cannot be started, 128 + a signal.)",
       .options = joined({directory_options(),
                          {{"--max-resumes", "N", "Answers of one phase before it gives up (5)"},
                           {"--fresh", "", "Begin anew, whatever an interrupted run has left"}},

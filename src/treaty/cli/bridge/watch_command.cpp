@@ -128,17 +128,16 @@ Command command(OpenGateway open) {
       .positionals = "[DIR...]",
       .summary = "Answer requests as they appear, in many directories",
       .description =
-          "Waits for requests in the directories (the current one), and runs each as a turn of an\n"
-          "agent; many at once. The answer is written where the program looks for it, and told on\n"
-          "stdout; everything else is told on stderr. What waited already is answered first; what\n"
-          "the journal has as answered is not asked again. A request that is withdrawn or "
-          "replaced\n"
-          "is given up; when no agent can be reached, it is tried again. No other driver may have\n"
-          "one of the directories. An answer is only written inside of its directory.\n"
-          "SIGTERM and Ctrl-C: takes no more requests, and leaves when those at hand have ended.\n"
-          "Exit: 0 told to leave, 1 a directory is missing, or none is left, 2 wrong usage, 69 a\n"
-          "directory, the journal or the system's watch is not usable, 75 another driver has a\n"
-          "directory, 78 bad configuration.",
+          R"(Waits for requests in the directories (the current one), and runs each as a turn of an
+agent; many at once. The answer is written where the program looks for it, and told on
+stdout; everything else is told on stderr. What waited already is answered first; what
+the journal has as answered is not asked again. A request that is withdrawn or replaced
+is given up; when no agent can be reached, it is tried again. No other driver may have
+one of the directories. An answer is only written inside of its directory.
+SIGTERM and Ctrl-C: takes no more requests, and leaves when those at hand have ended.
+Exit: 0 told to leave, 1 a directory is missing, or none is left, 2 wrong usage, 69 a
+directory, the journal or the system's watch is not usable, 75 another driver has a
+directory, 78 bad configuration.)",
       .options =
           joined({{{"--parallel", "N", "Requests that are answered at once (64)"},
                    {"--grace", "SECONDS", "How long they may go on when it is told to leave (30)"}},

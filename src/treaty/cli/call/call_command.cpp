@@ -329,14 +329,11 @@ Command command() {
       .positionals = "TEXT|-",
       .summary = "Call a model of any provider and get one AgentResult",
       .description =
-          "The text of the answer goes to stdout, as it comes when that is a terminal or with\n"
-          "--stream; one line about usage, cost and limits goes to stderr. The key is read from "
-          "the\n"
-          "environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …; docs/guide/providers.md lists "
-          "them).\n"
-          "Exit: 0 answered, 1 refused, 2 wrong usage, 69 not reachable, 75 try again later, 78 "
-          "no\n"
-          "key or address, 130 interrupted.",
+          R"(The text of the answer goes to stdout, as it comes when that is a terminal or with
+--stream; one line about usage, cost and limits goes to stderr. The key is read from the
+environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …; docs/guide/providers.md lists them).
+Exit: 0 answered, 1 refused, 2 wrong usage, 69 not reachable, 75 try again later, 78 no
+key or address, 130 interrupted.)",
       .options = {{"--provider", "NAME", "Who to call"},
                   {"--model", "NAME", "Which model of theirs"},
                   {"--stream", "", "Ask for a stream, and print the text as it comes"},

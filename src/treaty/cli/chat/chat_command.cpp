@@ -350,18 +350,14 @@ Command command(OpenGateway open) {
       .positionals = "",
       .summary = "Talk to an agent in the terminal, or through pipes",
       .description =
-          "Every line is a turn; the answer is printed as it comes. Client tools are run by the\n"
-          "commands given with --tool: arguments as JSON on stdin and in TREATY_TOOL_ARGUMENTS, "
-          "the\n"
-          "result on stdout, a failure by the exit code and stderr. Without a command you are "
-          "asked\n"
-          "to type the result. Ctrl-C cancels the turn that runs, Ctrl-D leaves; /help lists the\n"
-          "rest. A connection that breaks is taken up again where it was cut. With --session, a "
-          "turn\n"
-          "that was left waiting for its tools goes on first, or is given up by /cancel.\n"
-          "Exit: 0 left, 1 the last failed turn failed for good, 2 wrong usage, 69 nobody there, "
-          "75\n"
-          "try again later, 78 bad configuration, 130 interrupted.",
+          R"(Every line is a turn; the answer is printed as it comes. Client tools are run by the
+commands given with --tool: arguments as JSON on stdin and in TREATY_TOOL_ARGUMENTS, the
+result on stdout, a failure by the exit code and stderr. Without a command you are asked
+to type the result. Ctrl-C cancels the turn that runs, Ctrl-D leaves; /help lists the
+rest. A connection that breaks is taken up again where it was cut. With --session, a turn
+that was left waiting for its tools goes on first, or is given up by /cancel.
+Exit: 0 left, 1 the last failed turn failed for good, 2 wrong usage, 69 nobody there, 75
+try again later, 78 bad configuration, 130 interrupted.)",
       .options = joined({remote_options(),
                          {{"--session", "ID", "Go on with this session; else a new one"},
                           {"--agent", "NAME", "Which agent (default)"}},

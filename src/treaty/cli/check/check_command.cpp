@@ -311,12 +311,10 @@ Command command() {
       .name = "check",
       .positionals = "CONTRACT FILE...|-",
       .summary = "Tell whether documents keep a contract, by rule and place",
-      .description =
-          "CONTRACT is request, response, invoke-result, agent-result, bridge-request,\n"
-          "bridge-response, assistant, or auto (told from the members of each document).\n"
-          "`check continuation PENDING SUBMITTED` matches tool results with the calls that wait.\n"
-          "FILE may be a glob, or a directory with --recursive. Exit 0: all valid, 1: not, 2: "
-          "usage.",
+      .description = R"(CONTRACT is request, response, invoke-result, agent-result, bridge-request,
+bridge-response, assistant, or auto (told from the members of each document).
+`check continuation PENDING SUBMITTED` matches tool results with the calls that wait.
+FILE may be a glob, or a directory with --recursive. Exit 0: all valid, 1: not, 2: usage.)",
       .options = {{"--profile", "", "Refuse, or repair and warn", {"strict", "lenient"}},
                   {"--role", "", "Of an assistant response", {"producer", "consumer"}},
                   {"--request", "FILE", "The bridge request that is answered (BRS-12)"},

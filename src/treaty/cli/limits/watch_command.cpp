@@ -278,15 +278,12 @@ Command command() {
       .positionals = "",
       .summary = "Show the quota pools and budgets of a gateway, live",
       .description =
-          "Asks GET /v1/limits every second. On a terminal it draws in place: a bar for each "
-          "window\n"
-          "(what is left of it), the time to its reset, who waits and runs, the breaker, and the\n"
-          "budgets of the day. Elsewhere it prints a table whenever something has changed. A "
-          "gateway\n"
-          "that is gone is asked on until it is back; with --once that is exit 69.\n"
-          "Exit: 0 shown, or left with Ctrl-C, 1 not an answer of a gateway, 2 wrong usage, 69 "
-          "nobody\n"
-          "there, 75 try again later, 78 a key or an address is wrong.",
+          R"(Asks GET /v1/limits every second. On a terminal it draws in place: a bar for each window
+(what is left of it), the time to its reset, who waits and runs, the breaker, and the
+budgets of the day. Elsewhere it prints a table whenever something has changed. A gateway
+that is gone is asked on until it is back; with --once that is exit 69.
+Exit: 0 shown, or left with Ctrl-C, 1 not an answer of a gateway, 2 wrong usage, 69 nobody
+there, 75 try again later, 78 a key or an address is wrong.)",
       .options = {{"--url", "URL", "The gateway (http://127.0.0.1:8088 unless given)"},
                   {"--key-env", "NAME", "The variable that holds the gateway's key"},
                   {"--once", "", "Show it once and leave"},

@@ -45,10 +45,9 @@ Command command() {
       .positionals = "FILE...|-",
       .summary = "Tell all that is wrong with machine files, by rule, line and column",
       .description =
-          "Reads flatmachine files (YAML or JSON) and reports every problem at once. `treaty "
-          "rules\n"
-          "machine` tells what the rules say. FILE may be a glob. Exit 0: all can run, 1: not, 2:\n"
-          "usage.",
+          R"(Reads flatmachine files (YAML or JSON) and reports every problem at once. `treaty rules
+machine` tells what the rules say. FILE may be a glob. Exit 0: all can run, 1: not, 2:
+usage.)",
       .options =
           {format_option(),
            {"--hook", "NAME", "A hook that your program registers; may be repeated", {}, true}},

@@ -171,12 +171,10 @@ Command command() {
       .positionals = "EXPRESSION",
       .summary = "Try a condition or a template of a machine",
       .description =
-          "Prints what a condition, or with --template a template, comes to, as JSON. In the "
-          "scope\n"
-          "are context, input, output and result; other names are those of foreach.\n"
-          "With --ndjson every line of standard input (or of a file) is\n"
-          "{\"expr\" or \"template\", \"scope\"}; one {\"value\"} or {\"error\"} a line comes "
-          "back.",
+          R"(Prints what a condition, or with --template a template, comes to, as JSON. In the scope
+are context, input, output and result; other names are those of foreach.
+With --ndjson every line of standard input (or of a file) is
+{"expr" or "template", "scope"}; one {"value"} or {"error"} a line comes back.)",
       .options = {{"--scope", "JSON", "What the names mean"},
                   {"--template", "", "It is a template, not a condition"},
                   {"--ndjson", "", "Every line is a question; one answer a line"}},

@@ -89,9 +89,8 @@ Command command(const MachineServices& services) {
       .positionals = "FILE|-",
       .summary = "Draw a machine, as SVG or as the text of a Mermaid chart",
       .description =
-          "Writes the drawing to standard output. States stand in layers by their distance from "
-          "the\n"
-          "initial one; on_error is dashed and red, the rate-limit policy dotted.",
+          R"(Writes the drawing to standard output. States stand in layers by their distance from the
+initial one; on_error is dashed and red, the rate-limit policy dotted.)",
       .options = joined(
           {{
                {"--format", "", "What to write", {"svg", "mermaid"}},

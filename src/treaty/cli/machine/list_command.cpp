@@ -42,10 +42,10 @@ Command command(const MachineServices& services) {
       .positionals = "",
       .summary = "List executions and where they stand, the newest first",
       .description =
-          "running: a process has it. waiting: for a signal. interrupted: it goes on with `treaty\n"
-          "machine resume`. Machines that others have started are listed too: their ids begin\n"
-          "with that of the other one. JSON is one object a line. Exit: 0 done, 69 no store or\n"
-          "none that can be used, 78 a configuration that is not in order.",
+          R"(running: a process has it. waiting: for a signal. interrupted: it goes on with `treaty
+machine resume`. Machines that others have started are listed too: their ids begin
+with that of the other one. JSON is one object a line. Exit: 0 done, 69 no store or
+none that can be used, 78 a configuration that is not in order.)",
       .options =
           joined({{{"--waiting", "", "Only those that wait for a signal"}}, looking_options()}),
       .examples = {{"machine list", "All executions of the configured store"},

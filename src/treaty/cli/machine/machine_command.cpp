@@ -8,8 +8,8 @@ Command command(const MachineServices& services) {
       .positionals = "",
       .summary = "State machines over agents: check, run, resume, look into, draw",
       .description =
-          "Runs flatmachine files durably: every step is on the disk before the next one, and a\n"
-          "machine that was killed goes on where it was.",
+          R"(Runs flatmachine files durably: every step is on the disk before the next one, and a
+machine that was killed goes on where it was.)",
       .examples = {{"machine check examples/machines/writer.yml", "Is it in order?"},
                    {"machine list", "What runs, what waits, what has ended?"}},
       .verbs =

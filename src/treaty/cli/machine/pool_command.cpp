@@ -210,12 +210,12 @@ Command command(const MachineServices& services) {
       .positionals = "push|status|claim|complete|fail|heartbeat NAME [ITEM]",
       .summary = "Share work between processes: push items, count, claim and end them",
       .description =
-          "`treaty machine work` runs a machine for each item. Programs that do it themselves\n"
-          "claim an item, tell that they live (heartbeat, every 30 s), and complete or fail it,\n"
-          "under the same --worker. An item of a worker that is silent for long is pending again;\n"
-          "one that failed too often is poisoned. Exit: 0 done, 2 wrong usage, 3 nothing is\n"
-          "pending, 75 another worker has the item, 69 no store or none that can be used, 78 a\n"
-          "configuration that is not in order.",
+          R"(`treaty machine work` runs a machine for each item. Programs that do it themselves
+claim an item, tell that they live (heartbeat, every 30 s), and complete or fail it,
+under the same --worker. An item of a worker that is silent for long is pending again;
+one that failed too often is poisoned. Exit: 0 done, 2 wrong usage, 3 nothing is
+pending, 75 another worker has the item, 69 no store or none that can be used, 78 a
+configuration that is not in order.)",
       .options =
           joined({{
                       {"--items", "FILE",

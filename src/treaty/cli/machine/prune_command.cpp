@@ -64,9 +64,9 @@ Command command(const MachineServices& services) {
       .positionals = "",
       .summary = "Delete old executions with all that they have kept",
       .description =
-          "Whole executions, and never one that a process runs or that waits for a signal. Say at\n"
-          "least one of the two limits. Exit: 0 done, 2 wrong usage, 69 no store or none that can\n"
-          "be used, 78 a configuration that is not in order.",
+          R"(Whole executions, and never one that a process runs or that waits for a signal. Say at
+least one of the two limits. Exit: 0 done, 2 wrong usage, 69 no store or none that can
+be used, 78 a configuration that is not in order.)",
       .options =
           joined({{
                       {"--older-than", "AGE", "Those that nothing was written to for 12h, 30d, 8w"},

@@ -102,9 +102,9 @@ Command command(const MachineServices& services) {
       .positionals = "FILE",
       .summary = "Run a machine to its end, or until it waits",
       .description =
-          "Every step is on the disk before the next one: what is interrupted goes on with\n"
-          "`treaty machine resume`. On a terminal the states are shown as they happen.\n"
-          "Exit: 0 completed, 1 failed, 2 refused, 3 waiting for a signal, 75 interrupted.",
+          R"(Every step is on the disk before the next one: what is interrupted goes on with
+`treaty machine resume`. On a terminal the states are shown as they happen.
+Exit: 0 completed, 1 failed, 2 refused, 3 waiting for a signal, 75 interrupted.)",
       .options = joined({{
                              {"--input", "JSON",
                               "The machine's input, a JSON object; @FILE reads it from a file"},
@@ -125,9 +125,8 @@ Command resume_command(const MachineServices& services) {
       .positionals = "ID",
       .summary = "Go on with an execution where it stopped",
       .description =
-          "After a crash, an interrupt, a failure or a wait. What was answered before is not "
-          "asked\n"
-          "for again.",
+          R"(After a crash, an interrupt, a failure or a wait. What was answered before is not asked
+for again.)",
       .options = driving_options(),
       .examples = {{"machine resume 4f6c1c0a-6c5e-4c5b-9a55-0d5f6f1f9b7e", "Go on with it"}},
       .run = [services](const Arguments& arguments) { return resume(services, arguments); },

@@ -288,12 +288,10 @@ Command command(const MachineServices& services) {
       .positionals = "ID",
       .summary = "Show an execution: steps, calls, waits, context, output or error",
       .description =
-          "`flatagents://ID/result`, the address of a launched machine's result, prints the "
-          "output\n"
-          "alone. Exit: 0 done, 1 no such execution, or a result that is a failure, 2 wrong "
-          "usage,\n"
-          "3 no result yet, 69 no store or none that can be used, 78 a configuration that is not\n"
-          "in order.",
+          R"(`flatagents://ID/result`, the address of a launched machine's result, prints the output
+alone. Exit: 0 done, 1 no such execution, or a result that is a failure, 2 wrong usage,
+3 no result yet, 69 no store or none that can be used, 78 a configuration that is not
+in order.)",
       .options = looking_options(),
       .examples = {{"machine show writer-7", "All that is known of it, and what to do next"},
                    {"machine show writer-7 --format json", "The same for a program"},

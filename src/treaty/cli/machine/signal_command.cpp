@@ -168,13 +168,12 @@ Command command(const MachineServices& services) {
       .positionals = "CHANNEL [DATA]",
       .summary = "Send a signal to the machines that wait on a channel",
       .description =
-          "Each machine that waits gets a copy; when none does, the signal is kept for the next.\n"
-          "DATA is JSON ({} without it), @FILE or -. With --resume the machines go on here, those\n"
-          "that wait for them as well; the options of `machine resume` are for that. Exit: 0 sent\n"
-          "(and completed), 1 a machine failed, 2 wrong usage, 3 a machine waits again, 75 "
-          "another\n"
-          "process has it, 69 no store or none that can be used, 78 a configuration that is not\n"
-          "in order.",
+          R"(Each machine that waits gets a copy; when none does, the signal is kept for the next.
+DATA is JSON ({} without it), @FILE or -. With --resume the machines go on here, those
+that wait for them as well; the options of `machine resume` are for that. Exit: 0 sent
+(and completed), 1 a machine failed, 2 wrong usage, 3 a machine waits again, 75 another
+process has it, 69 no store or none that can be used, 78 a configuration that is not
+in order.)",
       .options =
           joined({{{"--resume", "", "Go on with the executions that waited for it, here and now"}},
                   driving_options(Steps::unlimited)}),

@@ -186,13 +186,12 @@ Command command(const MachineServices& services) {
       .positionals = "FILE",
       .summary = "Run a machine for each item of a pool, beside other processes",
       .description =
-          "Takes items one by one until none is pending. An item is the machine's input; one that\n"
-          "is no object comes as `input.item`. The execution is named after the pool and the "
-          "item:\n"
-          "what a killed worker has begun is gone on with. JSON is a line for each item, then the\n"
-          "sum. Exit: 0 done, 1 an item failed, 2 refused or wrong usage, 3 a machine waits for a\n"
-          "signal, 75 interrupted, 69 no store or none that can be used, 78 a configuration that\n"
-          "is not in order.",
+          R"(Takes items one by one until none is pending. An item is the machine's input; one that
+is no object comes as `input.item`. The execution is named after the pool and the item:
+what a killed worker has begun is gone on with. JSON is a line for each item, then the
+sum. Exit: 0 done, 1 an item failed, 2 refused or wrong usage, 3 a machine waits for a
+signal, 75 interrupted, 69 no store or none that can be used, 78 a configuration that
+is not in order.)",
       .options = joined({{
                              {"--pool", "NAME", "Whose items"},
                              {"--max", "N", "At most so many items"},

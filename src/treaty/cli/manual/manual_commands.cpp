@@ -29,11 +29,9 @@ Command completion_command() {
       .name = "completion",
       .positionals = "bash|zsh|fish",
       .summary = "Print the completion of this command line for a shell",
-      .description =
-          "`make install` puts them where the shells look. Else: for bash below\n"
-          "~/.local/share/bash-completion/completions, for zsh as _treaty in a directory of "
-          "$fpath,\n"
-          "for fish in ~/.config/fish/completions. Exit: 0 printed, 2 wrong usage.",
+      .description = R"(`make install` puts them where the shells look. Else: for bash below
+~/.local/share/bash-completion/completions, for zsh as _treaty in a directory of $fpath,
+for fish in ~/.config/fish/completions. Exit: 0 printed, 2 wrong usage.)",
       .examples = {{"completion bash > treaty.bash", "For `source treaty.bash`"},
                    {"completion zsh > _treaty", "For a directory of $fpath"},
                    {"completion fish > treaty.fish", "For ~/.config/fish/completions"}},

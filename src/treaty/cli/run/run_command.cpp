@@ -165,17 +165,15 @@ Command command(OpenGateway open) {
       .positionals = "[TEXT|-]",
       .summary = "Run one turn of an agent in this process, without a server",
       .description =
-          "The text goes to stdout as it comes; tools, session and turn go to stderr. The turn is\n"
-          "journalled like any other: --session goes on with it, here or under `treaty serve`.\n"
-          "Client tools of the agent are run by the commands given with --tool: the arguments "
-          "come\n"
-          "as JSON on stdin and in TREATY_TOOL_ARGUMENTS, what the command prints goes back to "
-          "the\n"
-          "model; when it fails, what it wrote to stderr. Without a command you are asked to type\n"
-          "the result; where nobody can be asked, the tool fails. With --session and no text, the\n"
-          "turn that was left waiting for its tools goes on.\n"
-          "Exit: 0 answered, 1 failed, 2 wrong usage, 69 the journal is not usable, 75 try again\n"
-          "later, 78 bad configuration, 130 interrupted.",
+          R"(The text goes to stdout as it comes; tools, session and turn go to stderr. The turn is
+journalled like any other: --session goes on with it, here or under `treaty serve`.
+Client tools of the agent are run by the commands given with --tool: the arguments come
+as JSON on stdin and in TREATY_TOOL_ARGUMENTS, what the command prints goes back to the
+model; when it fails, what it wrote to stderr. Without a command you are asked to type
+the result; where nobody can be asked, the tool fails. With --session and no text, the
+turn that was left waiting for its tools goes on.
+Exit: 0 answered, 1 failed, 2 wrong usage, 69 the journal is not usable, 75 try again
+later, 78 bad configuration, 130 interrupted.)",
       .options = joined({{{"--agent", "NAME", "Which agent of the configuration (default)"},
                           {"--session", "ID", "Go on with this session; else a new one"},
                           {"--file", "FILE", "Hand over a file, as an InputArtifact", {}, true},

@@ -104,15 +104,13 @@ Command command(OpenGateway open) {
       .positionals = "",
       .summary = "Run agents behind HTTP: requests in, journalled answers out",
       .description =
-          "Takes AgentExecuteRequests at POST /v1/agent/execute and answers InvokeResults, plain "
-          "or\n"
-          "as a stream. What it has told a client is on disk first. Without any configuration it\n"
-          "serves the agent `default` on the first provider whose key is in the environment, else\n"
-          "on a built-in demo. SIGTERM and Ctrl-C: running turns end, then it leaves. SIGHUP: the\n"
-          "configuration is read again.\n"
-          "Exit: 0 told to leave, 2 wrong usage, 69 cannot listen or cannot use its journal, 78 "
-          "bad\n"
-          "configuration.",
+          R"(Takes AgentExecuteRequests at POST /v1/agent/execute and answers InvokeResults, plain or
+as a stream. What it has told a client is on disk first. Without any configuration it
+serves the agent `default` on the first provider whose key is in the environment, else
+on a built-in demo. SIGTERM and Ctrl-C: running turns end, then it leaves. SIGHUP: the
+configuration is read again.
+Exit: 0 told to leave, 2 wrong usage, 69 cannot listen or cannot use its journal, 78 bad
+configuration.)",
       .options = joined(
           {{{"--listen", "ADDRESS:PORT", "Where to listen (TREATY_LISTEN, else 127.0.0.1:8088)"}},
            configuration_options(),

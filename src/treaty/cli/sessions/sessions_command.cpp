@@ -214,14 +214,11 @@ Command command(Stores stores) {
       .positionals = "list|show SESSION|export SESSION|prune",
       .summary = "Look into the journal: list, show, export or prune sessions",
       .description =
-          "Reads the store that the configuration names, also while a server runs. `export` "
-          "prints\n"
-          "every request and answer of a session, one JSON object a line. `prune` deletes "
-          "sessions\n"
-          "that nothing was written to for a time, except those with a running turn. Exit: 0 "
-          "done,\n"
-          "1 no such session, 2 wrong usage, 69 no store or none that can be used, 78 a\n"
-          "configuration that is not in order.",
+          R"(Reads the store that the configuration names, also while a server runs. `export` prints
+every request and answer of a session, one JSON object a line. `prune` deletes sessions
+that nothing was written to for a time, except those with a running turn. Exit: 0 done,
+1 no such session, 2 wrong usage, 69 no store or none that can be used, 78 a
+configuration that is not in order.)",
       .options =
           joined({configuration_options(),
                   {{"--tenant", "NAME", "Whose sessions: all for list and prune, else local"},
