@@ -101,7 +101,7 @@ AnswerOutcome AnswerPool::answer(const AnswerJob& job) const {
 void AnswerPool::finish(AnswerJob job, AnswerOutcome reply) {
   finished_.push_back({std::move(job), std::move(reply)});
   constexpr std::uint64_t kOne = 1;
-  [[maybe_unused]] const auto written = write(finished_event_, &kOne, sizeof(kOne));
+  [[maybe_unused]] const auto written = ::write(finished_event_, &kOne, sizeof(kOne));
 }
 
 void AnswerPool::interrupt(Worker& worker) {

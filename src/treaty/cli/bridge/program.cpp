@@ -41,7 +41,7 @@ int failure_of(const std::string& path) {
   signal(SIGPIPE, SIG_DFL);
   execvpe(words[0], words, environment);
   const int failure = errno;
-  [[maybe_unused]] const auto written = write(report, &failure, sizeof(failure));
+  [[maybe_unused]] const auto written = ::write(report, &failure, sizeof(failure));
   _exit(127);
 }
 

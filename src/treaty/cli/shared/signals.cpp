@@ -60,7 +60,7 @@ void do_watched(Signals& signals, const std::function<void()>& work,
   std::jthread worker([&] {
     work();
     constexpr std::uint64_t kOne = 1;
-    [[maybe_unused]] const auto written = write(done, &kOne, sizeof(kOne));
+    [[maybe_unused]] const auto written = ::write(done, &kOne, sizeof(kOne));
   });
   std::array<pollfd, 2> waiting = {pollfd{done, POLLIN, 0},
                                    pollfd{signals.descriptor(), POLLIN, 0}};

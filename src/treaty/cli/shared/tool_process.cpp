@@ -131,7 +131,7 @@ bool Child::wait_for_bytes(Clock::time_point deadline) {
 
 void Child::write_input() {
   if (!in_.write_end.is_open()) return;
-  const ssize_t written = write(in_.write_end.number(), input_.data(), input_.size());
+  const ssize_t written = ::write(in_.write_end.number(), input_.data(), input_.size());
   if (written > 0) input_.remove_prefix(static_cast<std::size_t>(written));
   const bool later = written < 0 && (errno == EAGAIN || errno == EINTR);
   if (input_.empty() || (written < 0 && !later)) in_.write_end.reset();
