@@ -14,44 +14,46 @@ using contracts::BridgeTimeout;
 using json::ObjectText;
 
 constexpr std::string_view kRecord = "bridge";
-constexpr std::string_view kSuccess = "success";
-constexpr std::string_view kError = "error";
-constexpr std::string_view kTimeout = "timeout";
+constexpr std::string_view kSuccessStatus = "success";
+constexpr std::string_view kErrorStatus = "error";
+constexpr std::string_view kTimeoutStatus = "timeout";
 constexpr std::string_view kStatus = "status";
 constexpr std::string_view kErrorMessage = "error_message";
 constexpr std::string_view kErrorType = "error_type";
-constexpr std::string_view kResponse = "response";
+constexpr std::string_view kResponseText = "response";
 constexpr std::string_view kMetadata = "metadata";
 
 // A failure without a text is told, since its result may have a content nevertheless.
 void record_failure(ObjectText& record, const std::string& message,
                     const std::optional<std::string>& text) {
   record.add(kErrorMessage, message);
-  if (!text) record.add(kResponse, nullptr);
+  if (!text) record.add(kResponseText, nullptr);
 }
 
-void record_outcome(ObjectText& record, const BridgeSuccess&) { record.add(kStatus, kSuccess); }
+void record_outcome(ObjectText& record, const BridgeSuccess&) {
+  record.add(kStatus, kSuccessStatus);
+}
 
 void record_outcome(ObjectText& record, const BridgeError& error) {
-  record.add(kStatus, kError);
+  record.add(kStatus, kErrorStatus);
   record_failure(record, error.error_message, error.response);
   if (error.error_type) record.add(kErrorType, *error.error_type);
 }
 
 void record_outcome(ObjectText& record, const BridgeTimeout& timeout) {
-  record.add(kStatus, kTimeout);
+  record.add(kStatus, kTimeoutStatus);
   record_failure(record, timeout.error_message, timeout.response);
 }
 
 std::optional<decltype(BridgeResponse::outcome)> recorded_outcome(const ObjectText& record,
                                                                   const AgentResult& result) {
   const auto status = record.find_text(kStatus);
-  if (status == kSuccess) return BridgeSuccess{text_of_success(result)};
+  if (status == kSuccessStatus) return BridgeSuccess{text_of_success(result)};
   const auto message = record.find_text(kErrorMessage);
   if (!message) return std::nullopt;
-  const auto text = record.contains(kResponse) ? std::nullopt : result.content;
-  if (status == kError) return BridgeError{*message, record.find_text(kErrorType), text};
-  if (status == kTimeout) return BridgeTimeout{*message, text};
+  const auto text = record.contains(kResponseText) ? std::nullopt : result.content;
+  if (status == kErrorStatus) return BridgeError{*message, record.find_text(kErrorType), text};
+  if (status == kTimeoutStatus) return BridgeTimeout{*message, text};
   return std::nullopt;
 }
 
