@@ -2,10 +2,10 @@
 // file holds says who, and lets a lock be judged whose holder took it in another way.
 //
 //   auto lock = bridge::Lock::take(path, "run");
-//   if (!lock) std::cerr << lock.error().message;  // "process 4711 (treaty bridge run, since …)"
+//   if (!lock) std::cerr << lock.error().message;
 //
-// Threads: any thread may look at a lock, take it and release it. Whoever takes it excludes everybody
-// else, other threads of this process included.
+// Threads: any thread may look at a lock, take it and release it. Whoever takes it excludes
+// everybody else, other threads of this process included.
 #pragma once
 
 #include <sys/types.h>

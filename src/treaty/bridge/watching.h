@@ -3,7 +3,8 @@
 //
 //   bridge::RequestsSeen seen(driver.history());
 //   auto step = seen.look(bridge::read_exchange(directory, suffix));
-//   if (std::holds_alternative<bridge::Ask>(step)) start_answering();  // Then seen.answered(suffix).
+//   if (std::holds_alternative<bridge::Ask>(step)) start_answering();
+//   seen.answered(suffix);  // Later.
 //
 // Threads: one thread at a time may use a RequestsSeen.
 #pragma once
