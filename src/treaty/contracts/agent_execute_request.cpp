@@ -14,9 +14,9 @@
 namespace treaty::contracts {
 namespace {
 
-enum Field {
-  kSessionId,
-  kTurnId,
+enum RequestField {
+  kRequestSessionId,
+  kRequestTurnId,
   kInstruction,
   kInputArtifacts,
   kClipboardImages,
@@ -24,28 +24,28 @@ enum Field {
   kSolutionContextText,
   kWorkspaceId,
   kRepo,
-  kLanguage,
+  kRequestLanguage,
   kStreaming,
   kAgentContextId,
   kConversationContextId,
-  kToolResults,
-  kFieldCount
+  kRequestToolResults,
+  kRequestFieldCount
 };
-constexpr std::array<std::string_view, kFieldCount> kNames = {"SessionId",
-                                                              "TurnId",
-                                                              "Instruction",
-                                                              "InputArtifacts",
-                                                              "ClipboardImages",
-                                                              "RagScope",
-                                                              "SolutionContextText",
-                                                              "WorkspaceId",
-                                                              "Repo",
-                                                              "Language",
-                                                              "Streaming",
-                                                              "AgentContextId",
-                                                              "ConversationContextId",
-                                                              "ToolResults"};
-using Members = KnownMembers<kFieldCount>;
+constexpr std::array<std::string_view, kRequestFieldCount> kRequestNames = {"SessionId",
+                                                                            "TurnId",
+                                                                            "Instruction",
+                                                                            "InputArtifacts",
+                                                                            "ClipboardImages",
+                                                                            "RagScope",
+                                                                            "SolutionContextText",
+                                                                            "WorkspaceId",
+                                                                            "Repo",
+                                                                            "Language",
+                                                                            "Streaming",
+                                                                            "AgentContextId",
+                                                                            "ConversationContextId",
+                                                                            "ToolResults"};
+using RequestMembers = KnownMembers<kRequestFieldCount>;
 
 constexpr std::size_t kLongestId = 128;
 
@@ -70,23 +70,25 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
 }
 
 // REQ-01, REQ-02.
-std::string inspect_id(Inspection& inspection, RuleId rule, const Members& members, Field field) {
-  std::string id = required_text(inspection, rule, members[field], members.object(), kNames[field]);
+std::string inspect_id(Inspection& inspection, RuleId rule, const RequestMembers& members,
+                       RequestField field) {
+  std::string id =
+      required_text(inspection, rule, members[field], members.object(), kRequestNames[field]);
   if (id.empty()) return id;
   if (id.size() > kLongestId) {
     inspection.refuse(rule, *members[field],
-                      fmt::format("{} has {} bytes; at most {} are allowed", kNames[field],
+                      fmt::format("{} has {} bytes; at most {} are allowed", kRequestNames[field],
                                   id.size(), kLongestId));
   }
   if (has_control_character(id)) {
     inspection.refuse(rule, *members[field],
-                      fmt::format("{} has a control character", kNames[field]));
+                      fmt::format("{} has a control character", kRequestNames[field]));
   }
   return id;
 }
 
 // REQ-12 to REQ-15.
-void inspect_unknown(Inspection& inspection, const Members& members) {
+void inspect_unknown(Inspection& inspection, const RequestMembers& members) {
   for (const Place& extra : members.unknown()) {
     if (absent_in_request(extra.value)) continue;
     if (is_one_of(kModeNames, extra.name)) {
@@ -119,9 +121,9 @@ bool inspect_streaming(Inspection& inspection, const Place* place) {
 }
 
 // §2.1.
-UserTurn inspect_user_turn(Inspection& inspection, const Members& members) {
+UserTurn inspect_user_turn(Inspection& inspection, const RequestMembers& members) {
   inspection.set_kind("user_turn");
-  const auto text = [&](Field field) {
+  const auto text = [&](RequestField field) {
     return optional_text(inspection, "REQ-03", members.given(field));
   };
   UserTurn turn;
@@ -138,7 +140,7 @@ UserTurn inspect_user_turn(Inspection& inspection, const Members& members) {
   turn.solution_context_text = text(kSolutionContextText);
   turn.workspace_id = text(kWorkspaceId);
   turn.repo = text(kRepo);
-  turn.language = text(kLanguage);
+  turn.language = text(kRequestLanguage);
   turn.streaming = inspect_streaming(inspection, members.given(kStreaming));
   turn.agent_context_id = text(kAgentContextId);
   turn.conversation_context_id = text(kConversationContextId);
@@ -150,16 +152,16 @@ UserTurn inspect_user_turn(Inspection& inspection, const Members& members) {
                       "give at least one of Instruction, InputArtifacts, ClipboardImages");
   }
   // Only a ToolResults of another type comes here: a list would have made it a continuation.
-  if (const Place* results = members.given(kToolResults)) {
+  if (const Place* results = members.given(kRequestToolResults)) {
     is_array_field(inspection, "REQ-03", *results);
   }
   return turn;
 }
 
 // §2.2, Forbidden.
-void refuse_inputs(Inspection& inspection, const Members& members) {
+void refuse_inputs(Inspection& inspection, const RequestMembers& members) {
   constexpr std::string_view kMechanical = "a tool continuation is mechanical: results alone";
-  const auto forbid = [&](RuleId rule, Field field) {
+  const auto forbid = [&](RuleId rule, RequestField field) {
     const Place* place = members.given(field);
     if (place == nullptr) return false;
     inspection.refuse(rule, *place, fmt::format("{} has no {}", kMechanical, place->name),
@@ -170,18 +172,19 @@ void refuse_inputs(Inspection& inspection, const Members& members) {
   const bool artifacts = forbid("REQ-22", kInputArtifacts);
   const bool images = forbid("REQ-23", kClipboardImages);
   if (instruction || artifacts || images) {
-    inspection.refuse("REQ-11", *members[kToolResults],
+    inspection.refuse("REQ-11", *members[kRequestToolResults],
                       "a user turn carries no ToolResults, and a tool continuation no input",
                       "send the results first, and the input as the next turn");
   }
-  for (const Field field : {kRagScope, kSolutionContextText, kWorkspaceId, kRepo, kLanguage}) {
+  for (const RequestField field :
+       {kRagScope, kSolutionContextText, kWorkspaceId, kRepo, kRequestLanguage}) {
     forbid("REQ-24", field);
   }
   if (inspect_streaming(inspection, members.given(kStreaming))) {
     inspection.refuse("REQ-25", *members[kStreaming],
                       "a tool continuation does not ask for a stream", "leave Streaming out");
   }
-  for (const Field field : {kAgentContextId, kConversationContextId}) {
+  for (const RequestField field : {kAgentContextId, kConversationContextId}) {
     const Place* place = members.given(field);
     if (place == nullptr) continue;
     inspection.repair("REQ-26", *place, fmt::format("{} has no {}", kMechanical, place->name),
@@ -189,29 +192,29 @@ void refuse_inputs(Inspection& inspection, const Members& members) {
   }
 }
 
-ToolContinuation inspect_tool_continuation(Inspection& inspection, const Members& members) {
+ToolContinuation inspect_tool_continuation(Inspection& inspection, const RequestMembers& members) {
   inspection.set_kind("tool_continuation");
   refuse_inputs(inspection, members);
-  return {inspect_tool_results(inspection, *members[kToolResults], Sender::client)};
+  return {inspect_tool_results(inspection, *members[kRequestToolResults], Sender::client)};
 }
 
 // D1: only a user turn may come without ids, and only without both.
-bool may_lack_ids(const Inspection& inspection, const Members& members) {
-  return inspection.options().ids_optional && members.given(kSessionId) == nullptr &&
-         members.given(kTurnId) == nullptr && members.given(kToolResults) == nullptr;
+bool may_lack_ids(const Inspection& inspection, const RequestMembers& members) {
+  return inspection.options().ids_optional && members.given(kRequestSessionId) == nullptr &&
+         members.given(kRequestTurnId) == nullptr && members.given(kRequestToolResults) == nullptr;
 }
 
 AgentExecuteRequest inspect_request(Inspection& inspection, const Place& root) {
-  const Members members(root, kNames, inspection.name_case());
+  const RequestMembers members(root, kRequestNames, inspection.name_case());
   AgentExecuteRequest request{
       .session_id = {}, .turn_id = {}, .scenario = {}, .dialect = inspection.dialect()};
   if (!may_lack_ids(inspection, members)) {
-    request.session_id = inspect_id(inspection, "REQ-01", members, kSessionId);
-    request.turn_id = inspect_id(inspection, "REQ-02", members, kTurnId);
+    request.session_id = inspect_id(inspection, "REQ-01", members, kRequestSessionId);
+    request.turn_id = inspect_id(inspection, "REQ-02", members, kRequestTurnId);
   }
   inspect_unknown(inspection, members);
   // REQ-04: presence tells the scenario.
-  const Place* results = members.given(kToolResults);
+  const Place* results = members.given(kRequestToolResults);
   if (results != nullptr && results->value.is_array()) {
     request.scenario = inspect_tool_continuation(inspection, members);
   } else {
@@ -221,12 +224,12 @@ AgentExecuteRequest inspect_request(Inspection& inspection, const Place& root) {
 }
 
 void write(json::Writer& writer, const UserTurn& turn, Dialect dialect) {
-  const auto text = [&](Field field, const std::optional<std::string>& value) {
-    if (value) writer.member(spelled(kNames[field], dialect), *value);
+  const auto text = [&](RequestField field, const std::optional<std::string>& value) {
+    if (value) writer.member(spelled(kRequestNames[field], dialect), *value);
   };
-  const auto list = [&](Field field, const auto& entries) {
+  const auto list = [&](RequestField field, const auto& entries) {
     if (entries.empty()) return;
-    writer.name(spelled(kNames[field], dialect)).begin_array();
+    writer.name(spelled(kRequestNames[field], dialect)).begin_array();
     for (const auto& entry : entries) write(writer, entry, dialect);
     writer.end_array();
   };
@@ -234,14 +237,14 @@ void write(json::Writer& writer, const UserTurn& turn, Dialect dialect) {
   list(kInputArtifacts, turn.input_artifacts);
   list(kClipboardImages, turn.clipboard_images);
   if (turn.rag_scope) {
-    writer.name(spelled(kNames[kRagScope], dialect));
+    writer.name(spelled(kRequestNames[kRagScope], dialect));
     write(writer, *turn.rag_scope, dialect);
   }
   text(kSolutionContextText, turn.solution_context_text);
   text(kWorkspaceId, turn.workspace_id);
   text(kRepo, turn.repo);
-  text(kLanguage, turn.language);
-  if (turn.streaming) writer.member(spelled(kNames[kStreaming], dialect), true);
+  text(kRequestLanguage, turn.language);
+  if (turn.streaming) writer.member(spelled(kRequestNames[kStreaming], dialect), true);
   text(kAgentContextId, turn.agent_context_id);
   text(kConversationContextId, turn.conversation_context_id);
 }
@@ -251,19 +254,19 @@ void write(json::Writer& writer, const UserTurn& turn, Dialect dialect) {
 Decoded<AgentExecuteRequest> decode_agent_execute_request(std::string_view bytes,
                                                           const DecodeOptions& options) {
   return decode_by<AgentExecuteRequest>(inspect_request, bytes, options, json::NameCase::folded,
-                                        kNames);
+                                        kRequestNames);
 }
 
 std::string encode(const AgentExecuteRequest& request) {
   const Dialect dialect = request.dialect;
   json::Writer writer;
   writer.begin_object();
-  writer.member(spelled(kNames[kSessionId], dialect), request.session_id);
-  writer.member(spelled(kNames[kTurnId], dialect), request.turn_id);
+  writer.member(spelled(kRequestNames[kRequestSessionId], dialect), request.session_id);
+  writer.member(spelled(kRequestNames[kRequestTurnId], dialect), request.turn_id);
   if (const auto* turn = std::get_if<UserTurn>(&request.scenario)) {
     write(writer, *turn, dialect);
   } else {
-    writer.name(spelled(kNames[kToolResults], dialect)).begin_array();
+    writer.name(spelled(kRequestNames[kRequestToolResults], dialect)).begin_array();
     for (const ToolResult& result : std::get<ToolContinuation>(request.scenario).tool_results) {
       contracts::write(writer, result, dialect);
     }

@@ -14,8 +14,8 @@ namespace treaty::contracts {
 namespace {
 
 enum FileField {
-  kName,
-  kMimeType,
+  kResponseName,
+  kResponseMimeType,
   kUrl,
   kSizeBytes,
   kContentHash,
@@ -34,7 +34,7 @@ enum UsageField {
   kReasoningTokens,
   kUsageFieldCount
 };
-constexpr std::array<std::string_view, kUsageFieldCount> kUsageNames = {
+constexpr std::array<std::string_view, kUsageFieldCount> kResponseUsageNames = {
     "PromptTokens", "CompletionTokens", "TotalTokens", "CachedTokens", "ReasoningTokens"};
 
 // Absolute http(s) with a host, or a path on this server. `//host` and `/\host` would leave it.
@@ -69,8 +69,8 @@ FileRef inspect_file_ref(Inspection& inspection, const Place& place) {
   const auto text = [&](FileField field) {
     return required_text(inspection, "RES-40", members[field], place, kFileNames[field]);
   };
-  file.name = text(kName);
-  file.mime_type = text(kMimeType);
+  file.name = text(kResponseName);
+  file.mime_type = text(kResponseMimeType);
   file.url = text(kUrl);
   if (!file.url.empty() && !is_file_url(file.url)) {
     inspection.refuse("RES-40", *members[kUrl],
@@ -101,9 +101,9 @@ FileRef inspect_file_ref(Inspection& inspection, const Place& place) {
 // RES-50.
 Usage inspect_usage(Inspection& inspection, const Place& place) {
   Usage usage;
-  const KnownMembers members(place, kUsageNames, inspection.name_case());
+  const KnownMembers members(place, kResponseUsageNames, inspection.name_case());
   const auto required = [&](UsageField field) {
-    return required_count(inspection, "RES-50", members[field], place, kUsageNames[field]);
+    return required_count(inspection, "RES-50", members[field], place, kResponseUsageNames[field]);
   };
   const auto optional = [&](UsageField field) -> std::optional<std::int64_t> {
     if (members[field] == nullptr) return std::nullopt;
@@ -123,8 +123,8 @@ Usage inspect_usage(Inspection& inspection, const Place& place) {
 void write(json::Writer& writer, const FileRef& file, Dialect dialect) {
   const auto name = [&](FileField field) { return spelled(kFileNames[field], dialect); };
   writer.begin_object();
-  writer.member(name(kName), file.name);
-  writer.member(name(kMimeType), file.mime_type);
+  writer.member(name(kResponseName), file.name);
+  writer.member(name(kResponseMimeType), file.mime_type);
   writer.member(name(kUrl), file.url);
   writer.member(name(kSizeBytes), file.size_bytes);
   writer.member(name(kContentHash), file.content_hash);
@@ -134,7 +134,7 @@ void write(json::Writer& writer, const FileRef& file, Dialect dialect) {
 }
 
 void write(json::Writer& writer, const Usage& usage, Dialect dialect) {
-  const auto name = [&](UsageField field) { return spelled(kUsageNames[field], dialect); };
+  const auto name = [&](UsageField field) { return spelled(kResponseUsageNames[field], dialect); };
   writer.begin_object();
   writer.member(name(kPromptTokens), usage.prompt_tokens);
   writer.member(name(kCompletionTokens), usage.completion_tokens);
@@ -144,32 +144,33 @@ void write(json::Writer& writer, const Usage& usage, Dialect dialect) {
   writer.end_object();
 }
 
-enum Field {
+enum ResponseField {
   kKind,
-  kSessionId,
-  kTurnId,
+  kResponseSessionId,
+  kResponseTurnId,
   kModeDisplayName,
   kPrimaryOutputText,
   kToolContinuationMessage,
-  kToolCalls,
-  kToolResults,
+  kResponseToolCalls,
+  kResponseToolResults,
   kFiles,
   kUserWarnings,
-  kUsage,
-  kFieldCount
+  kResponseUsage,
+  kResponseFieldCount
 };
-constexpr std::array<std::string_view, kFieldCount> kNames = {"Kind",
-                                                              "SessionId",
-                                                              "TurnId",
-                                                              "ModeDisplayName",
-                                                              "PrimaryOutputText",
-                                                              "ToolContinuationMessage",
-                                                              "ToolCalls",
-                                                              "ToolResults",
-                                                              "Files",
-                                                              "UserWarnings",
-                                                              "Usage"};
-using Members = KnownMembers<kFieldCount>;
+constexpr std::array<std::string_view, kResponseFieldCount> kResponseNames = {
+    "Kind",
+    "SessionId",
+    "TurnId",
+    "ModeDisplayName",
+    "PrimaryOutputText",
+    "ToolContinuationMessage",
+    "ToolCalls",
+    "ToolResults",
+    "Files",
+    "UserWarnings",
+    "Usage"};
+using ResponseMembers = KnownMembers<kResponseFieldCount>;
 
 constexpr std::string_view kFinal = "final";
 constexpr std::string_view kContinuation = "client_tool_continuation";
@@ -197,9 +198,9 @@ std::string_view home_of(std::string_view name) {
   return "AGN-033 is closed; leave it out";
 }
 
-void refuse_forbidden(Inspection& inspection, RuleId rule, const Members& members,
-                      std::string_view kind, std::initializer_list<Field> fields) {
-  for (const Field field : fields) {
+void refuse_forbidden(Inspection& inspection, RuleId rule, const ResponseMembers& members,
+                      std::string_view kind, std::initializer_list<ResponseField> fields) {
+  for (const ResponseField field : fields) {
     if (members[field] == nullptr) continue;
     inspection.refuse(
         rule, *members[field],
@@ -209,9 +210,9 @@ void refuse_forbidden(Inspection& inspection, RuleId rule, const Members& member
 }
 
 // RES-10, RES-30, RES-31.
-std::string inspect_output(Inspection& inspection, const Members& members) {
+std::string inspect_output(Inspection& inspection, const ResponseMembers& members) {
   std::string text = required_text(inspection, "RES-10", members[kPrimaryOutputText],
-                                   members.object(), kNames[kPrimaryOutputText]);
+                                   members.object(), kResponseNames[kPrimaryOutputText]);
   if (text.empty()) return text;
   if (has_unguarded_payload(text)) {
     inspection.refuse("RES-30", *members[kPrimaryOutputText],
@@ -239,27 +240,29 @@ std::string inspect_user_warning(Inspection& inspection, const Place& place) {
   return required_text(inspection, "RES-11", &place, place, {});
 }
 
-FinalResponse inspect_final(Inspection& inspection, const Members& members) {
+FinalResponse inspect_final(Inspection& inspection, const ResponseMembers& members) {
   FinalResponse final;
   final.primary_output_text = inspect_output(inspection, members);
   final.files = inspect_bucket(inspection, members[kFiles], inspect_file_ref);
-  if (const Place* results = members[kToolResults];
+  if (const Place* results = members[kResponseToolResults];
       results != nullptr && is_array_field(inspection, "RES-11", *results)) {
     final.tool_results = inspect_tool_results(inspection, *results, Sender::server);  // RES-51
   }
   final.user_warnings = inspect_bucket(inspection, members[kUserWarnings], inspect_user_warning);
-  if (const Place* usage = members[kUsage];
+  if (const Place* usage = members[kResponseUsage];
       usage != nullptr && is_object_field(inspection, "RES-11", *usage)) {
     final.usage = inspect_usage(inspection, *usage);
   }
-  refuse_forbidden(inspection, "RES-12", members, "final", {kToolCalls, kToolContinuationMessage});
+  refuse_forbidden(inspection, "RES-12", members, "final",
+                   {kResponseToolCalls, kToolContinuationMessage});
   return final;
 }
 
-ClientToolContinuation inspect_continuation(Inspection& inspection, const Members& members) {
+ClientToolContinuation inspect_continuation(Inspection& inspection,
+                                            const ResponseMembers& members) {
   ClientToolContinuation continuation;
-  if (const Place* calls = members[kToolCalls]; calls == nullptr) {
-    inspection.refuse_missing("RES-20", members.object(), kNames[kToolCalls]);
+  if (const Place* calls = members[kResponseToolCalls]; calls == nullptr) {
+    inspection.refuse_missing("RES-20", members.object(), kResponseNames[kResponseToolCalls]);
   } else if (is_array_field(inspection, "RES-20", *calls)) {
     continuation.tool_calls = inspect_tool_calls(inspection, *calls);
     if (continuation.tool_calls.empty()) {
@@ -268,15 +271,17 @@ ClientToolContinuation inspect_continuation(Inspection& inspection, const Member
   }
   continuation.tool_continuation_message =
       optional_text(inspection, "RES-21", members[kToolContinuationMessage]);
-  refuse_forbidden(inspection, "RES-22", members, kContinuation,
-                   {kPrimaryOutputText, kToolResults, kFiles, kUserWarnings, kUsage});
+  refuse_forbidden(
+      inspection, "RES-22", members, kContinuation,
+      {kPrimaryOutputText, kResponseToolResults, kFiles, kUserWarnings, kResponseUsage});
   return continuation;
 }
 
-void inspect_kind(Inspection& inspection, const Members& members, AgentExecuteResponse& response) {
+void inspect_kind(Inspection& inspection, const ResponseMembers& members,
+                  AgentExecuteResponse& response) {
   const Place* place = members[kKind];
   if (place == nullptr) {
-    inspection.refuse_missing("RES-02", members.object(), kNames[kKind], {},
+    inspection.refuse_missing("RES-02", members.object(), kResponseNames[kKind], {},
                               "\"final\" or \"client_tool_continuation\"");
     return;
   }
@@ -296,12 +301,12 @@ void inspect_kind(Inspection& inspection, const Members& members, AgentExecuteRe
 }  // namespace
 
 AgentExecuteResponse inspect_agent_execute_response(Inspection& inspection, const Place& place) {
-  const Members members(place, kNames, inspection.name_case());
-  const auto text = [&](Field field) {
-    return required_text(inspection, "RES-01", members[field], place, kNames[field]);
+  const ResponseMembers members(place, kResponseNames, inspection.name_case());
+  const auto text = [&](ResponseField field) {
+    return required_text(inspection, "RES-01", members[field], place, kResponseNames[field]);
   };
-  AgentExecuteResponse response{.session_id = text(kSessionId),
-                                .turn_id = text(kTurnId),
+  AgentExecuteResponse response{.session_id = text(kResponseSessionId),
+                                .turn_id = text(kResponseTurnId),
                                 .mode_display_name = text(kModeDisplayName),
                                 .kind = {}};
   inspect_kind(inspection, members, response);
@@ -315,14 +320,14 @@ AgentExecuteResponse inspect_agent_execute_response(Inspection& inspection, cons
 Decoded<AgentExecuteResponse> decode_agent_execute_response(std::string_view bytes,
                                                             const DecodeOptions& options) {
   return decode_by<AgentExecuteResponse>(inspect_agent_execute_response, bytes, options,
-                                         json::NameCase::folded, kNames);
+                                         json::NameCase::folded, kResponseNames);
 }
 
 namespace {
 
 void write(json::Writer& writer, const FinalResponse& final, Dialect dialect) {
-  const auto name = [&](Field field) { return spelled(kNames[field], dialect); };
-  const auto list = [&](Field field, const auto& entries) {
+  const auto name = [&](ResponseField field) { return spelled(kResponseNames[field], dialect); };
+  const auto list = [&](ResponseField field, const auto& entries) {
     if (!entries) return;
     writer.name(name(field)).begin_array();
     for (const auto& entry : *entries) write(writer, entry, dialect);
@@ -330,24 +335,24 @@ void write(json::Writer& writer, const FinalResponse& final, Dialect dialect) {
   };
   writer.member(name(kPrimaryOutputText), final.primary_output_text);
   list(kFiles, final.files);
-  list(kToolResults, final.tool_results);
+  list(kResponseToolResults, final.tool_results);
   if (final.user_warnings) {
     writer.name(name(kUserWarnings)).begin_array();
     for (const std::string& warning : *final.user_warnings) writer.value(warning);
     writer.end_array();
   }
   if (final.usage) {
-    writer.name(name(kUsage));
+    writer.name(name(kResponseUsage));
     write(writer, *final.usage, dialect);
   }
 }
 
 void write(json::Writer& writer, const ClientToolContinuation& continuation, Dialect dialect) {
   if (continuation.tool_continuation_message) {
-    writer.member(spelled(kNames[kToolContinuationMessage], dialect),
+    writer.member(spelled(kResponseNames[kToolContinuationMessage], dialect),
                   *continuation.tool_continuation_message);
   }
-  writer.name(spelled(kNames[kToolCalls], dialect)).begin_array();
+  writer.name(spelled(kResponseNames[kResponseToolCalls], dialect)).begin_array();
   for (const ToolCall& call : continuation.tool_calls) contracts::write(writer, call, dialect);
   writer.end_array();
 }
@@ -357,10 +362,10 @@ void write(json::Writer& writer, const ClientToolContinuation& continuation, Dia
 void write(json::Writer& writer, const AgentExecuteResponse& response, Dialect dialect) {
   const bool final = std::holds_alternative<FinalResponse>(response.kind);
   writer.begin_object();
-  writer.member(spelled(kNames[kKind], dialect), final ? kFinal : kContinuation);
-  writer.member(spelled(kNames[kSessionId], dialect), response.session_id);
-  writer.member(spelled(kNames[kTurnId], dialect), response.turn_id);
-  writer.member(spelled(kNames[kModeDisplayName], dialect), response.mode_display_name);
+  writer.member(spelled(kResponseNames[kKind], dialect), final ? kFinal : kContinuation);
+  writer.member(spelled(kResponseNames[kResponseSessionId], dialect), response.session_id);
+  writer.member(spelled(kResponseNames[kResponseTurnId], dialect), response.turn_id);
+  writer.member(spelled(kResponseNames[kModeDisplayName], dialect), response.mode_display_name);
   std::visit([&](const auto& kind) { write(writer, kind, dialect); }, response.kind);
   writer.end_object();
 }

@@ -13,17 +13,24 @@
 namespace treaty::contracts {
 namespace {
 
-enum ErrorField { kMessage, kCode, kType, kStatusCode, kRetryable, kErrorFieldCount };
-constexpr std::array<std::string_view, kErrorFieldCount> kErrorNames = {"message", "code", "type",
-                                                                        "status_code", "retryable"};
+enum ErrorField {
+  kAgentResultMessage,
+  kCode,
+  kType,
+  kStatusCode,
+  kRetryable,
+  kAgentResultErrorFieldCount
+};
+constexpr std::array<std::string_view, kAgentResultErrorFieldCount> kAgentResultErrorNames = {
+    "message", "code", "type", "status_code", "retryable"};
 
 constexpr std::array<std::string_view, 8> kErrorCodes = {
     "rate_limit", "timeout",        "server_error",   "invalid_request",
     "auth_error", "content_filter", "context_length", "model_unavailable"};
 
-constexpr std::array<std::string_view, 6> kUsageNames = {"input_tokens",       "output_tokens",
-                                                         "total_tokens",       "cache_read_tokens",
-                                                         "cache_write_tokens", "api_calls"};
+constexpr std::array<std::string_view, 6> kAgentResultUsageNames = {
+    "input_tokens",      "output_tokens",      "total_tokens",
+    "cache_read_tokens", "cache_write_tokens", "api_calls"};
 constexpr std::array<std::optional<std::int64_t> UsageInfo::*, 6> kUsageFields = {
     &UsageInfo::input_tokens,      &UsageInfo::output_tokens,      &UsageInfo::total_tokens,
     &UsageInfo::cache_read_tokens, &UsageInfo::cache_write_tokens, &UsageInfo::api_calls};
@@ -39,14 +46,20 @@ enum LimitField { kLimited, kRetryAfter, kWindows, kLimitFieldCount };
 constexpr std::array<std::string_view, kLimitFieldCount> kLimitNames = {"limited", "retry_after",
                                                                         "windows"};
 
-enum WindowField { kName, kResource, kFirstNumber, kWindowFieldCount = 6 };
+enum WindowField { kAgentResultName, kResource, kFirstNumber, kWindowFieldCount = 6 };
 constexpr std::array<std::string_view, kWindowFieldCount> kWindowNames = {
     "name", "resource", "remaining", "limit", "resets_in", "reset_at"};
 constexpr std::array<std::optional<Number> RateLimitWindow::*, 4> kWindowNumbers = {
     &RateLimitWindow::remaining, &RateLimitWindow::limit, &RateLimitWindow::resets_in,
     &RateLimitWindow::reset_at};
 
-enum ProviderField { kProvider, kModel, kRequestId, kRawHeaders, kProviderFieldCount };
+enum ProviderField {
+  kProvider,
+  kAgentResultModel,
+  kAgentResultRequestId,
+  kRawHeaders,
+  kProviderFieldCount
+};
 constexpr std::array<std::string_view, kProviderFieldCount> kProviderNames = {
     "provider", "model", "request_id", "raw_headers"};
 
@@ -89,7 +102,8 @@ RateLimitWindow inspect_window(Inspection& inspection, const Place& place) {
   RateLimitWindow window;
   if (!is_object_field(inspection, "RLT-09", place)) return window;
   const KnownMembers members(place, kWindowNames, inspection.name_case());
-  window.name = required_string(inspection, "RLT-09", members[kName], place, kWindowNames[kName]);
+  window.name = required_string(inspection, "RLT-09", members[kAgentResultName], place,
+                                kWindowNames[kAgentResultName]);
   window.resource =
       required_string(inspection, "RLT-09", members[kResource], place, kWindowNames[kResource]);
   for (std::size_t i = 0; i < kWindowNumbers.size(); ++i) {
@@ -110,9 +124,9 @@ void write_numbers(json::Writer& writer, const auto& owner, const auto& names, c
 AgentError inspect_agent_error(Inspection& inspection, const Place& place) {
   AgentError error;
   if (!is_object_field(inspection, "RLT-05", place)) return error;
-  const KnownMembers members(place, kErrorNames, inspection.name_case());
-  error.message =
-      required_text(inspection, "RLT-05", members[kMessage], place, kErrorNames[kMessage]);
+  const KnownMembers members(place, kAgentResultErrorNames, inspection.name_case());
+  error.message = required_text(inspection, "RLT-05", members[kAgentResultMessage], place,
+                                kAgentResultErrorNames[kAgentResultMessage]);
   error.code = nullable_text(inspection, "RLT-05", members[kCode]);
   if (error.code && std::ranges::find(kErrorCodes, *error.code) == kErrorCodes.end()) {
     inspection.warn("RLT-05", *members[kCode],
@@ -131,8 +145,8 @@ AgentError inspect_agent_error(Inspection& inspection, const Place& place) {
 UsageInfo inspect_usage_info(Inspection& inspection, const Place& place) {
   UsageInfo usage;
   if (!is_object_field(inspection, "RLT-06", place)) return usage;
-  const KnownMembers members(place, kUsageNames, inspection.name_case());
-  for (std::size_t i = 0; i < kUsageNames.size(); ++i) {
+  const KnownMembers members(place, kAgentResultUsageNames, inspection.name_case());
+  for (std::size_t i = 0; i < kAgentResultUsageNames.size(); ++i) {
     if (unless_null(members[i]) == nullptr) continue;
     usage.*kUsageFields[i] = integer_field(inspection, "RLT-06", *members[i], 0);
   }
@@ -195,7 +209,7 @@ RateLimitState inspect_rate_limit(Inspection& inspection, const Place& place) {
 // RLT-10.
 void inspect_provider_members(Inspection& inspection, const Place& provider_data) {
   const KnownMembers members(provider_data, kProviderNames, inspection.name_case());
-  for (const ProviderField field : {kProvider, kModel, kRequestId}) {
+  for (const ProviderField field : {kProvider, kAgentResultModel, kAgentResultRequestId}) {
     nullable_text(inspection, "RLT-10", members[field]);
   }
   const Place* headers = members[kRawHeaders];
@@ -230,17 +244,17 @@ std::optional<std::vector<AgentToolCall>> read_agent_tool_calls(json::Value valu
 
 void write(json::Writer& writer, const AgentError& error) {
   writer.begin_object();
-  if (error.code) writer.member(kErrorNames[kCode], *error.code);
-  if (error.type) writer.member(kErrorNames[kType], *error.type);
-  writer.member(kErrorNames[kMessage], error.message);
-  if (error.status_code) writer.member(kErrorNames[kStatusCode], *error.status_code);
-  if (error.retryable) writer.member(kErrorNames[kRetryable], *error.retryable);
+  if (error.code) writer.member(kAgentResultErrorNames[kCode], *error.code);
+  if (error.type) writer.member(kAgentResultErrorNames[kType], *error.type);
+  writer.member(kAgentResultErrorNames[kAgentResultMessage], error.message);
+  if (error.status_code) writer.member(kAgentResultErrorNames[kStatusCode], *error.status_code);
+  if (error.retryable) writer.member(kAgentResultErrorNames[kRetryable], *error.retryable);
   writer.end_object();
 }
 
 void write(json::Writer& writer, const UsageInfo& usage) {
   writer.begin_object();
-  write_numbers(writer, usage, kUsageNames, kUsageFields);
+  write_numbers(writer, usage, kAgentResultUsageNames, kUsageFields);
   writer.end_object();
 }
 
@@ -262,7 +276,7 @@ void write(json::Writer& writer, const RateLimitState& state) {
     writer.name(kLimitNames[kWindows]).begin_array();
     for (const RateLimitWindow& window : state.windows) {
       writer.begin_object();
-      writer.member(kWindowNames[kName], window.name);
+      writer.member(kWindowNames[kAgentResultName], window.name);
       writer.member(kWindowNames[kResource], window.resource);
       write_numbers(writer, window, kWindowNames, kWindowNumbers, kFirstNumber);
       writer.end_object();
@@ -282,40 +296,43 @@ void write(json::Writer& writer, const std::vector<AgentToolCall>& calls) {
   writer.end_array();
 }
 
-enum Field {
+enum AgentResultField {
   kOutput,
   kContent,
-  kUsage,
+  kAgentResultUsage,
   kCost,
-  kMetadata,
+  kAgentResultMetadata,
   kFinishReason,
   kError,
   kRateLimit,
   kProviderData,
-  kToolCalls,
+  kAgentResultToolCalls,
   kRenderedUserPrompt,
   kRaw,
-  kFieldCount
+  kAgentResultFieldCount
 };
-constexpr std::array<std::string_view, kFieldCount> kNames = {"output",
-                                                              "content",
-                                                              "usage",
-                                                              "cost",
-                                                              "metadata",
-                                                              "finish_reason",
-                                                              "error",
-                                                              "rate_limit",
-                                                              "provider_data",
-                                                              "tool_calls",
-                                                              "rendered_user_prompt",
-                                                              "raw"};
-using Members = KnownMembers<kFieldCount>;
+constexpr std::array<std::string_view, kAgentResultFieldCount> kAgentResultNames = {
+    "output",
+    "content",
+    "usage",
+    "cost",
+    "metadata",
+    "finish_reason",
+    "error",
+    "rate_limit",
+    "provider_data",
+    "tool_calls",
+    "rendered_user_prompt",
+    "raw"};
+using AgentResultMembers = KnownMembers<kAgentResultFieldCount>;
 
 constexpr std::array<std::string_view, 6> kFinishReasons = {"stop",  "length",         "tool_use",
                                                             "error", "content_filter", "aborted"};
 
 // RLT-01: null is absent.
-const Place* given(const Members& members, Field field) { return unless_null(members[field]); }
+const Place* given(const AgentResultMembers& members, AgentResultField field) {
+  return unless_null(members[field]);
+}
 
 // RLT-03.
 std::optional<json::ObjectText> open_object(Inspection& inspection, const Place* place) {
@@ -362,14 +379,14 @@ void inspect_prompt(Inspection& inspection, AgentResult& result, const Place* pl
 }
 
 AgentResult inspect_agent_result(Inspection& inspection, const Place& root) {
-  const Members members(root, kNames, inspection.name_case());
+  const AgentResultMembers members(root, kAgentResultNames, inspection.name_case());
   AgentResult result;
   result.output = open_object(inspection, given(members, kOutput));
   result.content = optional_text(inspection, "RLT-03", given(members, kContent));
-  if (const Place* usage = given(members, kUsage))
+  if (const Place* usage = given(members, kAgentResultUsage))
     result.usage = inspect_usage_info(inspection, *usage);
   if (const Place* cost = given(members, kCost)) result.cost = inspect_cost(inspection, *cost);
-  result.metadata = open_object(inspection, given(members, kMetadata));
+  result.metadata = open_object(inspection, given(members, kAgentResultMetadata));
   const Place* error = given(members, kError);
   if (error != nullptr) result.error = inspect_agent_error(inspection, *error);
   inspect_finish_reason(inspection, result, given(members, kFinishReason), error != nullptr);
@@ -377,7 +394,7 @@ AgentResult inspect_agent_result(Inspection& inspection, const Place& root) {
     result.rate_limit = inspect_rate_limit(inspection, *state);
   }
   result.provider_data = inspect_provider_data(inspection, given(members, kProviderData));
-  inspect_tool_calls(inspection, result, given(members, kToolCalls));
+  inspect_tool_calls(inspection, result, given(members, kAgentResultToolCalls));
   inspect_prompt(inspection, result, given(members, kRenderedUserPrompt));
   if (members[kRaw] != nullptr) {
     inspection.refuse("RLT-02", *members[kRaw], "raw never leaves the process", "leave it out");
@@ -394,34 +411,34 @@ AgentResult inspect_agent_result(Inspection& inspection, const Place& root) {
 
 Decoded<AgentResult> decode_agent_result(std::string_view bytes, const DecodeOptions& options) {
   return decode_by<AgentResult>(inspect_agent_result, bytes, options, json::NameCase::exact,
-                                kNames);
+                                kAgentResultNames);
 }
 
 std::string encode(const AgentResult& result) {
   json::Writer writer;
-  const auto text = [&](Field field, const std::optional<std::string>& value) {
-    if (value) writer.member(kNames[field], *value);
+  const auto text = [&](AgentResultField field, const std::optional<std::string>& value) {
+    if (value) writer.member(kAgentResultNames[field], *value);
   };
-  const auto object = [&](Field field, const std::optional<json::ObjectText>& value) {
+  const auto object = [&](AgentResultField field, const std::optional<json::ObjectText>& value) {
     if (!value) return;
-    json::write(writer.name(kNames[field]), *value);
+    json::write(writer.name(kAgentResultNames[field]), *value);
   };
-  const auto part = [&](Field field, const auto& value) {
+  const auto part = [&](AgentResultField field, const auto& value) {
     if (!value) return;
-    writer.name(kNames[field]);
+    writer.name(kAgentResultNames[field]);
     write(writer, *value);
   };
   writer.begin_object();
   object(kOutput, result.output);
   text(kContent, result.content);
-  part(kUsage, result.usage);
+  part(kAgentResultUsage, result.usage);
   part(kCost, result.cost);
-  object(kMetadata, result.metadata);
+  object(kAgentResultMetadata, result.metadata);
   text(kFinishReason, result.finish_reason);
   part(kError, result.error);
   part(kRateLimit, result.rate_limit);
   object(kProviderData, result.provider_data);
-  part(kToolCalls, result.tool_calls);
+  part(kAgentResultToolCalls, result.tool_calls);
   text(kRenderedUserPrompt, result.rendered_user_prompt);
   return writer.end_object().take();
 }

@@ -12,19 +12,19 @@
 namespace treaty::contracts {
 namespace {
 
-enum Field {
+enum AssistantField {
   kAssistantMessage,
   kActionTaken,
   kNextSteps,
   kConfidenceLevel,
   kTraceId,
   kResponseVersion,
-  kFieldCount
+  kAssistantFieldCount
 };
-constexpr std::array<std::string_view, kFieldCount> kNames = {
+constexpr std::array<std::string_view, kAssistantFieldCount> kAssistantNames = {
     "assistant_message", "action_taken", "next_steps",
     "confidence_level",  "trace_id",     "response_version"};
-using Members = KnownMembers<kFieldCount>;
+using AssistantMembers = KnownMembers<kAssistantFieldCount>;
 
 constexpr std::array<std::string_view, 3> kLevels = {"high", "medium", "low"};
 
@@ -136,9 +136,10 @@ ConfidenceLevel inspect_level(Inspection& inspection, const Place& place) {
 }
 
 AssistantResponse inspect_assistant_response(Inspection& inspection, const Place& root) {
-  const Members members(root, kNames, inspection.name_case());
-  for (std::size_t field = 0; field < kFieldCount; ++field) {
-    if (members[field] == nullptr) inspection.refuse_missing("ARL-01", root, kNames[field]);
+  const AssistantMembers members(root, kAssistantNames, inspection.name_case());
+  for (std::size_t field = 0; field < kAssistantFieldCount; ++field) {
+    if (members[field] == nullptr)
+      inspection.refuse_missing("ARL-01", root, kAssistantNames[field]);
   }
   AssistantResponse response;
   if (const Place* message = members[kAssistantMessage]) {
@@ -154,7 +155,7 @@ AssistantResponse inspect_assistant_response(Inspection& inspection, const Place
     response.confidence_level = inspect_level(inspection, *level);
   }
   if (const Place* trace = members[kTraceId]) {
-    response.trace_id = required_text(inspection, "ARL-07", trace, root, kNames[kTraceId]);
+    response.trace_id = required_text(inspection, "ARL-07", trace, root, kAssistantNames[kTraceId]);
   }
   if (const Place* version = members[kResponseVersion];
       version != nullptr && !(version->value.is_string() && version->value.text() == "v1")) {
@@ -171,20 +172,20 @@ std::string_view name_of(ConfidenceLevel level) { return kLevels[static_cast<std
 Decoded<AssistantResponse> decode_assistant_response(std::string_view bytes,
                                                      const DecodeOptions& options) {
   return decode_by<AssistantResponse>(inspect_assistant_response, bytes, options,
-                                      json::NameCase::exact, kNames);
+                                      json::NameCase::exact, kAssistantNames);
 }
 
 std::string encode(const AssistantResponse& response) {
   json::Writer writer;
   writer.begin_object();
-  writer.member(kNames[kAssistantMessage], response.assistant_message);
-  writer.member(kNames[kActionTaken], response.action_taken);
-  writer.name(kNames[kNextSteps]).begin_array();
+  writer.member(kAssistantNames[kAssistantMessage], response.assistant_message);
+  writer.member(kAssistantNames[kActionTaken], response.action_taken);
+  writer.name(kAssistantNames[kNextSteps]).begin_array();
   for (const std::string& step : response.next_steps) writer.value(step);
   writer.end_array();
-  writer.member(kNames[kConfidenceLevel], name_of(response.confidence_level));
-  writer.member(kNames[kTraceId], response.trace_id);
-  writer.member(kNames[kResponseVersion], "v1");
+  writer.member(kAssistantNames[kConfidenceLevel], name_of(response.confidence_level));
+  writer.member(kAssistantNames[kTraceId], response.trace_id);
+  writer.member(kAssistantNames[kResponseVersion], "v1");
   return writer.end_object().take();
 }
 

@@ -8,27 +8,27 @@
 namespace treaty::contracts {
 namespace {
 
-enum Field {
-  kRequestId,
-  kVersion,
+enum BridgeRequestField {
+  kBridgeRequestRequestId,
+  kBridgeRequestVersion,
   kPhase,
   kPhaseName,
   kAgentName,
   kPrompt,
   kTimeoutSeconds,
-  kCreatedAt,
-  kContext,
-  kModel,
+  kBridgeRequestCreatedAt,
+  kBridgeRequestContext,
+  kBridgeRequestModel,
   kResponseFile,
-  kFieldCount
+  kBridgeRequestFieldCount
 };
-constexpr std::array<std::string_view, kFieldCount> kNames = {
+constexpr std::array<std::string_view, kBridgeRequestFieldCount> kBridgeRequestNames = {
     "request_id",      "version",    "phase",   "phase_name", "agent_name",   "prompt",
     "timeout_seconds", "created_at", "context", "model",      "response_file"};
-using Members = KnownMembers<kFieldCount>;
+using BridgeRequestMembers = KnownMembers<kBridgeRequestFieldCount>;
 
 // BRQ-02.
-void inspect_optional_members(Inspection& inspection, const Members& members,
+void inspect_optional_members(Inspection& inspection, const BridgeRequestMembers& members,
                               BridgeRequest& request) {
   if (members[kPhase] != nullptr) {
     request.phase = integer_field(inspection, "BRQ-02", *members[kPhase]);
@@ -38,25 +38,26 @@ void inspect_optional_members(Inspection& inspection, const Members& members,
     request.timeout_seconds =
         integer_field(inspection, "BRQ-02", *members[kTimeoutSeconds], 1).value_or(1);
   }
-  if (members[kContext] != nullptr && is_object_field(inspection, "BRQ-02", *members[kContext])) {
-    request.context = json::ObjectText::of(members[kContext]->value);
+  if (members[kBridgeRequestContext] != nullptr &&
+      is_object_field(inspection, "BRQ-02", *members[kBridgeRequestContext])) {
+    request.context = json::ObjectText::of(members[kBridgeRequestContext]->value);
   }
-  request.model = optional_text(inspection, "BRQ-02", unless_null(members[kModel]));
+  request.model = optional_text(inspection, "BRQ-02", unless_null(members[kBridgeRequestModel]));
   request.response_file = optional_text(inspection, "BRQ-02", members[kResponseFile]);
 }
 
 BridgeRequest inspect_bridge_request(Inspection& inspection, const Place& root) {
-  const Members members(root, kNames, inspection.name_case());
-  const auto text = [&](Field field) {
-    return required_text(inspection, "BRQ-01", members[field], root, kNames[field]);
+  const BridgeRequestMembers members(root, kBridgeRequestNames, inspection.name_case());
+  const auto text = [&](BridgeRequestField field) {
+    return required_text(inspection, "BRQ-01", members[field], root, kBridgeRequestNames[field]);
   };
-  BridgeRequest request{.request_id = text(kRequestId),
-                        .version = text(kVersion),
+  BridgeRequest request{.request_id = text(kBridgeRequestRequestId),
+                        .version = text(kBridgeRequestVersion),
                         .agent_name = text(kAgentName),
                         .prompt = text(kPrompt),
-                        .created_at = text(kCreatedAt)};
+                        .created_at = text(kBridgeRequestCreatedAt)};
   if (!request.created_at.empty() && timestamp_form(request.created_at) != TimestampForm::rfc3339) {
-    inspection.refuse("BRQ-01", *members[kCreatedAt],
+    inspection.refuse("BRQ-01", *members[kBridgeRequestCreatedAt],
                       "created_at is a date and time with its zone (RFC 3339)",
                       "such as 2025-11-24T14:22:45Z");
   }
@@ -68,24 +69,25 @@ BridgeRequest inspect_bridge_request(Inspection& inspection, const Place& root) 
 
 Decoded<BridgeRequest> decode_bridge_request(std::string_view bytes, const DecodeOptions& options) {
   return decode_by<BridgeRequest>(inspect_bridge_request, bytes, options, json::NameCase::exact,
-                                  kNames);
+                                  kBridgeRequestNames);
 }
 
 std::string encode(const BridgeRequest& request) {
   json::Writer writer(json::Layout::indented);
   writer.begin_object();
-  writer.member(kNames[kRequestId], request.request_id);
-  writer.member(kNames[kVersion], request.version);
-  if (request.phase) writer.member(kNames[kPhase], *request.phase);
-  if (request.phase_name) writer.member(kNames[kPhaseName], *request.phase_name);
-  writer.member(kNames[kAgentName], request.agent_name);
-  writer.member(kNames[kPrompt], request.prompt);
-  writer.member(kNames[kTimeoutSeconds], request.timeout_seconds);
-  writer.member(kNames[kCreatedAt], request.created_at);
-  json::write(writer.name(kNames[kContext]), request.context);
-  writer.name(kNames[kModel]);
+  writer.member(kBridgeRequestNames[kBridgeRequestRequestId], request.request_id);
+  writer.member(kBridgeRequestNames[kBridgeRequestVersion], request.version);
+  if (request.phase) writer.member(kBridgeRequestNames[kPhase], *request.phase);
+  if (request.phase_name) writer.member(kBridgeRequestNames[kPhaseName], *request.phase_name);
+  writer.member(kBridgeRequestNames[kAgentName], request.agent_name);
+  writer.member(kBridgeRequestNames[kPrompt], request.prompt);
+  writer.member(kBridgeRequestNames[kTimeoutSeconds], request.timeout_seconds);
+  writer.member(kBridgeRequestNames[kBridgeRequestCreatedAt], request.created_at);
+  json::write(writer.name(kBridgeRequestNames[kBridgeRequestContext]), request.context);
+  writer.name(kBridgeRequestNames[kBridgeRequestModel]);
   request.model ? writer.value(*request.model) : writer.null();
-  if (request.response_file) writer.member(kNames[kResponseFile], *request.response_file);
+  if (request.response_file)
+    writer.member(kBridgeRequestNames[kResponseFile], *request.response_file);
   return writer.end_object().take() + "\n";
 }
 

@@ -15,22 +15,22 @@
 namespace treaty::contracts {
 namespace {
 
-enum Field {
-  kRequestId,
-  kVersion,
+enum BridgeResponseField {
+  kBridgeResponseRequestId,
+  kBridgeResponseVersion,
   kStatus,
   kResponse,
-  kErrorMessage,
+  kBridgeResponseErrorMessage,
   kErrorType,
-  kCreatedAt,
+  kBridgeResponseCreatedAt,
   kDurationSeconds,
-  kMetadata,
-  kFieldCount
+  kBridgeResponseMetadata,
+  kBridgeResponseFieldCount
 };
-constexpr std::array<std::string_view, kFieldCount> kNames = {
+constexpr std::array<std::string_view, kBridgeResponseFieldCount> kBridgeResponseNames = {
     "request_id", "version",    "status",           "response", "error_message",
     "error_type", "created_at", "duration_seconds", "metadata"};
-using Members = KnownMembers<kFieldCount>;
+using BridgeResponseMembers = KnownMembers<kBridgeResponseFieldCount>;
 
 constexpr std::string_view kAutoWrapped = "auto_wrapped";
 constexpr std::string_view kTimeout = "timeout";
@@ -73,14 +73,15 @@ std::string quote(std::string_view text) {
 }
 
 // BRS-06. Nothing for null, and for what was refused; `refused` tells them apart.
-std::optional<std::string> inspect_text(Inspection& inspection, const Members& members,
+std::optional<std::string> inspect_text(Inspection& inspection,
+                                        const BridgeResponseMembers& members,
                                         BridgeResponse& response, bool& refused) {
   const Place& place = *members[kResponse];
   if (place.value.is_null()) return std::nullopt;
   if (place.value.is_string()) return std::string(place.value.text());
   std::string text = json::minified(place.value);
   std::vector<Edit> edits = {replacement_of(place, quote(text))};
-  if (const Place* metadata = members[kMetadata];
+  if (const Place* metadata = members[kBridgeResponseMetadata];
       metadata != nullptr && metadata->value.is_object()) {
     const auto mark = metadata->value.members().find(kAutoWrapped);
     edits.push_back(mark ? replacement_of({.value = *mark, .parent = metadata}, "true")
@@ -107,14 +108,14 @@ void inspect_inner(Inspection& inspection, const Place& place, const BridgeRespo
   }
 }
 
-BridgeSuccess inspect_success(Inspection& inspection, const Members& members,
+BridgeSuccess inspect_success(Inspection& inspection, const BridgeResponseMembers& members,
                               std::optional<std::string> text, bool refused) {
   inspection.set_kind("success");
   if (!text && !refused) {
     inspection.refuse("BRS-07", *members[kResponse], "a success has a response",
                       "an empty answer is \"\"");
   }
-  for (const Field field : {kErrorMessage, kErrorType}) {
+  for (const BridgeResponseField field : {kBridgeResponseErrorMessage, kErrorType}) {
     const Place* place = members[field];
     if (place == nullptr || place->value.is_null()) continue;
     inspection.refuse("BRS-07", *place, fmt::format("a success has no {}", place->name),
@@ -124,10 +125,11 @@ BridgeSuccess inspect_success(Inspection& inspection, const Members& members,
 }
 
 // Answers a BridgeTimeout or a BridgeError.
-decltype(BridgeResponse::outcome) inspect_failure(Inspection& inspection, const Members& members,
+decltype(BridgeResponse::outcome) inspect_failure(Inspection& inspection,
+                                                  const BridgeResponseMembers& members,
                                                   bool timeout, std::optional<std::string> text) {
   BridgeError failure{.error_message = {}, .response = std::move(text)};
-  if (const Place* message = members[kErrorMessage]) {
+  if (const Place* message = members[kBridgeResponseErrorMessage]) {
     failure.error_message = required_text(inspection, "BRS-08", message, *message, {});
   }
   failure.error_type = optional_text(inspection, "BRS-08", unless_null(members[kErrorType]));
@@ -142,7 +144,8 @@ decltype(BridgeResponse::outcome) inspect_failure(Inspection& inspection, const 
 }
 
 // BRS-05 to BRS-08, BRS-13.
-void inspect_outcome(Inspection& inspection, const Members& members, BridgeResponse& response) {
+void inspect_outcome(Inspection& inspection, const BridgeResponseMembers& members,
+                     BridgeResponse& response) {
   bool refused = members[kResponse] == nullptr;  // Then BRS-01 has told it.
   std::optional<std::string> text;
   if (!refused) text = inspect_text(inspection, members, response, refused);
@@ -212,11 +215,11 @@ double inspect_duration(Inspection& inspection, const Place& place) {
   return duration.value_or(0);
 }
 
-BridgeResponse inspect_envelope(Inspection& inspection, const Members& members) {
+BridgeResponse inspect_envelope(Inspection& inspection, const BridgeResponseMembers& members) {
   BridgeResponse response;
-  for (std::size_t field = 0; field < kFieldCount; ++field) {
+  for (std::size_t field = 0; field < kBridgeResponseFieldCount; ++field) {
     if (members[field] == nullptr) {
-      inspection.refuse_missing("BRS-01", members.object(), kNames[field], {},
+      inspection.refuse_missing("BRS-01", members.object(), kBridgeResponseNames[field], {},
                                 "all nine members are always there; null where there is nothing");
     }
   }
@@ -225,17 +228,18 @@ BridgeResponse inspect_envelope(Inspection& inspection, const Members& members) 
                       extra.name == "result" ? "the name is response"
                                              : "what else there is to say belongs in metadata");
   }
-  if (members[kMetadata] != nullptr && is_object_field(inspection, "BRS-11", *members[kMetadata])) {
-    response.metadata = json::ObjectText::of(members[kMetadata]->value);
+  if (members[kBridgeResponseMetadata] != nullptr &&
+      is_object_field(inspection, "BRS-11", *members[kBridgeResponseMetadata])) {
+    response.metadata = json::ObjectText::of(members[kBridgeResponseMetadata]->value);
   }
-  if (const Place* id = members[kRequestId]) {
+  if (const Place* id = members[kBridgeResponseRequestId]) {
     response.request_id = inspect_request_id(inspection, *id);
   }
-  if (const Place* version = members[kVersion]) {
+  if (const Place* version = members[kBridgeResponseVersion]) {
     response.version = inspect_version(inspection, *version);
   }
   inspect_outcome(inspection, members, response);
-  if (const Place* created = members[kCreatedAt]) {
+  if (const Place* created = members[kBridgeResponseCreatedAt]) {
     response.created_at = inspect_created_at(inspection, *created);
   }
   if (const Place* duration = members[kDurationSeconds]) {
@@ -263,8 +267,8 @@ BridgeResponse wrap_bare_output(Inspection& inspection, const Place& root) {
 }
 
 BridgeResponse inspect_bridge_response(Inspection& inspection, const Place& root) {
-  const Members members(root, kNames, inspection.name_case());
-  const bool bare = members[kRequestId] == nullptr && members[kStatus] == nullptr;
+  const BridgeResponseMembers members(root, kBridgeResponseNames, inspection.name_case());
+  const bool bare = members[kBridgeResponseRequestId] == nullptr && members[kStatus] == nullptr;
   return bare ? wrap_bare_output(inspection, root) : inspect_envelope(inspection, members);
 }
 
@@ -272,13 +276,13 @@ void write_outcome(json::Writer& writer, std::string_view status,
                    const std::optional<std::string>& text,
                    const std::optional<std::string>& message,
                    const std::optional<std::string>& type) {
-  const auto nullable = [&](Field field, const std::optional<std::string>& value) {
-    writer.name(kNames[field]);
+  const auto nullable = [&](BridgeResponseField field, const std::optional<std::string>& value) {
+    writer.name(kBridgeResponseNames[field]);
     value ? writer.value(*value) : writer.null();
   };
-  writer.member(kNames[kStatus], status);
+  writer.member(kBridgeResponseNames[kStatus], status);
   nullable(kResponse, text);
-  nullable(kErrorMessage, message);
+  nullable(kBridgeResponseErrorMessage, message);
   nullable(kErrorType, type);
 }
 
@@ -299,18 +303,18 @@ void write(json::Writer& writer, const BridgeTimeout& timeout) {
 Decoded<BridgeResponse> decode_bridge_response(std::string_view bytes,
                                                const DecodeOptions& options) {
   return decode_by<BridgeResponse>(inspect_bridge_response, bytes, options, json::NameCase::exact,
-                                   kNames);
+                                   kBridgeResponseNames);
 }
 
 std::string encode(const BridgeResponse& response) {
   json::Writer writer(json::Layout::indented);
   writer.begin_object();
-  writer.member(kNames[kRequestId], response.request_id);
-  writer.member(kNames[kVersion], response.version);
+  writer.member(kBridgeResponseNames[kBridgeResponseRequestId], response.request_id);
+  writer.member(kBridgeResponseNames[kBridgeResponseVersion], response.version);
   std::visit([&](const auto& outcome) { write(writer, outcome); }, response.outcome);
-  writer.member(kNames[kCreatedAt], response.created_at);
-  writer.member(kNames[kDurationSeconds], response.duration_seconds);
-  json::write(writer.name(kNames[kMetadata]), response.metadata);
+  writer.member(kBridgeResponseNames[kBridgeResponseCreatedAt], response.created_at);
+  writer.member(kBridgeResponseNames[kDurationSeconds], response.duration_seconds);
+  json::write(writer.name(kBridgeResponseNames[kBridgeResponseMetadata]), response.metadata);
   return writer.end_object().take() + "\n";
 }
 

@@ -8,21 +8,21 @@
 namespace treaty::contracts {
 namespace {
 
-enum Field { kSuccessful, kResult, kErrors, kWarnings, kResultId, kFieldCount };
-constexpr std::array<std::string_view, kFieldCount> kNames = {"Successful", "Result", "Errors",
-                                                              "Warnings", "ResultId"};
-using Members = KnownMembers<kFieldCount>;
+enum InvokeField { kSuccessful, kResult, kErrors, kWarnings, kInvokeResultId, kInvokeFieldCount };
+constexpr std::array<std::string_view, kInvokeFieldCount> kInvokeNames = {
+    "Successful", "Result", "Errors", "Warnings", "ResultId"};
+using InvokeMembers = KnownMembers<kInvokeFieldCount>;
 
 enum ErrorField {
   kErrorCode,
-  kMessage,
+  kInvokeMessage,
   kFatalError,
   kSystemError,
-  kContext,
+  kInvokeContext,
   kDetails,
-  kErrorFieldCount
+  kInvokeErrorFieldCount
 };
-constexpr std::array<std::string_view, kErrorFieldCount> kErrorNames = {
+constexpr std::array<std::string_view, kInvokeErrorFieldCount> kInvokeErrorNames = {
     "ErrorCode", "Message", "FatalError", "SystemError", "Context", "Details"};
 
 std::optional<std::string> nullable_text(Inspection& inspection, const Place* place) {
@@ -37,13 +37,13 @@ bool nullable_flag(Inspection& inspection, const Place* place) {
 InvokeError inspect_error(Inspection& inspection, const Place& place) {
   InvokeError error;
   if (!is_object_field(inspection, "INV-04", place)) return error;
-  const KnownMembers members(place, kErrorNames, inspection.name_case());
+  const KnownMembers members(place, kInvokeErrorNames, inspection.name_case());
   error.error_code = nullable_text(inspection, members[kErrorCode]).value_or("");
-  error.message =
-      required_text(inspection, "INV-04", members[kMessage], place, kErrorNames[kMessage]);
+  error.message = required_text(inspection, "INV-04", members[kInvokeMessage], place,
+                                kInvokeErrorNames[kInvokeMessage]);
   error.fatal_error = nullable_flag(inspection, members[kFatalError]);
   error.system_error = nullable_flag(inspection, members[kSystemError]);
-  error.context = nullable_text(inspection, members[kContext]);
+  error.context = nullable_text(inspection, members[kInvokeContext]);
   error.details = nullable_text(inspection, members[kDetails]);
   if (error.details) {
     const std::string_view leak = find_leak(*error.details);
@@ -61,11 +61,11 @@ std::vector<InvokeError> inspect_errors(Inspection& inspection, const Place* lis
 }
 
 // INV-01. Nothing when the document does not say.
-std::optional<bool> inspect_successful(Inspection& inspection, const Members& members,
+std::optional<bool> inspect_successful(Inspection& inspection, const InvokeMembers& members,
                                        bool has_errors) {
   const Place* place = members[kSuccessful];
   if (place == nullptr) {
-    inspection.refuse_missing("INV-01", members.object(), kNames[kSuccessful]);
+    inspection.refuse_missing("INV-01", members.object(), kInvokeNames[kSuccessful]);
     return std::nullopt;
   }
   if (!is_boolean_field(inspection, "INV-01", *place)) return std::nullopt;
@@ -79,7 +79,8 @@ std::optional<bool> inspect_successful(Inspection& inspection, const Members& me
 }
 
 // INV-02, INV-03.
-std::optional<AgentExecuteResponse> inspect_result(Inspection& inspection, const Members& members,
+std::optional<AgentExecuteResponse> inspect_result(Inspection& inspection,
+                                                   const InvokeMembers& members,
                                                    std::optional<bool> successful) {
   const Place* place = unless_null(members[kResult]);
   if (successful == false) {
@@ -90,7 +91,7 @@ std::optional<AgentExecuteResponse> inspect_result(Inspection& inspection, const
     return std::nullopt;
   }
   if (place == nullptr) {
-    if (successful) inspection.refuse_missing("INV-03", members.object(), kNames[kResult]);
+    if (successful) inspection.refuse_missing("INV-03", members.object(), kInvokeNames[kResult]);
     return std::nullopt;
   }
   if (!is_object_field(inspection, "INV-03", *place)) return std::nullopt;
@@ -98,20 +99,20 @@ std::optional<AgentExecuteResponse> inspect_result(Inspection& inspection, const
 }
 
 std::optional<InvokeResult> inspect_invoke_result(Inspection& inspection, const Place& root) {
-  const Members members(root, kNames, inspection.name_case());
+  const InvokeMembers members(root, kInvokeNames, inspection.name_case());
   std::vector<InvokeError> errors = inspect_errors(inspection, members[kErrors]);
   const std::optional<bool> successful = inspect_successful(inspection, members, !errors.empty());
   std::optional<AgentExecuteResponse> response = inspect_result(inspection, members, successful);
   inspection.set_kind(!successful ? "" : *successful ? "success" : "failure");
   InvokeResult result{.outcome = Failure{std::move(errors)},
                       .warnings = inspect_errors(inspection, members[kWarnings]),
-                      .result_id = nullable_text(inspection, members[kResultId])};
+                      .result_id = nullable_text(inspection, members[kInvokeResultId])};
   if (response) result.outcome = std::move(*response);
   return result;
 }
 
 void write_errors(json::Writer& writer, const std::vector<InvokeError>& errors, Dialect dialect) {
-  const auto name = [&](ErrorField field) { return spelled(kErrorNames[field], dialect); };
+  const auto name = [&](ErrorField field) { return spelled(kInvokeErrorNames[field], dialect); };
   const auto nullable = [&](ErrorField field, const std::optional<std::string>& text) {
     writer.name(name(field));
     text ? writer.value(*text) : writer.null();
@@ -120,10 +121,10 @@ void write_errors(json::Writer& writer, const std::vector<InvokeError>& errors, 
   for (const InvokeError& error : errors) {
     writer.begin_object();
     writer.member(name(kErrorCode), error.error_code);
-    writer.member(name(kMessage), error.message);
+    writer.member(name(kInvokeMessage), error.message);
     writer.member(name(kFatalError), error.fatal_error);
     writer.member(name(kSystemError), error.system_error);
-    nullable(kContext, error.context);
+    nullable(kInvokeContext, error.context);
     nullable(kDetails, error.details);
     writer.end_object();
   }
@@ -134,11 +135,11 @@ void write_errors(json::Writer& writer, const std::vector<InvokeError>& errors, 
 
 Decoded<InvokeResult> decode_invoke_result(std::string_view bytes, const DecodeOptions& options) {
   return decode_by<InvokeResult>(inspect_invoke_result, bytes, options, json::NameCase::folded,
-                                 kNames);
+                                 kInvokeNames);
 }
 
 std::string encode(const InvokeResult& result, Dialect dialect) {
-  const auto name = [&](Field field) { return spelled(kNames[field], dialect); };
+  const auto name = [&](InvokeField field) { return spelled(kInvokeNames[field], dialect); };
   const auto* response = std::get_if<AgentExecuteResponse>(&result.outcome);
   json::Writer writer;
   writer.begin_object();
@@ -154,7 +155,7 @@ std::string encode(const InvokeResult& result, Dialect dialect) {
       dialect);
   writer.name(name(kWarnings));
   write_errors(writer, result.warnings, dialect);
-  if (result.result_id) writer.member(name(kResultId), *result.result_id);
+  if (result.result_id) writer.member(name(kInvokeResultId), *result.result_id);
   return writer.end_object().take();
 }
 

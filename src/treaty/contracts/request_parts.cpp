@@ -18,13 +18,13 @@ enum ArtifactField {
   kOrigin,
   kEncoding,
   kArtifactMimeType,
-  kLanguage,
+  kPartLanguage,
   kArtifactFieldCount
 };
 constexpr std::array<std::string_view, kArtifactFieldCount> kArtifactNames = {
     "RelativePath", "FileName", "Contents", "Origin", "Encoding", "MimeType", "Language"};
 
-enum ImageField { kId, kMimeType, kDataBase64, kImageFieldCount };
+enum ImageField { kId, kPartMimeType, kDataBase64, kImageFieldCount };
 constexpr std::array<std::string_view, kImageFieldCount> kImageNames = {"Id", "MimeType",
                                                                         "DataBase64"};
 
@@ -169,7 +169,7 @@ InputArtifact inspect_input_artifact(Inspection& inspection, const Place& place)
     inspection.refuse("REQ-36", *members[kArtifactMimeType],
                       "MimeType does not look like type/subtype");
   }
-  artifact.language = optional_text(inspection, "REQ-03", members.given(kLanguage));
+  artifact.language = optional_text(inspection, "REQ-03", members.given(kPartLanguage));
   warn_of_unknown(inspection, members);
   return artifact;
 }
@@ -184,10 +184,11 @@ ClipboardImage inspect_clipboard_image(Inspection& inspection, const Place& plac
     inspection.refuse("REQ-40", *members[kId],
                       fmt::format("the id \"{}\" belongs to an earlier image", image.id));
   }
-  image.mime_type =
-      required_text(inspection, "REQ-40", members[kMimeType], place, kImageNames[kMimeType]);
+  image.mime_type = required_text(inspection, "REQ-40", members[kPartMimeType], place,
+                                  kImageNames[kPartMimeType]);
   if (!image.mime_type.empty() && !image.mime_type.starts_with("image/")) {
-    inspection.refuse("REQ-41", *members[kMimeType], "the MimeType of an image begins with image/");
+    inspection.refuse("REQ-41", *members[kPartMimeType],
+                      "the MimeType of an image begins with image/");
   }
   image.data_base64 =
       required_text(inspection, "REQ-40", members[kDataBase64], place, kImageNames[kDataBase64]);
@@ -220,14 +221,14 @@ void write(json::Writer& writer, const InputArtifact& artifact, Dialect dialect)
   writer.member(name(kOrigin), artifact.origin == Origin::user ? "user" : "ide");
   if (artifact.encoding == Encoding::base64) writer.member(name(kEncoding), "base64");
   if (artifact.mime_type) writer.member(name(kArtifactMimeType), *artifact.mime_type);
-  if (artifact.language) writer.member(name(kLanguage), *artifact.language);
+  if (artifact.language) writer.member(name(kPartLanguage), *artifact.language);
   writer.end_object();
 }
 
 void write(json::Writer& writer, const ClipboardImage& image, Dialect dialect) {
   writer.begin_object();
   writer.member(spelled(kImageNames[kId], dialect), image.id);
-  writer.member(spelled(kImageNames[kMimeType], dialect), image.mime_type);
+  writer.member(spelled(kImageNames[kPartMimeType], dialect), image.mime_type);
   writer.member(spelled(kImageNames[kDataBase64], dialect), image.data_base64);
   writer.end_object();
 }

@@ -14,11 +14,11 @@ namespace {
 
 using Ids = std::unordered_set<std::string_view>;
 
-enum CallField { kCallId, kName, kArgumentsJson, kCallFieldCount };
+enum CallField { kCallId, kToolName, kArgumentsJson, kCallFieldCount };
 constexpr std::array<std::string_view, kCallFieldCount> kCallNames = {"ToolCallId", "Name",
                                                                       "ArgumentsJson"};
 
-enum ResultField { kResultId, kExecutionMs, kResultJson, kErrorMessage, kResultFieldCount };
+enum ResultField { kToolResultId, kExecutionMs, kResultJson, kToolErrorMessage, kResultFieldCount };
 constexpr std::array<std::string_view, kResultFieldCount> kResultNames = {
     "ToolCallId", "ExecutionMs", "ResultJson", "ErrorMessage"};
 
@@ -61,9 +61,10 @@ ToolCall inspect_tool_call(Inspection& inspection, const Place& place, Ids& seen
     inspection.refuse("TOOL-02", *members[kCallId],
                       fmt::format("the id \"{}\" is used by an earlier call", call.tool_call_id));
   }
-  call.name = required_text(inspection, "TOOL-01", members[kName], place, kCallNames[kName]);
+  call.name =
+      required_text(inspection, "TOOL-01", members[kToolName], place, kCallNames[kToolName]);
   if (!call.name.empty() && !is_tool_name(call.name)) {
-    inspection.refuse("TOOL-02", *members[kName],
+    inspection.refuse("TOOL-02", *members[kToolName],
                       "a tool's name has 1 to 64 letters, digits, underscores and hyphens");
   }
   call.arguments_json = inspect_arguments(inspection, members[kArgumentsJson], place);
@@ -104,7 +105,7 @@ std::variant<ResultJson, ErrorMessage> inspect_outcome(
     Inspection& inspection, const KnownMembers<kResultFieldCount>& members, Sender sender) {
   bool refused = false;
   const Place* result = outcome_given(inspection, members[kResultJson], sender, refused);
-  const Place* error = outcome_given(inspection, members[kErrorMessage], sender, refused);
+  const Place* error = outcome_given(inspection, members[kToolErrorMessage], sender, refused);
   const Place& place = members.object();
   if (result != nullptr && error != nullptr) {
     inspection.refuse("TOOL-05", place, "both ResultJson and ErrorMessage are there",
@@ -125,11 +126,11 @@ ToolResult inspect_tool_result(Inspection& inspection, const Place& place, Sende
   ToolResult result;
   if (!is_object_field(inspection, "TOOL-03", place)) return result;
   const KnownMembers members(place, kResultNames, inspection.name_case());
-  result.tool_call_id =
-      required_text(inspection, "TOOL-03", members[kResultId], place, kResultNames[kResultId]);
-  if (!result.tool_call_id.empty() && !seen.insert(members[kResultId]->value.text()).second) {
+  result.tool_call_id = required_text(inspection, "TOOL-03", members[kToolResultId], place,
+                                      kResultNames[kToolResultId]);
+  if (!result.tool_call_id.empty() && !seen.insert(members[kToolResultId]->value.text()).second) {
     inspection.refuse(
-        "TOOL-03", *members[kResultId],
+        "TOOL-03", *members[kToolResultId],
         fmt::format("the id \"{}\" is answered by an earlier result", result.tool_call_id));
   }
   result.execution_ms = inspect_execution_ms(inspection, members[kExecutionMs], place, sender);
@@ -161,17 +162,17 @@ std::vector<ToolResult> inspect_tool_results(Inspection& inspection, const Place
 void write(json::Writer& writer, const ToolCall& call, Dialect dialect) {
   writer.begin_object();
   writer.member(spelled(kCallNames[kCallId], dialect), call.tool_call_id);
-  writer.member(spelled(kCallNames[kName], dialect), call.name);
+  writer.member(spelled(kCallNames[kToolName], dialect), call.name);
   writer.member(spelled(kCallNames[kArgumentsJson], dialect), call.arguments_json);
   writer.end_object();
 }
 
 void write(json::Writer& writer, const ToolResult& result, Dialect dialect) {
   writer.begin_object();
-  writer.member(spelled(kResultNames[kResultId], dialect), result.tool_call_id);
+  writer.member(spelled(kResultNames[kToolResultId], dialect), result.tool_call_id);
   writer.member(spelled(kResultNames[kExecutionMs], dialect), result.execution_ms);
   if (const auto* error = std::get_if<ErrorMessage>(&result.outcome)) {
-    writer.member(spelled(kResultNames[kErrorMessage], dialect), error->text);
+    writer.member(spelled(kResultNames[kToolErrorMessage], dialect), error->text);
   } else {
     writer.member(spelled(kResultNames[kResultJson], dialect),
                   std::get<ResultJson>(result.outcome).text);

@@ -7,7 +7,7 @@ namespace {
 
 using contracts::RateLimitWindow;
 
-constexpr std::size_t kMostWindows = 32;
+constexpr std::size_t kMostQuotaWindows = 32;
 
 std::optional<Number> quota_value(json::Value violation) {
   const auto value = json::find_member(violation, "quotaValue");
@@ -50,7 +50,7 @@ QuotaFailure read_quota(const ErrorBody& body) {
       continue;
     }
     for (const json::Value violation : violations->elements()) {
-      if (quota.windows.size() == kMostWindows) break;
+      if (quota.windows.size() == kMostQuotaWindows) break;
       if (auto window = window_of(violation)) quota.windows.push_back(std::move(*window));
     }
   }

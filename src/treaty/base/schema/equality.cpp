@@ -14,7 +14,7 @@ using json::Type;
 using json::Value;
 
 // Values nested deeper are not compared: the stack has an end.
-constexpr int kDeepest = 256;
+constexpr int kDeepestComparison = 256;
 
 class Comparison {
  public:
@@ -38,7 +38,7 @@ class Comparison {
 
  private:
   bool enter() {
-    if (++depth_ > kDeepest) budget_.end();
+    if (++depth_ > kDeepestComparison) budget_.end();
     if (budget_.spend()) return true;
     --depth_;
     return false;
