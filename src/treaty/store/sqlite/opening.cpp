@@ -104,8 +104,11 @@ std::expected<Database, Error> open_to_write(const std::string& path, Access acc
   auto database = Database::open(path, access);
   if (!database) return std::unexpected(error_of(database.error(), path));
   // Before anything is written: it may be somebody else's.
-  if (const auto version = check_version(*database, path); !version) {
-    return std::unexpected(version.error());
+  const auto version = check_version(*database, path);
+  if (!version) return std::unexpected(version.error());
+  // A migration cannot change a table that is missing: that is damage, not a failure to write.
+  if (*version > 0) {
+    if (auto ok = check_tables(*database, *version, path); !ok) return std::unexpected(ok.error());
   }
   if (sqlite3_db_readonly(database->handle(), "main") == 1) {
     return std::unexpected(error_of({.code = SQLITE_READONLY, .message = "read-only"}, path));

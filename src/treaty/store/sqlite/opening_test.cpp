@@ -162,7 +162,7 @@ TEST_CASE_FIXTURE(Fixture, "a store of a later version is refused and stays as i
   CHECK(code_of(Purpose::run) == ErrorCode::too_new);
   CHECK(code_of(Purpose::read) == ErrorCode::too_new);
 
-  execute("PRAGMA user_version = 3");
+  execute("PRAGMA user_version = 4");
   CHECK(wait_for(open_store(path)->find_turn(kRoom, "t1")).value());
 }
 
@@ -195,13 +195,13 @@ TEST_CASE_FIXTURE(Fixture, "damage is found after a process that did not say goo
 }
 
 TEST_CASE_FIXTURE(Fixture, "every migration starts from the version before it") {
-  REQUIRE(sqlite::migrations().size() == 3);
+  REQUIRE(sqlite::migrations().size() == 4);
   auto database = sqlite::Database::open(path, sqlite::Access::create);
   REQUIRE(database);
 
   CHECK(sqlite::check_version(*database, path).value() == 0);
   REQUIRE(sqlite::migrate(*database, path));
-  CHECK(sqlite::check_version(*database, path).value() == 3);
+  CHECK(sqlite::check_version(*database, path).value() == 4);
   REQUIRE(sqlite::migrate(*database, path));
 
   CHECK(database->value_of("PRAGMA application_id") == sqlite::kApplication);
