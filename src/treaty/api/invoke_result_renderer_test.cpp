@@ -33,10 +33,10 @@ turns::SettledTurn settled(turns::TypedAnswer answer) {
 TEST_CASE("a final, a continuation and an error are rendered with the ids of their turn") {
   const auto& renderer = invoke_result_renderer();
 
-  CHECK(
-      renderer.render(settled(contracts::FinalResponse{.primary_output_text = "Hi."}), {}).body ==
-      R"({"Successful":true,"Errors":[],"Warnings":[],"ResultId":"r1","Result":{"Kind":"final",)"
-      R"("SessionId":"s1","TurnId":"t1","ModeDisplayName":"General","PrimaryOutputText":"Hi."}})");
+  CHECK(renderer.render(settled(contracts::FinalResponse{.primary_output_text = "Hi."}), {}).body ==
+        R"({"Successful":true,"Result":{"Kind":"final","SessionId":"s1","TurnId":"t1",)"
+        R"("ModeDisplayName":"General","PrimaryOutputText":"Hi."},"Errors":[],"Warnings":[],)"
+        R"("ResultId":"r1"})");
   const auto asks = renderer.render(
       settled(contracts::ClientToolContinuation{.tool_calls = {{"c1", "look", "{}"}}}), {});
   CHECK(asks.body.contains(R"("Kind":"client_tool_continuation")"));
