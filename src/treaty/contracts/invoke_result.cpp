@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, kInvokeFieldCount> kInvokeNames = {
     "Successful", "Result", "Errors", "Warnings", "ResultId"};
 using InvokeMembers = KnownMembers<kInvokeFieldCount>;
 
-enum ErrorField {
+enum InvokeErrorField {
   kErrorCode,
   kInvokeMessage,
   kFatalError,
@@ -112,8 +112,10 @@ std::optional<InvokeResult> inspect_invoke_result(Inspection& inspection, const 
 }
 
 void write_errors(json::Writer& writer, const std::vector<InvokeError>& errors, Dialect dialect) {
-  const auto name = [&](ErrorField field) { return spelled(kInvokeErrorNames[field], dialect); };
-  const auto nullable = [&](ErrorField field, const std::optional<std::string>& text) {
+  const auto name = [&](InvokeErrorField field) {
+    return spelled(kInvokeErrorNames[field], dialect);
+  };
+  const auto nullable = [&](InvokeErrorField field, const std::optional<std::string>& text) {
     writer.name(name(field));
     text ? writer.value(*text) : writer.null();
   };
