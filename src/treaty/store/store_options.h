@@ -7,6 +7,8 @@
 
 namespace treaty::store {
 
+Milliseconds system_now();  // By the system's clock.
+
 struct StoreOptions {
   Purpose purpose = Purpose::run;
   std::function<Milliseconds()> now{};  // Absent: the system's clock. Called on any thread.

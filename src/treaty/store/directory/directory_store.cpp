@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -25,12 +24,6 @@ using Texts = std::vector<std::string>;
 
 constexpr int kVersion = 1;  // In the file `.version`.
 constexpr std::string_view kTrash = ".pruned-";
-
-Milliseconds system_now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 class DirectoryStore final : public MachineStore {
  public:

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <list>
 #include <map>
 #include <mutex>
@@ -29,12 +28,6 @@ struct Signal {
   std::string data{};
   std::string addressee{};  // Empty: whoever asks first.
 };
-
-Milliseconds system_now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 class MemoryMachines final : public MachineStore {
  public:

@@ -1,6 +1,5 @@
 #include "treaty/store/memory/memory_store.h"
 
-#include <chrono>
 #include <mutex>
 #include <type_traits>
 
@@ -15,12 +14,6 @@ class MemoryDisk {
 };
 
 namespace {
-
-Milliseconds system_now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 class MemoryStore final : public Store {
  public:

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "treaty/store/store.h"
+#include "treaty/store/store_options.h"
 
 namespace treaty::store {
 

@@ -11,7 +11,7 @@
 namespace treaty::store::sqlite {
 namespace {
 
-constexpr mode_t kOnlyOurs = 0600;
+constexpr mode_t kLockFileMode = 0600;
 
 struct flock lock_of(std::int64_t number) {
   struct flock lock{};
@@ -33,7 +33,7 @@ Error failure_of(const std::string& path) {
 }  // namespace
 
 std::expected<Owners, Error> Owners::open(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOnlyOurs);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kLockFileMode);
   if (file < 0) return std::unexpected(failure_of(path));
   return Owners(file, path);
 }

@@ -1,6 +1,5 @@
 #include "treaty/store/sqlite/sqlite_store.h"
 
-#include <chrono>
 #include <filesystem>
 
 #include "treaty/store/sqlite/budgets/pools.h"
@@ -24,12 +23,6 @@ using sqlite::Transaction;
 constexpr std::size_t kReaders = 2;
 constexpr std::size_t kPrunedAtOnce = 50;  // Sessions in one transaction: others want to write too.
 constexpr std::uintmax_t kSmall = std::uintmax_t{32} << 20U;  // Bytes that are checked at once.
-
-Milliseconds system_now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 class SqliteStore final : public Store {
  public:
