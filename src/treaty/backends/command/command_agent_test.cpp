@@ -106,7 +106,7 @@ TEST_CASE("A program that is not there is an agent that is not found") {
 }
 
 TEST_CASE("The configuration of a program is checked") {
-  const auto fault_of = [](const object& config) {
+  const auto fault_of = [](const boost::json::object& config) {
     const auto agent = read_command_agent(config, ".");
     return agent ? std::string() : agent.error();
   };
