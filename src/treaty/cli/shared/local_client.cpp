@@ -4,6 +4,7 @@
 
 #include "treaty/base/ids.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/store/records.h"
 
 namespace treaty::cli {
 
