@@ -62,6 +62,14 @@ class MachineGraph(TreatyTest):
         self.assertIn("  s0 --> s1", lines)
         self.assertIn('  s0 -.->|"error"| s3', lines)
 
+    def test_a_chart_for_graphviz(self):
+        ran = self.graph(WRITER, "--format", "dot")
+
+        lines = ran.out.splitlines()
+        self.assertEqual((ran.code, lines[0], lines[-1]), (0, 'digraph "writer-and-critic" {', "}"))
+        self.assertIn('  s0 [label="write\\nagent writer · retry"];', lines)
+        self.assertIn('  s0 -> s1 [label=""];', lines)
+
     def test_standard_input_can_be_drawn(self):
         self.assertIn("review", texts(self.drawing("-", stdin=WRITER.read_bytes())))
 
@@ -87,7 +95,8 @@ class MachineGraph(TreatyTest):
 
         self.assertEqual((ran.code, ran.out), (1, ""))
         self.assertIn("--format mermaid", ran.err)
-        self.assertEqual(self.graph("m.yml", "--format", "mermaid", seconds=SOON).code, 0)
+        for chart in ("mermaid", "dot"):
+            self.assertEqual(self.graph("m.yml", "--format", chart, seconds=SOON).code, 0)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,9 @@
 #include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/machine/run_report.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/machines/graph/chart_text.h"
 #include "treaty/machines/graph/graph.h"
 #include "treaty/machines/graph/layout.h"
-#include "treaty/machines/graph/mermaid.h"
-#include "treaty/machines/graph/svg.h"
 #include "treaty/machines/journal/account.h"
 
 namespace treaty::cli::machine_graph {
@@ -27,16 +26,16 @@ int refuse(const CheckedMachine& checked) {
   return kViolated;
 }
 
-int draw(const machines::Graph& graph, bool is_mermaid) {
-  if (is_mermaid) {
-    print_document(machines::mermaid_of(graph));
+int draw(const machines::Graph& graph, std::string_view format) {
+  if (format == "mermaid" || format == "dot") {
+    print_document(format == "dot" ? machines::dot_of(graph) : machines::mermaid_of(graph));
     return kOk;
   }
   if (graph.nodes.size() > machines::kMostDrawnNodes ||
       graph.edges.size() > machines::kMostDrawnEdges) {
     print_error(
         "treaty {}: {} states and {} ways between them make no picture\n"
-        "Next: --format mermaid writes them as text\n",
+        "Next: --format mermaid or --format dot writes them as text\n",
         kCommand, graph.nodes.size(), graph.edges.size());
     return kViolated;
   }
@@ -77,8 +76,7 @@ int run(const MachineServices& services, const Arguments& arguments) {
   if (!checked.valid()) return refuse(checked);
   const auto path = path_of(services, arguments);
   if (!path) return path.error();
-  return draw(machines::graph_of(*checked.loaded.machine, *path),
-              arguments.get("--format") == "mermaid");
+  return draw(machines::graph_of(*checked.loaded.machine, *path), arguments.get("--format"));
 }
 
 }  // namespace
@@ -87,13 +85,13 @@ Command command(const MachineServices& services) {
   return {
       .name = "graph",
       .positionals = "FILE|-",
-      .summary = "Draw a machine, as SVG or as the text of a Mermaid chart",
+      .summary = "Draw a machine as SVG, or write it as the text of a Mermaid or Graphviz chart",
       .description =
           R"(Writes the drawing to standard output. States stand in layers by their distance from the
 initial one; on_error is dashed and red, the rate-limit policy dotted.)",
       .options = joined(
           {{
-               {"--format", "", "What to write", {"svg", "mermaid"}},
+               {"--format", "", "What to write", {"svg", "mermaid", "dot"}},
                {"--hook", "NAME", "A hook that your program registers; may be repeated", {}, true},
                {"--execution", "ID", "Mark the path of this execution"},
            },
@@ -101,6 +99,8 @@ initial one; on_error is dashed and red, the rate-limit policy dotted.)",
       .examples = {{"machine graph examples/machines/writer.yml > writer.svg", "A picture"},
                    {"machine graph examples/machines/writer.yml --format mermaid",
                     "A chart for a page that draws it"},
+                   {"machine graph examples/machines/writer.yml --format dot > writer.dot",
+                    "A chart for Graphviz"},
                    {"machine graph writer.yml --execution writer-7 > path.svg",
                     "The way that an execution went"}},
       .run = [services](const Arguments& arguments) { return run(services, arguments); },

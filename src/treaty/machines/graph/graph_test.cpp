@@ -6,9 +6,8 @@
 
 #include <algorithm>
 
+#include "treaty/machines/graph/chart_text.h"
 #include "treaty/machines/graph/layout.h"
-#include "treaty/machines/graph/mermaid.h"
-#include "treaty/machines/graph/svg.h"
 #include "treaty/machines/graph/wording.h"
 #include "treaty/machines/load.h"
 
@@ -210,6 +209,33 @@ TEST_CASE("a Mermaid chart has the states and ways, with entities for what Merma
   classDef visited stroke:#16a34a,stroke-width:2px
   classDef last stroke:#16a34a,stroke-width:4px
 )");
+}
+
+TEST_CASE("a Graphviz chart has the states and ways, with quotes and backslashes escaped") {
+  const std::string chart = dot_of(graph(
+      R"(a: {agent: w, on_error: "x\"y", transitions: [{condition: "context.a == \"q\"", to: "x\"y"}]}, "x\"y": {type: final})",
+      {"a"}));
+
+  CHECK(chart == R"dot(digraph "machine" {
+  node [shape=box, style=rounded, fontname="sans-serif"];
+  edge [fontname="sans-serif", fontsize=10];
+  begin [shape=point, label=""];
+  begin -> s0;
+  s0 [label="a\nagent w\nstep 1", color="#16a34a", penwidth=3];
+  s1 [label="x\"y", peripheries=2];
+  s0 -> s1 [label="context.a == \"q\""];
+  s0 -> s1 [label="error", style=dashed, color="#dc2626", fontcolor="#dc2626"];
+}
+)dot");
+}
+
+TEST_CASE("odd names of states cannot end a string of a Graphviz chart, nor escape anything") {
+  Graph odd{.name = "]; x -> y \\", .nodes = {{.name = "\\\" ] -> { \n \x01 日本"}}};
+
+  const std::string chart = dot_of(odd);
+
+  CHECK(chart.starts_with("digraph \"]; x -> y \\\\\" {\n"));
+  CHECK(chart.contains("  s0 [label=\"\\\\\\\" ] -> { 日本\"];\n"));
 }
 
 TEST_CASE("labels are wrapped and cut") {

@@ -1,6 +1,6 @@
-#include "treaty/machines/graph/lanes.h"
-
 #include <algorithm>
+
+#include "treaty/machines/graph/routing.h"
 
 namespace treaty::machines {
 namespace {

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "treaty/machines/graph/placement.h"
-#include "treaty/machines/graph/ranks.h"
-
 namespace treaty::machines {
 namespace {
 

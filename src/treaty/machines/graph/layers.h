@@ -48,4 +48,11 @@ struct Layers {
 
 Layers arrange(const Graph& graph, const Sizes& sizes);
 
+// Sets Item::x: as near to the neighbours above and below as the order within the layer allows.
+void place_items(Layers& layers);
+
+// A rank for each node, from 0: below everything that leads to it, but for ways back. Two ends of
+// an edge have different ones unless they are one node.
+std::vector<std::size_t> ranks_of(const Graph& graph);
+
 }  // namespace treaty::machines

@@ -1,6 +1,6 @@
-#include "treaty/machines/graph/placement.h"
-
 #include <algorithm>
+
+#include "treaty/machines/graph/layers.h"
 
 namespace treaty::machines {
 namespace {

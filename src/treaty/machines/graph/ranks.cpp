@@ -1,8 +1,8 @@
-#include "treaty/machines/graph/ranks.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <ranges>
+
+#include "treaty/machines/graph/layers.h"
 
 namespace treaty::machines {
 namespace {

@@ -7,8 +7,6 @@
 #include <ranges>
 #include <utility>
 
-#include "treaty/machines/graph/lanes.h"
-
 namespace treaty::machines {
 namespace {
 

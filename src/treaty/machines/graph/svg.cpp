@@ -1,5 +1,3 @@
-#include "treaty/machines/graph/svg.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +5,7 @@
 #include <cmath>
 
 #include "treaty/base/text.h"
+#include "treaty/machines/graph/chart_text.h"
 #include "treaty/machines/graph/layout.h"
 #include "treaty/machines/graph/svg_style.h"
 #include "treaty/machines/graph/wording.h"
