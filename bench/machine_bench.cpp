@@ -32,10 +32,10 @@ using Clock = std::chrono::steady_clock;
 constexpr double kMicro = 1e6;
 constexpr int kMachines = 64;
 
-class Nobody final : public machines::Agents, public machines::Tools {
+class Nobody final : public machines::Agents, public machines::ToolRunner {
  public:
   asio::awaitable<machines::Value> call(const machines::AgentCall&) override { co_return nullptr; }
-  asio::awaitable<std::optional<machines::ToolOutcome>> run(const machines::ToolCall&,
+  asio::awaitable<std::optional<machines::ToolOutcome>> run(const machines::ToolInvocation&,
                                                             double) override {
     co_return std::nullopt;
   }

@@ -91,9 +91,9 @@ class PlayedAgents final : public machines::Agents {
   }
 };
 
-class NoTools final : public machines::Tools {
+class NoTools final : public machines::ToolRunner {
  public:
-  asio::awaitable<std::optional<machines::ToolOutcome>> run(const machines::ToolCall& call,
+  asio::awaitable<std::optional<machines::ToolOutcome>> run(const machines::ToolInvocation& call,
                                                             double /*deadline*/) override {
     co_return machines::ToolOutcome{"There is no tool " + call.name + ".", true};
   }

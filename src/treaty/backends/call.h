@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "treaty/contracts/agent_result.h"
+#include "treaty/tools/tool.h"
 
 namespace treaty::backends {
 
@@ -106,12 +107,7 @@ class Messages {
   std::size_t bytes_ = 0;
 };
 
-struct Tool {
-  std::string name;
-  std::string description{};
-  std::string parameters_json{};  // JSON Schema of an object; empty: no parameters.
-  bool operator==(const Tool&) const = default;
-};
+using Tool = tools::ToolDeclaration;
 
 // Structured output: the text of the answer shall be JSON that fits the schema.
 struct OutputSchema {

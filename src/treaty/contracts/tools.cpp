@@ -24,12 +24,6 @@ constexpr std::array<std::string_view, kResultFieldCount> kResultNames = {
 
 constexpr std::size_t kLongestToolName = 64;
 
-bool is_tool_name(std::string_view name) {
-  return name.size() <= kLongestToolName && std::ranges::all_of(name, [](char c) {
-           return is_alphanumeric(c) || c == '_' || c == '-';
-         });
-}
-
 std::string inspect_arguments(Inspection& inspection, const Place* place, const Place& call) {
   if (place == nullptr) {
     inspection.refuse_missing("TOOL-01", call, kCallNames[kArgumentsJson], {},
@@ -143,6 +137,12 @@ ToolResult inspect_tool_result(Inspection& inspection, const Place& place, Sende
 }
 
 }  // namespace
+
+bool is_tool_name(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestToolName && std::ranges::all_of(name, [](char c) {
+    return is_alphanumeric(c) || c == '_' || c == '-';
+  });
+}
 
 std::vector<ToolCall> inspect_tool_calls(Inspection& inspection, const Place& array) {
   Ids seen;

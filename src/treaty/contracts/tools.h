@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct ToolResult {
   std::variant<ResultJson, ErrorMessage> outcome;
   bool operator==(const ToolResult&) const = default;
 };
+
+// TOOL-02: 1 to 64 letters, digits, underscores and hyphens.
+bool is_tool_name(std::string_view name);
 
 // Which side sent the list: a request forgives null where a response does not.
 enum class Sender { client, server };

@@ -1,5 +1,4 @@
-// Whom a machine's states ask: agents and tools. The world behind them is real or a script; the
-// runner is the same.
+// The agents and tools that the states of a machine call. They are real, or a script answers.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -10,8 +9,13 @@
 
 #include "treaty/backends/call.h"
 #include "treaty/machines/machine.h"
+#include "treaty/tools/runner.h"
 
 namespace treaty::machines {
+
+using tools::ToolInvocation;
+using tools::ToolOutcome;
+using tools::ToolRunner;
 
 // Moments are seconds of the timeline's clock.
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -33,6 +37,13 @@ struct AgentCall {
   std::int64_t depth = 0;                   // How many machines stand above whatever it runs.
 };
 
+// Thread rule: called on the event loop of the execution; any number of calls may run at once.
+//
+//   class Echo final : public Agents {
+//     awaitable<Value> call(const AgentCall& call) override {
+//       co_return Object{{"content", templates::print(call.input)}};
+//     }
+//   };
 class Agents {
  public:
   virtual ~Agents() = default;
@@ -40,29 +51,6 @@ class Agents {
   // An AgentResult as an object without nulls, or anything else that the runner coerces into one
   // (machines.md section 5). Failures are data in it. Cancelling the coroutine ends the call.
   virtual boost::asio::awaitable<Value> call(const AgentCall& call) = 0;
-};
-
-struct ToolCall {
-  std::string id;
-  std::string name;
-  std::string arguments;  // JSON text as the model wrote it.
-  std::string key{};  // As AgentCall::key: no two calls of an execution and its children share it.
-  bool is_offered = false;  // One of AgentCall::tools.
-};
-
-struct ToolOutcome {
-  std::string content;
-  bool is_error = false;
-};
-
-class Tools {
- public:
-  virtual ~Tools() = default;
-
-  // Nothing when whoever has the tool is to be asked outside of this process: the execution stands
-  // until a runner comes whose tools have the answer.
-  virtual boost::asio::awaitable<std::optional<ToolOutcome>> run(const ToolCall& call,
-                                                                 double deadline) = 0;
 };
 
 }  // namespace treaty::machines

@@ -12,8 +12,6 @@
 #include "treaty/machines/reading/reader.h"
 #include "treaty/machines/reading/sections.h"
 #include "treaty/machines/reading/source.h"
-#include "treaty/machines/reading/state_reading.h"
-#include "treaty/machines/reading/structure.h"
 #include "treaty/machines/reading/texts.h"
 
 namespace treaty::machines {

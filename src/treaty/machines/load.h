@@ -15,7 +15,7 @@
 namespace treaty::machines {
 
 // One sentence of machines.md section 1, broken at a place.
-struct Finding {
+struct MachineFinding {
   std::string rule;     // "MCH-08".
   int line = 1;         // From 1.
   int column = 1;       // In characters, from 1.
@@ -29,8 +29,8 @@ constexpr std::size_t kMostListed = 1000;
 
 struct Loaded {
   std::shared_ptr<const Machine> machine{};  // Null when there is a violation.
-  std::vector<Finding> violations{};         // By line.
-  std::vector<Finding> warnings{};
+  std::vector<MachineFinding> violations{};  // By line.
+  std::vector<MachineFinding> warnings{};
   std::size_t more = 0;  // Findings that are not listed: the lists take kMostListed together.
 };
 

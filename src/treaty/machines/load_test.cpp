@@ -16,9 +16,9 @@ namespace {
 
 using Places = std::vector<std::string>;  // "MCH-08:12": rule and line.
 
-Places places_of(const std::vector<Finding>& findings) {
+Places places_of(const std::vector<MachineFinding>& findings) {
   Places out;
-  for (const Finding& finding : findings) {
+  for (const MachineFinding& finding : findings) {
     out.push_back(fmt::format("{}:{}", finding.rule, finding.line));
   }
   return out;
@@ -50,7 +50,7 @@ std::string state(std::string_view keys) {
                              keys));
 }
 
-const Finding& only(const std::vector<Finding>& findings) {
+const MachineFinding& only(const std::vector<MachineFinding>& findings) {
   REQUIRE(findings.size() == 1);
   return findings.front();
 }

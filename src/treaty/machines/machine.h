@@ -108,7 +108,7 @@ struct MachineReference {
   std::shared_ptr<const Machine> inlined{};
 };
 
-struct Settings {
+struct MachineSettings {
   std::int64_t max_steps = 1000;
   std::int64_t max_depth = 16;
   std::int64_t max_parallel = 8;
@@ -132,7 +132,7 @@ struct Machine {
   std::map<std::string, MachineReference, std::less<>> machines{};
   std::vector<State> states{};
   std::size_t initial = 0;  // In `states`.
-  Settings settings{};
+  MachineSettings settings{};
   Persistence persistence{};
   std::vector<HookReference> lifecycle_hooks{};
 

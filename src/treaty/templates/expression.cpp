@@ -12,14 +12,14 @@ using language::Dialect;
 using language::Evaluation;
 using language::Parser;
 
-struct Expression::Node {
-  language::Node tree;
+struct Expression::ExpressionNode {
+  language::ExpressionNode tree;
   std::array<bool, 4> is_named{};  // By root.
 };
 
-std::expected<Expression, Fault> Expression::parse(std::string_view text) {
-  if (!is_utf8(text)) return std::unexpected(Fault{"the text is not UTF-8", 0});
-  auto node = std::make_shared<Node>();
+std::expected<Expression, SyntaxFault> Expression::parse(std::string_view text) {
+  if (!is_utf8(text)) return std::unexpected(SyntaxFault{"the text is not UTF-8", 0});
+  auto node = std::make_shared<ExpressionNode>();
   Parser parser(text, Dialect::condition);
   if (parser.token().kind == language::TokenKind::end && !parser.fault()) {
     node->tree.content = language::Literal{true};

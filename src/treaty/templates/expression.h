@@ -11,17 +11,17 @@
 namespace treaty::templates {
 
 // What is wrong with a text, and where in it.
-struct Fault {
+struct SyntaxFault {
   std::string message;
   std::size_t offset = 0;  // In bytes.
 };
 
 class Expression {
  public:
-  struct Node;
+  struct ExpressionNode;
 
   // Syntax and names: `context`, `input`, `output`, `result` are known. An empty text is true.
-  static std::expected<Expression, Fault> parse(std::string_view text);
+  static std::expected<Expression, SyntaxFault> parse(std::string_view text);
 
   // The error says what was wrong, for people.
   std::expected<Value, std::string> evaluate(const Scope& scope) const;
@@ -33,8 +33,8 @@ class Expression {
   bool names(std::string_view name) const;
 
  private:
-  explicit Expression(std::shared_ptr<const Node> root) : root_(std::move(root)) {}
-  std::shared_ptr<const Node> root_;
+  explicit Expression(std::shared_ptr<const ExpressionNode> root) : root_(std::move(root)) {}
+  std::shared_ptr<const ExpressionNode> root_;
 };
 
 }  // namespace treaty::templates

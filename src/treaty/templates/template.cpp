@@ -7,9 +7,7 @@
 #include <variant>
 
 #include "treaty/base/text.h"
-#include "treaty/templates/blocks/block_parser.h"
-#include "treaty/templates/blocks/renderer.h"
-#include "treaty/templates/blocks/unknown_names.h"
+#include "treaty/templates/blocks/blocks.h"
 #include "treaty/templates/language/lookup.h"
 #include "treaty/templates/language/operations.h"
 #include "treaty/templates/text/characters.h"
@@ -77,11 +75,12 @@ struct Template::Node {
   struct Entry;
   std::variant<Constant, Reference, blocks::Body, std::vector<Node>, std::vector<Entry>> content;
 
-  static std::expected<Node, Fault> parse(const Value& source, std::size_t depth);
-  static std::expected<Node, Fault> parse_text(std::string_view text);
+  static std::expected<Node, SyntaxFault> parse(const Value& source, std::size_t depth);
+  static std::expected<Node, SyntaxFault> parse_text(std::string_view text);
   bool is_constant() const { return std::holds_alternative<Constant>(content); }
   std::expected<Value, std::string> render(const Scope& scope) const;
-  void collect_unknown(std::span<const std::string_view> bound, std::vector<Fault>& faults) const;
+  void collect_unknown(std::span<const std::string_view> bound,
+                       std::vector<SyntaxFault>& faults) const;
 };
 
 struct Template::Node::Entry {
@@ -89,8 +88,8 @@ struct Template::Node::Entry {
   Node value;
 };
 
-std::expected<Template::Node, Fault> Template::Node::parse_text(std::string_view text) {
-  if (!is_utf8(text)) return std::unexpected(Fault{"the text is not UTF-8", 0});
+std::expected<Template::Node, SyntaxFault> Template::Node::parse_text(std::string_view text) {
+  if (!is_utf8(text)) return std::unexpected(SyntaxFault{"the text is not UTF-8", 0});
   if (text.contains("{{") || text.contains("{%")) {
     auto body = blocks::parse_blocks(text);
     if (!body) return std::unexpected(std::move(body.error()));
@@ -100,8 +99,9 @@ std::expected<Template::Node, Fault> Template::Node::parse_text(std::string_view
   return Node{Constant{boost::json::string(text)}};
 }
 
-std::expected<Template::Node, Fault> Template::Node::parse(const Value& source, std::size_t depth) {
-  if (depth > language::kDeepestValue) return std::unexpected(Fault{"nested too deeply", 0});
+std::expected<Template::Node, SyntaxFault> Template::Node::parse(const Value& source,
+                                                                 std::size_t depth) {
+  if (depth > language::kDeepestValue) return std::unexpected(SyntaxFault{"nested too deeply", 0});
   if (const auto* text = source.if_string()) return parse_text(*text);
   bool is_constant = true;
   if (const auto* list = source.if_array()) {
@@ -154,7 +154,7 @@ std::expected<Value, std::string> Template::Node::render(const Scope& scope) con
 }
 
 void Template::Node::collect_unknown(std::span<const std::string_view> bound,
-                                     std::vector<Fault>& faults) const {
+                                     std::vector<SyntaxFault>& faults) const {
   if (const auto* body = std::get_if<blocks::Body>(&content)) {
     std::ranges::move(blocks::unknown_names(*body, bound), std::back_inserter(faults));
   } else if (const auto* items = std::get_if<std::vector<Node>>(&content)) {
@@ -164,7 +164,7 @@ void Template::Node::collect_unknown(std::span<const std::string_view> bound,
   }
 }
 
-std::expected<Template, Fault> Template::parse(const Value& source) {
+std::expected<Template, SyntaxFault> Template::parse(const Value& source) {
   auto node = Node::parse(source, 0);
   if (!node) return std::unexpected(std::move(node.error()));
   return Template(std::make_shared<const Node>(*std::move(node)));
@@ -180,8 +180,8 @@ std::expected<Value, std::string> Template::render(const Scope& scope) const {
   return value;
 }
 
-std::vector<Fault> Template::unknown_names(std::span<const std::string_view> bound) const {
-  std::vector<Fault> faults;
+std::vector<SyntaxFault> Template::unknown_names(std::span<const std::string_view> bound) const {
+  std::vector<SyntaxFault> faults;
   root_->collect_unknown(bound, faults);
   return faults;
 }

@@ -19,7 +19,7 @@ class Template {
   struct Node;
 
   // A fault's offset is within the string that has it.
-  static std::expected<Template, Fault> parse(const Value& source);
+  static std::expected<Template, SyntaxFault> parse(const Value& source);
 
   // A wrong template, a missing member of an undefined value, a division by zero… The error is for
   // people.
@@ -28,7 +28,7 @@ class Template {
   // Each variable that is neither a known name (context, input, output, result), nor one of
   // `bound`, nor given a value within the template, where it first stands. Of one string: for the
   // checker, which knows its line.
-  std::vector<Fault> unknown_names(std::span<const std::string_view> bound) const;
+  std::vector<SyntaxFault> unknown_names(std::span<const std::string_view> bound) const;
 
  private:
   explicit Template(std::shared_ptr<const Node> root) : root_(std::move(root)) {}

@@ -11,7 +11,9 @@
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
+#include "treaty/contracts/tools.h"
 #include "treaty/results/prices.h"
+#include "treaty/tools/argument_check.h"
 
 namespace treaty::turns {
 namespace {
@@ -102,11 +104,6 @@ constexpr std::size_t kLongestRefusal = 2'000;  // It may quote what the model w
 constexpr int kMostTimes = 2;                   // That the same call is run in one turn.
 
 bool is_name_character(char c) { return is_alphanumeric(c) || c == '_' || c == '-'; }
-
-bool is_tool_name(std::string_view name) {
-  return !name.empty() && name.size() <= kLongestName &&
-         std::ranges::all_of(name, is_name_character);
-}
 
 // What providers take back as a name.
 std::string as_name(std::string_view name) {
@@ -223,7 +220,7 @@ class Check {
 
   // Why a client cannot run it; else `document_` holds its arguments.
   std::optional<std::string> refusal_of(const AgentToolCall& call, std::string_view arguments) {
-    if (!is_tool_name(call.name)) {
+    if (!contracts::is_tool_name(call.name)) {
       return "A tool's name has 1 to 64 letters, digits, underscores and hyphens. " + tools_told();
     }
     const auto tool = std::ranges::find(role_.tools, call.name,
@@ -231,31 +228,14 @@ class Check {
     if (tool == role_.tools.end()) {
       return fmt::format("There is no tool named {}. {}", call.name, tools_told());
     }
-    if (arguments.size() > kMostArgumentBytes) {
-      return fmt::format("The arguments have {} bytes; at most {} are allowed.", arguments.size(),
-                         kMostArgumentBytes);
-    }
-    if (argument_bytes_ + arguments.size() > kMostAllArgumentBytes) {
+    const bool is_small = arguments.size() <= tools::kMostArgumentBytes;
+    if (is_small && argument_bytes_ + arguments.size() > kMostAllArgumentBytes) {
       return fmt::format(
           "The arguments of all calls in one answer have at most {} bytes; make this call in an "
           "answer of its own.",
           kMostAllArgumentBytes);
     }
-    document_.read(arguments, {.max_size = kMostArgumentBytes, .max_faults = 1});
-    return refusal_of_arguments(*tool);
-  }
-
-  std::optional<std::string> refusal_of_arguments(const ClientTool& tool) const {
-    if (const auto& faults = document_.faults(); !faults.empty() || !document_.root()) {
-      return fmt::format("The arguments are not valid JSON: {}.",
-                         faults.empty() ? "there are none" : faults[0].message);
-    }
-    if (!document_.root()->is_object()) return "The arguments are not a JSON object.";
-    if (!tool.parameters) return std::nullopt;
-    const auto mismatch = tool.parameters->mismatch(*document_.root());
-    if (!mismatch) return std::nullopt;
-    return fmt::format("The arguments do not fit the tool's parameters, at {}: {}.",
-                       mismatch->where.empty() ? "the top" : mismatch->where, mismatch->message);
+    return tools::refusal_of_arguments(arguments, tool->parameters.get(), document_);
   }
 
   std::string tools_told() const {

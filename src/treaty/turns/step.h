@@ -42,8 +42,7 @@ struct Fail {
 
 // Bounds of one answer. Past the number of calls none of them is run; past the bytes, the call.
 constexpr std::size_t kMostCalls = 128;
-constexpr std::size_t kMostArgumentBytes = std::size_t{1} << 20U;     // Of one call,
-constexpr std::size_t kMostAllArgumentBytes = std::size_t{4} << 20U;  // of all that are run.
+constexpr std::size_t kMostAllArgumentBytes = std::size_t{4} << 20U;  // Of all calls that are run.
 
 // AgentError::type of an answer beyond what is taken. Another call may do better, but the same turn
 // is not tried again: it would most likely cost the same for nothing.

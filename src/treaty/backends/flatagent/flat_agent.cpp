@@ -4,7 +4,7 @@
 
 namespace treaty::backends {
 
-std::expected<PromptText, templates::Fault> PromptText::parse(const std::string& text) {
+std::expected<PromptText, templates::SyntaxFault> PromptText::parse(const std::string& text) {
   PromptText prompt;
   prompt.text_ = text;
   // What looks like a reference to a machine (`input.a` alone) is a text in a prompt.

@@ -17,7 +17,7 @@ namespace treaty::backends {
 // Text of a prompt: as it is, or a template over `input`.
 class PromptText {
  public:
-  static std::expected<PromptText, templates::Fault> parse(const std::string& text);
+  static std::expected<PromptText, templates::SyntaxFault> parse(const std::string& text);
 
   std::expected<std::string, std::string> render(const templates::Scope& scope) const;
 

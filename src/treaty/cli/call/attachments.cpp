@@ -11,6 +11,7 @@
 #include "treaty/cli/input.h"
 #include "treaty/cli/shared/client_tools.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/contracts/tools.h"
 
 namespace treaty::cli {
 namespace {
@@ -65,7 +66,7 @@ std::expected<backends::Tool, Error> tool_of(std::string_view json_text, std::st
   const json::Document document(json_text);
   if (auto tool = whole_tool(*document.root())) {
     if (!name.empty()) tool->name = std::move(name);
-    if (is_tool_name(tool->name)) return *std::move(tool);
+    if (contracts::is_tool_name(tool->name)) return *std::move(tool);
     name = tool->name;
   } else if (!name.empty()) {
     return backends::Tool{.name = std::move(name), .parameters_json = std::string(json_text)};
@@ -103,7 +104,7 @@ std::expected<backends::Tool, Error> read_tool(const std::string& word) {
   }
   const std::size_t equals = word.find('=');
   std::string name = word.substr(0, equals);
-  if (!is_tool_name(name)) {
+  if (!contracts::is_tool_name(name)) {
     return refused(
         fmt::format("--tool: \"{}\" is no name of a tool: letters, digits, _ and -, at "
                     "most 64",

@@ -24,7 +24,7 @@ std::size_t word_length(std::string_view text, std::size_t offset) {
   });
 }
 
-std::string one_finding(const CheckedMachine& checked, const machines::Finding& finding,
+std::string one_finding(const CheckedMachine& checked, const machines::MachineFinding& finding,
                         bool is_violation, bool colors) {
   return finding_text({.file = checked.file,
                        .rule = finding.rule,
@@ -40,7 +40,7 @@ std::string one_finding(const CheckedMachine& checked, const machines::Finding& 
                       colors);
 }
 
-void write_finding(json::Writer& writer, const machines::Finding& finding) {
+void write_finding(json::Writer& writer, const machines::MachineFinding& finding) {
   writer.begin_object();
   writer.member("rule", finding.rule);
   writer.member("line", finding.line).member("column", finding.column);
@@ -76,10 +76,10 @@ std::string human_report(const CheckedMachine& checked, bool colors) {
                        harmless(*checked.trouble));
   }
   std::string out;
-  for (const machines::Finding& finding : checked.loaded.violations) {
+  for (const machines::MachineFinding& finding : checked.loaded.violations) {
     out += one_finding(checked, finding, true, colors);
   }
-  for (const machines::Finding& finding : checked.loaded.warnings) {
+  for (const machines::MachineFinding& finding : checked.loaded.warnings) {
     out += one_finding(checked, finding, false, colors);
   }
   if (checked.loaded.more > 0) {
@@ -103,9 +103,11 @@ std::string json_report(const CheckedMachine& checked) {
   if (checked.trouble) {
     write_finding(writer, {.rule = std::string(contracts::kInput), .message = *checked.trouble});
   }
-  for (const machines::Finding& finding : checked.loaded.violations) write_finding(writer, finding);
+  for (const machines::MachineFinding& finding : checked.loaded.violations)
+    write_finding(writer, finding);
   writer.end_array().name("warnings").begin_array();
-  for (const machines::Finding& finding : checked.loaded.warnings) write_finding(writer, finding);
+  for (const machines::MachineFinding& finding : checked.loaded.warnings)
+    write_finding(writer, finding);
   writer.end_array();
   if (checked.loaded.more > 0) writer.member("more", checked.loaded.more);
   return writer.end_object().take() + "\n";

@@ -32,7 +32,7 @@ struct Question {
   templates::Object scope;
 };
 
-std::string told(const templates::Fault& fault) {
+std::string told(const templates::SyntaxFault& fault) {
   return fmt::format("{} (at byte {})", fault.message, fault.offset);
 }
 

@@ -186,7 +186,7 @@ class Surroundings final : public MachineStage {
   std::unique_ptr<machines::Simulation> simulation_{};
   std::unique_ptr<machines::Timeline> timeline_{};
   std::unique_ptr<machines::Agents> agents_{};
-  std::unique_ptr<machines::Tools> tools_{};
+  std::unique_ptr<tools::ToolRunner> tools_{};
 };
 
 int report(const MachineDrive& drive, const std::expected<machines::Outcome, Error>& outcome,

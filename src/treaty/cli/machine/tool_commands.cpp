@@ -36,8 +36,8 @@ class Interrupt {
   int descriptor_;
 };
 
-machines::ToolOutcome outcome_of_run(const std::string& tool, const ProcessRun& run,
-                                     std::chrono::milliseconds time_limit) {
+tools::ToolOutcome outcome_of_run(const std::string& tool, const ProcessRun& run,
+                                  std::chrono::milliseconds time_limit) {
   const auto outcome = outcome_of(tool, run, time_limit);
   if (const auto* error = std::get_if<contracts::ErrorMessage>(&outcome)) {
     return {.content = error->text, .is_error = true};
@@ -47,12 +47,10 @@ machines::ToolOutcome outcome_of_run(const std::string& tool, const ProcessRun& 
 
 }  // namespace
 
-asio::awaitable<std::optional<machines::ToolOutcome>> ToolCommands::run(
-    const machines::ToolCall& call, double /*deadline*/) {
+asio::awaitable<std::optional<tools::ToolOutcome>> ToolCommands::run(
+    const tools::ToolInvocation& call, double /*deadline*/) {
   if (!tools_.commands.contains(call.name)) {
-    co_return machines::ToolOutcome{
-        .content = fmt::format("No tool provider configured for '{}'", call.name),
-        .is_error = true};
+    co_return tools::no_provider_for(call.name);
   }
   co_await asio::this_coro::throw_if_cancelled(false);
   const auto executor = co_await asio::this_coro::executor;
@@ -76,7 +74,7 @@ asio::awaitable<std::optional<machines::ToolOutcome>> ToolCommands::run(
     if (state.cancelled() != asio::cancellation_type::none) interrupt.ring();
   }
   beside.join();
-  if (!run) co_return machines::ToolOutcome{.content = "It did not run.", .is_error = true};
+  if (!run) co_return tools::ToolOutcome{.content = "It did not run.", .is_error = true};
   co_return outcome_of_run(call.name, *run, tools_.time_limit);
 }
 

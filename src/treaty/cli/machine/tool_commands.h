@@ -2,17 +2,17 @@
 #pragma once
 
 #include "treaty/cli/shared/client_tools.h"
-#include "treaty/machines/agents.h"
+#include "treaty/tools/runner.h"
 
 namespace treaty::cli {
 
 // A command runs beside the event loop; its time limit is that of --tool-timeout, or the machine's.
-class ToolCommands final : public machines::Tools {
+class ToolCommands final : public tools::ToolRunner {
  public:
   explicit ToolCommands(ClientTools tools) : tools_(std::move(tools)) {}
 
-  boost::asio::awaitable<std::optional<machines::ToolOutcome>> run(const machines::ToolCall& call,
-                                                                   double deadline) override;
+  boost::asio::awaitable<std::optional<tools::ToolOutcome>> run(const tools::ToolInvocation& call,
+                                                                double deadline) override;
 
  private:
   ClientTools tools_;

@@ -50,11 +50,6 @@ std::string failure_text(const std::string& tool, const ProcessRun& run,
 
 }  // namespace
 
-bool is_tool_name(std::string_view name) {
-  if (name.empty() || name.size() > 64) return false;
-  return std::ranges::all_of(name, [](char c) { return is_word_character(c) || c == '-'; });
-}
-
 std::vector<Option> client_tool_options() {
   return {{"--tool", "NAME=COMMAND", "Run a client tool: arguments (JSON) on stdin", {}, true},
           {"--tool-timeout", "SECONDS", "For each run of a tool (60)"}};
@@ -65,7 +60,7 @@ std::expected<ClientTools, std::string> read_client_tools(const Arguments& argum
   for (const std::string& word : arguments.all("--tool")) {
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    if (!is_tool_name(name)) {
+    if (!contracts::is_tool_name(name)) {
       return std::unexpected(
           fmt::format("--tool: \"{}\" is no name of a tool: letters, digits, _ and -, at most 64",
                       harmless(name)));

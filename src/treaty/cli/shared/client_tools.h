@@ -22,9 +22,6 @@ struct ClientTools {
   std::chrono::milliseconds time_limit{60'000};
 };
 
-// Letters, digits, _ and -, at most 64: what every provider takes.
-bool is_tool_name(std::string_view name);
-
 // For the commands that take tools: --tool and --tool-timeout.
 std::vector<Option> client_tool_options();
 std::expected<ClientTools, std::string> read_client_tools(const Arguments& arguments);

@@ -1,3 +1,5 @@
+#include "treaty/contracts/tools.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,17 +21,11 @@ struct ToolDraft {
   bool has_name = false;
 };
 
-// TOOL-02.
-bool is_tool_name(std::string_view name) {
-  return !name.empty() && name.size() <= 64 &&
-         std::ranges::all_of(name, [](char c) { return is_word_character(c) || c == '-'; });
-}
-
 void take_name(Reader& reader, const Node& node, ToolDraft& draft) {
   draft.has_name = true;
   auto name = reader.text(node);
   if (!name) return;
-  if (!is_tool_name(*name)) {
+  if (!contracts::is_tool_name(*name)) {
     reader.note(node, "the name of a tool has 1 to 64 letters, digits, `_` and `-`", "TOOL-02");
   }
   draft.tool.declaration.name = *std::move(name);

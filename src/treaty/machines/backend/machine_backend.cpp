@@ -52,7 +52,7 @@ std::string data_of(const RunEvent& event) {
 
 // What is around one run. Machines that it launches hold it, too, and outlive the call that it was
 // made for.
-class MachineBackend::RunContext final : public Agents, public Tools, public RunObserver {
+class MachineBackend::RunContext final : public Agents, public ToolRunner, public RunObserver {
  public:
   // Ends the run whatever happens to the coroutine.
   class Scope {
@@ -80,12 +80,10 @@ class MachineBackend::RunContext final : public Agents, public Tools, public Run
     co_return answer;
   }
 
-  asio::awaitable<std::optional<ToolOutcome>> run(const ToolCall& call,
+  asio::awaitable<std::optional<ToolOutcome>> run(const ToolInvocation& call,
                                                   double /*deadline*/) override {
     if (!call.is_offered || sink_ == nullptr) {
-      co_return ToolOutcome{
-          .content = fmt::format("No tool provider configured for '{}'", call.name),
-          .is_error = true};
+      co_return tools::no_provider_for(call.name);
     }
     const auto found = results_.find(public_id_of(call.key));
     if (found == results_.end()) co_return std::nullopt;

@@ -1,5 +1,3 @@
-#include "treaty/machines/hooks/command_hook.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -10,6 +8,7 @@
 #include "treaty/base/process/child.h"
 #include "treaty/base/secrets.h"
 #include "treaty/machines/hooks/arguments.h"
+#include "treaty/machines/hooks/built_in_hooks.h"
 
 namespace treaty::machines {
 

@@ -1,5 +1,3 @@
-#include "treaty/machines/hooks/command_hook.h"
-
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
@@ -10,6 +8,7 @@
 #include <fstream>
 #include <optional>
 
+#include "treaty/machines/hooks/built_in_hooks.h"
 #include "treaty/testing/stores/awaiting.h"
 #include "treaty/testing/temporary_directory.h"
 

@@ -1,9 +1,8 @@
-#include "treaty/machines/hooks/rate_limit_hook.h"
-
 #include <array>
 #include <boost/json/array.hpp>
 
 #include "treaty/machines/hooks/arguments.h"
+#include "treaty/machines/hooks/built_in_hooks.h"
 #include "treaty/machines/hooks/event_members.h"
 #include "treaty/templates/value.h"
 

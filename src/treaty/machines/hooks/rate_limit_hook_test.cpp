@@ -1,8 +1,8 @@
-#include "treaty/machines/hooks/rate_limit_hook.h"
-
 #include <doctest/doctest.h>
 
 #include <boost/json/array.hpp>
+
+#include "treaty/machines/hooks/built_in_hooks.h"
 
 namespace treaty::machines {
 namespace {

@@ -1,5 +1,3 @@
-#include "treaty/machines/hooks/watching_hooks.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "treaty/base/secrets.h"
 #include "treaty/base/text.h"
+#include "treaty/machines/hooks/built_in_hooks.h"
 #include "treaty/machines/hooks/event_members.h"
 
 namespace treaty::machines {

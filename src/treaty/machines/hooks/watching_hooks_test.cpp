@@ -1,5 +1,3 @@
-#include "treaty/machines/hooks/watching_hooks.h"
-
 #include <doctest/doctest.h>
 
 #include <boost/json/array.hpp>

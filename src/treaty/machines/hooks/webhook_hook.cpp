@@ -1,11 +1,10 @@
-#include "treaty/machines/hooks/webhook_hook.h"
-
 #include <fmt/format.h>
 
 #include <array>
 
 #include "treaty/base/json_dynamic.h"
 #include "treaty/machines/hooks/arguments.h"
+#include "treaty/machines/hooks/built_in_hooks.h"
 
 namespace treaty::machines {
 
@@ -54,7 +53,7 @@ Answer read_reply(const http::Response& response) {
 
 class Webhook final : public Hook {
  public:
-  Webhook(Target target, WebhookOptions options)
+  Webhook(Target target, BuiltInHooks options)
       : target_(std::move(target)), options_(std::move(options)) {}
 
   asio::awaitable<Answer> handle(const HookEvent& event) override {
@@ -79,13 +78,13 @@ class Webhook final : public Hook {
 
  private:
   Target target_;
-  WebhookOptions options_;
+  BuiltInHooks options_;
 };
 
 }  // namespace
 
 std::expected<std::shared_ptr<Hook>, std::string> make_webhook(const HookOrder& order,
-                                                               const WebhookOptions& options) {
+                                                               const BuiltInHooks& options) {
   constexpr std::array<std::string_view, 4> kKnown = {"endpoint", "api_key", "timeout", "required"};
   Arguments arguments("webhook", order.arguments);
   arguments.allow(kKnown);

@@ -1,10 +1,9 @@
-#include "treaty/machines/hooks/webhook_hook.h"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "treaty/base/json_dynamic.h"
 #include "treaty/http/net/address_guard.h"
+#include "treaty/machines/hooks/built_in_hooks.h"
 #include "treaty/testing/loopback.h"
 #include "treaty/testing/stores/awaiting.h"
 

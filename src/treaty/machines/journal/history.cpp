@@ -61,10 +61,10 @@ void read_step(StepHistory& newest, std::string_view kind, const Object& line) {
   if (kind == "action") newest.action = list(line, "replies");
   if (kind == "signal") newest.signal = value(line, "data");
   if (kind == "exit") {
-    newest.exit = Exit{.result = value(line, "result"),
-                       .output = value(line, "output"),
-                       .redirect = optional_text(line, "redirect"),
-                       .left_to = optional_text(line, "left_to")};
+    newest.exit = StateExit{.result = value(line, "result"),
+                            .output = value(line, "output"),
+                            .redirect = optional_text(line, "redirect"),
+                            .left_to = optional_text(line, "left_to")};
   }
 }
 
@@ -168,7 +168,7 @@ std::string hook_line(std::int64_t step, std::string_view hook, std::string_view
   return Line("hook", step).with("hook", hook).with("event", event).done();
 }
 
-std::string exit_line(std::int64_t step, const Exit& exit) {
+std::string exit_line(std::int64_t step, const StateExit& exit) {
   Line line("exit", step);
   line.with_json("result", exit.result).with_json("output", exit.output);
   if (exit.redirect) line.with("redirect", *exit.redirect);

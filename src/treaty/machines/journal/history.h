@@ -16,7 +16,7 @@
 namespace treaty::machines {
 
 // The end of a state's work, from which its transitions go on.
-struct Exit {
+struct StateExit {
   Value result{};  // The AgentResult; null without an agent.
   Value output = Object();
   std::optional<std::string> redirect{};  // A hook's.
@@ -45,7 +45,7 @@ std::string launched_line(std::int64_t step, std::int64_t number, std::int64_t c
 std::string tool_line(std::int64_t step, std::int64_t number, std::string_view tool,
                       const ToolOutcome& outcome);
 std::string hook_line(std::int64_t step, std::string_view hook, std::string_view event);
-std::string exit_line(std::int64_t step, const Exit& exit);
+std::string exit_line(std::int64_t step, const StateExit& exit);
 std::string ended_line(const Outcome& outcome);
 
 // --- What they tell
@@ -65,7 +65,7 @@ struct StepHistory {
   std::map<std::int64_t, ToolOutcome> tools{};  // By how many the loop had run before.
   std::optional<List> action{};                 // What hooks replied, in their order.
   std::optional<Value> signal{};
-  std::optional<Exit> exit{};
+  std::optional<StateExit> exit{};
 };
 
 struct History {

@@ -1,12 +1,10 @@
-#include "treaty/machines/reading/calls.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "treaty/base/text.h"
-#include "treaty/machines/reading/execution.h"
+#include "treaty/machines/reading/sections.h"
 #include "treaty/machines/reading/texts.h"
 
 namespace treaty::machines {

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "treaty/machines/reading/state_reading.h"
+#include "treaty/machines/reading/sections.h"
 
 namespace treaty::machines {
 namespace {

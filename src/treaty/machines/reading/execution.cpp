@@ -1,5 +1,3 @@
-#include "treaty/machines/reading/execution.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -7,6 +5,7 @@
 #include <limits>
 
 #include "treaty/base/text.h"
+#include "treaty/machines/reading/sections.h"
 #include "treaty/machines/reading/texts.h"
 
 namespace treaty::machines {

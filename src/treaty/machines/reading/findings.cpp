@@ -48,12 +48,12 @@ void Findings::finish(std::string_view text, Loaded& loaded) {
   settle_places(text, loaded.warnings);
 }
 
-void settle_places(std::string_view text, std::vector<Finding>& findings) {
+void settle_places(std::string_view text, std::vector<MachineFinding>& findings) {
   std::size_t at = 0;
   int line = 1;
   std::size_t line_begin = 0;
   int characters = 0;  // Between the beginning of the line and `at`.
-  for (Finding& finding : findings) {
+  for (MachineFinding& finding : findings) {
     for (; line < finding.line && at < text.size(); ++at) {
       if (text[at] != '\n') continue;
       ++line;

@@ -42,7 +42,7 @@ class Findings {
   static constexpr std::size_t kMostKept = 10'000;
 
   struct Found {
-    Finding finding;
+    MachineFinding finding;
     bool is_violation;
     std::size_t order;  // In which it was found.
   };
@@ -60,6 +60,6 @@ class Findings {
 
 // The readers of texts count bytes in a column. Gives findings, which are in the order of the file,
 // their offsets and columns of characters.
-void settle_places(std::string_view text, std::vector<Finding>& findings);
+void settle_places(std::string_view text, std::vector<MachineFinding>& findings);
 
 }  // namespace treaty::machines

@@ -1,10 +1,9 @@
-#include "treaty/machines/reading/json_tree.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "treaty/base/json.h"
+#include "treaty/machines/reading/source.h"
 
 namespace treaty::machines {
 namespace {

@@ -78,8 +78,8 @@ void check_agent_map(Reader& reader, const Place& place) {
 
 }  // namespace
 
-Settings read_settings(Reader& reader, const Place& place) {
-  Settings out;
+MachineSettings read_settings(Reader& reader, const Place& place) {
+  MachineSettings out;
   if (!reader.is_map(place, "settings")) return out;
   read_limit(reader, place, "max_steps", 1, out.max_steps);
   read_limit(reader, place, "max_depth", 0, out.max_depth);

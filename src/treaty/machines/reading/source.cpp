@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "treaty/base/json.h"
-#include "treaty/machines/reading/json_tree.h"
 
 namespace treaty::machines {
 namespace {
@@ -31,7 +30,7 @@ std::pair<int, int> place_of(std::string_view where) {
   return {line, column};
 }
 
-Finding finding_of(const Error& error) {
+MachineFinding finding_of(const Error& error) {
   const auto [line, column] = place_of(error.where);
   return {.rule = "MCH-01", .line = line, .column = column, .message = error.message};
 }
@@ -106,15 +105,15 @@ std::string kind_of_root(const Node& root) {
 
 }  // namespace
 
-std::expected<Node, Finding> read_source(std::string_view text) {
+std::expected<Node, MachineFinding> read_source(std::string_view text) {
   auto root = read_tree(text);
   if (!root) return std::unexpected(finding_of(root.error()));
   root->line = root->column = 1;
   if (root->kind != Kind::map) {
     return std::unexpected(
-        Finding{.rule = "MCH-01",
-                .message = kind_of_root(*root) + "; a machine is a mapping",
-                .hint = "it begins with `spec: flatmachine`, and its states are in `data`"});
+        MachineFinding{.rule = "MCH-01",
+                       .message = kind_of_root(*root) + "; a machine is a mapping",
+                       .hint = "it begins with `spec: flatmachine`, and its states are in `data`"});
   }
   apply_merges(*root);
   return std::move(*root);

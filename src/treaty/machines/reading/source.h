@@ -5,11 +5,15 @@
 #include <expected>
 #include <string_view>
 
+#include "treaty/base/error.h"
 #include "treaty/base/yaml.h"
 #include "treaty/machines/load.h"
 
 namespace treaty::machines {
 
-std::expected<yaml::Node, Finding> read_source(std::string_view text);
+std::expected<yaml::Node, MachineFinding> read_source(std::string_view text);
+
+// The same tree of a text that is grammatical JSON. The error's `where` is "line:column".
+std::expected<yaml::Node, Error> json_tree(std::string_view text, const yaml::ReadOptions& options);
 
 }  // namespace treaty::machines

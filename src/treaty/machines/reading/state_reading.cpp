@@ -1,12 +1,9 @@
-#include "treaty/machines/reading/state_reading.h"
-
 #include <array>
 #include <limits>
 
 #include "treaty/base/text.h"
-#include "treaty/machines/reading/calls.h"
-#include "treaty/machines/reading/execution.h"
 #include "treaty/machines/reading/hook_references.h"
+#include "treaty/machines/reading/sections.h"
 #include "treaty/machines/reading/texts.h"
 
 namespace treaty::machines {

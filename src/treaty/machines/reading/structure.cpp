@@ -1,5 +1,3 @@
-#include "treaty/machines/reading/structure.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "treaty/base/text.h"
 #include "treaty/machines/reading/hook_references.h"
+#include "treaty/machines/reading/sections.h"
 
 namespace treaty::machines {
 namespace {

@@ -9,7 +9,7 @@
 namespace treaty::machines {
 namespace {
 
-using templates::Fault;
+using templates::SyntaxFault;
 using yaml::Kind;
 
 bool has_tags(std::string_view text) { return text.contains("{{") || text.contains("{%"); }
@@ -27,7 +27,7 @@ std::string place_in(std::string_view text, std::size_t offset) {
 }
 
 void refuse(Reader& reader, const Place& place, std::string_view rule, std::string_view what,
-            const Fault& fault) {
+            const SyntaxFault& fault) {
   reader.findings.violate(
       rule, place,
       fmt::format("{}: {} ({})", what, fault.message, place_in(place.value().text, fault.offset)));
@@ -42,7 +42,7 @@ bool check_text(Reader& reader, const Place& place, Bound bound) {
     refuse(reader, place, "MCH-14", "the template", parsed.error());
     return false;
   }
-  const std::vector<Fault> unknown = parsed->unknown_names(bound);
+  const std::vector<SyntaxFault> unknown = parsed->unknown_names(bound);
   if (unknown.empty()) return true;
   refuse(reader, place, "MCH-14", "the template", unknown.front());
   return false;

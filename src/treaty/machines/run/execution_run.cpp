@@ -103,12 +103,12 @@ RunTask<NextStep> ExecutionRun::run_state(const State& state, Point from) {
   }
   if (from == Point::exited) {
     const auto& exit = run_.replayed().exit;
-    co_return co_await leave(run_, hooks_, state, exit ? *exit : Exit());
+    co_return co_await leave(run_, hooks_, state, exit ? *exit : StateExit());
   }
   TREATY_CO_TRY_VOID(co_await run_.flush());
   TREATY_CO_TRY(WorkOrWaiting work, co_await perform(run_, hooks_, state));
   if (auto* waiting = std::get_if<Waiting>(&work)) co_return std::move(*waiting);
-  TREATY_CO_TRY(const Exit exit,
+  TREATY_CO_TRY(const StateExit exit,
                 co_await conclude(run_, hooks_, state, std::move(std::get<StateWork>(work))));
   co_return co_await leave(run_, hooks_, state, exit);
 }

@@ -33,7 +33,7 @@ std::shared_ptr<const Machine> machine(std::string_view data,
   const Loaded loaded =
       load_machine("spec: flatmachine\nspec_version: \"4.2.1\"\ndata:\n" + std::string(data),
                    {.directory = ".", .hooks = std::move(hooks)});
-  for (const Finding& finding : loaded.violations) FAIL_CHECK(finding.message);
+  for (const MachineFinding& finding : loaded.violations) FAIL_CHECK(finding.message);
   REQUIRE(loaded.machine);
   return loaded.machine;
 }
@@ -265,9 +265,9 @@ TEST_CASE(
     s: {agent: a, tool_loop: true, output_to_context: {o: output.content}, transitions: [{to: f}]}
     f: {type: final, output: {o: context.o, n: context._tool_calls_count}}
 )");
-  class Outside final : public Tools {
+  class Outside final : public ToolRunner {
    public:
-    asio::awaitable<std::optional<ToolOutcome>> run(const ToolCall& call, double) override {
+    asio::awaitable<std::optional<ToolOutcome>> run(const ToolInvocation& call, double) override {
       if (!is_answered) co_return std::nullopt;
       co_return ToolOutcome{.content = "result of " + call.name};
     }

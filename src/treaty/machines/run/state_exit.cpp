@@ -74,7 +74,7 @@ Attempt<void> map_output(ExecutionContext& run, const State& state, const StateW
 }
 
 Attempt<const Transition*> first_transition(const ExecutionContext& run, const State& state,
-                                            const Exit& exit, bool only_about_result) {
+                                            const StateExit& exit, bool only_about_result) {
   for (const Transition& transition : state.transitions) {
     if (only_about_result && !transition.names_result) continue;
     if (!transition.condition) return &transition;
@@ -137,7 +137,7 @@ RunTask<std::optional<std::string>> ask_for_recovery(HookRunner& hooks, const St
 
 // Section 7. `exit` is null for failures of the run.
 RunTask<NextStep> route_error(ExecutionContext& run, HookRunner& hooks, const State& state,
-                              const Object& error, const Exit* exit) {
+                              const Object& error, const StateExit* exit) {
   if (exit != nullptr) {
     TREATY_CO_TRY(const Transition* const transition, first_transition(run, state, *exit, true));
     if (transition != nullptr) co_return co_await take(hooks, state, transition->to);
@@ -163,8 +163,8 @@ RunTask<NextStep> route_error(ExecutionContext& run, HookRunner& hooks, const St
 
 }  // namespace
 
-RunTask<Exit> conclude(ExecutionContext& run, HookRunner& hooks, const State& state,
-                       StateWork work) {
+RunTask<StateExit> conclude(ExecutionContext& run, HookRunner& hooks, const State& state,
+                            StateWork work) {
   // Section 4, 3 and 4.
   if (const Object* error = error_in(work.result)) run.set_last_error(*error);
   std::optional<std::string> redirect;
@@ -181,10 +181,10 @@ RunTask<Exit> conclude(ExecutionContext& run, HookRunner& hooks, const State& st
     }
   }
   run.tool_loop.reset();
-  Exit exit{.result = std::move(work.result),
-            .output = std::move(work.output),
-            .redirect = std::move(redirect),
-            .left_to = std::move(work.left_to)};
+  StateExit exit{.result = std::move(work.result),
+                 .output = std::move(work.output),
+                 .redirect = std::move(redirect),
+                 .left_to = std::move(work.left_to)};
   if (run.writer.is_kept()) {
     run.writer.gather(exit_line(run.step, exit));
     TREATY_CO_TRY_VOID(co_await run.checkpoint("state_exit", state.name, exit.output));
@@ -193,7 +193,7 @@ RunTask<Exit> conclude(ExecutionContext& run, HookRunner& hooks, const State& st
 }
 
 RunTask<NextStep> leave(ExecutionContext& run, HookRunner& hooks, const State& state,
-                        const Exit& exit) {
+                        const StateExit& exit) {
   if (exit.redirect) co_return NextState{*exit.redirect};
   if (const Object* error = error_in(exit.result)) {
     co_return co_await route_error(run, hooks, state, *error, &exit);

@@ -19,12 +19,12 @@ struct MachineEnd {
 using NextStep = std::variant<NextState, MachineEnd, Waiting>;
 
 // Section 4, 3 to 5: hooks, the context, and the checkpoint that says the state's work is over.
-RunTask<Exit> conclude(ExecutionContext& run, HookRunner& hooks, const State& state,
-                       StateWork work);
+RunTask<StateExit> conclude(ExecutionContext& run, HookRunner& hooks, const State& state,
+                            StateWork work);
 
 // Section 4, 6: where a concluded state leads.
 RunTask<NextStep> leave(ExecutionContext& run, HookRunner& hooks, const State& state,
-                        const Exit& exit);
+                        const StateExit& exit);
 
 // Section 7: where a failure of the run leads. The failure itself when nothing catches it.
 RunTask<NextStep> route_failure(ExecutionContext& run, HookRunner& hooks, const State& state,

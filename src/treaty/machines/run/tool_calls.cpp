@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kNotMade = "This call was not made: the limit of tool calls is reached.";
 
-Object tool_message(const ToolCall& call, std::string_view content, bool is_error) {
+Object tool_message(const ToolInvocation& call, std::string_view content, bool is_error) {
   return {{"role", "tool"},
           {"tool_call_id", call.id},
           {"name", call.name},
@@ -23,16 +23,13 @@ Object tool_message(const ToolCall& call, std::string_view content, bool is_erro
 }
 
 // Models and scripts write arguments as a text, or as what the text means.
-ToolCall tool_call_of(const Object& call) {
-  ToolCall wanted{.id = text_of(call, "id"), .name = text_of(call, "name"), .arguments = "{}"};
+ToolInvocation tool_call_of(const Object& call) {
+  ToolInvocation wanted{
+      .id = text_of(call, "id"), .name = text_of(call, "name"), .arguments = "{}"};
   if (const auto arguments = call.find("arguments"); arguments != call.end()) {
     wanted.arguments = templates::print(arguments->value());
   }
   return wanted;
-}
-
-bool is_among(const std::vector<backends::Tool>& tools, std::string_view name) {
-  return std::ranges::find(tools, name, &backends::Tool::name) != tools.end();
 }
 
 }  // namespace
@@ -50,7 +47,7 @@ RunTask<bool> ToolLoopRun::run_tools() {
 // False: the loop is over, or waits for whoever has the tool.
 RunTask<bool> ToolLoopRun::run_tool() {
   ToolLoopState& loop = this->loop();
-  const ToolCall call = tool_call_at(loop.next);
+  const ToolInvocation call = tool_call_at(loop.next);
   if (const std::string why = refusal_of(call); !why.empty()) {
     loop.chain.emplace_back(tool_message(call, why, true));
     ++loop.next;
@@ -84,7 +81,7 @@ RunTask<bool> ToolLoopRun::run_tool() {
 }
 
 // Tells the model and the hooks what a tool answered, and writes the checkpoint after it.
-RunTask<void> ToolLoopRun::report(const ToolCall& call, const ToolOutcome& outcome) {
+RunTask<void> ToolLoopRun::report(const ToolInvocation& call, const ToolOutcome& outcome) {
   ToolLoopState& loop = this->loop();
   Value arguments(call.arguments);
   if (const auto* wanted = loop.pending[loop.next].if_object()) {
@@ -105,16 +102,17 @@ RunTask<void> ToolLoopRun::report(const ToolCall& call, const ToolOutcome& outco
   co_return co_await run_.checkpoint("tool_call", state_.name);
 }
 
-ToolCall ToolLoopRun::tool_call_at(std::size_t place) const {
+ToolInvocation ToolLoopRun::tool_call_at(std::size_t place) const {
   const ToolLoopState& loop = this->loop();
   const auto* wanted = loop.pending[place].if_object();
-  ToolCall call = tool_call_of(wanted == nullptr ? Object() : *wanted);
+  ToolInvocation call = tool_call_of(wanted == nullptr ? Object() : *wanted);
   call.key = fmt::format("{}:{}:{}:{}", run_.start.execution, run_.step, loop.turns, place);
-  call.is_offered = run_.world.offered_tools && is_among(*run_.world.offered_tools, call.name);
+  call.is_offered =
+      run_.world.offered_tools && tools::declares(*run_.world.offered_tools, call.name);
   return call;
 }
 
-std::string ToolLoopRun::refusal_of(const ToolCall& call) const {
+std::string ToolLoopRun::refusal_of(const ToolInvocation& call) const {
   const bool is_skipped = std::ranges::any_of(loop().skipped, [&](const Value& name) {
     return name.is_string() && (name.get_string() == call.id || name.get_string() == call.name);
   });
@@ -134,7 +132,7 @@ std::vector<backends::Tool> ToolLoopRun::offered_tools() const {
 // Whoever runs the machine gets all the calls that are theirs at once.
 void ToolLoopRun::list_waiting_tools() {
   for (std::size_t i = loop().next; i < loop().pending.size(); ++i) {
-    const ToolCall call = tool_call_at(i);
+    const ToolInvocation call = tool_call_at(i);
     const bool is_theirs = call.is_offered || !run_.world.offered_tools;
     if (i > loop().next && (!is_theirs || !refusal_of(call).empty())) continue;
     run_.waiting_tools.emplace_back(Object{
@@ -142,7 +140,7 @@ void ToolLoopRun::list_waiting_tools() {
   }
 }
 
-RunTask<ToolOutcome> ToolLoopRun::use_tool(const ToolCall& call, bool& is_outside) {
+RunTask<ToolOutcome> ToolLoopRun::use_tool(const ToolInvocation& call, bool& is_outside) {
   TREATY_CO_TRY_VOID(co_await run_.flush());
   run_.observe("tool", state_.name, call.name);
   const double now = run_.world.timeline.now();

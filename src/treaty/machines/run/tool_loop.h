@@ -60,10 +60,10 @@ class ToolLoopRun {
   // --- tool_calls.cpp
   RunTask<bool> run_tools();
   RunTask<bool> run_tool();
-  RunTask<ToolOutcome> use_tool(const ToolCall& call, bool& is_outside);
-  RunTask<void> report(const ToolCall& call, const ToolOutcome& outcome);
-  ToolCall tool_call_at(std::size_t place) const;      // Of those that are pending.
-  std::string refusal_of(const ToolCall& call) const;  // Why it is not run; empty: it is.
+  RunTask<ToolOutcome> use_tool(const ToolInvocation& call, bool& is_outside);
+  RunTask<void> report(const ToolInvocation& call, const ToolOutcome& outcome);
+  ToolInvocation tool_call_at(std::size_t place) const;      // Of those that are pending.
+  std::string refusal_of(const ToolInvocation& call) const;  // Why it is not run; empty: it is.
   std::vector<backends::Tool> offered_tools() const;
   void list_waiting_tools();
   void answer_unmade_calls();

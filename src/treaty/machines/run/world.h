@@ -33,7 +33,7 @@ using OpenMachine = std::function<std::expected<std::shared_ptr<const Machine>, 
 //   Outcome outcome = co_await run_machine(world, machine, {.execution = "x", .input = input});
 struct World {
   Agents& agents;
-  Tools& tools;
+  ToolRunner& tools;
   Timeline& timeline;
   store::MachineStore& store;
   const HookRegistry& hooks;

@@ -105,11 +105,11 @@ asio::awaitable<Value> Simulation::call(const AgentCall& call) {
   co_return rest;
 }
 
-asio::awaitable<std::optional<ToolOutcome>> Simulation::run(const ToolCall& call, double deadline) {
+asio::awaitable<std::optional<ToolOutcome>> Simulation::run(const ToolInvocation& call,
+                                                            double deadline) {
   const Value* found = next(script_.tools, "tool", call.name);
   if (found == nullptr) {
-    co_return ToolOutcome{.content = fmt::format("No tool provider configured for '{}'", call.name),
-                          .is_error = true};
+    co_return tools::no_provider_for(call.name);
   }
   const auto* answer = found->if_object();
   if (answer == nullptr) co_return ToolOutcome{.content = templates::print(*found)};

@@ -34,7 +34,7 @@ class VirtualTimeline final : public Timeline {
   double unix_at_zero_;
 };
 
-class Simulation final : public Agents, public Tools {
+class Simulation final : public Agents, public ToolRunner {
  public:
   explicit Simulation(Script script, double unix_now);
 
@@ -42,7 +42,7 @@ class Simulation final : public Agents, public Tools {
   void go_on_after(std::map<std::string, std::int64_t> asked) { asked_ = std::move(asked); }
 
   boost::asio::awaitable<Value> call(const AgentCall& call) override;
-  boost::asio::awaitable<std::optional<ToolOutcome>> run(const ToolCall& call,
+  boost::asio::awaitable<std::optional<ToolOutcome>> run(const ToolInvocation& call,
                                                          double deadline) override;
 
   // The script's hooks, and those given; calls of all of them but the silent ones are recorded.

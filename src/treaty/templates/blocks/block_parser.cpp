@@ -1,5 +1,3 @@
-#include "treaty/templates/blocks/block_parser.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <optional>
 
 #include "treaty/base/text.h"
+#include "treaty/templates/blocks/blocks.h"
 #include "treaty/templates/language/operations.h"
 #include "treaty/templates/language/parser.h"
 #include "treaty/templates/text/characters.h"
@@ -15,7 +14,7 @@ namespace treaty::templates::blocks {
 namespace {
 
 using language::Dialect;
-using language::Node;
+using language::ExpressionNode;
 using language::Parser;
 using language::quoted_name;
 using language::TokenKind;
@@ -46,7 +45,7 @@ class BlockParser {
  public:
   explicit BlockParser(std::string_view text) : text_(without_final_newline(text)) {}
 
-  std::expected<Body, Fault> parse() {
+  std::expected<Body, SyntaxFault> parse() {
     Body body = read_body({});
     if (fault_) return std::unexpected(*std::move(fault_));
     return body;
@@ -60,7 +59,7 @@ class BlockParser {
   };
 
   void fail(std::size_t offset, std::string message) {
-    if (!fault_) fault_ = Fault{std::move(message), offset};
+    if (!fault_) fault_ = SyntaxFault{std::move(message), offset};
     at_ = text_.size();
   }
 
@@ -75,7 +74,7 @@ class BlockParser {
   void read_set(Body& body, Parser parser);
   std::vector<std::string> read_targets(Parser& parser);
   std::string read_target(Parser& parser);
-  Node read_condition_of_end();
+  ExpressionNode read_condition_of_end();
   void finish_tag(Parser& parser, std::string_view expected);
   void finish_end_tag();
   Parser after_word(const End& end) const {
@@ -89,7 +88,7 @@ class BlockParser {
   bool trims_next_ = false;  // The tag before ended with a `-`.
   bool has_named_loop_ = false;
   std::optional<End> end_;
-  std::optional<Fault> fault_;
+  std::optional<SyntaxFault> fault_;
 };
 
 Body BlockParser::read_body(std::span<const std::string_view> ends) {
@@ -156,7 +155,7 @@ void BlockParser::read_print(Body& body) {
   const std::size_t begin = at_ + 2;
   // `{{-1}}`, too, begins with a sign that trims.
   Parser parser(text_, Dialect::text, begin + sign_size(text_, begin), "}}");
-  Node value = parser.expression();
+  ExpressionNode value = parser.expression();
   finish_tag(parser, "an operator or '}}'");
   if (!fault_) body.push_back({Print{std::move(value)}});
 }
@@ -191,9 +190,9 @@ void BlockParser::finish_end_tag() {
   finish_tag(parser, "'%}'");
 }
 
-Node BlockParser::read_condition_of_end() {
+ExpressionNode BlockParser::read_condition_of_end() {
   Parser parser = after_word(*end_);
-  Node condition = parser.expression();
+  ExpressionNode condition = parser.expression();
   finish_tag(parser, "an operator or '%}'");
   return condition;
 }
@@ -202,7 +201,7 @@ void BlockParser::read_if(Body& body, Parser parser) {
   constexpr std::array<std::string_view, 3> kBranchEnds = {"elif", "else", "endif"};
   constexpr std::array<std::string_view, 1> kElseEnds = {"endif"};
   If block;
-  Node condition = parser.expression();
+  ExpressionNode condition = parser.expression();
   finish_tag(parser, "an operator or '%}'");
   while (!fault_) {
     Body branch = read_body(kBranchEnds);
@@ -242,7 +241,7 @@ void BlockParser::read_for(Body& body, Parser parser) {
   block.targets = read_targets(parser);
   if (!parser.skip("in")) parser.fail_at_token("'in'");
   block.items = parser.expression_before_if();
-  if (parser.skip("if")) block.condition = std::make_unique<Node>(parser.expression());
+  if (parser.skip("if")) block.condition = std::make_unique<ExpressionNode>(parser.expression());
   finish_tag(parser, "an operator or '%}'");
   const bool had_named_loop = std::exchange(has_named_loop_, false);
   block.body = read_body(kBodyEnds);
@@ -261,7 +260,7 @@ void BlockParser::read_set(Body& body, Parser parser) {
   Set block;
   block.name = read_target(parser);
   if (parser.skip("=")) {
-    block.value = std::make_unique<Node>(parser.expression());
+    block.value = std::make_unique<ExpressionNode>(parser.expression());
     finish_tag(parser, "an operator or '%}'");
   } else {
     finish_tag(parser, "'='");
@@ -274,6 +273,8 @@ void BlockParser::read_set(Body& body, Parser parser) {
 
 }  // namespace
 
-std::expected<Body, Fault> parse_blocks(std::string_view text) { return BlockParser(text).parse(); }
+std::expected<Body, SyntaxFault> parse_blocks(std::string_view text) {
+  return BlockParser(text).parse();
+}
 
 }  // namespace treaty::templates::blocks

@@ -1,12 +1,17 @@
 // A text of the Jinja subset, taken apart: plain text, `{{ }}`, if, for, set.
 #pragma once
 
+#include <expected>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "treaty/templates/expression.h"
 #include "treaty/templates/language/tree.h"
+#include "treaty/templates/scope.h"
 
 namespace treaty::templates::blocks {
 
@@ -18,7 +23,7 @@ struct Text {
 };
 
 struct Print {
-  language::Node value;
+  language::ExpressionNode value;
 };
 
 struct Branch;
@@ -29,16 +34,17 @@ struct If {
 
 struct For {
   std::vector<std::string> targets;  // More than one: an item is a list of as many.
-  language::Node items;
-  std::unique_ptr<language::Node> condition;  // Items that it does not hold for are left out.
-  bool needs_loop = false;                    // The body names `loop`.
+  language::ExpressionNode items;
+  std::unique_ptr<language::ExpressionNode>
+      condition;            // Items that it does not hold for are left out.
+  bool needs_loop = false;  // The body names `loop`.
   Body body;
   Body otherwise;  // Without items.
 };
 
 struct Set {
   std::string name;
-  std::unique_ptr<language::Node> value;  // None: what the body renders to.
+  std::unique_ptr<language::ExpressionNode> value;  // None: what the body renders to.
   Body body;
 };
 
@@ -47,8 +53,18 @@ struct Statement {
 };
 
 struct Branch {
-  language::Node condition;
+  language::ExpressionNode condition;
   Body body;
 };
+
+std::expected<Body, SyntaxFault> parse_blocks(std::string_view text);
+
+// Within bounds of steps and size. The error is for people.
+std::expected<std::string, std::string> render(const Body& body, const Scope& scope);
+
+// Variables that nobody gives a value, each name once, where it first stands. Known are the four of
+// every scope, those in `bound`, what the template sets anywhere, and within a loop its variables
+// and `loop`.
+std::vector<SyntaxFault> unknown_names(const Body& body, std::span<const std::string_view> bound);
 
 }  // namespace treaty::templates::blocks

@@ -1,7 +1,6 @@
-#include "treaty/templates/blocks/renderer.h"
-
 #include <fmt/format.h>
 
+#include "treaty/templates/blocks/blocks.h"
 #include "treaty/templates/filters/all_filters.h"
 #include "treaty/templates/language/evaluation.h"
 #include "treaty/templates/language/operations.h"
@@ -10,9 +9,9 @@ namespace treaty::templates::blocks {
 namespace {
 
 using language::Evaluation;
+using language::ExpressionNode;
 using language::kind_name;
 using language::kLargestText;
-using language::Node;
 using language::Operand;
 
 using Done = std::expected<void, std::string>;

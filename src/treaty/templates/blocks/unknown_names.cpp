@@ -1,16 +1,15 @@
-#include "treaty/templates/blocks/unknown_names.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "treaty/templates/language/children.h"
+#include "treaty/templates/blocks/blocks.h"
 #include "treaty/templates/language/operations.h"
+#include "treaty/templates/language/tree.h"
 
 namespace treaty::templates::blocks {
 namespace {
 
-using language::Node;
+using language::ExpressionNode;
 
 class NameCheck {
  public:
@@ -39,7 +38,7 @@ class NameCheck {
     }
   }
 
-  std::vector<Fault> take() { return std::move(faults_); }
+  std::vector<SyntaxFault> take() { return std::move(faults_); }
 
  private:
   void check(const Text&) {}
@@ -66,11 +65,11 @@ class NameCheck {
     check(block.body);
   }
 
-  void check(const Node& node) {
+  void check(const ExpressionNode& node) {
     if (const auto* name = std::get_if<language::Name>(&node.content)) {
       check(*name, node.offset);
     } else {
-      language::for_each_child(node, [this](const Node& child) { check(child); });
+      language::for_each_child(node, [this](const ExpressionNode& child) { check(child); });
     }
   }
   void check(const language::Name& name, std::size_t offset) {
@@ -84,12 +83,12 @@ class NameCheck {
 
   std::vector<std::string_view> known_;
   std::vector<std::string_view> told_;
-  std::vector<Fault> faults_;
+  std::vector<SyntaxFault> faults_;
 };
 
 }  // namespace
 
-std::vector<Fault> unknown_names(const Body& body, std::span<const std::string_view> bound) {
+std::vector<SyntaxFault> unknown_names(const Body& body, std::span<const std::string_view> bound) {
   NameCheck check(bound);
   check.know_what_is_set(body);
   check.check(body);

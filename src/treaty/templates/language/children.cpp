@@ -1,11 +1,11 @@
-#include "treaty/templates/language/children.h"
+#include "treaty/templates/language/tree.h"
 
 namespace treaty::templates::language {
 namespace {
 
 class Walk {
  public:
-  explicit Walk(const std::function<void(const Node&)>& visit) : visit_(visit) {}
+  explicit Walk(const std::function<void(const ExpressionNode&)>& visit) : visit_(visit) {}
 
   void operator()(const Literal&) const {}
   void operator()(const Name&) const {}
@@ -37,16 +37,17 @@ class Walk {
   }
 
  private:
-  void all(const std::vector<Node>& nodes) const {
-    for (const Node& node : nodes) visit_(node);
+  void all(const std::vector<ExpressionNode>& nodes) const {
+    for (const ExpressionNode& node : nodes) visit_(node);
   }
 
-  const std::function<void(const Node&)>& visit_;
+  const std::function<void(const ExpressionNode&)>& visit_;
 };
 
 }  // namespace
 
-void for_each_child(const Node& node, const std::function<void(const Node&)>& visit) {
+void for_each_child(const ExpressionNode& node,
+                    const std::function<void(const ExpressionNode&)>& visit) {
   std::visit(Walk(visit), node.content);
 }
 

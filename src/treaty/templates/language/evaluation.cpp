@@ -38,7 +38,7 @@ Result Evaluation::charged(Result made) {
   return made;
 }
 
-Result Evaluation::evaluate(const Node& node) {
+Result Evaluation::evaluate(const ExpressionNode& node) {
   if (!spend(1) && !is_condition()) return too_much();
   return std::visit([this](const auto& content) { return of(content); }, node.content);
 }
@@ -76,7 +76,7 @@ Result Evaluation::begin_of(const Access& access, std::size_t& done) {
                                             find_bound(scope_, name->name) == nullptr));
   if (!is_input || access.steps.empty()) return evaluate(*access.base);
   const Step& first = access.steps.front();
-  if (const auto* member = std::get_if<Member>(&first.content)) {
+  if (const auto* member = std::get_if<MemberAccess>(&first.content)) {
     if (const Value* found = find_input(scope_, member->name)) {
       done = 1;
       return Operand::borrowed(*found);
@@ -105,7 +105,7 @@ Result Evaluation::of(const Access& access) {
 }
 
 Result Evaluation::step(Operand base, const Step& step) {
-  if (const auto* member = std::get_if<Member>(&step.content)) {
+  if (const auto* member = std::get_if<MemberAccess>(&step.content)) {
     return this->member(std::move(base), *member);
   }
   if (const auto* index = std::get_if<Index>(&step.content)) {
@@ -124,7 +124,7 @@ Result Evaluation::missing(std::string_view name) const {
   return is_condition() ? Operand(Value()) : Operand::undefined(name);
 }
 
-Result Evaluation::member(Operand base, const Member& member) const {
+Result Evaluation::member(Operand base, const MemberAccess& member) const {
   if (base.is_undefined()) {
     return std::unexpected(
         fmt::format("{} and has no member {}", undefined_text(base), quoted_name(member.name)));
@@ -188,7 +188,7 @@ Result Evaluation::of(const Not& negation) {
 
 Result Evaluation::of(const Logic& logic) {
   Result value = Operand(Value());
-  for (const Node& operand : logic.operands) {
+  for (const ExpressionNode& operand : logic.operands) {
     value = evaluate(operand);
     if (!value || value->is_true() != logic.is_and) break;
   }
@@ -270,7 +270,7 @@ Result Evaluation::of(const Calculation& calculation) {
 Result Evaluation::of(const ListOf& list) {
   List out;
   out.reserve(list.items.size());
-  for (const Node& node : list.items) {
+  for (const ExpressionNode& node : list.items) {
     auto item = evaluate(node);
     if (!item) return item;
     if (is_deeper(**item, kDeepestValue)) return std::unexpected("the list is nested too deeply");

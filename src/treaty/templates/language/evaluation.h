@@ -28,7 +28,7 @@ class Evaluation {
   // Borrows the scope.
   Evaluation(const Scope& scope, Dialect dialect) : scope_(scope), dialect_(dialect) {}
 
-  Result evaluate(const Node& node);
+  Result evaluate(const ExpressionNode& node);
 
   std::size_t variable_count() const { return variables_.size(); }
   void set_variable(std::string_view name, Operand value) {
@@ -56,7 +56,7 @@ class Evaluation {
   const Operand* find_variable(std::string_view name);
   Result begin_of(const Access& access, std::size_t& done);
   Result step(Operand base, const Step& step);
-  Result member(Operand base, const Member& member) const;
+  Result member(Operand base, const MemberAccess& member) const;
   Result index(Operand base, const Operand& key) const;
   Result filtered(Operand base, const Filtering& filtering);
   Result calculated(Arithmetic operation, Operand left, const Operand& right) const;

@@ -40,7 +40,10 @@ class Operand {
  private:
   Operand(const Value* at, std::string_view name) : at_(at), name_(name) {}
 
-  static const Value& null();
+  static const Value& null() {
+    static const Value value;
+    return value;
+  }
 
   // Most operands are borrowed: to move them costs nothing of what a Value costs.
   const Value* at_ = nullptr;

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 15> kReserved = {"and",  "or",    "not", 
                                                         "if",   "else",  "elif",  "for",  "true",
                                                         "True", "false", "False", "none", "None"};
 
-Child boxed(Node node) { return std::make_unique<Node>(std::move(node)); }
+Child boxed(ExpressionNode node) { return std::make_unique<ExpressionNode>(std::move(node)); }
 
 std::string described(const Token& token) {
   if (token.kind == TokenKind::end) return "the end";
@@ -51,7 +51,7 @@ Parser::Parser(std::string_view text, Dialect dialect, std::size_t offset, std::
 // The first fault is the one that is told. Reading goes on with an end that never ends, so that
 // nobody in between has to look.
 void Parser::fail(std::size_t offset, std::string message) {
-  if (!fault_) fault_ = Fault{std::move(message), offset};
+  if (!fault_) fault_ = SyntaxFault{std::move(message), offset};
   token_ = Token{.offset = offset};
 }
 
@@ -73,13 +73,13 @@ bool Parser::skip(std::string_view word) {
   return true;
 }
 
-Node Parser::expression() { return is_condition() ? disjunction() : choice(); }
+ExpressionNode Parser::expression() { return is_condition() ? disjunction() : choice(); }
 
-Node Parser::choice() {
-  Node value = disjunction();
+ExpressionNode Parser::choice() {
+  ExpressionNode value = disjunction();
   if (!token_.is("if")) return value;
   const std::size_t offset = take().offset;
-  Node condition = disjunction();
+  ExpressionNode condition = disjunction();
   Child otherwise;
   if (skip("else")) {
     const Nesting nesting(*this);
@@ -89,8 +89,8 @@ Node Parser::choice() {
           Choice{boxed(std::move(value)), boxed(std::move(condition)), std::move(otherwise)}};
 }
 
-Node Parser::disjunction() {
-  Node first = conjunction();
+ExpressionNode Parser::disjunction() {
+  ExpressionNode first = conjunction();
   if (!token_.is("or")) return first;
   Logic logic{.is_and = false, .operands = {}};
   const std::size_t offset = token_.offset;
@@ -99,8 +99,8 @@ Node Parser::disjunction() {
   return {offset, std::move(logic)};
 }
 
-Node Parser::conjunction() {
-  Node first = negated();
+ExpressionNode Parser::conjunction() {
+  ExpressionNode first = negated();
   if (!token_.is("and")) return first;
   Logic logic{.is_and = true, .operands = {}};
   const std::size_t offset = token_.offset;
@@ -109,7 +109,7 @@ Node Parser::conjunction() {
   return {offset, std::move(logic)};
 }
 
-Node Parser::negated() {
+ExpressionNode Parser::negated() {
   if (!token_.is("not")) return comparison();
   const Nesting nesting(*this);
   const std::size_t offset = take().offset;
@@ -135,7 +135,7 @@ std::optional<Comparison> Parser::comparison_operator() {
   return Comparison::not_in;
 }
 
-Node Parser::comparison() {
+ExpressionNode Parser::comparison() {
   Comparisons chain;
   chain.operands.push_back(sum());
   const std::size_t offset = token_.offset;
@@ -147,7 +147,8 @@ Node Parser::comparison() {
   return {offset, std::move(chain)};
 }
 
-Node Parser::chain(Node (Parser::*operand)(), std::span<const Arithmetic> operators) {
+ExpressionNode Parser::chain(ExpressionNode (Parser::*operand)(),
+                             std::span<const Arithmetic> operators) {
   Calculation calculation;
   calculation.operands.push_back((this->*operand)());
   const std::size_t offset = token_.offset;
@@ -163,17 +164,17 @@ Node Parser::chain(Node (Parser::*operand)(), std::span<const Arithmetic> operat
   return {offset, std::move(calculation)};
 }
 
-Node Parser::sum() {
+ExpressionNode Parser::sum() {
   constexpr std::array kOperators = {Arithmetic::add, Arithmetic::subtract};
   return chain(is_condition() ? &Parser::product : &Parser::concatenation, kOperators);
 }
 
-Node Parser::concatenation() {
+ExpressionNode Parser::concatenation() {
   constexpr std::array kOperators = {Arithmetic::join};
   return chain(&Parser::product, kOperators);
 }
 
-Node Parser::product() {
+ExpressionNode Parser::product() {
   constexpr std::array kOperators = {Arithmetic::multiply, Arithmetic::divide,
                                      Arithmetic::floor_divide, Arithmetic::remainder};
   const auto operators = std::span(kOperators).first(is_condition() ? 2 : 4);
@@ -181,8 +182,8 @@ Node Parser::product() {
 }
 
 // `-1 is number` asks about -1.
-Node Parser::tested() {
-  Node operand = unary();
+ExpressionNode Parser::tested() {
+  ExpressionNode operand = unary();
   if (!skip("is")) return operand;
   const std::size_t offset = operand.offset;
   Access access{boxed(std::move(operand)), {}};
@@ -190,12 +191,12 @@ Node Parser::tested() {
   return {offset, std::move(access)};
 }
 
-Node Parser::unary() {
+ExpressionNode Parser::unary() {
   if (!token_.is("-")) return access();
   const Nesting nesting(*this);
   const std::size_t offset = take().offset;
   if (fault_) return {};
-  Node operand = unary();
+  ExpressionNode operand = unary();
   if (const auto* literal = std::get_if<Literal>(&operand.content);
       literal != nullptr && literal->value.is_number()) {
     if (auto value = language::negated(*numeric_of(literal->value))) {

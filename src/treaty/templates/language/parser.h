@@ -21,12 +21,12 @@ class Parser {
          std::string_view closer = "");
 
   // One expression. After a fault the tree is of no use, and the parser is at its end.
-  Node expression();
+  ExpressionNode expression();
 
   // The same, but an `if` after it is not part of it: `for item in items if condition`.
-  Node expression_before_if() { return disjunction(); }
+  ExpressionNode expression_before_if() { return disjunction(); }
 
-  const std::optional<Fault>& fault() const { return fault_; }
+  const std::optional<SyntaxFault>& fault() const { return fault_; }
   void fail(std::size_t offset, std::string message);
   void fail_at_token(std::string_view expected);
 
@@ -39,7 +39,6 @@ class Parser {
 
   // Whether the variable `loop` was named since the last time it was asked.
   bool has_named_loop() const { return has_named_loop_; }
-  void forget_loop() { has_named_loop_ = false; }
 
  private:
   // One level more, as long as it lives.
@@ -55,22 +54,22 @@ class Parser {
   };
 
   bool is_condition() const { return dialect_ == Dialect::condition; }
-  Node choice();
-  Node disjunction();
-  Node conjunction();
-  Node negated();
-  Node comparison();
-  Node sum();
-  Node concatenation();
-  Node product();
-  Node tested();
-  Node unary();
-  Node access();
-  Node atom();
-  Node name_or_constant();
-  Node parentheses();
-  Node list();
-  Node object();
+  ExpressionNode choice();
+  ExpressionNode disjunction();
+  ExpressionNode conjunction();
+  ExpressionNode negated();
+  ExpressionNode comparison();
+  ExpressionNode sum();
+  ExpressionNode concatenation();
+  ExpressionNode product();
+  ExpressionNode tested();
+  ExpressionNode unary();
+  ExpressionNode access();
+  ExpressionNode atom();
+  ExpressionNode name_or_constant();
+  ExpressionNode parentheses();
+  ExpressionNode list();
+  ExpressionNode object();
   std::optional<Step> step();
   std::optional<Step> member();
   std::optional<Step> index();
@@ -78,7 +77,7 @@ class Parser {
   std::optional<Step> testing();
   std::vector<Argument> arguments(const filters::Filter& filter);
   std::optional<Comparison> comparison_operator();
-  Node chain(Node (Parser::*operand)(), std::span<const Arithmetic> operators);
+  ExpressionNode chain(ExpressionNode (Parser::*operand)(), std::span<const Arithmetic> operators);
 
   Tokens tokens_;
   Dialect dialect_;
@@ -86,7 +85,7 @@ class Parser {
   std::size_t nesting_ = 0;
   std::array<bool, 5> named_{};
   bool has_named_loop_ = false;
-  std::optional<Fault> fault_;
+  std::optional<SyntaxFault> fault_;
 };
 
 // Names that mean something else.

@@ -10,9 +10,11 @@
 namespace treaty::templates::language {
 namespace {
 
-Child boxed(Node node) { return std::make_unique<Node>(std::move(node)); }
+Child boxed(ExpressionNode node) { return std::make_unique<ExpressionNode>(std::move(node)); }
 
-bool is_literal(const Node& node) { return std::holds_alternative<Literal>(node.content); }
+bool is_literal(const ExpressionNode& node) {
+  return std::holds_alternative<Literal>(node.content);
+}
 
 bool is_operator(std::string_view name) {
   return name == "and" || name == "or" || name == "not" || name == "in";
@@ -31,8 +33,8 @@ std::optional<Value> constant_of(std::string_view name, bool in_condition) {
 
 }  // namespace
 
-Node Parser::access() {
-  Node base = atom();
+ExpressionNode Parser::access() {
+  ExpressionNode base = atom();
   const std::size_t offset = base.offset;
   std::vector<Step> steps;
   while (auto next = step()) steps.push_back(*std::move(next));
@@ -53,13 +55,13 @@ std::optional<Step> Parser::step() {
 std::optional<Step> Parser::member() {
   if (token_.kind == TokenKind::integer && !is_condition()) {
     Token token = take();
-    return Step{Member{std::string(token.source), token.value.get_int64()}};
+    return Step{MemberAccess{std::string(token.source), token.value.get_int64()}};
   }
   if (token_.kind != TokenKind::name) {
     fail_at_token("a name after '.'");
     return std::nullopt;
   }
-  return Step{Member{std::string(take().source)}};
+  return Step{MemberAccess{std::string(take().source)}};
 }
 
 std::optional<Step> Parser::index() {
@@ -67,13 +69,13 @@ std::optional<Step> Parser::index() {
   take();
   if (fault_) return std::nullopt;
   if (token_.is(":")) fail(token_.offset, "there are no slices");
-  Node key = expression();
+  ExpressionNode key = expression();
   if (token_.is(":")) fail(token_.offset, "there are no slices");
   if (!skip("]")) fail_at_token("']'");
   return Step{Index{boxed(std::move(key))}};
 }
 
-Node Parser::atom() {
+ExpressionNode Parser::atom() {
   if (token_.kind == TokenKind::integer || token_.kind == TokenKind::literal) {
     Token token = take();
     return {token.offset, Literal{std::move(token.value)}};
@@ -89,11 +91,11 @@ Node Parser::atom() {
 }
 
 // In templates `(1, 2)` is a list like any other.
-Node Parser::parentheses() {
+ExpressionNode Parser::parentheses() {
   const Nesting nesting(*this);
   const std::size_t offset = take().offset;
   if (fault_) return {};
-  Node inside = expression();
+  ExpressionNode inside = expression();
   if (!is_condition() && token_.is(",")) {
     ListOf list;
     list.items.push_back(std::move(inside));
@@ -104,7 +106,7 @@ Node Parser::parentheses() {
   return inside;
 }
 
-Node Parser::name_or_constant() {
+ExpressionNode Parser::name_or_constant() {
   const std::size_t offset = token_.offset;
   const std::string name(token_.source);
   if (auto constant = constant_of(name, is_condition())) {
@@ -127,7 +129,7 @@ Node Parser::name_or_constant() {
   return {offset, Name{name, root}};
 }
 
-Node Parser::list() {
+ExpressionNode Parser::list() {
   const Nesting nesting(*this);
   const std::size_t offset = take().offset;
   ListOf list;
@@ -140,12 +142,12 @@ Node Parser::list() {
   if (!std::ranges::all_of(list.items, is_literal)) return {offset, std::move(list)};
   // The same every time: made once.
   List constant;
-  for (Node& item : list.items)
+  for (ExpressionNode& item : list.items)
     constant.push_back(std::move(std::get<Literal>(item.content).value));
   return {offset, Literal{std::move(constant)}};
 }
 
-Node Parser::object() {
+ExpressionNode Parser::object() {
   const Nesting nesting(*this);
   const std::size_t offset = take().offset;
   ObjectOf object;
@@ -188,7 +190,7 @@ std::vector<Argument> Parser::arguments(const filters::Filter& filter) {
   while (!fault_ && !token_.is(")")) {
     const std::size_t offset = token_.offset;
     std::size_t parameter = arguments.size();
-    Node value = expression();
+    ExpressionNode value = expression();
     if (const auto* name = std::get_if<Name>(&value.content); name != nullptr && skip("=")) {
       const auto found = std::ranges::find(filter.parameters, name->name);
       parameter = static_cast<std::size_t>(found - filter.parameters.begin());

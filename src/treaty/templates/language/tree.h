@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,10 +23,10 @@ namespace treaty::templates::language {
 // Deeper nesting of expressions, and of blocks, is refused.
 constexpr std::size_t kDeepestNesting = 64;
 
-struct Node;
+struct ExpressionNode;
 struct Step;
 struct Argument;
-using Child = std::unique_ptr<Node>;
+using Child = std::unique_ptr<ExpressionNode>;
 
 enum class Root : std::uint8_t { context, input, output, result, other };
 Root root_of(std::string_view name);
@@ -55,7 +56,7 @@ struct Not {
 
 struct Logic {
   bool is_and;
-  std::vector<Node> operands;
+  std::vector<ExpressionNode> operands;
 };
 
 enum class Comparison : std::uint8_t {
@@ -71,23 +72,23 @@ enum class Comparison : std::uint8_t {
 
 // One comparison less than operands.
 struct Comparisons {
-  std::vector<Node> operands;
+  std::vector<ExpressionNode> operands;
   std::vector<Comparison> operators;
 };
 
 // One operator less than operands, all of one level.
 struct Calculation {
-  std::vector<Node> operands;
+  std::vector<ExpressionNode> operands;
   std::vector<Arithmetic> operators;
 };
 
 struct ListOf {
-  std::vector<Node> items;
+  std::vector<ExpressionNode> items;
 };
 
 struct ObjectOf {
-  std::vector<Node> keys;
-  std::vector<Node> values;
+  std::vector<ExpressionNode> keys;
+  std::vector<ExpressionNode> values;
 };
 
 // `value if condition else otherwise`; without `else` it may be undefined.
@@ -97,14 +98,14 @@ struct Choice {
   Child otherwise;
 };
 
-struct Node {
+struct ExpressionNode {
   std::size_t offset = 0;
   std::variant<Literal, Name, Access, Negation, Not, Logic, Comparisons, Calculation, ListOf,
                ObjectOf, Choice>
       content;
 };
 
-struct Member {
+struct MemberAccess {
   std::string name;
   std::optional<std::int64_t> position{};  // `.0`
 };
@@ -124,12 +125,16 @@ struct Testing {
 };
 
 struct Step {
-  std::variant<Member, Index, Filtering, Testing> content;
+  std::variant<MemberAccess, Index, Filtering, Testing> content;
 };
 
 struct Argument {
   std::size_t parameter;  // Of the filter.
-  Node value;
+  ExpressionNode value;
 };
+
+// Everything directly below `node`, in the order of the text.
+void for_each_child(const ExpressionNode& node,
+                    const std::function<void(const ExpressionNode&)>& visit);
 
 }  // namespace treaty::templates::language
