@@ -5,10 +5,9 @@
 #include <string_view>
 
 #include "require.h"
+#include "treaty/machines/graph/chart_text.h"
 #include "treaty/machines/graph/graph.h"
 #include "treaty/machines/graph/layout.h"
-#include "treaty/machines/graph/mermaid.h"
-#include "treaty/machines/graph/svg.h"
 #include "treaty/machines/load.h"
 
 using namespace treaty;  // NOLINT: a target is one file.

@@ -7,7 +7,6 @@
 
 #include "treaty/machines/graph/chart_text.h"
 #include "treaty/machines/graph/graph.h"
-#include "treaty/machines/graph/mermaid.h"
 #include "treaty/machines/load.h"
 
 namespace treaty::machines {
