@@ -1,5 +1,5 @@
-// A mutex that the compiler checks (-Wthread-safety): what a mutex guards says so, and touching it
-// without the lock does not compile.
+// A mutex whose use clang checks under -Wthread-safety: each member says which mutex guards it, and
+// touching it without the lock is a warning.
 //
 //   class Counter {
 //    public:
@@ -27,6 +27,7 @@
 
 #define TREATY_GUARDED_BY(mutex) TREATY_THREAD_ATTRIBUTE(guarded_by(mutex))
 #define TREATY_REQUIRES(...) TREATY_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
+#define TREATY_UNCHECKED TREATY_THREAD_ATTRIBUTE(no_thread_safety_analysis)  // With a reason.
 
 namespace treaty {
 

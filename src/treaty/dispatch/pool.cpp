@@ -23,13 +23,13 @@ constexpr Seconds kSoon = 1;
 Pool::Pool(PoolName name) : name_(std::move(name)), trust_(name_.has_limits ? kFirstTrust : 0) {}
 
 std::uint64_t Pool::join() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return next_place_++;
 }
 
 std::optional<Delay> Pool::ask(std::uint64_t place, double bytes, const Policy& policy, Moment now,
                                const std::shared_ptr<Waker>& waker) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   quota_.advance(now);
   dozing_.erase(place);
   const Cost cost = estimate_.cost_of(bytes);
@@ -112,12 +112,12 @@ void Pool::take_out(std::uint64_t place) {
 }
 
 void Pool::doze(std::uint64_t place, const std::shared_ptr<Waker>& waker) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   dozing_[place] = waker;
 }
 
 void Pool::leave(std::uint64_t place) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   dozing_.erase(place);
   const bool was_first = !line_.empty() && line_.begin()->first == place;
   take_out(place);
@@ -126,7 +126,7 @@ void Pool::leave(std::uint64_t place) {
 
 Breaker::Told Pool::tell(std::uint64_t place, double bytes, const contracts::AgentResult& result,
                          const Policy& policy, Moment now) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto call = running_.find(place);
   if (call == running_.end()) return {};
   const auto [number, is_probe] = call->second;
@@ -153,7 +153,7 @@ Breaker::Told Pool::tell(std::uint64_t place, double bytes, const contracts::Age
 }
 
 void Pool::drop(std::uint64_t place) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto call = running_.find(place);
   if (call == running_.end()) return;
   if (call->second.is_probe) breaker_.give_up_probe();
@@ -162,17 +162,17 @@ void Pool::drop(std::uint64_t place) {
 }
 
 bool Pool::is_open(Moment now) const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return !breaker_.lets(now);
 }
 
 TokenEstimate Pool::estimate() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return estimate_;
 }
 
 PoolView Pool::view(Moment now) const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   Quota quota = quota_;
   quota.advance(now);
   PoolView view{.name = name_,
@@ -211,7 +211,7 @@ PoolView Pool::view(Moment now) const {
 }
 
 std::string Pool::save(Moment now, double unix_now) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   has_news_ = false;
   return encode_state({quota_.windows, quota_.blocked_until, breaker_, estimate_}, now, unix_now);
 }
@@ -219,7 +219,7 @@ std::string Pool::save(Moment now, double unix_now) {
 bool Pool::restore(std::string_view state, Moment now, double unix_now) {
   auto decoded = decode_state(state, now, unix_now);
   if (!decoded) return false;
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   quota_.windows = std::move(decoded->windows);
   quota_.blocked_until = decoded->blocked_until;
   breaker_ = decoded->breaker;
@@ -229,12 +229,12 @@ bool Pool::restore(std::string_view state, Moment now, double unix_now) {
 }
 
 bool Pool::has_news() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return has_news_;
 }
 
 void Pool::keep_news() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   has_news_ = true;
 }
 

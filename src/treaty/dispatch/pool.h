@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "treaty/base/mutex.h"
 #include "treaty/base/notifier.h"
 #include "treaty/dispatch/policy.h"
 #include "treaty/dispatch/quota/breaker.h"
@@ -97,28 +97,31 @@ class Pool {
   };
 
   std::optional<Delay> delay(std::uint64_t place, const Cost& cost, const Policy& policy,
-                             Moment now) const;
-  bool is_bound(const Waiting& waiting) const;
-  bool is_next(std::uint64_t place) const;
-  Cost ahead_of(std::uint64_t place) const;
-  void take_out(std::uint64_t place);
-  void notify_first() const;
-  void notify_all() const;
+                             Moment now) const TREATY_REQUIRES(mutex_);
+  bool is_bound(const Waiting& waiting) const TREATY_REQUIRES(mutex_);
+  bool is_next(std::uint64_t place) const TREATY_REQUIRES(mutex_);
+  Cost ahead_of(std::uint64_t place) const TREATY_REQUIRES(mutex_);
+  void take_out(std::uint64_t place) TREATY_REQUIRES(mutex_);
+  void notify_first() const TREATY_REQUIRES(mutex_);
+  void notify_all() const TREATY_REQUIRES(mutex_);
 
   const PoolName name_;
-  mutable std::mutex mutex_;
-  std::uint64_t next_place_ = 1;
-  std::map<std::uint64_t, Waiting> line_{};  // Those who wait for the pool,
-  Cost line_cost_{0, 0, 0};
-  std::map<std::uint64_t, std::shared_ptr<Waker>> dozing_{};  // and for something else.
-  std::map<std::uint64_t, Running> running_{};
-  Quota quota_{};
-  Breaker breaker_{};
-  TokenEstimate estimate_{};
-  Moment next_release_ = 0;  // Of those who waited: they are spread.
-  int trust_ = 0;            // Calls at a time while nothing is known; 0: any number.
-  int max_concurrent_ = 0;   // What the last one who asked was limited to.
-  bool has_news_ = false;
+  mutable Mutex mutex_;
+  std::uint64_t next_place_ TREATY_GUARDED_BY(mutex_) = 1;
+  std::map<std::uint64_t, Waiting> line_
+      TREATY_GUARDED_BY(mutex_){};  // Those who wait for the pool,
+  Cost line_cost_ TREATY_GUARDED_BY(mutex_){0, 0, 0};
+  std::map<std::uint64_t, std::shared_ptr<Waker>> dozing_
+      TREATY_GUARDED_BY(mutex_){};  // and for something else.
+  std::map<std::uint64_t, Running> running_ TREATY_GUARDED_BY(mutex_){};
+  Quota quota_ TREATY_GUARDED_BY(mutex_){};
+  Breaker breaker_ TREATY_GUARDED_BY(mutex_){};
+  TokenEstimate estimate_ TREATY_GUARDED_BY(mutex_){};
+  Moment next_release_ TREATY_GUARDED_BY(mutex_) = 0;  // Of those who waited: they are spread.
+  int trust_ TREATY_GUARDED_BY(mutex_) =
+      0;  // Calls at a time while nothing is known; 0: any number.
+  int max_concurrent_ TREATY_GUARDED_BY(mutex_) = 0;  // What the last one who asked was limited to.
+  bool has_news_ TREATY_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace treaty::dispatch

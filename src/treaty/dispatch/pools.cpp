@@ -5,7 +5,7 @@
 namespace treaty::dispatch {
 
 std::shared_ptr<Pool> Pools::find(const PoolName& name) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   auto& pool = pools_[name.key];
   if (pool) return pool;
   pool = std::make_shared<Pool>(name);
@@ -19,7 +19,7 @@ std::shared_ptr<Pool> Pools::find(const PoolName& name) {
 std::vector<PoolView> Pools::view() const {
   std::vector<std::shared_ptr<Pool>> pools;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [key, pool] : pools_) pools.push_back(pool);
   }
   const Moment at = now();
@@ -35,7 +35,7 @@ std::vector<PoolView> Pools::view() const {
 boost::asio::awaitable<std::expected<void, Error>> Pools::load(store::PoolStore& store) {
   auto records = co_await store.pools();
   if (!records) co_return std::unexpected(records.error());
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [key, state] : *records) {
     if (const auto pool = pools_.find(key); pool != pools_.end()) {
       pool->second->restore(state, now(), unix_now());
@@ -49,7 +49,7 @@ boost::asio::awaitable<std::expected<void, Error>> Pools::load(store::PoolStore&
 boost::asio::awaitable<std::expected<void, Error>> Pools::save(store::PoolStore& store) {
   std::vector<store::PoolRecord> records;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [key, pool] : pools_) {
       if (!pool->has_news()) continue;
       records.push_back({key, pool->save(now(), unix_now())});
@@ -58,7 +58,7 @@ boost::asio::awaitable<std::expected<void, Error>> Pools::save(store::PoolStore&
   if (records.empty()) co_return std::expected<void, Error>();
   const auto saved = co_await store.save_pools(records);
   if (!saved) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& record : records) pools_.at(record.key)->keep_news();
   }
   co_return saved;

@@ -4,11 +4,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "treaty/base/clock.h"
+#include "treaty/base/mutex.h"
 #include "treaty/dispatch/budgets/budget_line.h"
 #include "treaty/dispatch/pool.h"
 #include "treaty/store/pools.h"
@@ -39,9 +39,11 @@ class Pools {
  private:
   std::shared_ptr<Clock> clock_;
   BudgetLine budget_line_{};
-  mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Pool>, std::less<>> pools_{};  // By their keys.
-  std::map<std::string, std::string, std::less<>> kept_{};  // States of pools nobody asked for yet.
+  mutable Mutex mutex_;
+  std::map<std::string, std::shared_ptr<Pool>, std::less<>> pools_
+      TREATY_GUARDED_BY(mutex_){};  // By their keys.
+  std::map<std::string, std::string, std::less<>> kept_
+      TREATY_GUARDED_BY(mutex_){};  // States of pools nobody asked for yet.
 };
 
 }  // namespace treaty::dispatch

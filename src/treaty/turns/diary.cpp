@@ -148,13 +148,13 @@ Diary::Diary(const store::Turn& turn, std::string earlier, std::int64_t after)
       lines_(std::move(earlier)) {}
 
 void Diary::add(std::string_view kind, store::Milliseconds at, std::string_view data) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (next_index_ % kEventsPerRun == kEventsPerRun - 1) return;  // Full.
   lines_ += event_line(next_index_++, kind, at, data);
 }
 
 std::string Diary::lines() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return lines_;
 }
 

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "treaty/base/mutex.h"
 #include "treaty/contracts/agent_result.h"
 #include "treaty/dispatch/choice.h"
 #include "treaty/store/records.h"
@@ -73,9 +73,9 @@ class Diary {
  private:
   const std::int64_t turn_number_;
   const std::string turn_id_;
-  std::int64_t next_index_;
-  mutable std::mutex mutex_;
-  std::string lines_;
+  std::int64_t next_index_ TREATY_GUARDED_BY(mutex_);
+  mutable Mutex mutex_;
+  std::string lines_ TREATY_GUARDED_BY(mutex_);
 };
 
 }  // namespace treaty::turns

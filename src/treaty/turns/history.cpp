@@ -106,20 +106,21 @@ void History::fit_into(std::size_t tokens) {
 }
 
 std::shared_ptr<const History> HistoryCache::find(std::int64_t session, std::int64_t until) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = by_session_.find(session);
   if (found == by_session_.end() || found->second->history->until() != until) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);
   return found->second->history;
 }
 
+void HistoryCache::drop(std::list<Entry>::iterator entry) {
+  tokens_ -= entry->history->tokens() + kOverhead;
+  by_session_.erase(entry->session);
+  entries_.erase(entry);
+}
+
 void HistoryCache::put(std::int64_t session, std::shared_ptr<const History> history) {
-  const std::scoped_lock lock(mutex_);
-  const auto drop = [&](std::list<Entry>::iterator entry) {
-    tokens_ -= entry->history->tokens() + kOverhead;
-    by_session_.erase(entry->session);
-    entries_.erase(entry);
-  };
+  const MutexLock lock(mutex_);
   if (const auto found = by_session_.find(session); found != by_session_.end()) drop(found->second);
   tokens_ += history->tokens() + kOverhead;
   entries_.push_front({session, std::move(history)});

@@ -5,13 +5,13 @@
 #include <expected>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "treaty/backends/call.h"
 #include "treaty/base/error.h"
+#include "treaty/base/mutex.h"
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/store/records.h"
 
@@ -86,11 +86,14 @@ class HistoryCache {
     std::shared_ptr<const History> history;
   };
 
+  void drop(std::list<Entry>::iterator entry) TREATY_REQUIRES(mutex_);
+
   const std::size_t most_tokens_;
-  std::mutex mutex_;
-  std::list<Entry> entries_{};  // The most recently used first.
-  std::unordered_map<std::int64_t, std::list<Entry>::iterator> by_session_{};
-  std::size_t tokens_ = 0;
+  Mutex mutex_;
+  std::list<Entry> entries_ TREATY_GUARDED_BY(mutex_){};  // The most recently used first.
+  std::unordered_map<std::int64_t, std::list<Entry>::iterator> by_session_
+      TREATY_GUARDED_BY(mutex_){};
+  std::size_t tokens_ TREATY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace treaty::turns

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "treaty/base/mutex.h"
 #include "treaty/base/notifier.h"
 #include "treaty/store/records.h"
 #include "treaty/turns/turn_log.h"
@@ -49,15 +49,17 @@ class Live {
   void notify_diary(std::int64_t session);
 
  private:
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, Request> requests_{};
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, Request> requests_ TREATY_GUARDED_BY(mutex_){};
   // A run is held by its own coroutine: what is left when the loops end goes with them.
-  std::unordered_map<std::int64_t, std::weak_ptr<TurnRun>> turns_{};
-  std::unordered_map<std::int64_t, std::weak_ptr<TurnRun>> sessions_{};
-  std::unordered_map<std::int64_t, std::weak_ptr<Notifier>> notifiers_{};
-  std::map<std::pair<std::int64_t, std::int64_t>, std::weak_ptr<TurnLog>> replays_{};
-  std::size_t sweep_replays_at_ = 16;
-  std::size_t sweep_at_ = 16;  // So many notifiers: time to drop those that nobody holds.
+  std::unordered_map<std::int64_t, std::weak_ptr<TurnRun>> turns_ TREATY_GUARDED_BY(mutex_){};
+  std::unordered_map<std::int64_t, std::weak_ptr<TurnRun>> sessions_ TREATY_GUARDED_BY(mutex_){};
+  std::unordered_map<std::int64_t, std::weak_ptr<Notifier>> notifiers_ TREATY_GUARDED_BY(mutex_){};
+  std::map<std::pair<std::int64_t, std::int64_t>, std::weak_ptr<TurnLog>> replays_
+      TREATY_GUARDED_BY(mutex_){};
+  std::size_t sweep_replays_at_ TREATY_GUARDED_BY(mutex_) = 16;
+  std::size_t sweep_at_ TREATY_GUARDED_BY(mutex_) =
+      16;  // So many notifiers: time to drop those that nobody holds.
 };
 
 // What makes a request the same, whichever session it names.

@@ -35,7 +35,7 @@ Outcome outcome_of(Refusal refusal, const Renderer& renderer, contracts::Dialect
 
 void TurnLog::open(Opening opening, std::int64_t first_event) {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     opening_ = std::move(opening);
     first_event_ = first_event;
   }
@@ -45,7 +45,7 @@ void TurnLog::open(Opening opening, std::int64_t first_event) {
 void TurnLog::add(std::string_view delta) {
   bool visible = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     text_ += delta;
     ends_.push_back(text_.size());
     visible = shows_deltas_;
@@ -55,7 +55,7 @@ void TurnLog::add(std::string_view delta) {
 
 void TurnLog::show_deltas() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     shows_deltas_ = true;
   }
   changed_.notify_all();
@@ -63,7 +63,7 @@ void TurnLog::show_deltas() {
 
 void TurnLog::finish(Outcome outcome) {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     outcome_ = std::make_shared<const Outcome>(std::move(outcome));
   }
   changed_.notify_all();
@@ -71,7 +71,7 @@ void TurnLog::finish(Outcome outcome) {
 
 // "3 5 2\n" and the text: the length of each delta, then all of them.
 std::string TurnLog::deltas() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ends_.empty()) return {};
   std::string out;
   std::size_t begin = 0;
@@ -87,7 +87,7 @@ void TurnLog::restore_deltas(std::string_view journalled) {
   const std::size_t line = journalled.find('\n');
   if (line == std::string_view::npos) return;
   const std::string_view text = journalled.substr(line + 1);
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::size_t end = 0;
   for (const char* at = journalled.data(); at < journalled.data() + line; ++at) {
     std::size_t length = 0;
@@ -111,7 +111,7 @@ std::int64_t TurnLog::last_visible() const {
 }
 
 std::vector<StreamEvent> TurnLog::after(std::int64_t last_id, std::size_t most) const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<StreamEvent> events;
   if (opening_ && last_id < first_event_) events.push_back({first_event_, *opening_});
   if (shows_deltas_ || outcome_) add_deltas(last_id, most, events);
@@ -142,7 +142,7 @@ void TurnLog::add_deltas(std::int64_t last_id, std::size_t most,
 
 asio::awaitable<bool> TurnLog::wait(std::int64_t last_id, std::chrono::milliseconds patience) {
   const auto is_there = [&] {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return last_visible() > last_id;
   };
   if (is_there()) co_return true;
@@ -163,22 +163,22 @@ asio::awaitable<std::shared_ptr<const Outcome>> TurnLog::outcome() {
 }
 
 std::optional<Opening> TurnLog::opening() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return opening_;
 }
 
 std::shared_ptr<const Outcome> TurnLog::outcome_now() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return outcome_;
 }
 
 std::int64_t TurnLog::first_event() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return first_event_;
 }
 
 std::int64_t TurnLog::result_event() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return first_event_ + static_cast<std::int64_t>(ends_.size()) + 1;
 }
 

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "treaty/base/mutex.h"
 #include "treaty/base/notifier.h"
 #include "treaty/contracts/inspection/names.h"
 #include "treaty/dispatch/dispatched.h"
@@ -107,18 +107,19 @@ class TurnLog {
   std::int64_t result_event() const;  // The id that the result has, or would have now.
 
  private:
-  std::int64_t last_visible() const;
-  void add_deltas(std::int64_t last_id, std::size_t most, std::vector<StreamEvent>& events) const;
+  std::int64_t last_visible() const TREATY_REQUIRES(mutex_);
+  void add_deltas(std::int64_t last_id, std::size_t most, std::vector<StreamEvent>& events) const
+      TREATY_REQUIRES(mutex_);
 
   std::atomic<int> followers_ = 0;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   Notifier changed_;
-  std::optional<Opening> opening_{};
-  std::int64_t first_event_ = 1;
-  std::string text_{};
-  std::vector<std::size_t> ends_{};  // Of each delta in text_.
-  bool shows_deltas_ = false;
-  std::shared_ptr<const Outcome> outcome_{};
+  std::optional<Opening> opening_ TREATY_GUARDED_BY(mutex_){};
+  std::int64_t first_event_ TREATY_GUARDED_BY(mutex_) = 1;
+  std::string text_ TREATY_GUARDED_BY(mutex_){};
+  std::vector<std::size_t> ends_ TREATY_GUARDED_BY(mutex_){};  // Of each delta in text_.
+  bool shows_deltas_ TREATY_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const Outcome> outcome_ TREATY_GUARDED_BY(mutex_){};
 };
 
 }  // namespace treaty::turns

@@ -64,7 +64,7 @@ TurnRun::TurnRun(std::shared_ptr<RunServices> services, Worker& worker,
       diary_(order_.begin.turn, std::move(order_.begin.earlier_events), order_.begin.diary_after) {}
 
 std::shared_ptr<TurnLog> TurnRun::log() const {
-  const std::scoped_lock lock(log_mutex_);
+  const MutexLock lock(log_mutex_);
   return log_;
 }
 
@@ -450,7 +450,7 @@ void TurnRun::tell_store_unavailable() {
   services_->live.replace(order_.key, next);
   std::shared_ptr<TurnLog> told;
   {
-    const std::scoped_lock lock(log_mutex_);
+    const MutexLock lock(log_mutex_);
     told = std::exchange(log_, std::move(next));
   }
   told->finish(outcome_of({Reason::store_unavailable,

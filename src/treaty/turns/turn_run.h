@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "treaty/backends/backend.h"
+#include "treaty/base/mutex.h"
 #include "treaty/dispatch/dispatcher.h"
 #include "treaty/dispatch/totals.h"
 #include "treaty/store/store.h"
@@ -102,7 +103,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
 
   std::shared_ptr<RunServices> services_;
   Worker& worker_;
-  mutable std::mutex log_mutex_;  // The log is replaced when the store fails.
+  mutable Mutex log_mutex_;  // Held to replace the log, and by other threads to read it.
   std::shared_ptr<TurnLog> log_;
   RunOrder order_;
   Diary diary_;

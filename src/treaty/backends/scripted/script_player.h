@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
 #include "treaty/backends/scripted/asked.h"
 #include "treaty/backends/scripted/script.h"
+#include "treaty/base/mutex.h"
 
 namespace treaty::backends {
 
@@ -39,16 +39,16 @@ class SharedScriptPlayer {
   explicit SharedScriptPlayer(Script script) : player_(std::move(script)) {}
 
   Reply next(const Asked& asked) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return player_.next(asked);
   }
 
   // Does not change.
-  const Script& script() const { return player_.script(); }
+  const Script& script() const TREATY_UNCHECKED { return player_.script(); }
 
  private:
-  std::mutex mutex_;
-  ScriptPlayer player_;
+  Mutex mutex_;
+  ScriptPlayer player_ TREATY_GUARDED_BY(mutex_);
 };
 
 // The first word of a text that looks like the name of a file, such as `src/main.cpp`; else empty.

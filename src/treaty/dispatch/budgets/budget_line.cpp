@@ -3,19 +3,19 @@
 namespace treaty::dispatch {
 
 std::uint64_t BudgetLine::join(const std::string& key, std::shared_ptr<Waker> waker) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   lines_[key].emplace(next_, std::move(waker));
   return next_++;
 }
 
 bool BudgetLine::is_first(const std::string& key, std::uint64_t place) const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto line = lines_.find(key);
   return line == lines_.end() || line->second.begin()->first >= place;
 }
 
 void BudgetLine::leave(const std::string& key, std::uint64_t place) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto line = lines_.find(key);
   if (line == lines_.end()) return;
   line->second.erase(place);
@@ -27,7 +27,7 @@ void BudgetLine::leave(const std::string& key, std::uint64_t place) {
 }
 
 void BudgetLine::notify(const std::string& key) const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto line = lines_.find(key);
   if (line != lines_.end()) line->second.begin()->second->notify();
 }

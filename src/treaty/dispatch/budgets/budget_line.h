@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "treaty/base/mutex.h"
 #include "treaty/base/notifier.h"
 
 namespace treaty::dispatch {
@@ -25,9 +25,9 @@ class BudgetLine {
  private:
   using Line = std::map<std::uint64_t, std::shared_ptr<Waker>>;
 
-  mutable std::mutex mutex_;
-  std::uint64_t next_ = 1;
-  std::map<std::string, Line, std::less<>> lines_{};
+  mutable Mutex mutex_;
+  std::uint64_t next_ TREATY_GUARDED_BY(mutex_) = 1;
+  std::map<std::string, Line, std::less<>> lines_ TREATY_GUARDED_BY(mutex_){};
 };
 
 }  // namespace treaty::dispatch
