@@ -56,11 +56,10 @@ std::shared_ptr<const api::ApiSettings> api_settings(const config::Configuration
 }
 
 // The first to listen takes the port for this process alone; the others share it.
-http::ServerOptions server_options(const config::Http& http,
-                                   std::shared_ptr<http::Occupancy> occupancy, bool is_first,
-                                   const api::Api& api) {
+http::ServerOptions server_options(const config::Http& http, std::shared_ptr<http::ServerLoad> load,
+                                   bool is_first, const api::Api& api) {
   return {.reuse_port = !is_first,
-          .occupancy = std::move(occupancy),
+          .load = std::move(load),
           .max_header_bytes = http.max_header_bytes,
           .max_body_bytes = http.max_body_bytes,
           .max_body_memory = http.body_memory,
@@ -73,22 +72,22 @@ http::ServerOptions server_options(const config::Http& http,
 }
 
 // One event loop and what belongs to it.
-class Lane {
+class WorkerThread {
  public:
-  Lane(turns::Engine& engine, const config::Configuration& configuration,
-       std::shared_ptr<const turns::Settings> settings,
-       std::shared_ptr<const SharedBackends> shared, std::shared_ptr<http::Occupancy> occupancy,
-       bool is_first)
+  WorkerThread(turns::Engine& engine, const config::Configuration& configuration,
+               std::shared_ptr<const turns::Settings> settings,
+               std::shared_ptr<const SharedBackends> shared, std::shared_ptr<http::ServerLoad> load,
+               bool is_first)
       : worker_{context_.get_executor(), std::move(settings),
                 make_dispatcher(context_, configuration, std::move(shared))},
         api_(engine, worker_, api_settings(configuration)),
         server_(
             context_, [this](http::Exchange& exchange) { return api_.handle(exchange); },
-            server_options(configuration.http, std::move(occupancy), is_first, api_)) {}
+            server_options(configuration.http, std::move(load), is_first, api_)) {}
 
-  ~Lane() { join(); }
-  Lane(const Lane&) = delete;
-  Lane& operator=(const Lane&) = delete;
+  ~WorkerThread() { join(); }
+  WorkerThread(const WorkerThread&) = delete;
+  WorkerThread& operator=(const WorkerThread&) = delete;
 
   void start() {
     thread_ = std::jthread([this] { context_.run(); });
@@ -136,32 +135,32 @@ class RunningGateway final : public cli::Gateway {
         configuration_.workers > 0
             ? configuration_.workers
             : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
-    const auto occupancy = std::make_shared<http::Occupancy>();
+    const auto load = std::make_shared<http::ServerLoad>();
     for (std::size_t i = 0; i < workers; ++i) {
-      lanes_.push_back(
-          std::make_unique<Lane>(engine_, configuration_, settings, shared, occupancy, i == 0));
+      threads_.push_back(
+          std::make_unique<WorkerThread>(engine_, configuration_, settings, shared, load, i == 0));
     }
-    for (auto& lane : lanes_) lane->start();
+    for (auto& thread : threads_) thread->start();
     // What is not known of the limits is learnt anew.
-    asio::co_spawn(lanes_.front()->context(), pools_->load(*store_), asio::use_future).wait();
+    asio::co_spawn(threads_.front()->context(), pools_->load(*store_), asio::use_future).wait();
   }
 
   ~RunningGateway() override {
-    asio::co_spawn(lanes_.front()->context(), pools_->save(*store_), asio::use_future).wait();
-    for (auto& lane : lanes_) lane->join();
+    asio::co_spawn(threads_.front()->context(), pools_->save(*store_), asio::use_future).wait();
+    for (auto& thread : threads_) thread->join();
     store_.reset();  // What it still does, it tells the loops, which are there until then.
   }
 
   std::expected<std::uint16_t, Error> listen() override {
-    auto& first = *lanes_.front();
+    auto& first = *threads_.front();
     const auto recovered =
         asio::co_spawn(first.context(), engine_.recover(first.worker()), asio::use_future).get();
     if (!recovered) return std::unexpected(recovered.error());
     asio::co_spawn(first.context(), sweep(), asio::detached);
     std::uint16_t port = configuration_.listen.port;
-    for (auto& lane : lanes_) {
-      const auto bound =
-          lane->call([&] { return lane->server().listen(configuration_.listen.address, port); });
+    for (auto& thread : threads_) {
+      const auto bound = thread->call(
+          [&] { return thread->server().listen(configuration_.listen.address, port); });
       if (!bound) return std::unexpected(bound.error());
       port = *bound;
     }
@@ -173,12 +172,13 @@ class RunningGateway final : public cli::Gateway {
     if (!shared) return std::unexpected(shared.error());
     const auto settings = std::make_shared<const turns::Settings>(configuration.turns);
     const auto doors = api_settings(configuration);
-    for (auto& lane : lanes_) {
-      lane->call([&] {
-        lane->worker().settings = settings;
-        lane->worker().dispatcher = make_dispatcher(lane->context(), configuration, *shared);
-        lane->api().configure(doors);
-        lane->server().configure(server_options(configuration.http, nullptr, false, lane->api()));
+    for (auto& thread : threads_) {
+      thread->call([&] {
+        thread->worker().settings = settings;
+        thread->worker().dispatcher = make_dispatcher(thread->context(), configuration, *shared);
+        thread->api().configure(doors);
+        thread->server().configure(
+            server_options(configuration.http, nullptr, false, thread->api()));
       });
     }
     configuration_.http = configuration.http;
@@ -186,36 +186,36 @@ class RunningGateway final : public cli::Gateway {
   }
 
   void stop() override {
-    for (auto& lane : lanes_) lane->call([&] { lane->server().stop(); });
+    for (auto& thread : threads_) thread->call([&] { thread->server().stop(); });
     wait_until(configuration_.http.shutdown_timeout, [&] { return engine_.running() == 0; });
     wait_until(kLastWrites, [&] {
-      return std::ranges::all_of(lanes_, [](auto& lane) {
-        return lane->call([&] { return lane->server().connections() == 0; });
+      return std::ranges::all_of(threads_, [](auto& thread) {
+        return thread->call([&] { return thread->server().connections() == 0; });
       });
     });
-    for (auto& lane : lanes_) lane->call([&] { lane->server().abandon(); });
+    for (auto& thread : threads_) thread->call([&] { thread->server().abandon(); });
   }
 
   std::string execute(contracts::AgentExecuteRequest request, const OnText& on_text,
                       const OnEvent& on_event) override {
-    auto& lane = *lanes_.front();
-    return asio::co_spawn(lane.context(),
-                          follow(lane.worker(), std::move(request), on_text, on_event),
+    auto& thread = *threads_.front();
+    return asio::co_spawn(thread.context(),
+                          follow(thread.worker(), std::move(request), on_text, on_event),
                           asio::use_future)
         .get();
   }
 
   void cancel(const std::string& session_id, const std::string& turn_id) override {
-    auto& lane = *lanes_.front();
-    auto ended = asio::co_spawn(lane.context(),
-                                engine_.cancel(lane.worker(), {kOwnTenant, session_id}, turn_id),
+    auto& thread = *threads_.front();
+    auto ended = asio::co_spawn(thread.context(),
+                                engine_.cancel(thread.worker(), {kOwnTenant, session_id}, turn_id),
                                 asio::use_future);
     ended.wait();  // What became of the turn is told by whoever runs it.
   }
 
   std::expected<std::optional<store::TurnRecord>, Error> newest_turn(
       const std::string& session_id) override {
-    return asio::co_spawn(lanes_.front()->context(), find_newest({kOwnTenant, session_id}),
+    return asio::co_spawn(threads_.front()->context(), find_newest({kOwnTenant, session_id}),
                           asio::use_future)
         .get();
   }
@@ -281,7 +281,7 @@ class RunningGateway final : public cli::Gateway {
   asio::awaitable<void> sweep() {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     while (true) {
-      co_await engine_.expire_overdue(lanes_.front()->worker());
+      co_await engine_.expire_overdue(threads_.front()->worker());
       co_await pools_->save(*store_);
       timer.expires_after(kSweep);
       co_await timer.async_wait(asio::use_awaitable);
@@ -297,7 +297,7 @@ class RunningGateway final : public cli::Gateway {
   std::shared_ptr<dispatch::Pools> pools_;
   turns::Engine engine_;
   config::Configuration configuration_;
-  std::vector<std::unique_ptr<Lane>> lanes_{};
+  std::vector<std::unique_ptr<WorkerThread>> threads_{};
 };
 
 }  // namespace

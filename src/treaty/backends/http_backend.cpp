@@ -71,7 +71,7 @@ std::optional<AgentError> key_error(const HttpTarget& target) {
 
 // An answer that was cut off may have been whole already, or have had a status that says it all.
 AgentResult result_of_cut(const Exchange& exchange, AnswerReader& reader,
-                          const http::Failure& failure) {
+                          const http::FetchFailure& failure) {
   if (failure.kind == http::FailureKind::cancelled) {
     return results::result_of_error(exchange, error_of(failure), "aborted");
   }
@@ -91,7 +91,7 @@ AgentResult result_of_cut(const Exchange& exchange, AnswerReader& reader,
 
 }  // namespace
 
-AgentError error_of(const http::Failure& failure) {
+AgentError error_of(const http::FetchFailure& failure) {
   using namespace failure_types;
   AgentError error{
       .message = failure.message, .code = "server_error", .type = {}, .retryable = true};
@@ -163,8 +163,8 @@ boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sin
   exchange.status = receiver.status;
   exchange.now = clock_();
   if (!receiver.reader) {
-    const http::Failure failure =
-        fetched ? http::Failure{http::FailureKind::reset, "no answer came"} : fetched.error();
+    const http::FetchFailure failure =
+        fetched ? http::FetchFailure{http::FailureKind::reset, "no answer came"} : fetched.error();
     const bool aborted = failure.kind == http::FailureKind::cancelled;
     co_return results::result_of_error(exchange, error_of(failure), aborted ? "aborted" : "error");
   }

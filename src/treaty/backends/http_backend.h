@@ -30,7 +30,7 @@ constexpr std::string_view kCancelled = "Cancelled";
 }  // namespace failure_types
 
 // What a failure of the connection means to whoever made the call.
-contracts::AgentError error_of(const http::Failure& failure);
+contracts::AgentError error_of(const http::FetchFailure& failure);
 
 constexpr std::size_t kLargestAnswer = std::size_t{12} << 20U;
 

@@ -17,7 +17,7 @@ namespace treaty::http {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-using Outcome = std::expected<void, Failure>;
+using Outcome = std::expected<void, FetchFailure>;
 
 namespace {
 
@@ -30,8 +30,8 @@ constexpr std::size_t kScratch = std::size_t{64} << 10U;
 // After so many reads without a pause others get their turn, timeouts and cancellation among them.
 constexpr int kReadsInARow = 16;
 
-std::unexpected<Failure> fail(FailureKind kind, std::string message) {
-  return std::unexpected(Failure{.kind = kind, .message = std::move(message)});
+std::unexpected<FetchFailure> fail(FailureKind kind, std::string message) {
+  return std::unexpected(FetchFailure{.kind = kind, .message = std::move(message)});
 }
 
 // What cannot be put on the wire without becoming something else. Names alone are repeated.
@@ -122,20 +122,21 @@ class Client::State {
   void close_idle();
 
  private:
-  using Connected = std::expected<std::shared_ptr<Connection>, Failure>;
+  using Connected = std::expected<std::shared_ptr<ClientConnection>, FetchFailure>;
 
   struct Idle {
-    std::shared_ptr<Connection> connection;
+    std::shared_ptr<ClientConnection> connection;
     SteadyTime until;
   };
 
-  std::shared_ptr<Connection> take_idle(const std::string& key);
-  void keep(const std::string& key, std::shared_ptr<Connection> connection);
+  std::shared_ptr<ClientConnection> take_idle(const std::string& key);
+  void keep(const std::string& key, std::shared_ptr<ClientConnection> connection);
   void drop_expired();
   asio::awaitable<Connected> connect(const Url& url, const std::optional<Proxy>& proxy,
                                      Patience& patience);
-  asio::awaitable<Outcome> send(Connection& connection, std::string_view bytes, Patience& patience);
-  asio::awaitable<Outcome> receive(Connection& connection, ResponseDecoder& decoder,
+  asio::awaitable<Outcome> send(ClientConnection& connection, std::string_view bytes,
+                                Patience& patience);
+  asio::awaitable<Outcome> receive(ClientConnection& connection, ResponseDecoder& decoder,
                                    const ResponseSink& sink, Patience& patience, bool& got_bytes);
 
   asio::io_context& context_;
@@ -174,7 +175,7 @@ void Client::State::drop_expired() {
   std::erase_if(idle_, [](const auto& entry) { return entry.second.empty(); });
 }
 
-std::shared_ptr<Connection> Client::State::take_idle(const std::string& key) {
+std::shared_ptr<ClientConnection> Client::State::take_idle(const std::string& key) {
   drop_expired();
   const auto found = idle_.find(key);
   if (found == idle_.end()) return nullptr;
@@ -190,7 +191,7 @@ std::shared_ptr<Connection> Client::State::take_idle(const std::string& key) {
   return nullptr;
 }
 
-void Client::State::keep(const std::string& key, std::shared_ptr<Connection> connection) {
+void Client::State::keep(const std::string& key, std::shared_ptr<ClientConnection> connection) {
   drop_expired();
   if (idle_count_ >= options_.max_idle_connections || !connection->socket().is_open()) {
     return connection->hang_up();
@@ -212,7 +213,7 @@ asio::awaitable<Client::State::Connected> Client::State::connect(const Url& url,
                           options_.guard.get());
 }
 
-asio::awaitable<Outcome> Client::State::send(Connection& connection, std::string_view bytes,
+asio::awaitable<Outcome> Client::State::send(ClientConnection& connection, std::string_view bytes,
                                              Patience& patience) {
   while (!bytes.empty()) {
     const IoStep step = connection.write(bytes);
@@ -230,9 +231,9 @@ asio::awaitable<Outcome> Client::State::send(Connection& connection, std::string
   co_return Outcome{};
 }
 
-asio::awaitable<Outcome> Client::State::receive(Connection& connection, ResponseDecoder& decoder,
-                                                const ResponseSink& sink, Patience& patience,
-                                                bool& got_bytes) {
+asio::awaitable<Outcome> Client::State::receive(ClientConnection& connection,
+                                                ResponseDecoder& decoder, const ResponseSink& sink,
+                                                Patience& patience, bool& got_bytes) {
   IoOutcome wanted = connection.is_secure() ? IoOutcome::done : IoOutcome::wants_read;
   bool satisfied = false;
   for (int reads = 1;; ++reads) {
@@ -279,7 +280,7 @@ asio::awaitable<Outcome> Client::State::fetch(const Url& url, const Request& req
                   *proxy ? authority_of((*proxy)->host, (*proxy)->port) : std::string());
   Patience patience(options.timeouts);
   for (bool may_reuse = true;; may_reuse = false) {
-    std::shared_ptr<Connection> connection = may_reuse ? take_idle(key) : nullptr;
+    std::shared_ptr<ClientConnection> connection = may_reuse ? take_idle(key) : nullptr;
     const bool reused = connection != nullptr;
     if (!reused) {
       auto connected = co_await connect(url, *proxy, patience);
@@ -326,8 +327,9 @@ asio::awaitable<Outcome> Client::fetch(const Url& url, Request request, FetchOpt
   co_return outcome;
 }
 
-asio::awaitable<std::expected<Response, Failure>> Client::fetch_all(const Url& url, Request request,
-                                                                    FetchOptions options) {
+asio::awaitable<std::expected<Response, FetchFailure>> Client::fetch_all(const Url& url,
+                                                                         Request request,
+                                                                         FetchOptions options) {
   WholeAnswer sink;
   auto outcome = co_await fetch(url, std::move(request), options, sink);
   if (!outcome) co_return std::unexpected(std::move(outcome.error()));

@@ -33,7 +33,7 @@ enum class FailureKind {
   cancelled,    // The caller does not want it any more.
 };
 
-struct Failure {
+struct FetchFailure {
   FailureKind kind;
   std::string message;
 };
@@ -91,14 +91,13 @@ class Client {
   // Sends `request` to `url` (whose target replaces the request's) and gives the answer to `sink`,
   // whatever its status. Adds Host, Content-Length, Accept-Encoding. A kept connection that turns
   // out to be closed before any byte of an answer came is replaced once, silently.
-  boost::asio::awaitable<std::expected<void, Failure>> fetch(const Url& url, Request request,
-                                                             FetchOptions options,
-                                                             ResponseSink& sink);
+  boost::asio::awaitable<std::expected<void, FetchFailure>> fetch(const Url& url, Request request,
+                                                                  FetchOptions options,
+                                                                  ResponseSink& sink);
 
   // The same, with the whole answer at the end.
-  boost::asio::awaitable<std::expected<Response, Failure>> fetch_all(const Url& url,
-                                                                     Request request,
-                                                                     FetchOptions options = {});
+  boost::asio::awaitable<std::expected<Response, FetchFailure>> fetch_all(
+      const Url& url, Request request, FetchOptions options = {});
 
   // Closes the connections that nobody uses. They keep no event loop running by themselves.
   void close_idle();

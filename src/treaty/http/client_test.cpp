@@ -41,10 +41,12 @@ ScriptedServer::Step stalls_after(std::string bytes) {
   };
 }
 
-Failure failure_of(const std::vector<ScriptedServer::Step>& script, FetchOptions options = {}) {
+FetchFailure failure_of(const std::vector<ScriptedServer::Step>& script,
+                        FetchOptions options = {}) {
   const ScriptedServer server(script);
   const auto answer = Fetcher().fetch(local_url(server.port()), {}, options);
-  return answer ? Failure{FailureKind::malformed, "no failure: " + answer->body} : answer.error();
+  return answer ? FetchFailure{FailureKind::malformed, "no failure: " + answer->body}
+                : answer.error();
 }
 
 const std::string kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -133,7 +135,7 @@ TEST_CASE("a connection is used again, and replaced once when it turns out to be
 }
 
 TEST_CASE("a fresh connection that closes without an answer is not tried again") {
-  const Failure failure = failure_of({answers(""), answers(kOk)});
+  const FetchFailure failure = failure_of({answers(""), answers(kOk)});
   CHECK(failure.kind == FailureKind::reset);
   CHECK(failure.message == "the connection was closed without an answer");
 }
@@ -183,7 +185,7 @@ TEST_CASE("who refuses and who resets is told") {
   CHECK(refused.error().kind == FailureKind::refused);
   CHECK(refused.error().message == "connection refused by 127.0.0.1:" + std::to_string(port));
 
-  const Failure reset = failure_of({[](Peer& peer) {
+  const FetchFailure reset = failure_of({[](Peer& peer) {
     peer.read_request();
     peer.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab");
     peer.reset();
@@ -193,7 +195,7 @@ TEST_CASE("who refuses and who resets is told") {
 
 TEST_CASE("each timeout has its name") {
   const auto message = [](Timeouts timeouts, const std::string& bytes) {
-    const Failure failure = failure_of({stalls_after(bytes)}, {.timeouts = timeouts});
+    const FetchFailure failure = failure_of({stalls_after(bytes)}, {.timeouts = timeouts});
     CHECK(failure.kind == FailureKind::timeout);
     return failure.message;
   };
@@ -214,7 +216,7 @@ TEST_CASE("each timeout has its name") {
 }
 
 TEST_CASE("a drip that never ends is stopped by the total timeout") {
-  const Failure failure =
+  const FetchFailure failure =
       failure_of({[](Peer& peer) {
                    peer.read_request();
                    peer.send("HTTP/1.1 200 OK\r\n\r\n");
@@ -236,7 +238,7 @@ TEST_CASE("a cancelled fetch closes its connection and says so") {
   }});
   Fetcher fetcher;
   boost::asio::cancellation_signal signal;
-  std::optional<Failure> failure;
+  std::optional<FetchFailure> failure;
   const Url url = local_url(server.port());
   boost::asio::co_spawn(fetcher.context(), fetcher.client().fetch_all(url, {}),
                         boost::asio::bind_cancellation_slot(

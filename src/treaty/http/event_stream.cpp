@@ -79,7 +79,7 @@ std::optional<std::string_view> EventStreamReader::take_line() {
   return line;
 }
 
-std::optional<Event> EventStreamReader::next() {
+std::optional<StreamedEvent> EventStreamReader::next() {
   while (!overflowed_) {
     const auto line = take_line();
     if (!line) {
@@ -96,7 +96,7 @@ std::optional<Event> EventStreamReader::next() {
   return std::nullopt;
 }
 
-std::optional<Event> EventStreamReader::rest() {
+std::optional<StreamedEvent> EventStreamReader::rest() {
   if (overflowed_) return std::nullopt;
   joined_.swap(unfinished_);
   unfinished_.clear();
@@ -165,11 +165,11 @@ void EventStreamReader::set_name(std::string_view value) {
   if (!line_is_fed_) name_.keep();
 }
 
-std::optional<Event> EventStreamReader::dispatch() {
+std::optional<StreamedEvent> EventStreamReader::dispatch() {
   const std::string_view name = name_.view();
-  const Event event{.name = name.empty() ? std::string_view("message") : name,
-                    .data = data_.view(),
-                    .last_event_id = last_event_id_};
+  const StreamedEvent event{.name = name.empty() ? std::string_view("message") : name,
+                            .data = data_.view(),
+                            .last_event_id = last_event_id_};
   const bool has_data = has_data_;
   name_.clear();
   data_.clear();

@@ -13,7 +13,7 @@
 namespace treaty::http {
 
 // The views are valid until the reader is called again.
-struct Event {
+struct StreamedEvent {
   std::string_view name;  // "message" when the stream names none.
   std::string_view data;
   std::string_view last_event_id;
@@ -31,11 +31,11 @@ class EventStreamReader {
   void feed(std::string_view bytes);
 
   // The next whole event with data, if one is there.
-  std::optional<Event> next();
+  std::optional<StreamedEvent> next();
 
   // After the last byte: an event whose blank line never came. A browser drops it; callers who know
   // by other means that it is whole may use it. The last line counts even without a line end.
-  std::optional<Event> rest();
+  std::optional<StreamedEvent> rest();
 
   // The data of an event together with the line after it grew beyond the limit. Nothing more is
   // read.
@@ -64,7 +64,7 @@ class EventStreamReader {
   void read_field(std::string_view field, std::string_view value);
   void add_data(std::string_view value);
   void set_name(std::string_view value);
-  std::optional<Event> dispatch();
+  std::optional<StreamedEvent> dispatch();
 
   std::size_t max_event_bytes_;
   bool overflowed_ = false;

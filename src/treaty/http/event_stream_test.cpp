@@ -19,7 +19,7 @@ struct Seen {
 
 using Events = std::vector<Seen>;
 
-Seen seen(const Event& event) {
+Seen seen(const StreamedEvent& event) {
   return {std::string(event.name), std::string(event.data), std::string(event.last_event_id)};
 }
 

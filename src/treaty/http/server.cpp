@@ -9,7 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 
-#include "treaty/http/session.h"
+#include "treaty/http/server_connection.h"
 
 namespace treaty::http {
 
@@ -49,13 +49,13 @@ Error listen_error(const std::string& address, std::uint16_t port, const error_c
 
 }  // namespace
 
-class Server::State : public std::enable_shared_from_this<State> {
+class Server::Listener : public std::enable_shared_from_this<Listener> {
  public:
-  State(asio::io_context& context, Handler handler, ServerOptions options)
+  Listener(asio::io_context& context, Handler handler, ServerOptions options)
       : context_(context),
         acceptor_(context),
         breath_(context),
-        hall_(std::make_shared<Hall>(std::move(handler), std::move(options))) {}
+        state_(std::make_shared<ServerState>(std::move(handler), std::move(options))) {}
 
   std::expected<std::uint16_t, Error> listen(const std::string& address, std::uint16_t port) {
     error_code error;
@@ -68,7 +68,7 @@ class Server::State : public std::enable_shared_from_this<State> {
     const tcp::endpoint endpoint(ip, port);
     acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error && hall_->options.reuse_port) share_port(error);
+    if (!error && state_->options.reuse_port) share_port(error);
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) share_port(error);  // Later than bind: nobody but us may have the port already.
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
@@ -82,31 +82,31 @@ class Server::State : public std::enable_shared_from_this<State> {
   }
 
   void stop() {
-    hall_->stopping = true;
+    state_->stopping = true;
     error_code ignored;
     acceptor_.close(ignored);
     breath_.cancel();
-    for (const auto& session : sessions()) session->on_stop();
+    for (const auto& connection : all_connections()) connection->on_stop();
   }
 
   void abandon() {
-    for (const auto& session : sessions()) session->abandon();
+    for (const auto& connection : all_connections()) connection->abandon();
   }
 
-  void configure(ServerOptions options) { hall_->options = std::move(options); }
+  void configure(ServerOptions options) { state_->options = std::move(options); }
 
   void close_all() {
     stop();
-    for (const auto& session : sessions()) session->close();
+    for (const auto& connection : all_connections()) connection->close();
   }
 
-  std::size_t connections() const { return hall_->sessions.size(); }
+  std::size_t connections() const { return state_->connections.size(); }
 
  private:
   // Kept: what is done to one may be the end of another.
-  std::vector<std::shared_ptr<Session>> sessions() const {
-    std::vector<std::shared_ptr<Session>> all;
-    for (Session* session : hall_->sessions) all.push_back(session->self());
+  std::vector<std::shared_ptr<ServerConnection>> all_connections() const {
+    std::vector<std::shared_ptr<ServerConnection>> all;
+    for (ServerConnection* connection : state_->connections) all.push_back(connection->self());
     return all;
   }
 
@@ -117,54 +117,54 @@ class Server::State : public std::enable_shared_from_this<State> {
     }
   }
 
-  static asio::awaitable<void> accept(std::shared_ptr<State> state) {
-    while (state->acceptor_.is_open()) {
-      tcp::socket socket(state->context_);
+  static asio::awaitable<void> accept(std::shared_ptr<Listener> self) {
+    while (self->acceptor_.is_open()) {
+      tcp::socket socket(self->context_);
       error_code error;
-      co_await state->acceptor_.async_accept(socket,
-                                             asio::redirect_error(asio::use_awaitable, error));
+      co_await self->acceptor_.async_accept(socket,
+                                            asio::redirect_error(asio::use_awaitable, error));
       if (!error) {
-        state->welcome(std::make_shared<Session>(std::move(socket), state->hall_));
-      } else if (state->acceptor_.is_open() && error != asio::error::connection_aborted) {
-        state->breath_.expires_after(kBreath);
-        co_await state->breath_.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        self->welcome(std::make_shared<ServerConnection>(std::move(socket), self->state_));
+      } else if (self->acceptor_.is_open() && error != asio::error::connection_aborted) {
+        self->breath_.expires_after(kBreath);
+        co_await self->breath_.async_wait(asio::redirect_error(asio::use_awaitable, error));
       }
     }
   }
 
-  void welcome(const std::shared_ptr<Session>& session) {
-    const std::size_t count = hall_->occupancy->connections;
-    const std::size_t limit = hall_->options.max_connections;
+  void welcome(const std::shared_ptr<ServerConnection>& connection) {
+    const std::size_t count = state_->load->connections;
+    const std::size_t limit = state_->options.max_connections;
     if (count <= limit) {
-      Session::start(session);
+      ServerConnection::start(connection);
     } else if (count <= limit + kTurnedAway) {
-      Session::turn_away(session);
+      ServerConnection::turn_away(connection);
     } else {
-      session->close();
+      connection->close();
     }
   }
 
   asio::io_context& context_;
   tcp::acceptor acceptor_;
   asio::steady_timer breath_;
-  std::shared_ptr<Hall> hall_;
+  std::shared_ptr<ServerState> state_;
 };
 
 Server::Server(asio::io_context& context, Handler handler, ServerOptions options)
-    : state_(std::make_shared<State>(context, std::move(handler), std::move(options))) {}
+    : listener_(std::make_shared<Listener>(context, std::move(handler), std::move(options))) {}
 
-Server::~Server() { state_->close_all(); }
+Server::~Server() { listener_->close_all(); }
 
 std::expected<std::uint16_t, Error> Server::listen(const std::string& address, std::uint16_t port) {
-  return state_->listen(address, port);
+  return listener_->listen(address, port);
 }
 
-void Server::stop() { state_->stop(); }
+void Server::stop() { listener_->stop(); }
 
-void Server::abandon() { state_->abandon(); }
+void Server::abandon() { listener_->abandon(); }
 
-void Server::configure(ServerOptions options) { state_->configure(std::move(options)); }
+void Server::configure(ServerOptions options) { listener_->configure(std::move(options)); }
 
-std::size_t Server::connections() const { return state_->connections(); }
+std::size_t Server::connections() const { return listener_->connections(); }
 
 }  // namespace treaty::http

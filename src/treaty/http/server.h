@@ -25,6 +25,16 @@ namespace treaty::http {
 
 // One request and the way to answer it. All writes answer false when the client is gone.
 //
+//   boost::asio::awaitable<void> handle(http::Exchange& exchange) {
+//     if (exchange.request().method == "GET") co_return co_await show(exchange);
+//     if (!co_await exchange.begin(200, {{"content-type", "text/plain"}})) co_return;
+//     while (const auto line = co_await next_line()) {
+//       if (!co_await exchange.write(*line)) co_return;  // The client has gone.
+//     }
+//     co_await exchange.end();
+//   }
+//
+// Belongs to the thread of its server's event loop, and to the one coroutine that handles it.
 // Line breaks in header values become spaces. A handler that returns without an answer, or throws
 // before one began, has 500 answered; one that returns between begin and end breaks the connection,
 // so that nobody takes the answer for a whole one.
@@ -69,7 +79,7 @@ class Exchange {
 using Handler = std::function<boost::asio::awaitable<void>(Exchange&)>;
 
 // What servers count together, each against its own limits. For any thread.
-struct Occupancy {
+struct ServerLoad {
   std::atomic<std::size_t> connections = 0;
   BodyMemory bodies{};
 };
@@ -80,7 +90,7 @@ struct ServerOptions {
   bool reuse_port = false;
 
   // Shared with those other servers, so that limits hold for all of them together. None: its own.
-  std::shared_ptr<Occupancy> occupancy{};
+  std::shared_ptr<ServerLoad> load{};
 
   std::size_t max_header_bytes = std::size_t{64} << 10U;
   std::size_t max_body_bytes = std::size_t{16} << 20U;
@@ -123,15 +133,15 @@ class Server {
   // connection closes.
   void abandon();
 
-  // Other limits, for what comes from now on; reuse_port and occupancy stay.
+  // Other limits, for what comes from now on; reuse_port and load stay.
   void configure(ServerOptions options);
 
   // Connections that are open now. After stop() it falls to 0.
   std::size_t connections() const;
 
  private:
-  class State;
-  std::shared_ptr<State> state_;
+  class Listener;
+  std::shared_ptr<Listener> listener_;
 };
 
 }  // namespace treaty::http

@@ -41,11 +41,11 @@ bool comes_to_be(const auto& holds) {
 }  // namespace
 
 TEST_CASE("bodies that come at once have a common limit: beyond it 503, but for small ones") {
-  const auto occupancy = std::make_shared<Occupancy>();
-  const ServerThread server(echo, {.occupancy = occupancy, .max_body_memory = 512 * kKibi});
+  const auto load = std::make_shared<ServerLoad>();
+  const ServerThread server(echo, {.load = load, .max_body_memory = 512 * kKibi});
   Peer first = Peer::connect(server.port());
   first.send(post_of(400 * kKibi) + std::string(399 * kKibi, 'a'));
-  REQUIRE(comes_to_be([&] { return occupancy->bodies.used() == 400 * kKibi; }));
+  REQUIRE(comes_to_be([&] { return load->bodies.used() == 400 * kKibi; }));
 
   const std::string refused = answer_to(server, post_of(200 * kKibi) + std::string(kKibi, 'b'));
   CHECK(status_of(refused) == "503");
@@ -56,24 +56,24 @@ TEST_CASE("bodies that come at once have a common limit: beyond it 503, but for 
 
   first.send(std::string(kKibi, 'a'));
   CHECK(first.read_until("\r\n\r\n").starts_with("HTTP/1.1 200 "));
-  CHECK(comes_to_be([&] { return occupancy->bodies.used() == 0; }));
+  CHECK(comes_to_be([&] { return load->bodies.used() == 0; }));
   const std::string large = post_of(200 * kKibi) + std::string(200 * kKibi, 'b');
   CHECK(status_of(answer_to(server, large)) == "200");
 }
 
 TEST_CASE("a body counts until its request is answered or its client goes") {
-  const auto occupancy = std::make_shared<Occupancy>();
-  const ServerThread server(wait, {.occupancy = occupancy});
+  const auto load = std::make_shared<ServerLoad>();
+  const ServerThread server(wait, {.load = load});
   {
     Peer whole = Peer::connect(server.port());
     whole.send(post_of(400 * kKibi) + std::string(400 * kKibi, 'a'));
-    CHECK(comes_to_be([&] { return occupancy->bodies.used() == 400 * kKibi; }));
+    CHECK(comes_to_be([&] { return load->bodies.used() == 400 * kKibi; }));
     Peer half = Peer::connect(server.port());
     half.send(post_of(200 * kKibi) + std::string(190 * kKibi, 'a'));
-    CHECK(comes_to_be([&] { return occupancy->bodies.used() == 600 * kKibi; }));
+    CHECK(comes_to_be([&] { return load->bodies.used() == 600 * kKibi; }));
   }
-  CHECK(comes_to_be([&] { return occupancy->bodies.used() == 0; }));
-  CHECK(comes_to_be([&] { return occupancy->connections == 0; }));
+  CHECK(comes_to_be([&] { return load->bodies.used() == 0; }));
+  CHECK(comes_to_be([&] { return load->connections == 0; }));
 }
 
 TEST_CASE("a client that is refused while it sends a large body still reads why") {
@@ -83,9 +83,9 @@ TEST_CASE("a client that is refused while it sends a large body still reads why"
   CHECK(status_of(peer.read_all()) == "503");
 }
 
-TEST_CASE("servers that share their occupancy share the limit of connections") {
-  const auto occupancy = std::make_shared<Occupancy>();
-  const ServerOptions options{.occupancy = occupancy, .max_connections = 2};
+TEST_CASE("servers that share their load share the limit of connections") {
+  const auto load = std::make_shared<ServerLoad>();
+  const ServerOptions options{.load = load, .max_connections = 2};
   const ServerThread left(echo, options);
   const ServerThread right(echo, options);
   std::vector<Peer> peers;
@@ -96,7 +96,7 @@ TEST_CASE("servers that share their occupancy share the limit of connections") {
   }
   CHECK(status_of(Peer::connect(right.port()).read_all()) == "503");
   peers.clear();
-  REQUIRE(comes_to_be([&] { return occupancy->connections == 0; }));
+  REQUIRE(comes_to_be([&] { return load->connections == 0; }));
   CHECK(status_of(answer_to(right, kGet)) == "200");
 }
 

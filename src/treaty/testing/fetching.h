@@ -21,13 +21,13 @@ class Fetcher {
       : client_(context_, std::move(options)) {}
 
   // Runs the loop until the fetch has its outcome.
-  std::expected<http::Response, http::Failure> fetch(const http::Url& url,
-                                                     http::Request request = {},
-                                                     http::FetchOptions options = {}) {
-    std::optional<std::expected<http::Response, http::Failure>> outcome;
+  std::expected<http::Response, http::FetchFailure> fetch(const http::Url& url,
+                                                          http::Request request = {},
+                                                          http::FetchOptions options = {}) {
+    std::optional<std::expected<http::Response, http::FetchFailure>> outcome;
     boost::asio::co_spawn(context_, client_.fetch_all(url, std::move(request), options),
                           [&outcome](const std::exception_ptr& exception, auto result) {
-                            outcome = exception ? std::unexpected(http::Failure{
+                            outcome = exception ? std::unexpected(http::FetchFailure{
                                                       http::FailureKind::malformed, "thrown"})
                                                 : std::move(result);
                           });

@@ -141,7 +141,7 @@ asio::awaitable<AgentResult> run(const CommandAgent& agent, std::string_view que
     co_return failed("server_error", "AnswerTooLarge",
                      fmt::format("{} wrote more than 16 MiB", name), true);
   }
-  std::optional<process::Exit> end;
+  std::optional<process::ExitStatus> end;
   if (reading == Reading::complete) end = co_await (*child)->wait_for_end(last);
   if (!end) {
     co_return failed("timeout", "Timeout",

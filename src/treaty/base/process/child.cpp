@@ -41,13 +41,13 @@ constexpr std::size_t kMostWords = 300;  // Bytes of the last words.
 Time now() { return std::chrono::steady_clock::now(); }
 
 // Of a process that stays to be waited for, so that its number and its group's stay its own.
-std::optional<Exit> end_of(pid_t pid) {
+std::optional<ExitStatus> end_of(pid_t pid) {
   siginfo_t about{};
   if (waitid(P_PID, static_cast<id_t>(pid), &about, WEXITED | WNOHANG | WNOWAIT) != 0)
-    return Exit{};
+    return ExitStatus{};
   if (about.si_pid != pid) return std::nullopt;
-  if (about.si_code == CLD_EXITED) return Exit{.code = about.si_status};
-  return Exit{.signal = about.si_status};
+  if (about.si_code == CLD_EXITED) return ExitStatus{.code = about.si_status};
+  return ExitStatus{.signal = about.si_status};
 }
 
 // What is left of a group goes with its leader, whose name is given back.
@@ -85,7 +85,7 @@ asio::awaitable<void> await_end(Group group) {
 
 }  // namespace
 
-std::string text_of(const Exit& exit) {
+std::string text_of(const ExitStatus& exit) {
   if (exit.signal == 0) return fmt::format("exit status {}", exit.code);
   return fmt::format("signal {} ({})", exit.signal, strsignal(exit.signal));
 }
@@ -259,7 +259,7 @@ Child::~Child() {
   asio::co_spawn(executor_, await_end(std::move(group)), asio::detached);
 }
 
-std::optional<Exit> Child::find_end() const { return end_of(pid_); }
+std::optional<ExitStatus> Child::find_end() const { return end_of(pid_); }
 
 asio::awaitable<Reading> Child::exchange(std::string_view input, Until until, Time deadline) {
   // Also when the coroutine is destroyed before its end: the input goes with it.
@@ -302,10 +302,10 @@ std::string Child::take_line() { return pipes_->take_line(); }
 
 std::string Child::take_output() { return pipes_->take_output_text(); }
 
-asio::awaitable<std::optional<Exit>> Child::wait_for_end(Time deadline) {
+asio::awaitable<std::optional<ExitStatus>> Child::wait_for_end(Time deadline) {
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
-  std::optional<Exit> end = find_end();
+  std::optional<ExitStatus> end = find_end();
   milliseconds pause = kShortestPause;
   while (!end && now() < deadline) {
     co_await pipes_->sleep_until(std::min(deadline, now() + pause));

@@ -40,11 +40,11 @@ enum class Reading : std::uint8_t {
 };
 
 // How a program ended.
-struct Exit {
+struct ExitStatus {
   int code = 0;
   int signal = 0;  // Not 0: it was ended by one.
 };
-std::string text_of(const Exit& exit);  // "exit status 3", "signal 9 (Killed)".
+std::string text_of(const ExitStatus& exit);  // "exit status 3", "signal 9 (Killed)".
 
 class Child {
  public:
@@ -65,7 +65,7 @@ class Child {
   std::string take_output();  // All there is.
 
   // Nothing when it still runs then.
-  boost::asio::awaitable<std::optional<Exit>> wait_for_end(Time deadline);
+  boost::asio::awaitable<std::optional<ExitStatus>> wait_for_end(Time deadline);
 
   // The last line of its stderr that says something, fit for a message; empty when there is none.
   std::string last_words() const;
@@ -75,7 +75,7 @@ class Child {
 
   Child(boost::asio::any_io_executor executor, const Spawned& spawned, const Limits& limits);
   boost::asio::awaitable<Reading> follow(Until until, Time deadline);
-  std::optional<Exit> find_end() const;
+  std::optional<ExitStatus> find_end() const;
 
   boost::asio::any_io_executor executor_;
   std::shared_ptr<Pipes> pipes_;

@@ -35,7 +35,9 @@ class Shell {
   Reading exchange(std::string_view input, Until until, Time deadline = at_last()) {
     return await(context_, child_->exchange(input, until, deadline));
   }
-  std::optional<Exit> wait_for_end() { return await(context_, child_->wait_for_end(at_last())); }
+  std::optional<ExitStatus> wait_for_end() {
+    return await(context_, child_->wait_for_end(at_last()));
+  }
 
   Child& operator*() { return *child_; }
   Child* operator->() { return child_.get(); }

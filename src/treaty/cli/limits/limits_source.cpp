@@ -21,7 +21,7 @@ http::Url url_of_limits(http::Url url) {
   return url;
 }
 
-LimitsTrouble trouble_of(const http::Failure& failure) {
+LimitsTrouble trouble_of(const http::FetchFailure& failure) {
   const bool is_wrong = failure.kind == http::FailureKind::bad_address;
   return {.exit_code = kUnavailable,
           .text = harmless(failure.message),
@@ -59,7 +59,7 @@ LimitsTrouble trouble_of(const http::Response& response) {
 
 }  // namespace
 
-AnsweredLimits read_limits_answer(const std::expected<http::Response, http::Failure>& answer) {
+AnsweredLimits read_limits_answer(const std::expected<http::Response, http::FetchFailure>& answer) {
   if (!answer) return std::unexpected(trouble_of(answer.error()));
   if (answer->status != 200) return std::unexpected(trouble_of(*answer));
   auto view = parse_limits(answer->body);

@@ -27,7 +27,7 @@ struct LimitsTrouble {
 using AnsweredLimits = std::expected<ToldLimits, LimitsTrouble>;
 
 // Pure.
-AnsweredLimits read_limits_answer(const std::expected<http::Response, http::Failure>& answer);
+AnsweredLimits read_limits_answer(const std::expected<http::Response, http::FetchFailure>& answer);
 
 // Belongs to the thread that runs the context.
 class LimitsSource {

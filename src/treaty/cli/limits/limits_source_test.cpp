@@ -20,8 +20,8 @@ TEST_CASE("An answer is kept on one line, and read") {
 }
 
 TEST_CASE("Nobody there may pass, and is exit 69") {
-  const auto told =
-      read_limits_answer(std::unexpected(http::Failure{http::FailureKind::refused, "refused"}));
+  const auto told = read_limits_answer(
+      std::unexpected(http::FetchFailure{http::FailureKind::refused, "refused"}));
 
   REQUIRE(!told);
   CHECK(told.error().exit_code == kUnavailable);

@@ -152,7 +152,8 @@ bool RemoteClient::cancel(const std::string& session_id, const std::string& turn
 
 // Any signal ends it early.
 RemoteClient::Fetched RemoteClient::run_until_signal(Task<Fetched> task) {
-  Fetched fetched = std::unexpected(http::Failure{http::FailureKind::cancelled, "interrupted"});
+  Fetched fetched =
+      std::unexpected(http::FetchFailure{http::FailureKind::cancelled, "interrupted"});
   asio::cancellation_signal stop;
   context_.restart();
   asio::co_spawn(context_, std::move(task),

@@ -41,7 +41,7 @@ class RemoteClient : public GatewayClient {
  private:
   template <class T>
   using Task = boost::asio::awaitable<T>;
-  using Fetched = std::expected<http::Response, http::Failure>;
+  using Fetched = std::expected<http::Response, http::FetchFailure>;
 
   Task<void> converse(RemoteRound& round);
   Task<void> cancel_until_heard(const RemoteRound& round);

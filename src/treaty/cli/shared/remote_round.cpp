@@ -52,7 +52,7 @@ std::string cancel_path(std::string_view session_id, std::string_view turn_id) {
   return turn_path(session_id, turn_id, "cancel");
 }
 
-std::string failure_text(const std::string& address, const http::Failure& failure,
+std::string failure_text(const std::string& address, const http::FetchFailure& failure,
                          bool was_reached) {
   const std::string what = fmt::format("{}: {}", harmless(address), harmless(failure.message));
   if (failure.kind == FailureKind::refused && !was_reached) {
@@ -90,7 +90,7 @@ RemoteRound::Next RemoteRound::failed(std::string why, bool may_pass) {
   return may_pass && !is_cancelled_ ? Next::go_on : Next::give_up;
 }
 
-RemoteRound::Next RemoteRound::judge(const std::expected<void, http::Failure>& fetched,
+RemoteRound::Next RemoteRound::judge(const std::expected<void, http::FetchFailure>& fetched,
                                      const RemoteRoundSink& sink, bool was_reached) {
   const http::Response& response = sink.response;
   if (const auto& result = events_.result()) {
@@ -98,13 +98,13 @@ RemoteRound::Next RemoteRound::judge(const std::expected<void, http::Failure>& f
     return Next::done;
   }
   if (!fetched) {
-    const http::Failure& failure = fetched.error();
+    const http::FetchFailure& failure = fetched.error();
     const bool nobody_there = failure.kind == FailureKind::refused && !was_reached;
     return failed(failure_text(address_, failure, was_reached),
                   !nobody_there && may_go_better(failure.kind));
   }
   if (sink.is_stream) {
-    const http::Failure cut{FailureKind::reset, "the stream ended early"};
+    const http::FetchFailure cut{FailureKind::reset, "the stream ended early"};
     return failed(failure_text(address_, cut, true), true);
   }
   if (response.status == 204) {

@@ -31,7 +31,7 @@ class RemoteRoundSink : public http::ResponseSink {
 };
 
 // Why a gateway could not be asked, and what to do; `was_reached`: it has answered before.
-std::string failure_text(const std::string& address, const http::Failure& failure,
+std::string failure_text(const std::string& address, const http::FetchFailure& failure,
                          bool was_reached);
 
 class RemoteRound {
@@ -46,7 +46,7 @@ class RemoteRound {
   http::Request next_request() const;
 
   enum class Next { done, go_on, give_up };
-  Next judge(const std::expected<void, http::Failure>& fetched, const RemoteRoundSink& sink,
+  Next judge(const std::expected<void, http::FetchFailure>& fetched, const RemoteRoundSink& sink,
              bool was_reached);
 
   // How long to wait before the next attempt; nothing when it has been tried often enough.

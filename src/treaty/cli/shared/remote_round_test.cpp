@@ -30,7 +30,7 @@ struct Played {
   }
   Next broken(FailureKind kind, bool was_reached = true) {
     const RemoteRoundSink sink(round.events());
-    return round.judge(std::unexpected(http::Failure{kind, "oh"}), sink, was_reached);
+    return round.judge(std::unexpected(http::FetchFailure{kind, "oh"}), sink, was_reached);
   }
 };
 

@@ -15,7 +15,7 @@ void TurnEvents::feed(std::string_view bytes) {
   }
 }
 
-void TurnEvents::take(const http::Event& event) {
+void TurnEvents::take(const http::StreamedEvent& event) {
   if (event.name == "turn.result") {
     result_ = std::string(event.data);
     return;

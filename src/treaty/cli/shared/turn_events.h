@@ -35,7 +35,7 @@ class TurnEvents {
   const std::optional<std::string>& result() const { return result_; }
 
  private:
-  void take(const http::Event& event);
+  void take(const http::StreamedEvent& event);
 
   std::function<void(std::string_view)> on_text_;
   http::EventStreamReader reader_{};

@@ -15,17 +15,17 @@ namespace treaty::http {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
-using Outcome = std::expected<void, Failure>;
+using Outcome = std::expected<void, FetchFailure>;
 
 namespace {
 
 constexpr std::size_t kMaxProxyHead = std::size_t{16} << 10U;
 
-std::unexpected<Failure> fail(FailureKind kind, std::string message) {
-  return std::unexpected(Failure{.kind = kind, .message = std::move(message)});
+std::unexpected<FetchFailure> fail(FailureKind kind, std::string message) {
+  return std::unexpected(FetchFailure{.kind = kind, .message = std::move(message)});
 }
 
-Failure connect_failure(const Connection& connection, const error_code& error) {
+FetchFailure connect_failure(const ClientConnection& connection, const error_code& error) {
   if (error == asio::error::connection_refused) {
     return {.kind = FailureKind::refused,
             .message = fmt::format("connection refused by {}", connection.peer())};
@@ -35,9 +35,9 @@ Failure connect_failure(const Connection& connection, const error_code& error) {
 }
 
 // Tries every address; each gets its share of the time, so that a silent one leaves some to others.
-asio::awaitable<Outcome> connect_to(Connection& connection, const Addresses& addresses,
+asio::awaitable<Outcome> connect_to(ClientConnection& connection, const Addresses& addresses,
                                     std::uint16_t port, const Patience& patience) {
-  Failure failure{.kind = FailureKind::refused, .message = "no address to connect to"};
+  FetchFailure failure{.kind = FailureKind::refused, .message = "no address to connect to"};
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const auto now = std::chrono::steady_clock::now();
     const bool is_last = i + 1 == addresses.size();
@@ -76,7 +76,7 @@ Outcome check(const std::string& host, const Addresses& addresses, const Address
   return {};
 }
 
-asio::awaitable<Outcome> send_all(Connection& connection, std::string_view bytes,
+asio::awaitable<Outcome> send_all(ClientConnection& connection, std::string_view bytes,
                                   const Patience& patience) {
   while (!bytes.empty()) {
     const IoStep step = connection.write(bytes);
@@ -92,8 +92,8 @@ asio::awaitable<Outcome> send_all(Connection& connection, std::string_view bytes
 }
 
 // The proxy's whole answer to CONNECT is a head; the server behind it speaks only when spoken to.
-asio::awaitable<std::expected<std::string, Failure>> read_proxy_head(Connection& connection,
-                                                                     const Patience& patience) {
+asio::awaitable<std::expected<std::string, FetchFailure>> read_proxy_head(
+    ClientConnection& connection, const Patience& patience) {
   std::string head;
   std::array<char, 2048> buffer{};
   while (find_head_end(head) == std::string::npos) {
@@ -113,8 +113,8 @@ asio::awaitable<std::expected<std::string, Failure>> read_proxy_head(Connection&
   co_return head;
 }
 
-asio::awaitable<Outcome> open_tunnel(Connection& connection, const Url& url, const Proxy& proxy,
-                                     const Patience& patience) {
+asio::awaitable<Outcome> open_tunnel(ClientConnection& connection, const Url& url,
+                                     const Proxy& proxy, const Patience& patience) {
   const std::string target = authority_of(url.host, url.port);
   std::string request = fmt::format("CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n", target);
   if (!proxy.authorization.empty()) {
@@ -142,7 +142,7 @@ asio::awaitable<Outcome> open_tunnel(Connection& connection, const Url& url, con
   co_return Outcome{};
 }
 
-asio::awaitable<Outcome> shake_hands(Connection& connection, const Url& url, TlsContext& tls,
+asio::awaitable<Outcome> shake_hands(ClientConnection& connection, const Url& url, TlsContext& tls,
                                      const Patience& patience) {
   auto stream = tls.connect(connection.socket().native_handle(), url.host);
   if (!stream) co_return fail(FailureKind::tls, stream.error());
@@ -159,17 +159,17 @@ asio::awaitable<Outcome> shake_hands(Connection& connection, const Url& url, Tls
 
 }  // namespace
 
-asio::awaitable<std::expected<std::shared_ptr<Connection>, Failure>> dial(
+asio::awaitable<std::expected<std::shared_ptr<ClientConnection>, FetchFailure>> dial(
     asio::io_context& context, OffloadPool& lookups, const Url& url,
     const std::optional<Proxy>& proxy, TlsContext* tls, Patience& patience,
     const AddressGuard* guard) {
   const std::string& host = proxy ? proxy->host : url.host;
   const std::uint16_t port = proxy ? proxy->port : url.port;
-  const auto connection = std::make_shared<Connection>(context, authority_of(host, port));
+  const auto connection = std::make_shared<ClientConnection>(context, authority_of(host, port));
   patience.begin(*connection, Phase::connect);
   const auto addresses = co_await resolve(lookups, host, *connection);
   if (!addresses && addresses.error().empty()) {
-    const Failure failure = patience.explain(*connection, asio::error::operation_aborted);
+    const FetchFailure failure = patience.explain(*connection, asio::error::operation_aborted);
     connection->close();
     co_return std::unexpected(failure);
   }

@@ -31,9 +31,9 @@ ClientOptions trusted(const Certificate& certificate) {
   return {.ca_file = certificate.file(), .proxy_from_environment = false};
 }
 
-Failure failure_of(const ScriptedServer& server, ClientOptions options) {
+FetchFailure failure_of(const ScriptedServer& server, ClientOptions options) {
   const auto answer = Fetcher(std::move(options)).fetch(local_url(server.port(), "/", true));
-  return answer ? Failure{FailureKind::malformed, "no failure"} : answer.error();
+  return answer ? FetchFailure{FailureKind::malformed, "no failure"} : answer.error();
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ TEST_CASE("a large answer arrives whole over TLS") {
 TEST_CASE("a certificate that nobody vouches for is refused") {
   const Certificate certificate("IP:127.0.0.1");
   const ScriptedServer server({with_tls(certificate, answer_ok)});
-  const Failure failure = failure_of(server, {.proxy_from_environment = false});
+  const FetchFailure failure = failure_of(server, {.proxy_from_environment = false});
   CHECK(failure.kind == FailureKind::tls);
   CHECK(failure.message == "the certificate of 127.0.0.1 does not verify: self-signed certificate");
 }
@@ -93,7 +93,7 @@ TEST_CASE("a certificate that nobody vouches for is refused") {
 TEST_CASE("a certificate for somebody else is refused") {
   const Certificate certificate("DNS:other.example,IP:127.0.0.2");
   const ScriptedServer server({with_tls(certificate, answer_ok), with_tls(certificate, answer_ok)});
-  const Failure by_address = failure_of(server, trusted(certificate));
+  const FetchFailure by_address = failure_of(server, trusted(certificate));
   CHECK(by_address.kind == FailureKind::tls);
   CHECK(by_address.message == "the certificate of 127.0.0.1 does not verify: IP address mismatch");
 
@@ -112,14 +112,14 @@ TEST_CASE("a server that does not speak TLS is told apart") {
     peer.end_sending();
     peer.read_all();
   }});
-  const Failure failure = failure_of(server, {.proxy_from_environment = false});
+  const FetchFailure failure = failure_of(server, {.proxy_from_environment = false});
   CHECK(failure.kind == FailureKind::tls);
   CHECK(failure.message == "127.0.0.1 does not speak TLS on this port");
 }
 
 TEST_CASE("a file of certificates that cannot be used is named") {
   const ScriptedServer server({[](Peer&) {}});
-  const Failure failure =
+  const FetchFailure failure =
       failure_of(server, {.ca_file = "/no/such/file", .proxy_from_environment = false});
   CHECK(failure.kind == FailureKind::tls);
   CHECK(failure.message.contains("/no/such/file"));
@@ -149,7 +149,7 @@ TEST_CASE("a proxy tunnels TLS, with credentials, and its refusal is told") {
   std::promise<std::string> asked;
   const ScriptedServer proxy({[&](Peer& peer) {
                                 asked.set_value(peer.read_until("\r\n\r\n"));
-                                peer.send("HTTP/1.1 200 Connection established\r\n\r\n");
+                                peer.send("HTTP/1.1 200 ClientConnection established\r\n\r\n");
                                 with_tls(certificate, answer_ok)(peer);
                               },
                               [](Peer& peer) {

@@ -22,8 +22,8 @@ using boost::beast::string_view;
 
 std::string_view text_of(string_view text) { return {text.data(), text.size()}; }
 
-std::unexpected<Failure> fail(FailureKind kind, std::string message) {
-  return std::unexpected(Failure{.kind = kind, .message = std::move(message)});
+std::unexpected<FetchFailure> fail(FailureKind kind, std::string message) {
+  return std::unexpected(FetchFailure{.kind = kind, .message = std::move(message)});
 }
 
 }  // namespace
@@ -104,11 +104,11 @@ ResponseDecoder::ResponseDecoder(ResponseSink& sink, const FetchOptions& options
     : sink_(sink), options_(options), to_head_(to_head) {}
 ResponseDecoder::~ResponseDecoder() = default;
 
-std::expected<bool, Failure> ResponseDecoder::feed(std::string_view bytes) {
+std::expected<bool, FetchFailure> ResponseDecoder::feed(std::string_view bytes) {
   return has_head_ ? feed_body(bytes) : feed_head(bytes);
 }
 
-std::expected<bool, Failure> ResponseDecoder::feed_head(std::string_view bytes) {
+std::expected<bool, FetchFailure> ResponseDecoder::feed_head(std::string_view bytes) {
   std::string joined;
   if (!carried_.empty()) {
     joined.swap(carried_);
@@ -140,11 +140,11 @@ std::expected<bool, Failure> ResponseDecoder::feed_head(std::string_view bytes) 
     bytes.remove_prefix(end);
     if (*read) return end_body(bytes.size());
   }
-  return bytes.empty() ? std::expected<bool, Failure>(false) : feed_body(bytes);
+  return bytes.empty() ? std::expected<bool, FetchFailure>(false) : feed_body(bytes);
 }
 
 // True when the answer is nothing but its head.
-std::expected<bool, Failure> ResponseDecoder::read_head(std::string_view head) {
+std::expected<bool, FetchFailure> ResponseDecoder::read_head(std::string_view head) {
   if (const auto fault = find_head_fault(head, HeadKind::response); !fault.empty()) {
     return fail(FailureKind::malformed, fmt::format("the answer is not HTTP: {}", fault));
   }
@@ -173,7 +173,7 @@ std::expected<bool, Failure> ResponseDecoder::read_head(std::string_view head) {
   return parser_->is_done();
 }
 
-std::expected<bool, Failure> ResponseDecoder::feed_body(std::string_view bytes) {
+std::expected<bool, FetchFailure> ResponseDecoder::feed_body(std::string_view bytes) {
   std::string joined;
   if (!carried_.empty()) {
     joined.swap(carried_);
@@ -210,7 +210,7 @@ std::expected<bool, Failure> ResponseDecoder::feed_body(std::string_view bytes) 
   return false;
 }
 
-std::expected<bool, Failure> ResponseDecoder::end_body(std::size_t left_over) {
+std::expected<bool, FetchFailure> ResponseDecoder::end_body(std::size_t left_over) {
   if (!parser_->coding_is_whole()) {
     return fail(FailureKind::malformed, "the compressed answer is cut before its end");
   }
@@ -218,7 +218,7 @@ std::expected<bool, Failure> ResponseDecoder::end_body(std::size_t left_over) {
   return true;
 }
 
-std::expected<void, Failure> ResponseDecoder::finish() {
+std::expected<void, FetchFailure> ResponseDecoder::finish() {
   if (!has_head_) {
     return fail(FailureKind::reset, carried_.empty() && head_bytes_ == 0
                                         ? "the connection was closed without an answer"

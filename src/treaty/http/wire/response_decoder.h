@@ -21,10 +21,10 @@ class ResponseDecoder {
   ResponseDecoder& operator=(const ResponseDecoder&) = delete;
 
   // True when the answer is whole, or the sink has enough: feed no more. After a failure, too.
-  std::expected<bool, Failure> feed(std::string_view bytes);
+  std::expected<bool, FetchFailure> feed(std::string_view bytes);
 
   // The connection was closed: fine for an answer without a length, else it is cut.
-  std::expected<void, Failure> finish();
+  std::expected<void, FetchFailure> finish();
 
   bool has_head() const { return has_head_; }
 
@@ -33,10 +33,10 @@ class ResponseDecoder {
 
  private:
   class Parser;
-  std::expected<bool, Failure> feed_head(std::string_view bytes);
-  std::expected<bool, Failure> read_head(std::string_view head);
-  std::expected<bool, Failure> feed_body(std::string_view bytes);
-  std::expected<bool, Failure> end_body(std::size_t left_over);
+  std::expected<bool, FetchFailure> feed_head(std::string_view bytes);
+  std::expected<bool, FetchFailure> read_head(std::string_view head);
+  std::expected<bool, FetchFailure> feed_body(std::string_view bytes);
+  std::expected<bool, FetchFailure> end_body(std::size_t left_over);
 
   ResponseSink& sink_;
   FetchOptions options_;

@@ -34,11 +34,11 @@ struct Result {
 Result decode(const std::string& bytes, std::size_t piece = 1U << 20U, FetchOptions options = {}) {
   Sink sink;
   ResponseDecoder decoder(sink, options, false);
-  std::expected<bool, Failure> fed = false;
+  std::expected<bool, FetchFailure> fed = false;
   for (std::size_t at = 0; at < bytes.size() && fed && !*fed; at += piece) {
     fed = decoder.feed(std::string(bytes.substr(at, piece)));
   }
-  std::expected<void, Failure> ended{};
+  std::expected<void, FetchFailure> ended{};
   if (!fed) {
     ended = std::unexpected(fed.error());
   } else if (!*fed) {

@@ -12,22 +12,22 @@
 
 namespace treaty::http {
 
-class Session;
+class ServerConnection;
 
-class Hall {
+class ServerState {
  public:
-  Hall(Handler the_handler, ServerOptions the_options)
+  ServerState(Handler the_handler, ServerOptions the_options)
       : handler(std::move(the_handler)),
         options(std::move(the_options)),
-        occupancy(options.occupancy ? options.occupancy : std::make_shared<Occupancy>()) {}
+        load(options.load ? options.load : std::make_shared<ServerLoad>()) {}
 
   Handler handler;
   ServerOptions options;
-  const std::shared_ptr<Occupancy> occupancy;
-  std::vector<Session*> sessions{};  // Each knows its place.
+  const std::shared_ptr<ServerLoad> load;
+  std::vector<ServerConnection*> connections{};  // Each knows its place.
   bool stopping = false;
 
-  // Used by one session at a time, never across a wait: a session that waits holds no buffer.
+  // Used by one connection at a time, never across a wait: a connection that waits holds no buffer.
   std::vector<char> scratch = std::vector<char>(std::size_t{64} << 10U);
   std::string out{};
 

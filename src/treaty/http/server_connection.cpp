@@ -1,4 +1,4 @@
-#include "treaty/http/session.h"
+#include "treaty/http/server_connection.h"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -23,42 +23,42 @@ constexpr std::size_t kMaxAhead = std::size_t{64} << 10U;
 
 }  // namespace
 
-Session::Session(asio::ip::tcp::socket socket, std::shared_ptr<Hall> hall)
-    : Channel(std::move(socket)), hall_(std::move(hall)), place_(hall_->sessions.size()) {
-  hall_->sessions.push_back(this);
-  ++hall_->occupancy->connections;
+ServerConnection::ServerConnection(asio::ip::tcp::socket socket, std::shared_ptr<ServerState> state)
+    : Channel(std::move(socket)), state_(std::move(state)), place_(state_->connections.size()) {
+  state_->connections.push_back(this);
+  ++state_->load->connections;
 }
 
-Session::~Session() {
-  Session* const last = hall_->sessions.back();
-  hall_->sessions[place_] = last;
+ServerConnection::~ServerConnection() {
+  ServerConnection* const last = state_->connections.back();
+  state_->connections[place_] = last;
   last->place_ = place_;
-  hall_->sessions.pop_back();
-  --hall_->occupancy->connections;
+  state_->connections.pop_back();
+  --state_->load->connections;
 }
 
-// The completion handler keeps the session until its coroutine has ended: the signal that cuts
+// The completion handler keeps the connection until its coroutine has ended: the signal that cuts
 // waits short is a member.
-void Session::start(const std::shared_ptr<Session>& session) {
-  asio::co_spawn(session->socket().get_executor(), session->live(),
-                 asio::bind_cancellation_slot(session->interrupt_.slot(),
-                                              [session](const std::exception_ptr&) {}));
+void ServerConnection::start(const std::shared_ptr<ServerConnection>& connection) {
+  asio::co_spawn(connection->socket().get_executor(), connection->live(),
+                 asio::bind_cancellation_slot(connection->interrupt_.slot(),
+                                              [connection](const std::exception_ptr&) {}));
 }
 
-void Session::turn_away(const std::shared_ptr<Session>& session) {
-  session->prepare();
-  asio::co_spawn(session->socket().get_executor(),
-                 session->refuse({503, "too many connections; try again later"}),
-                 [session](const std::exception_ptr&) { session->close(); });
+void ServerConnection::turn_away(const std::shared_ptr<ServerConnection>& connection) {
+  connection->prepare();
+  asio::co_spawn(connection->socket().get_executor(),
+                 connection->refuse({503, "too many connections; try again later"}),
+                 [connection](const std::exception_ptr&) { connection->close(); });
 }
 
-asio::awaitable<void> Session::live() {
+asio::awaitable<void> ServerConnection::live() {
   co_await asio::this_coro::throw_if_cancelled(false);
   prepare();
   while (co_await wait_idle() && co_await read_request()) {
     bool failed = false;
     try {
-      co_await hall_->handler(*this);
+      co_await state_->handler(*this);
     } catch (const std::exception&) {
       failed = true;  // Of a library, or of a test: the connection ends, the server goes on.
     }
@@ -68,46 +68,46 @@ asio::awaitable<void> Session::live() {
 }
 
 // Reads what is there into pending_. False with an error, would_block aside.
-bool Session::read_ahead(error_code& error) {
-  const std::size_t size = read_now(hall_->scratch, error);
-  pending_.append(hall_->scratch.data(), size);
+bool ServerConnection::read_ahead(error_code& error) {
+  const std::size_t size = read_now(state_->scratch, error);
+  pending_.append(state_->scratch.data(), size);
   if (error == asio::error::would_block) error = {};
   return !error;
 }
 
 // The same into `decoder`; what it leaves stays in pending_.
-bool Session::read_into(RequestDecoder& decoder, error_code& error) {
+bool ServerConnection::read_into(RequestDecoder& decoder, error_code& error) {
   if (!pending_.empty()) {
     if (!read_ahead(error)) return false;
     pending_.erase(0, decoder.feed(pending_));
     return true;
   }
-  const std::size_t size = read_now(hall_->scratch, error);
+  const std::size_t size = read_now(state_->scratch, error);
   if (error == asio::error::would_block) error = {};
-  const std::string_view bytes(hall_->scratch.data(), size);
+  const std::string_view bytes(state_->scratch.data(), size);
   const std::size_t taken = decoder.feed(bytes);
   if (taken < size) pending_ = bytes.substr(taken);
   return !error;
 }
 
 // False when the connection may close. A connection that waits here owns no memory but its own.
-asio::awaitable<bool> Session::wait_idle() {
-  if (hall_->stopping) co_return false;
+asio::awaitable<bool> ServerConnection::wait_idle() {
+  if (state_->stopping) co_return false;
   if (!pending_.empty()) co_return true;
   pending_ = std::string();
   is_idle_ = true;
-  set_deadline(after(hall_->options.idle_timeout));
+  set_deadline(after(state_->options.idle_timeout));
   const error_code error = co_await wait_readable();
   is_idle_ = false;
   co_return !error;
 }
 
 // The next request, or false when there is none to handle and the connection may close.
-asio::awaitable<bool> Session::read_request() {
-  const auto& options = hall_->options;
+asio::awaitable<bool> ServerConnection::read_request() {
+  const auto& options = state_->options;
   answer_ = Answer::none;
-  RequestDecoder decoder({options.max_header_bytes, options.max_body_bytes,
-                          &hall_->occupancy->bodies, options.max_body_memory});
+  RequestDecoder decoder({options.max_header_bytes, options.max_body_bytes, &state_->load->bodies,
+                          options.max_body_memory});
   if (!co_await read_until_done(decoder)) {
     if (decoder.refusal().status != 0) co_await refuse(decoder.refusal());
     co_return false;
@@ -120,8 +120,8 @@ asio::awaitable<bool> Session::read_request() {
   co_return true;
 }
 
-asio::awaitable<bool> Session::read_until_done(RequestDecoder& decoder) {
-  const auto& options = hall_->options;
+asio::awaitable<bool> ServerConnection::read_until_done(RequestDecoder& decoder) {
+  const auto& options = state_->options;
   bool has_head = false;
   SteadyTime arrival_end = SteadyTime::min();
   error_code error;
@@ -153,9 +153,9 @@ asio::awaitable<bool> Session::read_until_done(RequestDecoder& decoder) {
 }
 
 // Whether a body that has not come whole is waited for. Says so to a client that asks first.
-asio::awaitable<bool> Session::welcome(RequestDecoder& decoder) {
-  if (hall_->options.admit) {
-    if (auto answer = hall_->options.admit(decoder.request())) {
+asio::awaitable<bool> ServerConnection::welcome(RequestDecoder& decoder) {
+  if (state_->options.admit) {
+    if (auto answer = state_->options.admit(decoder.request())) {
       co_await refuse_with(std::move(*answer));
       co_return false;
     }
@@ -167,7 +167,7 @@ asio::awaitable<bool> Session::welcome(RequestDecoder& decoder) {
 }
 
 // After the handler. False when the connection may not be used again.
-asio::awaitable<bool> Session::finish_answer(bool failed) {
+asio::awaitable<bool> ServerConnection::finish_answer(bool failed) {
   is_watched_ = false;
   request_ = {};
   body_share_ = {};
@@ -175,44 +175,44 @@ asio::awaitable<bool> Session::finish_answer(bool failed) {
   if (!socket().is_open() || (is_gone_ && answer_ == Answer::none)) co_return false;
   if (answer_ == Answer::none) {
     keeps_alive_ = keeps_alive_ && !failed;
-    if (!co_await respond(hall_->refusal(500, "the server failed to answer"))) co_return false;
+    if (!co_await respond(state_->refusal(500, "the server failed to answer"))) co_return false;
   }
   if (answer_ == Answer::begun) {
     is_1_1_ ? close() : reset();  // Without its last chunk the answer is seen to be cut.
     co_return false;
   }
-  if (keeps_alive_ && !hall_->stopping) co_return true;
+  if (keeps_alive_ && !state_->stopping) co_return true;
   co_await close_gently();
   co_return false;
 }
 
 // A client that is refused in the middle of its request: the answer arrives only if what it still
 // sends is read.
-asio::awaitable<void> Session::close_gently() {
+asio::awaitable<void> ServerConnection::close_gently() {
   error_code error;
   socket().shutdown(asio::ip::tcp::socket::shutdown_send, error);
   set_deadline(after(kLastWait));
-  const std::size_t most = hall_->options.max_body_bytes + kLastBytes;
+  const std::size_t most = state_->options.max_body_bytes + kLastBytes;
   for (std::size_t size = 0; !error && size < most;) {
     error = co_await wait_readable();
     if (error) break;
-    size += read_now(hall_->scratch, error);
+    size += read_now(state_->scratch, error);
     if (error == asio::error::would_block) error = {};
   }
 }
 
-asio::awaitable<void> Session::refuse(Refusal refusal) {
-  co_await refuse_with(hall_->refusal(refusal.status, refusal.message));
+asio::awaitable<void> ServerConnection::refuse(Refusal refusal) {
+  co_await refuse_with(state_->refusal(refusal.status, refusal.message));
 }
 
-asio::awaitable<void> Session::refuse_with(Response response) {
+asio::awaitable<void> ServerConnection::refuse_with(Response response) {
   answer_ = Answer::none;
   keeps_alive_ = false;
   is_head_ = false;
   if (co_await respond(std::move(response))) co_await close_gently();
 }
 
-asio::awaitable<void> Session::closed() {
+asio::awaitable<void> ServerConnection::closed() {
   while (socket().is_open() && pending_.size() < kMaxAhead) {
     error_code error = co_await wait_readable();
     if (error == asio::error::operation_aborted && socket().is_open()) co_return;  // Cancelled.
@@ -226,26 +226,26 @@ asio::awaitable<void> Session::closed() {
   if (socket().is_open()) co_await sleep();
 }
 
-void Session::interrupt_when(Until until) {
+void ServerConnection::interrupt_when(Until until) {
   until_ = until;
   is_watched_ = true;
   stop_timer();  // Nothing but the wait itself is kept for a client that is merely watched.
   watch();
 }
 
-bool Session::is_wanted() const {
+bool ServerConnection::is_wanted() const {
   return !is_gone_ && socket().is_open() &&
-         !(is_watched_ && until_ == Until::server_stops && hall_->stopping);
+         !(is_watched_ && until_ == Until::server_stops && state_->stopping);
 }
 
-void Session::watch() {
+void ServerConnection::watch() {
   if (has_watcher_ || pending_.size() >= kMaxAhead) return;
   has_watcher_ = true;
   socket().async_wait(asio::ip::tcp::socket::wait_read,
                       [self = self()](const error_code& error) { self->on_watched(error); });
 }
 
-void Session::on_watched(error_code error) {
+void ServerConnection::on_watched(error_code error) {
   has_watcher_ = false;
   if (!is_watched_) return;
   if (!error && read_ahead(error)) return watch();
@@ -254,7 +254,7 @@ void Session::on_watched(error_code error) {
   interrupt_.emit(asio::cancellation_type::terminal);
 }
 
-void Session::on_stop() {
+void ServerConnection::on_stop() {
   if (is_idle_) return close();
   if (is_watched_ && until_ == Until::server_stops) {
     interrupt_.emit(asio::cancellation_type::terminal);

@@ -1,4 +1,4 @@
-// The half of a session that answers.
+// The half of a connection that answers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "treaty/base/text.h"
-#include "treaty/http/session.h"
+#include "treaty/http/server_connection.h"
 
 namespace treaty::http {
 
@@ -46,8 +46,8 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
 }  // namespace
 
 // Sends what is in the shared buffer as far as it goes at once, and answers what is left.
-std::string Session::send_out() {
-  std::string& out = hall_->out;
+std::string ServerConnection::send_out() {
+  std::string& out = state_->out;
   error_code error;
   const std::size_t sent = write_now(out, error);
   std::string rest;
@@ -60,13 +60,13 @@ std::string Session::send_out() {
   return rest;
 }
 
-asio::awaitable<bool> Session::send(std::string_view bytes) {
+asio::awaitable<bool> ServerConnection::send(std::string_view bytes) {
   while (!bytes.empty()) {
     error_code error;
     bytes.remove_prefix(write_now(bytes, error));
     if (!error) continue;
     if (error == asio::error::would_block) {
-      set_deadline(after(hall_->options.write_timeout));
+      set_deadline(after(state_->options.write_timeout));
       error = co_await wait_writable();
       set_deadline(SteadyTime::max());
     }
@@ -78,26 +78,26 @@ asio::awaitable<bool> Session::send(std::string_view bytes) {
   co_return socket().is_open();
 }
 
-void Session::append_head(std::string& out, int status, const Headers& headers) {
-  if (equal_folded(headers.get("connection"), "close") || hall_->stopping) keeps_alive_ = false;
+void ServerConnection::append_head(std::string& out, int status, const Headers& headers) {
+  if (equal_folded(headers.get("connection"), "close") || state_->stopping) keeps_alive_ = false;
   out += fmt::format("HTTP/1.1 {} {}\r\n", status, reason_of(status));
   for (const HeaderField& field : headers) {
     if (!is_framing(field.name)) append_field(out, field.name, field.value);
   }
-  if (headers.find("date") == nullptr) append_field(out, "date", hall_->date());
+  if (headers.find("date") == nullptr) append_field(out, "date", state_->date());
   if (!keeps_alive_) out += "connection: close\r\n";
   if (keeps_alive_ && !is_1_1_) out += "connection: keep-alive\r\n";
 }
 
-bool Session::has_body() const {
+bool ServerConnection::has_body() const {
   return !is_head_ && status_ >= 200 && status_ != 204 && status_ != 304;
 }
 
 // Fills the shared buffer with a whole answer. True when its body is long and has to follow.
-bool Session::compose(const Response& response) {
+bool ServerConnection::compose(const Response& response) {
   answer_ = Answer::whole;
   status_ = response.status;
-  std::string& out = hall_->out;
+  std::string& out = state_->out;
   out.clear();
   append_head(out, status_, response.headers);
   if (status_ >= 200 && status_ != 204) {
@@ -109,7 +109,7 @@ bool Session::compose(const Response& response) {
   return has_long_body;
 }
 
-asio::awaitable<bool> Session::respond(Response response) {
+asio::awaitable<bool> ServerConnection::respond(Response response) {
   if (answer_ != Answer::none || !socket().is_open()) co_return false;
   const bool has_long_body = compose(response);
   const std::string rest = send_out();
@@ -117,12 +117,12 @@ asio::awaitable<bool> Session::respond(Response response) {
   co_return !has_long_body || co_await send(response.body);
 }
 
-asio::awaitable<bool> Session::begin(int status, Headers headers) {
+asio::awaitable<bool> ServerConnection::begin(int status, Headers headers) {
   if (answer_ != Answer::none || !socket().is_open()) co_return false;
   answer_ = Answer::begun;
   status_ = status;
   if (!is_1_1_) keeps_alive_ = false;  // The end of the connection is the end of the answer.
-  std::string& out = hall_->out;
+  std::string& out = state_->out;
   out.clear();
   append_head(out, status, headers);
   if (is_1_1_ && status >= 200 && status != 204) out += "transfer-encoding: chunked\r\n";
@@ -131,11 +131,11 @@ asio::awaitable<bool> Session::begin(int status, Headers headers) {
   co_return co_await send(rest);
 }
 
-asio::awaitable<bool> Session::write(std::string_view bytes) {
+asio::awaitable<bool> ServerConnection::write(std::string_view bytes) {
   if (answer_ != Answer::begun || !socket().is_open()) co_return false;
   if (bytes.empty() || !has_body()) co_return true;
   if (!is_1_1_) co_return co_await send(bytes);
-  std::string& out = hall_->out;
+  std::string& out = state_->out;
   out.clear();
   fmt::format_to(std::back_inserter(out), "{:x}\r\n", bytes.size());
   const bool is_long = bytes.size() > kCopied;  // Then it stays the handler's while it goes out.
@@ -146,30 +146,31 @@ asio::awaitable<bool> Session::write(std::string_view bytes) {
   co_return socket().is_open();
 }
 
-asio::awaitable<bool> Session::end() {
+asio::awaitable<bool> ServerConnection::end() {
   if (answer_ != Answer::begun || !socket().is_open()) co_return false;
   answer_ = Answer::whole;
   if (!is_1_1_ || !has_body()) co_return true;
   co_return co_await send("0\r\n\r\n");
 }
 
-asio::awaitable<bool> Session::write_raw(std::string_view bytes) {
+asio::awaitable<bool> ServerConnection::write_raw(std::string_view bytes) {
   if (!socket().is_open()) co_return false;
   keeps_alive_ = false;
   answer_ = Answer::whole;
   co_return co_await send(bytes);
 }
 
-void Session::abandon() {
+void ServerConnection::abandon() {
   if (answer_ == Answer::none && !is_idle_ && socket().is_open()) {
     keeps_alive_ = false;
-    compose(hall_->refusal(503, "the server is stopping; send the same request again in a moment"));
+    compose(
+        state_->refusal(503, "the server is stopping; send the same request again in a moment"));
     send_out();  // What does not go at once does not go.
   }
   close();
 }
 
-void Session::abort(bool with_reset) {
+void ServerConnection::abort(bool with_reset) {
   keeps_alive_ = false;
   with_reset ? reset() : close();
 }

@@ -1,4 +1,4 @@
-#include "treaty/http/hall.h"
+#include "treaty/http/server_state.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 namespace treaty::http {
 
-std::string_view Hall::date() {
+std::string_view ServerState::date() {
   const std::time_t now = std::time(nullptr);
   if (now != date_second_) {
     date_second_ = now;
@@ -18,7 +18,7 @@ std::string_view Hall::date() {
   return date_;
 }
 
-Response Hall::refusal(int status, std::string_view message) const {
+Response ServerState::refusal(int status, std::string_view message) const {
   Response response{.status = status};
   if (options.refusal) {
     response = options.refusal(status, message);

@@ -1,4 +1,4 @@
-#include "treaty/http/net/connection.h"
+#include "treaty/http/net/client_connection.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -15,10 +15,10 @@ std::string authority_of(const std::string& host, std::uint16_t port) {
   return host.contains(':') ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
-Connection::Connection(asio::io_context& context, std::string peer)
+ClientConnection::ClientConnection(asio::io_context& context, std::string peer)
     : Channel(asio::ip::tcp::socket(context)), peer_(std::move(peer)) {}
 
-IoStep Connection::fail(const error_code& error) {
+IoStep ClientConnection::fail(const error_code& error) {
   failure_ = {
       .kind = FailureKind::reset,
       .message = error == asio::error::connection_reset || error == asio::error::broken_pipe
@@ -27,20 +27,20 @@ IoStep Connection::fail(const error_code& error) {
   return {IoOutcome::failed};
 }
 
-IoStep Connection::judged(IoStep step, FailureKind kind) {
+IoStep ClientConnection::judged(IoStep step, FailureKind kind) {
   if (step.outcome == IoOutcome::failed) failure_ = {.kind = kind, .message = tls_->reason()};
   return step;
 }
 
 // OpenSSL knows the socket by its number, which means nothing once the socket is closed.
-IoStep Connection::handshake() {
+IoStep ClientConnection::handshake() {
   if (!socket().is_open()) return fail(asio::error::operation_aborted);
   IoStep step = tls_->handshake();
   if (step.outcome == IoOutcome::closed) step.outcome = IoOutcome::failed;
   return judged(step, FailureKind::tls);
 }
 
-IoStep Connection::read(std::span<char> buffer) {
+IoStep ClientConnection::read(std::span<char> buffer) {
   if (!socket().is_open()) return fail(asio::error::operation_aborted);
   if (tls_) return judged(tls_->read(buffer), FailureKind::reset);
   error_code error;
@@ -51,7 +51,7 @@ IoStep Connection::read(std::span<char> buffer) {
   return fail(error);
 }
 
-IoStep Connection::write(std::string_view bytes) {
+IoStep ClientConnection::write(std::string_view bytes) {
   if (!socket().is_open()) return fail(asio::error::operation_aborted);
   if (tls_) return judged(tls_->write(bytes), FailureKind::reset);
   error_code error;
@@ -60,11 +60,11 @@ IoStep Connection::write(std::string_view bytes) {
   return error == asio::error::would_block ? IoStep{IoOutcome::wants_write} : fail(error);
 }
 
-asio::awaitable<error_code> Connection::wait_for(IoOutcome wanted) {
+asio::awaitable<error_code> ClientConnection::wait_for(IoOutcome wanted) {
   return wanted == IoOutcome::wants_write ? wait_writable() : wait_readable();
 }
 
-bool Connection::is_quiet() {
+bool ClientConnection::is_quiet() {
   if (!socket().is_open()) return false;
   char byte = 0;
   const ssize_t size = recv(socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -72,12 +72,12 @@ bool Connection::is_quiet() {
   return size > 0 && is_secure();  // TLS also talks by itself: tickets, key updates.
 }
 
-void Connection::hang_up() {
+void ClientConnection::hang_up() {
   if (tls_ && socket().is_open()) tls_->say_goodbye();
   close();
 }
 
-void Patience::begin(Connection& connection, Phase phase) {
+void Patience::begin(ClientConnection& connection, Phase phase) {
   phase_ = phase;
   const auto allowed = phase == Phase::connect      ? timeouts_.connect
                        : phase == Phase::first_byte ? timeouts_.first_byte
@@ -86,15 +86,15 @@ void Patience::begin(Connection& connection, Phase phase) {
   connection.set_deadline(end_);
 }
 
-void Patience::finish_soon(Connection& connection) {
+void Patience::finish_soon(ClientConnection& connection) {
   constexpr std::chrono::milliseconds kMoment{100};
   end_ = std::min(after(kMoment), total_end_);
   connection.set_deadline(end_);
 }
 
-Failure Patience::timeout(const Connection& connection) const {
+FetchFailure Patience::timeout(const ClientConnection& connection) const {
   const auto say = [](std::string message) {
-    return Failure{.kind = FailureKind::timeout, .message = std::move(message)};
+    return FetchFailure{.kind = FailureKind::timeout, .message = std::move(message)};
   };
   const auto seconds = [](std::chrono::milliseconds time) {
     return fmt::format("{:g} s", std::chrono::duration<double>(time).count());
@@ -114,7 +114,7 @@ Failure Patience::timeout(const Connection& connection) const {
   return say("a timeout");
 }
 
-Failure Patience::explain(const Connection& connection, const error_code& error) const {
+FetchFailure Patience::explain(const ClientConnection& connection, const error_code& error) const {
   if (connection.expired()) return timeout(connection);
   if (error == asio::error::operation_aborted) {
     return {.kind = FailureKind::cancelled, .message = "the call was cancelled"};

@@ -8,24 +8,26 @@
 #include <string_view>
 #include <utility>
 
-#include "treaty/http/hall.h"
 #include "treaty/http/net/channel.h"
+#include "treaty/http/server_state.h"
 #include "treaty/http/wire/request_decoder.h"
 
 namespace treaty::http {
 
-class Session final : public Channel, public Exchange {
+class ServerConnection final : public Channel, public Exchange {
  public:
-  Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<Hall> hall);
-  ~Session() override;
+  ServerConnection(boost::asio::ip::tcp::socket socket, std::shared_ptr<ServerState> state);
+  ~ServerConnection() override;
 
-  // Begins the life of a connection, which keeps itself and the hall alive.
-  static void start(const std::shared_ptr<Session>& session);
+  // Begins the life of a connection, which keeps itself and the state alive.
+  static void start(const std::shared_ptr<ServerConnection>& connection);
 
   // Answers 503 and closes.
-  static void turn_away(const std::shared_ptr<Session>& session);
+  static void turn_away(const std::shared_ptr<ServerConnection>& connection);
 
-  std::shared_ptr<Session> self() { return std::static_pointer_cast<Session>(shared_from_this()); }
+  std::shared_ptr<ServerConnection> self() {
+    return std::static_pointer_cast<ServerConnection>(shared_from_this());
+  }
 
   // The server is gone in a moment: a client that has seen nothing of an answer is told so.
   void abandon();
@@ -67,12 +69,12 @@ class Session final : public Channel, public Exchange {
   bool compose(const Response& response);
   bool has_body() const;
 
-  std::shared_ptr<Hall> hall_;
+  std::shared_ptr<ServerState> state_;
   std::string pending_{};  // Bytes that came and are not part of a request yet.
   Request request_{};
   BodyShare body_share_{};  // Until the request is answered, whoever has its body by then.
   boost::asio::cancellation_signal interrupt_{};
-  std::size_t place_;  // Among the sessions of the hall.
+  std::size_t place_;  // Among the connections of the state.
   int status_ = 0;
   Answer answer_ = Answer::none;
   Until until_ = Until::client_goes;

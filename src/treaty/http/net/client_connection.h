@@ -14,9 +14,9 @@ namespace treaty::http {
 // "host:port", an IPv6 address in brackets.
 std::string authority_of(const std::string& host, std::uint16_t port);
 
-class Connection final : public Channel {
+class ClientConnection final : public Channel {
  public:
-  Connection(boost::asio::io_context& context, std::string peer);
+  ClientConnection(boost::asio::io_context& context, std::string peer);
 
   const std::string& peer() const { return peer_; }
 
@@ -31,7 +31,7 @@ class Connection final : public Channel {
   boost::asio::awaitable<boost::system::error_code> wait_for(IoOutcome wanted);
 
   // Why the last step failed.
-  const Failure& failure() const { return failure_; }
+  const FetchFailure& failure() const { return failure_; }
 
   // Nothing to be read, the end of the connection included: fit to be used again.
   bool is_quiet();
@@ -45,7 +45,7 @@ class Connection final : public Channel {
 
   std::string peer_;
   std::optional<TlsStream> tls_{};
-  Failure failure_{.kind = FailureKind::reset, .message = {}};
+  FetchFailure failure_{.kind = FailureKind::reset, .message = {}};
 };
 
 enum class Phase { connect, first_byte, idle };
@@ -57,19 +57,20 @@ class Patience {
       : timeouts_(timeouts), total_end_(after(timeouts.total)) {}
 
   // `phase` begins, or begins again.
-  void begin(Connection& connection, Phase phase);
+  void begin(ClientConnection& connection, Phase phase);
 
   // Only the end of a message is still awaited, and not for long.
-  void finish_soon(Connection& connection);
+  void finish_soon(ClientConnection& connection);
 
   // When the present phase ends, at the latest.
   SteadyTime end() const { return end_; }
 
   // What to say when a wait on `connection` ended with `error`.
-  Failure explain(const Connection& connection, const boost::system::error_code& error) const;
+  FetchFailure explain(const ClientConnection& connection,
+                       const boost::system::error_code& error) const;
 
  private:
-  Failure timeout(const Connection& connection) const;
+  FetchFailure timeout(const ClientConnection& connection) const;
 
   Timeouts timeouts_;
   SteadyTime total_end_;
