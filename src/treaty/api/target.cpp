@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 
 namespace treaty::api {
 namespace {
@@ -78,20 +79,18 @@ std::expected<Target, Error> Target::parse(std::string_view text) {
 
   Target target;
   for (Pieces pieces(path, '/'); const auto piece = pieces.next();) {
-    auto segment = decoded(*piece, Part::path);
-    if (!segment) return std::unexpected(segment.error());
-    target.segments_.push_back(std::move(*segment));
+    TREATY_TRY(auto segment, decoded(*piece, Part::path));
+    target.segments_.push_back(std::move(segment));
   }
   if (question == std::string_view::npos) return target;
   for (Pieces pieces(text.substr(question + 1), '&'); const auto piece = pieces.next();) {
     if (piece->empty()) continue;
     const std::size_t equals = piece->find('=');
-    auto name = decoded(piece->substr(0, equals), Part::query);
-    if (!name) return std::unexpected(name.error());
-    auto value =
-        decoded(equals == std::string_view::npos ? "" : piece->substr(equals + 1), Part::query);
-    if (!value) return std::unexpected(value.error());
-    target.parameters_.emplace_back(std::move(*name), std::move(*value));
+    TREATY_TRY(auto name, decoded(piece->substr(0, equals), Part::query));
+    TREATY_TRY(
+        auto value,
+        decoded(equals == std::string_view::npos ? "" : piece->substr(equals + 1), Part::query));
+    target.parameters_.emplace_back(std::move(name), std::move(value));
   }
   return target;
 }

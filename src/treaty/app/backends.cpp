@@ -11,6 +11,7 @@
 #include "treaty/backends/masked_backend.h"
 #include "treaty/base/hash.h"
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/config/load.h"
 #include "treaty/http/client.h"
 
@@ -122,11 +123,10 @@ std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
   shared->pools = std::move(pools);
   shared->store = store;
   shared->secrets = known_secrets(configuration);
-  auto prices = results::read_prices(configuration.prices_file.empty()
-                                         ? results::built_in_prices()
-                                         : std::string_view(configuration.prices_text));
-  if (!prices) return std::unexpected(prices.error());
-  shared->prices = *std::move(prices);
+  TREATY_TRY(auto prices, results::read_prices(configuration.prices_file.empty()
+                                                   ? results::built_in_prices()
+                                                   : std::string_view(configuration.prices_text)));
+  shared->prices = std::move(prices);
   for (const auto& [name, file] : configuration.backends_of<config::ScriptFile>()) {
     auto script = backends::read_script(file->text);
     if (!script) {

@@ -21,6 +21,7 @@
 #include "treaty/api/api.h"
 #include "treaty/api/invoke_result_renderer.h"
 #include "treaty/app/backends.h"
+#include "treaty/base/try.h"
 #include "treaty/http/server.h"
 #include "treaty/store/open_store.h"
 #include "treaty/turns/engine.h"
@@ -153,9 +154,8 @@ class RunningGateway final : public cli::Gateway {
 
   std::expected<std::uint16_t, Error> listen() override {
     auto& first = *threads_.front();
-    const auto recovered =
-        asio::co_spawn(first.context(), engine_.recover(first.worker()), asio::use_future).get();
-    if (!recovered) return std::unexpected(recovered.error());
+    TREATY_TRY_VOID(
+        asio::co_spawn(first.context(), engine_.recover(first.worker()), asio::use_future).get());
     asio::co_spawn(first.context(), sweep(), asio::detached);
     std::uint16_t port = configuration_.listen.port;
     for (auto& thread : threads_) {
@@ -168,14 +168,13 @@ class RunningGateway final : public cli::Gateway {
   }
 
   std::expected<void, Error> reload(const config::Configuration& configuration) override {
-    auto shared = share_backends(configuration, pools_, store_.get());
-    if (!shared) return std::unexpected(shared.error());
+    TREATY_TRY(auto shared, share_backends(configuration, pools_, store_.get()));
     const auto settings = std::make_shared<const turns::Settings>(configuration.turns);
     const auto doors = api_settings(configuration);
     for (auto& thread : threads_) {
       thread->call([&] {
         thread->worker().settings = settings;
-        thread->worker().dispatcher = make_dispatcher(thread->context(), configuration, *shared);
+        thread->worker().dispatcher = make_dispatcher(thread->context(), configuration, shared);
         thread->api().configure(doors);
         thread->server().configure(
             server_options(configuration.http, nullptr, false, thread->api()));
@@ -269,13 +268,12 @@ class RunningGateway final : public cli::Gateway {
   }
 
   store::Task<std::optional<store::TurnRecord>> find_newest(store::Room room) {
-    const auto session = co_await store_->find_session(room);
-    if (!session) co_return std::unexpected(session.error());
-    if (!*session || (*session)->turns == 0) co_return std::nullopt;
-    const auto turns = co_await store_->list_turns((*session)->id, (*session)->turns - 1, 1);
-    if (!turns) co_return std::unexpected(turns.error());
-    if (turns->empty()) co_return std::nullopt;
-    co_return co_await store_->find_turn(room, turns->back().turn_id);
+    TREATY_CO_TRY(const auto session, co_await store_->find_session(room));
+    if (!session || session->turns == 0) co_return std::nullopt;
+    TREATY_CO_TRY(const auto turns,
+                  co_await store_->list_turns(session->id, session->turns - 1, 1));
+    if (turns.empty()) co_return std::nullopt;
+    co_return co_await store_->find_turn(room, turns.back().turn_id);
   }
 
   asio::awaitable<void> sweep() {
@@ -310,10 +308,10 @@ std::expected<std::unique_ptr<cli::Gateway>, Error> open_gateway(
                      error.message.c_str());
       }});
   if (!store) return std::unexpected(store.error());
-  auto shared = share_backends(configuration, std::make_shared<dispatch::Pools>(system_clock()),
-                               store->get());
-  if (!shared) return std::unexpected(shared.error());
-  return std::make_unique<RunningGateway>(*std::move(store), configuration, *std::move(shared));
+  TREATY_TRY(auto shared,
+             share_backends(configuration, std::make_shared<dispatch::Pools>(system_clock()),
+                            store->get()));
+  return std::make_unique<RunningGateway>(*std::move(store), configuration, std::move(shared));
 }
 
 }  // namespace treaty::app

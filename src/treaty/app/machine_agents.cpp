@@ -8,6 +8,7 @@
 #include "treaty/backends/flatagent/read_flat_agent.h"
 #include "treaty/base/files.h"
 #include "treaty/base/json_dynamic.h"
+#include "treaty/base/try.h"
 
 namespace treaty::app {
 
@@ -86,9 +87,8 @@ DispatchedAgents::Found DispatchedAgents::resolve(const Value& source,
                                        backends::kind_of(source)));
   }
   const object& written = source.get_object();
-  const auto type = backends::text_member(written, "type");
-  if (!type) return std::unexpected(type.error());
-  if (*type) return resolve_typed(**type, written, directory);
+  TREATY_TRY(const auto type, backends::text_member(written, "type"));
+  if (type) return resolve_typed(*type, written, directory);
   return flat_agent(source, directory, directory);
 }
 
@@ -111,23 +111,21 @@ DispatchedAgents::Found DispatchedAgents::resolve_text(const std::string& text,
 DispatchedAgents::Found DispatchedAgents::resolve_typed(const std::string& type,
                                                         const object& source,
                                                         const std::string& directory) {
-  const auto ref = backends::text_member(source, "ref");
-  if (!ref) return std::unexpected(ref.error());
+  TREATY_TRY(const auto ref, backends::text_member(source, "ref"));
   const Value* config = backends::member_of(source, "config");
   if (config != nullptr && !config->is_object()) return std::unexpected("`config` is no mapping");
   if (type == "flatagent") {
-    if (*ref) return resolve_text(**ref, directory);
+    if (ref) return resolve_text(*ref, directory);
     if (config == nullptr) return std::unexpected("it has neither `ref` nor `config`");
     return flat_agent(*config, directory, directory);
   }
   if (type == "treaty") {
-    return configured_agent(ref->value_or(std::string(turns::kDefaultAgent)));
+    return configured_agent(ref.value_or(std::string(turns::kDefaultAgent)));
   }
   if (type == "command") {
     if (config == nullptr) return std::unexpected("it has no `config: {command: [argv]}`");
-    auto command = backends::read_command_agent(config->get_object(), directory);
-    if (!command) return std::unexpected(command.error());
-    return asked_command(*std::move(command), routes_.secrets());
+    TREATY_TRY(auto command, backends::read_command_agent(config->get_object(), directory));
+    return asked_command(std::move(command), routes_.secrets());
   }
   return std::unexpected(
       fmt::format("agents of the type {} are not supported yet; there are flatagent, treaty and "
@@ -138,15 +136,13 @@ DispatchedAgents::Found DispatchedAgents::resolve_typed(const std::string& type,
 DispatchedAgents::Found DispatchedAgents::flat_agent(const Value& document,
                                                      const std::string& own_directory,
                                                      const std::string& machine_directory) {
-  auto agent = backends::read_flat_agent(
-      document,
-      {.directory = own_directory, .parent_directory = machine_directory, .read_text = read_text});
-  if (!agent) return std::unexpected(agent.error());
-  auto route = routes_.find(agent->profile);
-  if (!route) return std::unexpected(route.error());
+  TREATY_TRY(auto agent, backends::read_flat_agent(document, {.directory = own_directory,
+                                                              .parent_directory = machine_directory,
+                                                              .read_text = read_text}));
+  TREATY_TRY(auto route, routes_.find(agent.profile));
   const auto deadline =
       std::chrono::duration<double>(routes_.configuration()->turn_deadline).count();
-  return asked_flat_agent(*std::move(agent), *std::move(route), deadline);
+  return asked_flat_agent(std::move(agent), std::move(route), deadline);
 }
 
 DispatchedAgents::Found DispatchedAgents::configured_agent(const std::string& name) {
@@ -164,12 +160,11 @@ DispatchedAgents::Found DispatchedAgents::configured_agent(const std::string& na
 
 std::expected<std::unique_ptr<machines::Agents>, Error> open_machine_agents(
     asio::io_context& context, const config::Configuration& configuration, store::Store* store) {
-  auto shared =
-      share_backends(configuration, std::make_shared<dispatch::Pools>(system_clock()), store);
-  if (!shared) return std::unexpected(shared.error());
-  auto dispatcher = make_dispatcher(context, configuration, *shared);
+  TREATY_TRY(auto shared, share_backends(configuration,
+                                         std::make_shared<dispatch::Pools>(system_clock()), store));
+  auto dispatcher = make_dispatcher(context, configuration, shared);
   return std::make_unique<DispatchedAgents>(
-      context, std::make_shared<const config::Configuration>(configuration), *std::move(shared),
+      context, std::make_shared<const config::Configuration>(configuration), std::move(shared),
       std::move(dispatcher));
 }
 

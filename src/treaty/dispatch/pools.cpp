@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "treaty/base/try.h"
+
 namespace treaty::dispatch {
 
 std::shared_ptr<Pool> Pools::find(const PoolName& name) {
@@ -33,10 +35,9 @@ std::vector<PoolView> Pools::view() const {
 }
 
 boost::asio::awaitable<std::expected<void, Error>> Pools::load(store::PoolStore& store) {
-  auto records = co_await store.pools();
-  if (!records) co_return std::unexpected(records.error());
+  TREATY_CO_TRY(auto records, co_await store.pools());
   const MutexLock lock(mutex_);
-  for (auto& [key, state] : *records) {
+  for (auto& [key, state] : records) {
     if (const auto pool = pools_.find(key); pool != pools_.end()) {
       pool->second->restore(state, now(), unix_now());
     } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "treaty/base/try.h"
 #include "treaty/turns/prompt.h"
 #include "treaty/turns/step.h"
 #include "treaty/turns/transcript.h"
@@ -53,9 +54,8 @@ std::expected<std::vector<Message>, Error> messages_of(std::span<const store::Ro
       add_results(messages, std::get<contracts::ToolContinuation>(request->scenario));
     }
     if (!round.answer || round.answer->transcript.empty()) continue;
-    auto transcript = decode_transcript(round.answer->transcript);
-    if (!transcript) return std::unexpected(transcript.error());
-    std::ranges::move(transcript->messages, std::back_inserter(messages));
+    TREATY_TRY(auto transcript, decode_transcript(round.answer->transcript));
+    std::ranges::move(transcript.messages, std::back_inserter(messages));
   }
   return messages;
 }

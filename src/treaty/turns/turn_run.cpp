@@ -13,6 +13,7 @@
 
 #include "treaty/base/ids.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/try.h"
 #include "treaty/turns/engine.h"
 #include "treaty/turns/prompt.h"
 
@@ -167,15 +168,13 @@ Conclusion TurnRun::stopped(Stop stop) const {
 // Step 4: everything that the model is told.
 asio::awaitable<std::expected<void, Error>> TurnRun::prepare() {
   if (order_.begin.turn.round > 0) {
-    auto record =
-        co_await services_->store.find_turn(order_.begin.session.room, order_.begin.turn.turn_id);
-    if (!record) co_return std::unexpected(record.error());
-    if (!*record) co_return std::unexpected(Error{ErrorCode::conflict, "the turn is gone"});
-    const auto rounds = std::span<const store::Round>((*record)->rounds)
+    TREATY_CO_TRY(auto record, co_await services_->store.find_turn(order_.begin.session.room,
+                                                                   order_.begin.turn.turn_id));
+    if (!record) co_return std::unexpected(Error{ErrorCode::conflict, "the turn is gone"});
+    const auto rounds = std::span<const store::Round>(record->rounds)
                             .first(static_cast<std::size_t>(order_.begin.turn.round));
-    auto messages = messages_of(rounds);
-    if (!messages) co_return std::unexpected(messages.error());
-    earlier_rounds_ = *std::move(messages);
+    TREATY_CO_TRY(auto messages, messages_of(rounds));
+    earlier_rounds_ = std::move(messages);
     if (rounds.back().answer && !rounds.back().answer->transcript.empty()) {
       auto transcript = decode_transcript(rounds.back().answer->transcript);
       if (transcript) transcript_.progress = std::move(transcript->progress);
@@ -184,9 +183,7 @@ asio::awaitable<std::expected<void, Error>> TurnRun::prepare() {
   } else {
     earlier_rounds_.emplace_back(user_message(std::get<UserTurn>(order_.request.scenario)));
   }
-  if (const auto recalled = co_await recall(); !recalled) {
-    co_return std::unexpected(recalled.error());
-  }
+  TREATY_CO_TRY_VOID(co_await recall());
   co_return std::expected<void, Error>();
 }
 
@@ -198,19 +195,17 @@ asio::awaitable<std::expected<void, Error>> TurnRun::recall() {
   }
   history_ = services_->histories.find(session(), begin.history_until);
   if (history_) co_return std::expected<void, Error>();
-  auto stored =
-      co_await services_->store.history(session(), begin.turn.number,
-                                        static_cast<std::size_t>(std::max<std::int64_t>(
-                                            begin.agent->chain.front().context_window, 0)) *
-                                            4);
-  if (!stored) co_return std::unexpected(stored.error());
+  TREATY_CO_TRY(auto stored, co_await services_->store.history(
+                                 session(), begin.turn.number,
+                                 static_cast<std::size_t>(std::max<std::int64_t>(
+                                     begin.agent->chain.front().context_window, 0)) *
+                                     4));
   History history;
   history.reach(begin.history_until);
-  if (stored->more) history.leave_out_older();
-  for (auto record = stored->turns.rbegin(); record != stored->turns.rend(); ++record) {
-    auto messages = messages_of(record->rounds);
-    if (!messages) co_return std::unexpected(messages.error());
-    history.append(past_turn(*std::move(messages)));
+  if (stored.more) history.leave_out_older();
+  for (auto record = stored.turns.rbegin(); record != stored.turns.rend(); ++record) {
+    TREATY_CO_TRY(auto messages, messages_of(record->rounds));
+    history.append(past_turn(std::move(messages)));
   }
   history_ = std::make_shared<History>(std::move(history));
   co_return std::expected<void, Error>();

@@ -7,6 +7,7 @@
 #include "treaty/assistant/composer.h"
 #include "treaty/base/ids.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/contracts/contract.h"
 #include "treaty/contracts/inspection/verdict_json.h"
 #include "treaty/contracts/schemas.h"
@@ -44,17 +45,14 @@ std::expected<contracts::Inner, Refusal> inner_in(const Target& target) {
 }
 
 std::expected<contracts::DecodeOptions, Refusal> options_in(const RequestContext& context) {
-  const auto lenient = is_second_word(context.target, "profile", "strict", "lenient");
-  if (!lenient) return std::unexpected(lenient.error());
-  const auto consumer = is_second_word(context.target, "role", "producer", "consumer");
-  if (!consumer) return std::unexpected(consumer.error());
-  const auto inner = inner_in(context.target);
-  if (!inner) return std::unexpected(inner.error());
+  TREATY_TRY(const auto lenient, is_second_word(context.target, "profile", "strict", "lenient"));
+  TREATY_TRY(const auto consumer, is_second_word(context.target, "role", "producer", "consumer"));
+  TREATY_TRY(const auto inner, inner_in(context.target));
   contracts::DecodeOptions options{
-      .profile = *lenient ? contracts::Profile::lenient : contracts::Profile::strict,
+      .profile = lenient ? contracts::Profile::lenient : contracts::Profile::strict,
       .max_size = context.settings->max_body_bytes,
-      .role = *consumer ? contracts::Role::consumer : contracts::Role::producer,
-      .inner = *inner,
+      .role = consumer ? contracts::Role::consumer : contracts::Role::producer,
+      .inner = inner,
       .now = timestamp_now()};
   if (const auto id = context.target.parameter("request_id")) options.request_id = *id;
   return options;

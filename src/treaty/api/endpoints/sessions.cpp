@@ -5,6 +5,7 @@
 #include "treaty/api/negotiation.h"
 #include "treaty/api/records_json.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/try.h"
 #include "treaty/turns/assistant_view.h"
 
 namespace treaty::api {
@@ -33,9 +34,8 @@ std::expected<std::int64_t, turns::Refusal> number_in(const Target& target, std:
 }
 
 std::expected<std::size_t, turns::Refusal> limit_in(const Target& target) {
-  const auto limit = number_in(target, "limit", 100, 1, kLongestPage);
-  if (!limit) return std::unexpected(limit.error());
-  return static_cast<std::size_t>(*limit);
+  TREATY_TRY(const auto limit, number_in(target, "limit", 100, 1, kLongestPage));
+  return static_cast<std::size_t>(limit);
 }
 
 // `entries` has one more than `limit` when there are more.
@@ -74,9 +74,8 @@ std::string text_or_empty(const std::map<std::string, std::string, std::less<>>&
 // The turn that the next one follows; empty when there is none yet.
 store::Task<std::string> newest_turn_of(store::Store& store, const store::Session& session) {
   if (session.turns == 0) co_return session.opening_turn;
-  const auto turns = co_await store.list_turns(session.id, session.turns - 1, 1);
-  if (!turns) co_return std::unexpected(turns.error());
-  co_return turns->empty() ? std::string() : turns->back().turn_id;
+  TREATY_CO_TRY(const auto turns, co_await store.list_turns(session.id, session.turns - 1, 1));
+  co_return turns.empty() ? std::string() : turns.back().turn_id;
 }
 
 // The place in the list that `before` names: 0 is its beginning.

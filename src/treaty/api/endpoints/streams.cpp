@@ -1,6 +1,7 @@
 #include "treaty/api/endpoints/streams.h"
 
 #include "treaty/api/endpoints/endpoints.h"
+#include "treaty/base/try.h"
 
 namespace treaty::api {
 namespace {
@@ -60,14 +61,13 @@ struct Followed {
 
 boost::asio::awaitable<std::expected<Followed, turns::Refusal>> find_followed(
     const RequestContext& context) {
-  const auto last_id = last_event_id_in(context.request().headers, context.target);
-  if (!last_id) co_return std::unexpected(last_id.error());
+  TREATY_CO_TRY(const auto last_id, last_event_id_in(context.request().headers, context.target));
   auto log =
-      co_await context.engine.follow(context.worker, context.room(), context.turn_id(), *last_id);
+      co_await context.engine.follow(context.worker, context.room(), context.turn_id(), last_id);
   if (!log) co_return std::unexpected(std::move(log.error()));
   Followed followed{.log = std::move(*log)};
   if (!followed.log) co_return followed;
-  followed.last_id = last_id->value_or(0);
+  followed.last_id = last_id.value_or(0);
   followed.dialect = co_await dialect_of(context, *followed.log);
   co_return followed;
 }
@@ -116,11 +116,9 @@ struct DiaryQuery {
 };
 
 std::expected<DiaryQuery, turns::Refusal> read_diary_query(const RequestContext& context) {
-  const auto last_id = last_event_id_in(context.request().headers, context.target);
-  if (!last_id) return std::unexpected(last_id.error());
-  const auto once = is_second_word(context.target, "follow", "true", "false");
-  if (!once) return std::unexpected(once.error());
-  return DiaryQuery{last_id->value_or(0), *once};
+  TREATY_TRY(const auto last_id, last_event_id_in(context.request().headers, context.target));
+  TREATY_TRY(const auto once, is_second_word(context.target, "follow", "true", "false"));
+  return DiaryQuery{last_id.value_or(0), once};
 }
 
 // Where a diary goes on, and what tells that it does.

@@ -89,7 +89,7 @@ std::string mermaid_style(const GraphEdge& edge, std::size_t index) {
 // --- Graphviz
 
 // As a quoted string of the DOT language. A backslash is an escape of labels, so it is doubled.
-std::string quoted(std::string_view text) {
+std::string quoted_label(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -99,8 +99,8 @@ std::string quoted(std::string_view text) {
 }
 
 std::string dot_node(const GraphNode& node, std::size_t index) {
-  std::string label = quoted(shortened(node.name, kLongestName));
-  for (const std::string& line : lines_of(node)) label += "\\n" + quoted(line);
+  std::string label = quoted_label(shortened(node.name, kLongestName));
+  for (const std::string& line : lines_of(node)) label += "\\n" + quoted_label(line);
   std::string attributes = fmt::format("label=\"{}\"", label);
   if (node.is_final) attributes += ", peripheries=2";
   if (!node.visits.empty()) {
@@ -112,7 +112,7 @@ std::string dot_node(const GraphNode& node, std::size_t index) {
 std::string dot_edge(const GraphEdge& edge) {
   std::string label;
   for (const std::string& line : label_lines(edge)) {
-    label += (label.empty() ? "" : "\\n") + quoted(line);
+    label += (label.empty() ? "" : "\\n") + quoted_label(line);
   }
   std::string attributes = fmt::format("label=\"{}\"", label);
   if (edge.way != Way::transition) attributes += ", style=dashed";
@@ -139,7 +139,7 @@ std::string mermaid_of(const Graph& graph) {
 }
 
 std::string dot_of(const Graph& graph) {
-  std::string out = fmt::format("digraph \"{}\" {{\n", quoted(shortened(graph.name, kLongestName)));
+  std::string out = fmt::format("digraph \"{}\" {{\n", quoted_label(shortened(graph.name, kLongestName)));
   out += "  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n";
   out += "  edge [fontname=\"sans-serif\", fontsize=10];\n";
   if (!graph.nodes.empty()) {
