@@ -139,7 +139,8 @@ std::string mermaid_of(const Graph& graph) {
 }
 
 std::string dot_of(const Graph& graph) {
-  std::string out = fmt::format("digraph \"{}\" {{\n", quoted_label(shortened(graph.name, kLongestName)));
+  std::string out =
+      fmt::format("digraph \"{}\" {{\n", quoted_label(shortened(graph.name, kLongestName)));
   out += "  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n";
   out += "  edge [fontname=\"sans-serif\", fontsize=10];\n";
   if (!graph.nodes.empty()) {

@@ -21,65 +21,68 @@ class FailingMachineStore final : public store::MachineStore {
 
   store::MachineStore& real() { return *real_; }
 
-  Task<store::Lease> acquire(std::string execution) override {
+  store::Task<store::Lease> acquire(std::string execution) override {
     if (fails("acquire")) co_return std::unexpected(failure());
     co_return co_await real_->acquire(std::move(execution));
   }
-  Task<void> renew(std::string execution, std::int64_t token) override {
+  store::Task<void> renew(std::string execution, std::int64_t token) override {
     if (fails("renew")) co_return std::unexpected(failure());
     co_return co_await real_->renew(std::move(execution), token);
   }
-  Task<void> release(std::string execution, std::int64_t token) override {
+  store::Task<void> release(std::string execution, std::int64_t token) override {
     if (fails("release")) co_return std::unexpected(failure());
     co_return co_await real_->release(std::move(execution), token);
   }
-  Task<void> write(store::MachineWrite write) override {
+  store::Task<void> write(store::MachineWrite write) override {
     if (fails("write")) co_return std::unexpected(failure());
     co_return co_await real_->write(std::move(write));
   }
-  Task<std::optional<std::string>> take_signal(std::string channel, Taken taken,
-                                               store::MachineWrite waiting) override {
+  store::Task<std::optional<std::string>> take_signal(std::string channel, Taken taken,
+                                                      store::MachineWrite waiting) override {
     if (fails("take_signal")) co_return std::unexpected(failure());
     co_return co_await real_->take_signal(std::move(channel), std::move(taken), std::move(waiting));
   }
-  Task<std::optional<store::ExecutionRecord>> find_execution(std::string execution) override {
+  store::Task<std::optional<store::ExecutionRecord>> find_execution(
+      std::string execution) override {
     if (fails("find_execution")) co_return std::unexpected(failure());
     if (fails("find_execution: gone")) co_return std::nullopt;
     co_return co_await real_->find_execution(std::move(execution));
   }
 
-  Task<std::vector<std::string>> send_signal(std::string channel, std::string data) override {
+  store::Task<std::vector<std::string>> send_signal(std::string channel,
+                                                    std::string data) override {
     return real_->send_signal(std::move(channel), std::move(data));
   }
-  Task<std::vector<store::ExecutionRow>> list_executions() override {
+  store::Task<std::vector<store::ExecutionRow>> list_executions() override {
     return real_->list_executions();
   }
-  Task<std::vector<std::string>> prune_executions(store::PruneQuery query) override {
+  store::Task<std::vector<std::string>> prune_executions(store::PruneQuery query) override {
     return real_->prune_executions(query);
   }
-  Task<std::vector<std::string>> push_work(std::string pool, std::vector<std::string> items,
-                                           int max_retries) override {
+  store::Task<std::vector<std::string>> push_work(std::string pool, std::vector<std::string> items,
+                                                  int max_retries) override {
     return real_->push_work(std::move(pool), std::move(items), max_retries);
   }
-  Task<std::optional<store::WorkItem>> claim_work(std::string pool, std::string worker) override {
+  store::Task<std::optional<store::WorkItem>> claim_work(std::string pool,
+                                                         std::string worker) override {
     return real_->claim_work(std::move(pool), std::move(worker));
   }
-  Task<void> complete_work(std::string pool, std::string item, std::string worker,
-                           std::string result) override {
+  store::Task<void> complete_work(std::string pool, std::string item, std::string worker,
+                                  std::string result) override {
     return real_->complete_work(std::move(pool), std::move(item), std::move(worker),
                                 std::move(result));
   }
-  Task<void> fail_work(std::string pool, std::string item, std::string worker,
-                       std::string error) override {
+  store::Task<void> fail_work(std::string pool, std::string item, std::string worker,
+                              std::string error) override {
     return real_->fail_work(std::move(pool), std::move(item), std::move(worker), std::move(error));
   }
-  Task<void> heartbeat(std::string pool, std::string worker) override {
+  store::Task<void> heartbeat(std::string pool, std::string worker) override {
     return real_->heartbeat(std::move(pool), std::move(worker));
   }
-  Task<std::int64_t> release_stale_work(std::string pool) override {
+  store::Task<std::int64_t> release_stale_work(std::string pool) override {
     return real_->release_stale_work(std::move(pool));
   }
-  Task<store::WorkCounts> count_work(std::string pool) override {
+  store::Task<store::WorkCounts> count_work(std::string pool) override {
     return real_->count_work(std::move(pool));
   }
 
@@ -93,7 +96,7 @@ class FailingMachineStore final : public store::MachineStore {
   }
   static Error failure() { return {ErrorCode::unavailable, "the disk is full"}; }
 
-  std::unique_ptr<store::MachineStore> real_ = store::open_memory_store();
+  std::unique_ptr<store::MachineStore> real_ = store::open_memory_machines();
 };
 
 }  // namespace treaty::testing
