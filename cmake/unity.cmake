@@ -1,5 +1,6 @@
 # Unity batches: files of one folder are compiled together, at most so many at a time. Names in anonymous namespaces
-# must therefore differ within a folder; a batch never spans two folders.
+# must therefore differ within a folder; a batch never spans two folders. Protocols and contracts are compiled one by
+# one: each file of theirs has functions and names of the same meaning, on purpose.
 if(TREATY_UNITY)
   set(batch_size 8)
   set(folder "")
@@ -11,6 +12,10 @@ if(TREATY_UNITY)
     endif()
     math(EXPR batch "${in_folder} / ${batch_size}")
     math(EXPR in_folder "${in_folder} + 1")
+    if(folder MATCHES "/protocols$|/contracts$|/http$")
+      set_property(SOURCE "${source}" PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+      continue()
+    endif()
     string(MAKE_C_IDENTIFIER "${folder}_${batch}" group)
     set_property(SOURCE "${source}" PROPERTY UNITY_GROUP "${group}")
   endforeach()

@@ -7,7 +7,7 @@
 //     void await(int count) { MutexLock lock(mutex_); while (count_ < count) changed_.wait(lock); }
 //    private:
 //     Mutex mutex_;
-//     Condition changed_;
+//     ConditionVariable changed_;
 //     int count_ TREATY_GUARDED_BY(mutex_) = 0;
 //   };
 //
@@ -51,12 +51,12 @@ class TREATY_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   void lock() TREATY_THREAD_ATTRIBUTE(acquire_capability()) { lock_.lock(); }
 
  private:
-  friend class Condition;
+  friend class ConditionVariable;
   std::unique_lock<std::mutex> lock_;
 };
 
 // For threads that may block; coroutines use base/notifier.h.
-class Condition {
+class ConditionVariable {
  public:
   void wait(MutexLock& lock) { changed_.wait(lock.lock_); }
 

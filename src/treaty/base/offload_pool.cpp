@@ -73,7 +73,7 @@ class OffloadPool::Queue : public std::enable_shared_from_this<Queue> {
 
   const Options options_;
   Mutex mutex_;
-  Condition changed_;
+  ConditionVariable changed_;
   std::deque<std::move_only_function<void()>> waiting_ TREATY_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_ TREATY_GUARDED_BY(mutex_);
   std::size_t idle_ TREATY_GUARDED_BY(mutex_) = 0;

@@ -14,7 +14,7 @@ namespace asio = boost::asio;
 
 // How soon a budget is looked at again that others have set aside for themselves: other processes
 // notify nobody here.
-constexpr Seconds kGlance = 1;
+constexpr Seconds kBudgetPoll = 1;
 
 // Whoever waits for a budget gives up so long before the deadline: the answer is about the budget
 // then, not about time.
@@ -107,7 +107,7 @@ asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choic
       observer_.on_waiting(choice, 0, "other calls have set aside what is left of the budget");
       place.emplace(dispatcher_.pools().budget_line(), key_of(order_.budgets), waiter().waker());
     }
-    co_await pause(std::min(now() + kGlance, last));
+    co_await pause(std::min(now() + kBudgetPoll, last));
   }
 }
 

@@ -12,7 +12,7 @@ constexpr int kFirstTrust = 32;
 constexpr int kFullTrust = 1'024;  // More than that at a time: no limit of ours.
 
 // How soon somebody looks again who waits for others to end; mostly a notification comes first.
-constexpr Seconds kGlance = 5;
+constexpr Seconds kPoolPoll = 5;
 constexpr Seconds kProbeGlance = 1;
 
 // When those who come now might be served, as long as others have to end first.
@@ -64,9 +64,9 @@ std::optional<Delay> Pool::delay(std::uint64_t place, const Cost& cost, const Po
   }
   const auto running = static_cast<int>(running_.size());
   if (policy.max_concurrent > 0 && running >= policy.max_concurrent) {
-    add({.obstacle = Obstacle::concurrency, .wait = kGlance});
+    add({.obstacle = Obstacle::concurrency, .wait = kPoolPoll});
   }
-  if (trust_ > 0 && running >= trust_) add({.obstacle = Obstacle::warm_up, .wait = kGlance});
+  if (trust_ > 0 && running >= trust_) add({.obstacle = Obstacle::warm_up, .wait = kPoolPoll});
   const bool is_first = is_next(place);
   if (auto limit = quota_.delay(is_first ? Cost{0, 0, 0} : ahead_of(place), cost, now)) {
     add(*std::move(limit));
@@ -75,7 +75,7 @@ std::optional<Delay> Pool::delay(std::uint64_t place, const Cost& cost, const Po
   if (!line_.empty() && now < next_release_) {
     add({.obstacle = Obstacle::line, .wait = next_release_ - now});
   }
-  if (!longest && !is_first) longest = Delay{.obstacle = Obstacle::line, .wait = kGlance};
+  if (!longest && !is_first) longest = Delay{.obstacle = Obstacle::line, .wait = kPoolPoll};
   return longest;
 }
 

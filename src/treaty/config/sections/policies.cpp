@@ -47,7 +47,7 @@ void take_backoff(Reader& reader, const Node& node, PolicyOverrides& overrides) 
   if (!waits.empty()) overrides.backoff = std::move(waits);
 }
 
-constexpr std::array<Member<PolicyOverrides>, 7> kMembers = {{
+constexpr std::array<Member<PolicyOverrides>, 7> kPolicyMembers = {{
     {"max_wait", [](Reader& reader, const Node& node,
                     PolicyOverrides& out) { out.max_wait = seconds(reader, node, kNone); }},
     {"max_attempts", [](Reader& reader, const Node& node,
@@ -72,7 +72,7 @@ constexpr std::array<Member<PolicyOverrides>, 7> kMembers = {{
 }  // namespace
 
 void take_policy(Reader& reader, const Node& node, PolicyOverrides& overrides) {
-  reader.members<PolicyOverrides>(node, "dispatch", kMembers, overrides);
+  reader.members<PolicyOverrides>(node, "dispatch", kPolicyMembers, overrides);
 }
 
 Policy overridden(Policy policy, const PolicyOverrides& overrides) {
@@ -101,6 +101,8 @@ void settle_policies(Draft& draft) {
   }
 }
 
-std::vector<std::string_view> policy_keys() { return Reader::names_of<PolicyOverrides>(kMembers); }
+std::vector<std::string_view> policy_keys() {
+  return Reader::names_of<PolicyOverrides>(kPolicyMembers);
+}
 
 }  // namespace treaty::config

@@ -34,7 +34,7 @@ void take(Reader& /*reader*/, const Node& node, Written& written) {
   written.*Part = &node;
 }
 
-constexpr std::array<Member<Written>, 8> kMembers = {{
+constexpr std::array<Member<Written>, 8> kProviderMembers = {{
     {"kind", take<&Written::kind>},
     {"base_url", take<&Written::base_url>},
     {"key", take<&Written::key>},
@@ -147,7 +147,7 @@ void take_provider(Reader& reader, const Node& name, const Node& node, Draft& dr
     reader.note(name, "the name of a provider has 1 to 64 letters, digits, `_`, `-` and `.`");
   }
   Written written;
-  reader.members<Written>(node, "a provider", kMembers, written);
+  reader.members<Written>(node, "a provider", kProviderMembers, written);
   draft.provider_order.push_back(name.text);
   draft.provider_nodes[name.text] = &name;
   auto& out = draft.configuration.backends[name.text].emplace<HttpProvider>();
@@ -231,7 +231,7 @@ void settle_providers(Reader& reader, Draft& draft) {
 
 std::vector<std::string> provider_keys() {
   std::vector<std::string> keys;
-  add_keys(keys, "providers.NAME.", Reader::names_of<Written>(kMembers));
+  add_keys(keys, "providers.NAME.", Reader::names_of<Written>(kProviderMembers));
   return keys;
 }
 

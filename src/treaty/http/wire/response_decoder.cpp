@@ -20,7 +20,7 @@ namespace beast_http = boost::beast::http;
 using boost::beast::error_code;
 using boost::beast::string_view;
 
-std::string_view text_of(string_view text) { return {text.data(), text.size()}; }
+std::string_view response_text_of(string_view text) { return {text.data(), text.size()}; }
 
 std::unexpected<FetchFailure> fail(FailureKind kind, std::string message) {
   return std::unexpected(FetchFailure{.kind = kind, .message = std::move(message)});
@@ -57,14 +57,15 @@ class ResponseDecoder::Parser final : public beast_http::basic_parser<false> {
   }
   void on_field_impl(beast_http::field /*field*/, string_view name, string_view value,
                      error_code& /*error*/) override {
-    if (!is_header_done()) head_.headers.add(text_of(name), text_of(value));  // No trailers.
+    if (!is_header_done())
+      head_.headers.add(response_text_of(name), response_text_of(value));  // No trailers.
   }
   void on_header_impl(error_code& /*error*/) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>& /*size*/,
                          error_code& /*error*/) override {}
   std::size_t on_body_impl(string_view body, error_code& error) override {
-    const auto outcome =
-        coding_->feed(text_of(body), [this](std::string_view bytes) { return take(bytes); });
+    const auto outcome = coding_->feed(response_text_of(body),
+                                       [this](std::string_view bytes) { return take(bytes); });
     is_broken_ = outcome == BodyCoding::Outcome::broken;
     if (outcome != BodyCoding::Outcome::more) error = beast_http::error::need_buffer;
     return body.size();

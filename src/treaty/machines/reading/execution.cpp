@@ -19,7 +19,8 @@ constexpr int kMostCalls = 1'000'000;
 constexpr std::array<std::string_view, 8> kExecutionKeys = {
     "type",      "backoffs", "jitter",         "retry_on_empty",
     "n_samples", "k_margin", "max_candidates", "max_response_tokens"};
-constexpr std::array<std::string_view, 4> kTypes = {"default", "retry", "parallel", "mdap_voting"};
+constexpr std::array<std::string_view, 4> kExecutionTypes = {"default", "retry", "parallel",
+                                                             "mdap_voting"};
 
 constexpr std::array<std::string_view, 7> kLoopKeys = {
     "max_turns", "max_tool_calls", "tool_timeout", "total_timeout",
@@ -97,7 +98,7 @@ std::optional<Execution> read_execution(Reader& reader, const Place& place) {
   reader.refuse_unknown_keys(place, "execution", kExecutionKeys);
   Execution out;
   if (const auto type = place.find("type")) {
-    const auto kind = reader.word(*type, "the type of an execution", kTypes);
+    const auto kind = reader.word(*type, "the type of an execution", kExecutionTypes);
     if (kind) out.kind = static_cast<ExecutionKind>(*kind);
   }
   if (const auto backoffs = place.find("backoffs")) out.backoffs = read_backoffs(reader, *backoffs);

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 22> kStateKeys = {
     "launch",   "launch_input", "action",   "wait_for",   "hooks",     "output_to_context",
     "output",   "transitions",  "on_error", "timeout"};
 constexpr std::array<std::string_view, 2> kTransitionKeys = {"condition", "to"};
-constexpr std::array<std::string_view, 2> kTypes = {"initial", "final"};
+constexpr std::array<std::string_view, 2> kStateTypes = {"initial", "final"};
 constexpr std::array<std::string_view, 2> kSamplings = {"single", "multi"};
 
 Transition read_transition(Reader& reader, const Place& place) {
@@ -64,7 +64,7 @@ std::vector<std::pair<std::string, std::string>> read_on_error(Reader& reader, c
 void read_kind(Reader& reader, const Place& place, State& state) {
   const auto type = place.find("type");
   if (!type) return;
-  const auto kind = reader.word(*type, "the type of a state", kTypes);
+  const auto kind = reader.word(*type, "the type of a state", kStateTypes);
   if (kind) state.kind = *kind == 0 ? StateKind::initial : StateKind::final;
 }
 

@@ -14,7 +14,7 @@
 namespace treaty::store::sqlite {
 namespace {
 
-constexpr mode_t kOnlyOurs = 0600;
+constexpr mode_t kStoreFileMode = 0600;
 constexpr mode_t kOurDirectory = 0700;
 
 std::unexpected<Error> unavailable(std::string message, const std::string& path) {
@@ -38,7 +38,7 @@ void make_directories(const std::filesystem::path& directory) {
 void make_file(const std::string& path) {
   make_directories(std::filesystem::path(path).parent_path());
   // SQLite makes its other files with the permissions of this one.
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOnlyOurs);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kStoreFileMode);
   if (file >= 0) ::close(file);
 }
 

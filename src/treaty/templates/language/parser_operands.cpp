@@ -10,7 +10,9 @@
 namespace treaty::templates::language {
 namespace {
 
-Child boxed(ExpressionNode node) { return std::make_unique<ExpressionNode>(std::move(node)); }
+Child boxed_operand(ExpressionNode node) {
+  return std::make_unique<ExpressionNode>(std::move(node));
+}
 
 bool is_literal(const ExpressionNode& node) {
   return std::holds_alternative<Literal>(node.content);
@@ -41,7 +43,7 @@ ExpressionNode Parser::access() {
   if (token_.is("(")) fail(token_.offset, "functions cannot be called");
   if (token_.is("**")) fail(token_.offset, "there is no operator '**'");
   if (steps.empty()) return base;
-  return {offset, Access{boxed(std::move(base)), std::move(steps)}};
+  return {offset, Access{boxed_operand(std::move(base)), std::move(steps)}};
 }
 
 std::optional<Step> Parser::step() {
@@ -72,7 +74,7 @@ std::optional<Step> Parser::index() {
   ExpressionNode key = expression();
   if (token_.is(":")) fail(token_.offset, "there are no slices");
   if (!skip("]")) fail_at_token("']'");
-  return Step{Index{boxed(std::move(key))}};
+  return Step{Index{boxed_operand(std::move(key))}};
 }
 
 ExpressionNode Parser::atom() {
