@@ -121,7 +121,7 @@ int run(const std::string& path, const object& input) {
   PlayedAgents agents;
   NoTools tools;
   const auto timeline = machines::real_timeline();
-  const auto store = treaty::store::open_memory_store();
+  const auto store = treaty::store::open_memory_machines();
   const machines::World world{.agents = agents,
                               .tools = tools,
                               .timeline = *timeline,
