@@ -99,7 +99,7 @@ std::map<std::string, int> journalled(const std::vector<std::string>& directorie
     if (!journal) continue;
     for (const bridge::Entry& entry : journal->entries) {
       if (entry.event != "answer.written") continue;
-      ++times[std::string(entry.details.at("request_id").as_string())];
+      ++times[entry.details.find_text("request_id").value_or("")];
     }
   }
   return times;

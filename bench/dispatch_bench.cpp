@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/rows.h"
+#include "treaty/base/clock.h"
 #include "treaty/dispatch/dispatcher.h"
 #include "treaty/testing/simulation/silence.h"
 
@@ -112,7 +113,7 @@ Measured median_of(bool tells_windows) {
                [](const std::string& model) {
                  return dispatch::PoolName{.key = model, .provider = "p", .model = model};
                }}}},
-        {.pools = std::make_shared<dispatch::Pools>(dispatch::system_time())});
+        {.pools = std::make_shared<dispatch::Pools>(treaty::system_clock())});
     direct.push_back(measure(call_directly(*backend, call)));
     dispatched.push_back(measure(call_dispatched(dispatcher, chain, call)));
   }

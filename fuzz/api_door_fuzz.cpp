@@ -11,6 +11,7 @@
 #include "treaty/api/target.h"
 #include "treaty/base/text.h"
 #include "treaty/contracts/agent_execute_request.h"
+#include "treaty/contracts/invoke_result.h"
 
 using namespace treaty;       // NOLINT: a target is one file.
 using namespace treaty::api;  // NOLINT

@@ -16,7 +16,7 @@ namespace {
 // What a reader said, as text: one entry an event, then how it ended.
 using Record = std::vector<std::string>;
 
-void add(Record& record, const Event& event) {
+void add(Record& record, const StreamedEvent& event) {
   require(!event.name.empty());
   require(event.name.find_first_of("\r\n") == std::string_view::npos);
   require(!event.data.contains('\r'));

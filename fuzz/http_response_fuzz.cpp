@@ -34,7 +34,7 @@ struct Sink final : ResponseSink {
 using Told = std::tuple<int, Headers, std::string, int, bool>;
 
 // A line that is both too long and wrong may be called either, by what was seen of it first.
-int kind_of(const std::expected<void, Failure>& ended) {
+int kind_of(const std::expected<void, FetchFailure>& ended) {
   if (ended) return -1;
   const bool is_bad = ended.error().kind == FailureKind::too_large;
   return static_cast<int>(is_bad ? FailureKind::malformed : ended.error().kind);
@@ -46,10 +46,10 @@ Told told_of(const fuzz::Choice& choice, unsigned seed) {
   const FetchOptions options{.max_header_bytes = choice.max_header_bytes,
                              .max_body_bytes = choice.max_body_bytes};
   ResponseDecoder decoder(sink, options, (choice.last & 1U) != 0);
-  std::expected<bool, Failure> fed = false;
+  std::expected<bool, FetchFailure> fed = false;
   fuzz::Pieces pieces(choice.bytes, seed);
   while (!pieces.ended() && fed && !*fed) fed = decoder.feed(*pieces.next());
-  std::expected<void, Failure> ended{};
+  std::expected<void, FetchFailure> ended{};
   if (!fed) ended = std::unexpected(fed.error());
   if (fed && !*fed) ended = decoder.finish();
   require(ended || !ended.error().message.empty());

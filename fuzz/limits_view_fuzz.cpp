@@ -6,8 +6,8 @@
 #include "treaty/base/text.h"
 #include "treaty/cli/limits/limits_drawing.h"
 
-using namespace treaty;       // NOLINT: a target is one file.
-using namespace treaty::cli;  // NOLINT
+using namespace treaty;                     // NOLINT: a target is one file.
+using namespace treaty::cli::limits_watch;  // NOLINT
 using fuzz::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

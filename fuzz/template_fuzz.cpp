@@ -26,7 +26,7 @@ const Value& context() {
 }
 
 void check_names(const Template& parsed, std::string_view text) {
-  for (const Fault& fault : parsed.unknown_names({})) {
+  for (const SyntaxFault& fault : parsed.unknown_names({})) {
     require(!fault.message.empty() && fault.offset < text.size());
   }
 }

@@ -89,14 +89,6 @@ Step step_without_calls(std::string_view finish_reason, std::string text) {
 // --- The tool calls of a model, which is not trusted: which of them a client may run, and what
 // the model is told about the others.
 
-struct CheckedCalls {
-  // As they stand in the transcript: ids made whole, what no provider would take back left out.
-  std::vector<contracts::AgentToolCall> said{};
-  std::vector<contracts::ToolCall> for_client{};
-  std::vector<backends::ToolMessage> refused{};  // For the model, which may do better next time.
-  std::vector<StepNote> notes{};
-};
-
 constexpr std::size_t kLongestName = 64;  // TOOL-02.
 constexpr std::size_t kLongestId = 128;
 constexpr std::size_t kMostNamesTold = 32;
@@ -272,8 +264,8 @@ class Check {
   std::size_t argument_bytes_ = 0;
 };
 
-// Notes ids and calls in `progress`. `last_is_cut`: the answer ended within its last call, or right
-// behind it.
+}  // namespace
+
 CheckedCalls check_tool_calls(const Role& role, const std::vector<AgentToolCall>& calls,
                               bool last_is_cut, Progress& progress) {
   Check check(role, progress);
@@ -286,8 +278,6 @@ CheckedCalls check_tool_calls(const Role& role, const std::vector<AgentToolCall>
   }
   return check.finish();
 }
-
-}  // namespace
 
 Stepped next_step(const Role& role, int max_rounds, Progress progress, const AgentResult& result) {
   Stepped stepped{.step = Finish{}, .progress = std::move(progress)};

@@ -72,4 +72,19 @@ Stepped next_step(const Role& role, int max_rounds, Progress progress,
 std::vector<backends::ToolMessage> in_order_of_calls(const backends::AssistantMessage& said,
                                                      std::vector<backends::ToolMessage> results);
 
+// The calls of one answer: those that the client is asked to run, and those that the model is told
+// about instead.
+struct CheckedCalls {
+  // As they stand in the transcript: ids made whole, what no provider would take back left out.
+  std::vector<contracts::AgentToolCall> said{};
+  std::vector<contracts::ToolCall> for_client{};
+  std::vector<backends::ToolMessage> refused{};  // For the model, which may do better next time.
+  std::vector<StepNote> notes{};
+};
+
+// Notes ids and calls in `progress`. `last_is_cut`: the answer ended within its last call, or right
+// behind it.
+CheckedCalls check_tool_calls(const Role& role, const std::vector<contracts::AgentToolCall>& calls,
+                              bool last_is_cut, Progress& progress);
+
 }  // namespace treaty::turns
