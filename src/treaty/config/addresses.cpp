@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kListenHint = "such as 127.0.0.1:8088 or [::1]:8088";
 
-std::unexpected<AddressFault> fault(std::string message, std::string_view hint) {
+std::unexpected<AddressFault> address_fault(std::string message, std::string_view hint) {
   return std::unexpected(AddressFault{std::move(message), std::string(hint)});
 }
 
@@ -43,10 +43,11 @@ std::expected<Listen, AddressFault> parse_listen(std::string_view text) {
   const std::string_view trimmed_text = trimmed(text);
   const std::size_t colon = trimmed_text.rfind(':');
   if (colon == std::string_view::npos || trimmed_text.ends_with(']')) {
-    return fault("the address to listen on lacks its port", kListenHint);
+    return address_fault("the address to listen on lacks its port", kListenHint);
   }
   const auto port = port_in(trimmed_text.substr(colon + 1));
-  if (!port) return fault("the port to listen on is not a number from 0 to 65535", kListenHint);
+  if (!port)
+    return address_fault("the port to listen on is not a number from 0 to 65535", kListenHint);
   std::string host(trimmed_text.substr(0, colon));
   if (host == "localhost") host = "127.0.0.1";
   if (host.starts_with('[') && host.ends_with(']')) {
@@ -55,9 +56,9 @@ std::expected<Listen, AddressFault> parse_listen(std::string_view text) {
   } else if (is_address(AF_INET, host)) {
     return Listen{std::move(host), *port};
   } else if (is_address(AF_INET6, host)) {
-    return fault("an IPv6 address to listen on stands in brackets", kListenHint);
+    return address_fault("an IPv6 address to listen on stands in brackets", kListenHint);
   }
-  return fault("the address to listen on is not an IP address", kListenHint);
+  return address_fault("the address to listen on is not an IP address", kListenHint);
 }
 
 std::string text_of(const Listen& listen) {
@@ -80,7 +81,7 @@ std::expected<std::string, AddressFault> default_store(const Sources& sources) {
   const fs::path here = sources.directory;
   if (sources.flags.state_dir) {
     if (is_blank(*sources.flags.state_dir)) {
-      return fault("the state directory is blank", "give --state-dir DIR");
+      return address_fault("the state directory is blank", "give --state-dir DIR");
     }
     return address_of_file(here / *sources.flags.state_dir / "treaty.db");
   }
@@ -91,8 +92,8 @@ std::expected<std::string, AddressFault> default_store(const Sources& sources) {
   if (!home.empty()) {
     return address_of_file(here / home / ".local" / "state" / "treaty" / "treaty.db");
   }
-  return fault("there is no place for the store: neither XDG_STATE_HOME nor HOME is set",
-               "give --state-dir DIR, or `store: sqlite:///PATH` in treaty.yaml");
+  return address_fault("there is no place for the store: neither XDG_STATE_HOME nor HOME is set",
+                       "give --state-dir DIR, or `store: sqlite:///PATH` in treaty.yaml");
 }
 
 std::expected<std::string, AddressFault> parse_store(std::string_view text, std::string_view folder,
@@ -101,18 +102,19 @@ std::expected<std::string, AddressFault> parse_store(std::string_view text, std:
   const std::string_view store = trimmed(text);
   if (store == "sqlite") return default_store(sources);
   if (starts_with_folded(store, "postgres:") || starts_with_folded(store, "postgresql:")) {
-    return fault("stores in PostgreSQL are not supported yet", kHint);
+    return address_fault("stores in PostgreSQL are not supported yet", kHint);
   }
   if (!store.starts_with("sqlite:")) {
-    return fault("the store is not one that is known", kHint);
+    return address_fault("the store is not one that is known", kHint);
   }
   std::string_view path = store.substr(7);
   if (path.starts_with("//")) path.remove_prefix(2);
   if (store.starts_with("sqlite://") && !path.starts_with('/')) {
-    return fault("the store's address has a host; it is a file", "sqlite:/// has three slashes");
+    return address_fault("the store's address has a host; it is a file",
+                         "sqlite:/// has three slashes");
   }
   if (path.empty() || path.ends_with('/') || path == ":memory:") {
-    return fault("the store's address names no file", kHint);
+    return address_fault("the store's address names no file", kHint);
   }
   return address_of_file(fs::path(folder) / path);
 }

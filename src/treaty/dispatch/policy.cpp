@@ -16,8 +16,8 @@ using contracts::RateLimitWindow;
 
 constexpr Seconds kMinute = 60;
 constexpr Seconds kHour = 3'600;
-constexpr Seconds kDay = 86'400;
-constexpr Seconds kMonth = 30 * kDay;
+constexpr Seconds kOneDay = 86'400;
+constexpr Seconds kMonth = 30 * kOneDay;
 
 // Of an exhausted window that does not say when it is full again, and whose name does not either.
 constexpr Seconds kUnknownReset = 60;
@@ -184,7 +184,7 @@ Seconds length_of_window(std::string_view name) {
       {"second", 1},
       {"minute", kMinute},
       {"hour", kHour},
-      {"day", kDay},
+      {"day", kOneDay},
       {"month", kMonth},
   }};
   for (const auto& [word, length] : kLengths) {
