@@ -126,7 +126,7 @@ std::string_view name_of(Obstacle obstacle) {
 
 CallDecision decide_before(const Delay& delay, const Situation& situation) {
   const std::string words = words_of(delay);
-  const CallDecision wait{.act = Act::wait, .wait = delay.wait, .reason = words};
+  CallDecision wait{.act = Act::wait, .wait = delay.wait, .reason = words};
   if (delay.is_unknown()) {
     const bool is_patient = !situation.has_next || situation.waited < situation.policy.max_wait;
     if (is_patient && situation.left > 0) return wait;
