@@ -95,12 +95,13 @@ long multiply_journal(const std::string& database, int times) {
       journal.execute(
           copies +
           fmt::format("INSERT INTO requests SELECT id + 256 * {}, \"key\", fingerprint, dialect, "
-                      "streaming, events, body FROM copies, requests",
+                      "streaming, events, body, format FROM copies, requests",
                       turn)) &&
       journal.execute(
           copies +
           fmt::format("INSERT INTO answers SELECT id + 256 * {}, dialect, first_event, created_at, "
-                      "error_code, events, body, transcript, deltas FROM copies, answers",
+                      "error_code, events, body, transcript, deltas, format, "
+                      "result FROM copies, answers",
                       turn)) &&
       journal.execute("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
   return done ? journal.count("SELECT count(*) FROM turns") : 0;
