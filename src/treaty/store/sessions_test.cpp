@@ -15,12 +15,8 @@ using testing::wait_for;
 
 const Room kRoom{.tenant = "local", .session_id = "s1"};
 
-struct Fixture {
-  explicit Fixture(std::unique_ptr<testing::StorePlace> at) : place(std::move(at)) {}
-
-  std::unique_ptr<testing::StorePlace> place;
-  Milliseconds& time = place->time();
-  std::unique_ptr<Store> store = place->open();
+struct Fixture : testing::StoreFixture {
+  using StoreFixture::StoreFixture;
 
   // A completed turn whose request latches a context.
   bool complete_in(const std::string& turn_id, const std::string& context) const {

@@ -70,6 +70,15 @@ class DecidingTwice final : public StorePlace {
   Place place_{};
 };
 
+// A store in one of the places, for a suite of tests that runs in all of them.
+struct StoreFixture {
+  explicit StoreFixture(std::unique_ptr<StorePlace> at) : place(std::move(at)) {}
+
+  std::unique_ptr<StorePlace> place;
+  store::Milliseconds& time = place->time();
+  std::unique_ptr<store::Store> store = place->open();
+};
+
 }  // namespace treaty::testing
 
 // A test case that runs on every store. FIXTURE has a constructor that takes a

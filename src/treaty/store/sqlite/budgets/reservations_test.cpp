@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "treaty/testing/stores/budget_purchases.h"
 #include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {
@@ -12,38 +13,7 @@ namespace {
 using testing::open_store;
 using testing::OtherProcess;
 using testing::wait_for;
-
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kToday = 20'000;
-constexpr std::int64_t kLimit = 1'000;
-
-// So many tokens at 2 picodollars, all or nothing, from the budget of one agent.
-Purchase tokens(std::int64_t count, std::int64_t day = kToday) {
-  return {.day = day,
-          .limits = {{.scope = "agent:a", .tokens = kLimit}},
-          .output_tokens = count,
-          .least_output = count,
-          .output_price = 2};
-}
-
-Spending of_agent(std::int64_t spent, std::int64_t reserved, std::int64_t calls) {
-  return {.scope = "agent:a",
-          .spent = {.tokens = spent, .picodollars = 2 * spent},
-          .reserved = {.tokens = reserved, .picodollars = 2 * reserved},
-          .calls = calls};
-}
-
-// The id, or 0.
-std::int64_t reserve(Store& store, const Purchase& purchase) {
-  const auto answer = wait_for(store.reserve(purchase));
-  const auto* reservation = answer ? std::get_if<Reservation>(&*answer) : nullptr;
-  return reservation == nullptr ? 0 : reservation->id;
-}
-
-bool settle(Store& store, std::int64_t id, std::int64_t count) {
-  return wait_for(store.settle_reservation(id, {.tokens = count, .picodollars = 2 * count}))
-      .has_value();
-}
+using namespace testing::budgets;  // NOLINT: the vocabulary of these tests.
 
 bool reserves_600(Store& store) { return reserve(store, tokens(600)) != 0; }
 
