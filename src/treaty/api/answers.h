@@ -21,7 +21,7 @@ http::Response json_response(int status, std::string body);
 http::Response refusal_response(const turns::Refusal& refusal,
                                 contracts::Dialect dialect = contracts::Dialect::pascal);
 
-// The answer to a round in the format and dialect of whoever asked.
+// The answer to a round, in the format and dialect of the request.
 http::Response outcome_response(const turns::Outcome& outcome, const turns::Renderer& renderer,
                                 contracts::Dialect dialect);
 

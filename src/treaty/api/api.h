@@ -22,7 +22,7 @@ struct Route;
 // Replaced as a whole by a reload, on the worker's thread.
 struct ApiSettings {
   std::vector<ApiKey> keys{};  // None: everybody is the tenant `local`.
-  bool always_200 = false;     // Of the answers to execute requests (D6).
+  bool always_200 = false;     // Execute requests are always answered with status 200 (D6).
   std::size_t max_body_bytes = std::size_t{16} << 20U;
 };
 

@@ -1,5 +1,5 @@
-// Work on the bodies of requests: a large one is worked on beside the event loop, so that whoever
-// sends it waits and nobody else does.
+// Processes large request bodies on the offload pool. A large body delays its own client and does
+// not block the event loop.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

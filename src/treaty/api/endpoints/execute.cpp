@@ -90,7 +90,7 @@ boost::asio::awaitable<Watch> watch_for(const RequestContext& context, const tur
   co_return cancels ? Watch::yes : Watch::no;
 }
 
-// The client has gone: nobody is left, or others still wait for the same answer.
+// The client disconnected. Cancels the turn, unless other clients wait for the same answer.
 Conversation cancel(const RequestContext& context, const turns::TurnLog& log,
                     turns::TurnLog::Following& following) {
   const auto opening = log.opening();

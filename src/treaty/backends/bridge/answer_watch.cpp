@@ -27,7 +27,7 @@ class DirectoryAnswers final : public AnswerWatch,
   }
   void unsubscribe(const std::string& file_name) override { wakers_.erase(file_name); }
 
-  // The wait does not keep this object alive: without an owner there is nobody to notify.
+  // The wait holds a weak reference. It ends when the owner destroys this object.
   void listen() {
     descriptor_.async_wait(asio::posix::stream_descriptor::wait_read,
                            [weak = weak_from_this()](const boost::system::error_code& failed) {

@@ -8,7 +8,7 @@
 namespace treaty::backends {
 
 std::span<const Protocol* const> all_protocols() {
-  // Of two whose paths end alike, the longer path comes first.
+  // If one path is a suffix of another, the protocol with the longer path comes first.
   static const std::array<const Protocol*, 6> all = {&chat_completions(), &completions(),
                                                      &responses(),        &anthropic_messages(),
                                                      &gemini(),           &ollama_native()};
