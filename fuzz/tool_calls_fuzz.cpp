@@ -32,7 +32,7 @@ std::vector<contracts::AgentToolCall> calls_of(std::string_view text) {
 }
 
 void check(const std::vector<contracts::AgentToolCall>& calls, turns::Progress& progress) {
-  turns::Role role;
+  turns::AgentRole role;
   for (const char* name : {"f", "g"}) role.tools.push_back({.declaration = {.name = name}});
   const auto checked = turns::check_tool_calls(role, calls, calls.size() % 2 == 1, progress);
   require(checked.said.size() == std::min(calls.size(), turns::kMostCalls));

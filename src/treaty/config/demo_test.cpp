@@ -13,7 +13,7 @@ namespace {
 using backends::Asked;
 using backends::Reply;
 
-turns::Role demo_role() {
+turns::AgentRole demo_role() {
   const auto loaded = load(testing::Given{}.sources());
   REQUIRE(loaded);
   return loaded->turns.agents.at("default").role;

@@ -170,7 +170,7 @@ Node choice_of(const dispatch::Choice& choice, const Configuration& configuratio
   return map.node;
 }
 
-Node tools_of(const turns::Role& role) {
+Node tools_of(const turns::AgentRole& role) {
   Node list{.kind = Kind::list};
   for (const turns::ClientTool& tool : role.tools) {
     Map map;
@@ -186,7 +186,7 @@ Node tools_of(const turns::Role& role) {
   return list;
 }
 
-void add_role(Map& map, const turns::Role& role) {
+void add_role(Map& map, const turns::AgentRole& role) {
   map.add("mode", text(role.mode));
   map.add("system", text(role.system));
   map.add("tools", tools_of(role));

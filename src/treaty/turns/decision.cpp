@@ -362,7 +362,7 @@ std::variant<Chosen, Refusal> find_agent(const Settings& settings, std::string_v
                                names_of(settings)),
                    std::string(name)};
   }
-  const Role* role = agent->find_role(conversation);
+  const AgentRole* role = agent->find_role(conversation);
   if (role == nullptr) {
     return Refusal{Reason::agent_not_found,
                    fmt::format("agent {} has no conversation {}", agent->name, conversation),

@@ -53,7 +53,7 @@ struct Begin {
   std::string earlier_events{};  // Once more: the diary of the attempts before.
   std::int64_t diary_after = 0;  // The index of the last entry of the round, if there is one.
   const Agent* agent = nullptr;
-  const Role* role = nullptr;
+  const AgentRole* role = nullptr;
 };
 
 // Answered before: the same again.
@@ -98,7 +98,7 @@ store::Change end_waiting(const store::Turn& turn, store::Milliseconds now);
 // The agent and the role that a session is for.
 struct Chosen {
   const Agent* agent = nullptr;
-  const Role* role = nullptr;
+  const AgentRole* role = nullptr;
 };
 std::variant<Chosen, Refusal> find_agent(const Settings& settings, std::string_view agent,
                                          std::string_view conversation);

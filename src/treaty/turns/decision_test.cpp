@@ -20,7 +20,7 @@ Settings settings() {
   Settings made;
   made.agents["default"] = {.name = "default", .chain = {{.backend = "scripted"}}};
   made.agents["writer"] = {.name = "writer",
-                           .conversations = {{"brief", Role{.mode = "Brief"}}},
+                           .conversations = {{"brief", AgentRole{.mode = "Brief"}}},
                            .chain = {{.backend = "scripted"}}};
   return made;
 }

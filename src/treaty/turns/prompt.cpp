@@ -150,7 +150,7 @@ std::size_t tokens_of(const backends::ToolMessage& message) {
 
 }  // namespace
 
-std::string system_text(const Role& role, std::string_view solution_context) {
+std::string system_text(const AgentRole& role, std::string_view solution_context) {
   std::string text = role.system;
   if (is_blank(solution_context)) return text;
   const std::array texts = {std::string_view(role.system), solution_context};
@@ -209,7 +209,7 @@ backends::ToolMessage tool_message(const contracts::ToolResult& result,
   return message;
 }
 
-std::vector<backends::Tool> declarations_of(const Role& role) {
+std::vector<backends::Tool> declarations_of(const AgentRole& role) {
   std::vector<backends::Tool> tools;
   tools.reserve(role.tools.size());
   for (const ClientTool& tool : role.tools) tools.push_back(tool.declaration);

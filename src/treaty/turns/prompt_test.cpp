@@ -198,7 +198,7 @@ TEST_CASE("a result of a tool keeps its text, and a failure is one") {
 }
 
 TEST_CASE("a role declares its tools in their order") {
-  const Role role{.tools = {{.declaration = {.name = "b"}}, {.declaration = {.name = "a"}}}};
+  const AgentRole role{.tools = {{.declaration = {.name = "b"}}, {.declaration = {.name = "a"}}}};
 
   CHECK(declarations_of(role) == std::vector<backends::Tool>{{.name = "b"}, {.name = "a"}});
 }

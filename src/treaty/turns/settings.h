@@ -23,7 +23,7 @@ struct ClientTool {
 };
 
 // What an agent is in one kind of conversation.
-struct Role {
+struct AgentRole {
   std::string mode = "General";  // ModeDisplayName.
   std::string system{};
   std::vector<ClientTool> tools{};
@@ -36,10 +36,10 @@ enum class OnCut { fail, go_on };  // A backend fails after some of its text has
 struct Agent {
   std::string name;
   std::string description{};
-  Role role{};                                               // Without a ConversationContextId.
-  std::map<std::string, Role, std::less<>> conversations{};  // By ConversationContextId.
-  std::vector<dispatch::Choice> chain{};                     // One or more; order is preference.
-  int max_rounds = 8;                                        // Of tools, in one turn.
+  AgentRole role{};  // Without a ConversationContextId.
+  std::map<std::string, AgentRole, std::less<>> conversations{};  // By ConversationContextId.
+  std::vector<dispatch::Choice> chain{};        // One or more; order is preference.
+  int max_rounds = 8;                           // Of tools, in one turn.
   std::chrono::milliseconds deadline{300'000};  // Of a round: from its request to its answer.
   OnMismatch on_mismatch = OnMismatch::keep_pending;
   OnDisconnect on_disconnect = OnDisconnect::keep_running;
@@ -47,7 +47,7 @@ struct Agent {
   dispatch::Budget budget{};  // Of all its turns, whoever sends them.
 
   // Null when there is none of that name; an empty name is the agent's own role.
-  const Role* find_role(std::string_view conversation) const;
+  const AgentRole* find_role(std::string_view conversation) const;
 };
 
 constexpr const char* kDefaultAgent = "default";
@@ -65,7 +65,7 @@ struct Settings {
   const Agent* find_agent(std::string_view name) const;
 };
 
-inline const Role* Agent::find_role(std::string_view conversation) const {
+inline const AgentRole* Agent::find_role(std::string_view conversation) const {
   if (conversation.empty()) return &role;
   const auto found = conversations.find(conversation);
   return found == conversations.end() ? nullptr : &found->second;

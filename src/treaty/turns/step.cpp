@@ -150,7 +150,7 @@ constexpr std::size_t kMostShown = 4'096;  // Bytes of arguments that were refus
 // One answer's calls, looked at one after the other.
 class Check {
  public:
-  Check(const Role& role, Progress& progress) : role_(role), progress_(progress) {}
+  Check(const AgentRole& role, Progress& progress) : role_(role), progress_(progress) {}
 
   void take(const AgentToolCall& call, bool is_cut) {
     AgentToolCall& said = say(call);
@@ -257,7 +257,7 @@ class Check {
     answer(said, std::move(why));
   }
 
-  const Role& role_;
+  const AgentRole& role_;
   Progress& progress_;
   CheckedCalls checked_;
   json::Document document_;
@@ -266,7 +266,7 @@ class Check {
 
 }  // namespace
 
-CheckedCalls check_tool_calls(const Role& role, const std::vector<AgentToolCall>& calls,
+CheckedCalls check_tool_calls(const AgentRole& role, const std::vector<AgentToolCall>& calls,
                               bool last_is_cut, Progress& progress) {
   Check check(role, progress);
   if (calls.size() > kMostCalls) {
@@ -279,7 +279,8 @@ CheckedCalls check_tool_calls(const Role& role, const std::vector<AgentToolCall>
   return check.finish();
 }
 
-Stepped next_step(const Role& role, int max_rounds, Progress progress, const AgentResult& result) {
+Stepped next_step(const AgentRole& role, int max_rounds, Progress progress,
+                  const AgentResult& result) {
   Stepped stepped{.step = Finish{}, .progress = std::move(progress)};
   count(stepped.progress, result);
   if (result.error) {

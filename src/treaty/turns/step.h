@@ -64,7 +64,7 @@ struct Stepped {
 // Calls are calls whatever the finish reason says; of an answer that was cut at its length the last
 // one is not run. An answer without calls and text is a Finish with an empty text, which seal()
 // fills, unless it said that it wanted tools.
-Stepped next_step(const Role& role, int max_rounds, Progress progress,
+Stepped next_step(const AgentRole& role, int max_rounds, Progress progress,
                   const contracts::AgentResult& result);
 
 // One result for each call of the message, in the order of its calls: those without one have
@@ -84,7 +84,8 @@ struct CheckedCalls {
 
 // Notes ids and calls in `progress`. `last_is_cut`: the answer ended within its last call, or right
 // behind it.
-CheckedCalls check_tool_calls(const Role& role, const std::vector<contracts::AgentToolCall>& calls,
-                              bool last_is_cut, Progress& progress);
+CheckedCalls check_tool_calls(const AgentRole& role,
+                              const std::vector<contracts::AgentToolCall>& calls, bool last_is_cut,
+                              Progress& progress);
 
 }  // namespace treaty::turns

@@ -18,8 +18,8 @@ using contracts::AgentToolCall;
 
 namespace {
 
-Role role_with_tools() {
-  Role role;
+AgentRole role_with_tools() {
+  AgentRole role;
   for (const char* name : {"read_file", "list_files"}) {
     role.tools.push_back({.declaration = {.name = name}});
   }
@@ -165,8 +165,9 @@ TEST_CASE("calls are calls even when the model says that it stopped") {
 TEST_CASE("an unknown tool is a failed result that names the tools there are") {
   CHECK(refusal_of({"a", "rm_rf", "{}"}) ==
         "There is no tool named rm_rf. The tools are: read_file, list_files.");
-  CHECK(as<AskAgain>(next_step(Role{}, 8, {}, called({{"a", "f", "{}"}}))).results[0].content ==
-        "There is no tool named f. There are no tools here: answer in words.");
+  CHECK(
+      as<AskAgain>(next_step(AgentRole{}, 8, {}, called({{"a", "f", "{}"}}))).results[0].content ==
+      "There is no tool named f. There are no tools here: answer in words.");
 }
 
 TEST_CASE("arguments that are no JSON object are a failed result") {
@@ -178,7 +179,7 @@ TEST_CASE("arguments that are no JSON object are a failed result") {
 }
 
 TEST_CASE("arguments that do not fit the parameters go back to the model, never to the tool") {
-  Role role = role_with_tools();
+  AgentRole role = role_with_tools();
   auto schema = schema::Schema::compile(
       R"({"type":"object","properties":{"path":{"type":"string"}},"required":["path"]})");
   REQUIRE(schema);

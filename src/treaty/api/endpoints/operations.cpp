@@ -9,7 +9,7 @@
 namespace treaty::api {
 namespace {
 
-void write_role(json::Writer& writer, const turns::Role& role) {
+void write_role(json::Writer& writer, const turns::AgentRole& role) {
   writer.member("ModeDisplayName", role.mode);
   writer.name("Tools").begin_array();
   for (const turns::ClientTool& tool : role.tools) {

@@ -25,7 +25,7 @@ void warn_of_unknown_tools(const ClientTools& tools, const config::Configuration
                            const std::string& agent_name) {
   const turns::Agent* agent = configuration.turns.find_agent(agent_name);
   if (agent == nullptr) return;
-  const auto declares = [&](const turns::Role& role, const std::string& name) {
+  const auto declares = [&](const turns::AgentRole& role, const std::string& name) {
     return std::ranges::any_of(
         role.tools, [&](const turns::ClientTool& tool) { return tool.declaration.name == name; });
   };

@@ -11,14 +11,14 @@ namespace treaty::config {
 namespace {
 
 using turns::Agent;
-using turns::Role;
+using turns::AgentRole;
 using yaml::Node;
 
 constexpr std::size_t kLongestName = 128;  // Of what a request may name.
 
 // A role while it is read: what is written nowhere comes from the agent.
 struct RoleDraft {
-  Role& role;
+  AgentRole& role;
   const Node* system{};
 };
 
@@ -142,7 +142,7 @@ void take_conversations(Reader& reader, const Node& node, Agent& agent) {
   if (!reader.is_map(node, "conversations")) return;
   for (const auto& [name, value] : node.members) {
     check_name(reader, name, "a conversation");
-    Role& role = agent.conversations[name.text] = agent.role;
+    AgentRole& role = agent.conversations[name.text] = agent.role;
     RoleDraft draft{.role = role};
     reader.members<RoleDraft>(value, "a conversation", kRoleMembers, draft);
   }
