@@ -34,7 +34,9 @@ constexpr int kMachines = 64;
 
 class Nobody final : public machines::Agents, public machines::ToolRunner {
  public:
-  asio::awaitable<machines::Value> call(const machines::AgentCall&) override { co_return nullptr; }
+  asio::awaitable<machines::Dynamic> call(const machines::AgentCall&) override {
+    co_return nullptr;
+  }
   asio::awaitable<std::optional<machines::ToolOutcome>> run(const machines::ToolInvocation&,
                                                             double) override {
     co_return std::nullopt;

@@ -9,14 +9,14 @@ using treaty::fuzz::require;
 
 namespace {
 
-const Value& context() {
-  static const Value value = {{"n", 5},
-                              {"f", 2.5},
-                              {"yes", true},
-                              {"nil", nullptr},
-                              {"name", "naïve"},
-                              {"list", {1, "b", {3, 4}}},
-                              {"object", {{"k", "v"}, {"deep", {{"m", -1}}}}}};
+const Dynamic& context() {
+  static const Dynamic value = {{"n", 5},
+                                {"f", 2.5},
+                                {"yes", true},
+                                {"nil", nullptr},
+                                {"name", "naïve"},
+                                {"list", {1, "b", {3, 4}}},
+                                {"object", {{"k", "v"}, {"deep", {{"m", -1}}}}}};
   return value;
 }
 

@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!agent.error().empty());
     return 0;
   }
-  const backends::Value input = backends::Object{{"text", "x"}, {"list", backends::List{1, 2}}};
+  const backends::Dynamic input = backends::Object{{"text", "x"}, {"list", backends::List{1, 2}}};
   const backends::List chain = {backends::Object{{"role", "assistant"}, {"content", "hm"}}};
   const auto call = backends::render(*agent, {.input = input, .chain = chain});
   if (!call) {

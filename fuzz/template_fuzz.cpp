@@ -11,17 +11,17 @@ namespace {
 
 constexpr std::size_t kLongest = (std::size_t{16} << 20U) + 1;
 
-const Value& context() {
-  static const Value value = {{"n", 5},
-                              {"f", 2.5},
-                              {"yes", true},
-                              {"nil", nullptr},
-                              {"name", "naïve Straße"},
-                              {"json", R"({"q": [1, 2]})"},
-                              {"list", {"b", "A", "c"}},
-                              {"numbers", {3, 1, 2.5}},
-                              {"pairs", List{List{"a", 1}, List{"b", 2}}},
-                              {"object", {{"k", "v"}, {"deep", {{"m", -1}}}}}};
+const Dynamic& context() {
+  static const Dynamic value = {{"n", 5},
+                                {"f", 2.5},
+                                {"yes", true},
+                                {"nil", nullptr},
+                                {"name", "naïve Straße"},
+                                {"json", R"({"q": [1, 2]})"},
+                                {"list", {"b", "A", "c"}},
+                                {"numbers", {3, 1, 2.5}},
+                                {"pairs", List{List{"a", 1}, List{"b", 2}}},
+                                {"object", {{"k", "v"}, {"deep", {{"m", -1}}}}}};
   return value;
 }
 
@@ -35,7 +35,7 @@ void check_names(const Template& parsed, std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = treaty::fuzz::as_text(data, size);
-  const auto parsed = Template::parse(Value(boost::json::string(text)));
+  const auto parsed = Template::parse(Dynamic(boost::json::string(text)));
   if (!parsed) {
     require(!parsed.error().message.empty() && parsed.error().offset <= text.size());
     require(!treaty::is_utf8(text) || treaty::is_utf8(parsed.error().message));

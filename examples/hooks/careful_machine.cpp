@@ -73,7 +73,7 @@ class Careful final : public treaty::MachineHooks {
 // `first` has used up its day; everybody else answers.
 class PlayedAgents final : public machines::Agents {
  public:
-  asio::awaitable<machines::Value> call(const machines::AgentCall& call) override {
+  asio::awaitable<machines::Dynamic> call(const machines::AgentCall& call) override {
     if (call.agent.name != "first") {
       co_return object{{"content", "An answer of " + call.agent.name + "."},
                        {"finish_reason", "stop"}};

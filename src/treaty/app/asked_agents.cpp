@@ -157,7 +157,7 @@ class CommandAsked final : public AskedAgent {
     writer.member("agent", call.agent.name);
     if (call.session_id) writer.member("session_id", *call.session_id);
     writer.member("turn_id", call.key);
-    if (!call.chain.empty()) json::write(writer.name("messages"), machines::Value(call.chain));
+    if (!call.chain.empty()) json::write(writer.name("messages"), machines::Dynamic(call.chain));
     return writer.end_object().take() + "\n";
   }
 
@@ -167,7 +167,7 @@ class CommandAsked final : public AskedAgent {
 
 }  // namespace
 
-std::string prompt_of(const machines::Value& input) {
+std::string prompt_of(const machines::Dynamic& input) {
   if (input.is_string()) return std::string(input.get_string());
   if (input.is_object() && input.get_object().size() == 1 &&
       input.get_object().begin()->value().is_string()) {

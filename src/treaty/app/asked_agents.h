@@ -34,6 +34,6 @@ std::shared_ptr<AskedAgent> asked_command(backends::CommandAgent agent,
                                           std::shared_ptr<const KnownSecrets> secrets);
 
 // What an agent of treaty.yaml is told: the text when the input is one, else the input as JSON.
-std::string prompt_of(const machines::Value& input);
+std::string prompt_of(const machines::Dynamic& input);
 
 }  // namespace treaty::app

@@ -19,7 +19,7 @@ namespace {
 using backends::Read;
 using boost::json::object;
 using contracts::AgentResult;
-using machines::Value;
+using machines::Dynamic;
 
 constexpr std::size_t kLargestFile = std::size_t{10} << 20U;
 
@@ -46,14 +46,14 @@ AgentResult not_found(const std::string& name, const std::string& why) {
 }
 
 // An output may be as deep as documents are, and stands in one.
-Value value_of(const AgentResult& result) {
+Dynamic value_of(const AgentResult& result) {
   const std::string text = contracts::encode(result);
   const json::Document document(
       text, {.max_size = text.size() + 1, .max_depth = 2 * json::ReadOptions().max_depth});
-  return document.root() ? json::to_dynamic(*document.root()) : Value();
+  return document.root() ? json::to_dynamic(*document.root()) : Dynamic();
 }
 
-std::string key_of(const Value& source, const std::string& directory) {
+std::string key_of(const Dynamic& source, const std::string& directory) {
   json::Writer writer;
   json::write(writer, source);
   return fmt::format("{}\n{}", directory, writer.take());
@@ -61,7 +61,7 @@ std::string key_of(const Value& source, const std::string& directory) {
 
 }  // namespace
 
-asio::awaitable<Value> DispatchedAgents::call(const machines::AgentCall& call) {
+asio::awaitable<Dynamic> DispatchedAgents::call(const machines::AgentCall& call) {
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   const Found agent = find(call);
@@ -79,7 +79,7 @@ DispatchedAgents::Found DispatchedAgents::find(const machines::AgentCall& call) 
   return found;
 }
 
-DispatchedAgents::Found DispatchedAgents::resolve(const Value& source,
+DispatchedAgents::Found DispatchedAgents::resolve(const Dynamic& source,
                                                   const std::string& directory) {
   if (source.is_string()) return resolve_text(std::string(source.get_string()), directory);
   if (!source.is_object()) {
@@ -112,7 +112,7 @@ DispatchedAgents::Found DispatchedAgents::resolve_typed(const std::string& type,
                                                         const object& source,
                                                         const std::string& directory) {
   TREATY_TRY(const auto ref, backends::text_member(source, "ref"));
-  const Value* config = backends::member_of(source, "config");
+  const Dynamic* config = backends::member_of(source, "config");
   if (config != nullptr && !config->is_object()) return std::unexpected("`config` is no mapping");
   if (type == "flatagent") {
     if (ref) return resolve_text(*ref, directory);
@@ -133,7 +133,7 @@ DispatchedAgents::Found DispatchedAgents::resolve_typed(const std::string& type,
                   type));
 }
 
-DispatchedAgents::Found DispatchedAgents::flat_agent(const Value& document,
+DispatchedAgents::Found DispatchedAgents::flat_agent(const Dynamic& document,
                                                      const std::string& own_directory,
                                                      const std::string& machine_directory) {
   TREATY_TRY(auto agent, backends::read_flat_agent(document, {.directory = own_directory,

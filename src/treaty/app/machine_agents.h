@@ -27,17 +27,17 @@ class DispatchedAgents final : public machines::Agents {
                    std::shared_ptr<dispatch::Dispatcher> dispatcher)
       : routes_(context, std::move(configuration), std::move(shared), std::move(dispatcher)) {}
 
-  boost::asio::awaitable<machines::Value> call(const machines::AgentCall& call) override;
+  boost::asio::awaitable<machines::Dynamic> call(const machines::AgentCall& call) override;
 
  private:
   using Found = std::expected<std::shared_ptr<AskedAgent>, std::string>;
 
   Found find(const machines::AgentCall& call);
-  Found resolve(const machines::Value& source, const std::string& directory);
+  Found resolve(const machines::Dynamic& source, const std::string& directory);
   Found resolve_text(const std::string& text, const std::string& directory);
   Found resolve_typed(const std::string& type, const boost::json::object& source,
                       const std::string& directory);
-  Found flat_agent(const machines::Value& document, const std::string& own_directory,
+  Found flat_agent(const machines::Dynamic& document, const std::string& own_directory,
                    const std::string& machine_directory);
   Found configured_agent(const std::string& name);
 

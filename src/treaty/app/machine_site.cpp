@@ -30,7 +30,7 @@ machines::HookRegistry hooks_of(boost::asio::io_context& context,
 
 class MachineSite::Agents final : public machines::Agents {
  public:
-  boost::asio::awaitable<machines::Value> call(const machines::AgentCall& call) override {
+  boost::asio::awaitable<machines::Dynamic> call(const machines::AgentCall& call) override {
     return agents->call(call);
   }
 

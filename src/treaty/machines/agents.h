@@ -23,7 +23,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 struct AgentCall {
   const AgentReference& agent;
   const std::string& directory;  // Of the machine's file: paths in the reference start there.
-  Value input{};                 // As the state's `input` was rendered; {} without one.
+  Dynamic input{};               // As the state's `input` was rendered; {} without one.
   std::optional<std::string> session_id{};
   std::string key{};  // `execution:step:n`: the same for the same call, also after a crash.
 
@@ -40,7 +40,7 @@ struct AgentCall {
 // Thread rule: called on the event loop of the execution; any number of calls may run at once.
 //
 //   class Echo final : public Agents {
-//     awaitable<Value> call(const AgentCall& call) override {
+//     awaitable<Dynamic> call(const AgentCall& call) override {
 //       co_return Object{{"content", templates::print(call.input)}};
 //     }
 //   };
@@ -50,7 +50,7 @@ class Agents {
 
   // An AgentResult as an object without nulls, or anything else that the runner coerces into one
   // (machines.md section 5). Failures are data in it. Cancelling the coroutine ends the call.
-  virtual boost::asio::awaitable<Value> call(const AgentCall& call) = 0;
+  virtual boost::asio::awaitable<Dynamic> call(const AgentCall& call) = 0;
 };
 
 }  // namespace treaty::machines

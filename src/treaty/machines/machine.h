@@ -16,11 +16,11 @@
 
 namespace treaty::machines {
 
+using templates::Dynamic;
 using templates::Expression;
 using templates::List;
 using templates::Object;
 using templates::Template;
-using templates::Value;
 
 struct Machine;
 
@@ -99,7 +99,7 @@ struct State {
 // {type, ref?, config?}.
 struct AgentReference {
   std::string name;
-  Value source{};
+  Dynamic source{};
 };
 
 // What stands under a name of `data.machines`.

@@ -35,7 +35,7 @@ std::expected<Expression, SyntaxFault> Expression::parse(std::string_view text) 
   return Expression(std::move(node));
 }
 
-std::expected<Value, std::string> Expression::evaluate(const Scope& scope) const {
+std::expected<Dynamic, std::string> Expression::evaluate(const Scope& scope) const {
   auto value = Evaluation(scope, Dialect::condition).evaluate(root_->tree);
   if (!value) return std::unexpected(std::move(value.error()));
   return std::move(*value).take();

@@ -24,7 +24,7 @@ class Expression {
   static std::expected<Expression, SyntaxFault> parse(std::string_view text);
 
   // The error says what was wrong, for people.
-  std::expected<Value, std::string> evaluate(const Scope& scope) const;
+  std::expected<Dynamic, std::string> evaluate(const Scope& scope) const;
 
   // evaluate() as a condition, without a copy of the value.
   std::expected<bool, std::string> holds(const Scope& scope) const;

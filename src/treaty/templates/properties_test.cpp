@@ -36,30 +36,31 @@ enum Level { kOr, kAnd, kNot, kComparison, kSum, kProduct, kMinus, kAccess };
 struct Made {
   std::string text;
   Level level;
-  std::optional<Value> value;
+  std::optional<Dynamic> value;
 };
 
 std::string inside(const Made& made, Level least) {
   return made.level >= least ? made.text : "(" + made.text + ")";
 }
 
-std::optional<double> number_of(const Value& value) {
+std::optional<double> number_of(const Dynamic& value) {
   if (value.is_bool()) return value.get_bool() ? 1 : 0;
   if (value.is_int64()) return static_cast<double>(value.get_int64());
   if (value.is_double()) return value.get_double();
   return std::nullopt;
 }
 
-bool is_whole(const Value& value) { return value.is_bool() || value.is_int64(); }
+bool is_whole(const Dynamic& value) { return value.is_bool() || value.is_int64(); }
 
 // The numbers here are small: what fits into a double is exact.
-std::optional<Value> reference_calculate(char operation, const Value& left, const Value& right) {
+std::optional<Dynamic> reference_calculate(char operation, const Dynamic& left,
+                                           const Dynamic& right) {
   if (operation == '+' && left.is_string() && right.is_string()) {
     return boost::json::string(print(left) + print(right));
   }
   if (operation == '+' && left.is_array() && right.is_array()) {
     List list = left.get_array();
-    for (const Value& item : right.get_array()) list.push_back(item);
+    for (const Dynamic& item : right.get_array()) list.push_back(item);
     return list;
   }
   const auto number = number_of(left);
@@ -75,14 +76,14 @@ std::optional<Value> reference_calculate(char operation, const Value& left, cons
   return result;
 }
 
-std::optional<Value> reference_compare(std::string_view operation, const Value& left,
-                                       const Value& right) {
+std::optional<Dynamic> reference_compare(std::string_view operation, const Dynamic& left,
+                                         const Dynamic& right) {
   if (operation == "==") return are_equal(left, right);
   if (operation == "!=") return !are_equal(left, right);
   if (operation == "in" || operation == "not in") {
     bool found = false;
     if (right.is_array()) {
-      for (const Value& item : right.get_array()) found = found || are_equal(item, left);
+      for (const Dynamic& item : right.get_array()) found = found || are_equal(item, left);
     } else if (right.is_string() && left.is_string()) {
       found = print(right).contains(print(left));
     } else {
@@ -124,21 +125,21 @@ class Maker {
  private:
   Made leaf() {
     if (dice_.one_in(3)) {
-      return dice_.of<Made>({{"context.n", kAccess, Value(5)},
-                             {"context.name", kAccess, Value("Ada")},
-                             {"context.list", kAccess, Value(List{1, "b"})},
-                             {"context.missing", kAccess, Value()},
-                             {"result.deep.down", kAccess, Value()}});
+      return dice_.of<Made>({{"context.n", kAccess, Dynamic(5)},
+                             {"context.name", kAccess, Dynamic("Ada")},
+                             {"context.list", kAccess, Dynamic(List{1, "b"})},
+                             {"context.missing", kAccess, Dynamic()},
+                             {"result.deep.down", kAccess, Dynamic()}});
     }
-    return dice_.of<Made>({{"0", kAccess, Value(0)},
-                           {"3", kAccess, Value(3)},
-                           {"2.5", kAccess, Value(2.5)},
-                           {"1e2", kAccess, Value(100.0)},
-                           {"'a'", kAccess, Value("a")},
-                           {"\"\"", kAccess, Value("")},
-                           {"true", kAccess, Value(true)},
-                           {"False", kAccess, Value(false)},
-                           {"null", kAccess, Value()}});
+    return dice_.of<Made>({{"0", kAccess, Dynamic(0)},
+                           {"3", kAccess, Dynamic(3)},
+                           {"2.5", kAccess, Dynamic(2.5)},
+                           {"1e2", kAccess, Dynamic(100.0)},
+                           {"'a'", kAccess, Dynamic("a")},
+                           {"\"\"", kAccess, Dynamic("")},
+                           {"true", kAccess, Dynamic(true)},
+                           {"False", kAccess, Dynamic(false)},
+                           {"null", kAccess, Dynamic()}});
   }
 
   Made logic(int depth) {
@@ -152,9 +153,9 @@ class Maker {
     if (!left.value) return made;
     const bool is_decided = is_true(*left.value) != is_and;
     if (is_decided) {
-      made.value = Value(!is_and);
+      made.value = Dynamic(!is_and);
     } else if (right.value) {
-      made.value = Value(is_true(*right.value));
+      made.value = Dynamic(is_true(*right.value));
     }
     return made;
   }
@@ -162,14 +163,14 @@ class Maker {
   Made negated(int depth) {
     const Made operand = make(depth);
     Made made{"not " + inside(operand, kNot), kNot, std::nullopt};
-    if (operand.value) made.value = Value(!is_true(*operand.value));
+    if (operand.value) made.value = Dynamic(!is_true(*operand.value));
     return made;
   }
 
   // Chains of up to three, so that an operand is compared on both sides.
   Made comparison(int depth) {
     Made left = make(depth);
-    Made made{inside(left, kSum), kComparison, Value(true)};
+    Made made{inside(left, kSum), kComparison, Dynamic(true)};
     if (!left.value) made.value = std::nullopt;
     for (std::size_t more = 1 + dice_.below(2); more > 0; --more) {
       const auto operation =
@@ -205,9 +206,9 @@ class Maker {
     if (!operand.value) return made;
     const auto number = number_of(*operand.value);
     if (number && is_whole(*operand.value)) {
-      made.value = Value(-static_cast<std::int64_t>(*number));
+      made.value = Dynamic(-static_cast<std::int64_t>(*number));
     } else if (number) {
-      made.value = Value(-*number);
+      made.value = Dynamic(-*number);
     }
     return made;
   }
@@ -217,27 +218,28 @@ class Maker {
     const auto at = static_cast<std::int64_t>(dice_.below(5)) - 2;
     Made made{inside(base, kAccess) + "[" + std::to_string(at) + "]", kAccess, std::nullopt};
     if (!base.value) return made;
-    if (base.value->is_null()) made.value = Value();
+    if (base.value->is_null()) made.value = Dynamic();
     if (base.value->is_string()) {  // All of them are ASCII.
       const std::string text = print(*base.value);
       const auto size = static_cast<std::int64_t>(text.size());
       const std::int64_t from_begin = at < 0 ? at + size : at;
       const bool is_there = from_begin >= 0 && from_begin < size;
-      made.value = is_there ? Value(text.substr(static_cast<std::size_t>(from_begin), 1)) : Value();
+      made.value =
+          is_there ? Dynamic(text.substr(static_cast<std::size_t>(from_begin), 1)) : Dynamic();
     }
     if (base.value->is_array()) {
       const List& list = base.value->get_array();
       const auto size = static_cast<std::int64_t>(list.size());
       const std::int64_t from_begin = at < 0 ? at + size : at;
       const bool is_there = from_begin >= 0 && from_begin < size;
-      made.value = is_there ? list[static_cast<std::size_t>(from_begin)] : Value();
+      made.value = is_there ? list[static_cast<std::size_t>(from_begin)] : Dynamic();
     }
     return made;
   }
 
   Made list(int depth) {
     const std::size_t size = dice_.below(3);
-    Made made{"[", kAccess, Value(List{})};
+    Made made{"[", kAccess, Dynamic(List{})};
     for (std::size_t i = 0; i < size; ++i) {
       const Made item = make(depth);
       made.text += (i == 0 ? "" : ", ") + item.text;
@@ -269,15 +271,16 @@ TEST_CASE("A condition comes to what a plain reading of its operators says") {
   }));
 }
 
-Value any_value(Dice& dice, int depth, bool with_objects) {
+Dynamic any_value(Dice& dice, int depth, bool with_objects) {
   switch (dice.below(depth == 0 ? 5 : with_objects ? 7 : 6)) {
-    case 0: return dice.of<Value>({nullptr, true, false});
+    case 0: return dice.of<Dynamic>({nullptr, true, false});
     case 1:
-      return dice.of<Value>({0, -1, 5, std::numeric_limits<std::int64_t>::max(),
-                             -std::numeric_limits<std::int64_t>::max()});
-    case 2: return dice.of<Value>({0.0, 1.5, -2.25, 1e20, 1e-7, 5e-324, 1.7976931348623157e308});
-    case 3: return dice.of<Value>({"", "a", "it's \"quoted\"", "né\n\t\r\\", "\x01\x7f", "😀}}%}"});
-    case 4: return Value(std::string(dice.below(4), static_cast<char>('a' + dice.below(26))));
+      return dice.of<Dynamic>({0, -1, 5, std::numeric_limits<std::int64_t>::max(),
+                               -std::numeric_limits<std::int64_t>::max()});
+    case 2: return dice.of<Dynamic>({0.0, 1.5, -2.25, 1e20, 1e-7, 5e-324, 1.7976931348623157e308});
+    case 3:
+      return dice.of<Dynamic>({"", "a", "it's \"quoted\"", "né\n\t\r\\", "\x01\x7f", "😀}}%}"});
+    case 4: return Dynamic(std::string(dice.below(4), static_cast<char>('a' + dice.below(26))));
     case 5: {
       List list;
       for (std::size_t i = dice.below(4); i > 0; --i) {
@@ -307,7 +310,7 @@ TEST_CASE("A value that is printed as JSON is a literal of conditions, objects a
 TEST_CASE("What tojson writes, fromjson reads") {
   CHECK(rc::check([](std::uint64_t seed) {
     Dice dice(seed);
-    const Value value = any_value(dice, 3, true);
+    const Dynamic value = any_value(dice, 3, true);
     const Scope scope{.context = &value};
 
     RC_ASSERT(testing::rendered("{{ context | tojson }}", scope) == print_json(value));
@@ -404,7 +407,7 @@ TEST_CASE("Whatever the bytes are, a template and a condition end with a value o
     const Room room(R"({"context": {"name": "Ada", "list": [1, "b", [2]]}, "x": {"a": 1}})");
     for (int i = 0; i < 20; ++i) {
       const std::string text = any_pieces(dice);
-      const auto parsed = Template::parse(Value(boost::json::string(text)));
+      const auto parsed = Template::parse(Dynamic(boost::json::string(text)));
       if (!parsed) {
         RC_ASSERT(!parsed.error().message.empty() && parsed.error().offset <= text.size());
       } else {

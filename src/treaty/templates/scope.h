@@ -10,14 +10,14 @@ namespace treaty::templates {
 
 struct Binding {
   std::string_view name;
-  const Value* value;
+  const Dynamic* value;
 };
 
 struct Scope {
-  const Value* context = nullptr;  // Null pointers stand for null.
-  const Value* input = nullptr;
-  const Value* output = nullptr;
-  const Value* result = nullptr;
+  const Dynamic* context = nullptr;  // Null pointers stand for null.
+  const Dynamic* input = nullptr;
+  const Dynamic* output = nullptr;
+  const Dynamic* result = nullptr;
   bool context_over_input = false;   // `input.k` is `context.k` where the context has that key.
   std::span<const Binding> bound{};  // More names: of foreach.
 };

@@ -19,7 +19,7 @@ using language::Root;
 
 // What holds no template: the same value every time.
 struct Constant {
-  Value value;
+  Dynamic value;
 };
 
 // `root.name.name`: the value itself. A root that is not one of the four is a reference only where
@@ -49,8 +49,8 @@ std::optional<Reference> reference_in(std::string_view text) {
   return reference;
 }
 
-Value resolved(const Reference& reference, const Scope& scope) {
-  const Value* value = language::find_bound(scope, reference.root);
+Dynamic resolved(const Reference& reference, const Scope& scope) {
+  const Dynamic* value = language::find_bound(scope, reference.root);
   std::size_t at = 0;
   if (value == nullptr) {
     const Root root = language::root_of(reference.root);
@@ -66,7 +66,7 @@ Value resolved(const Reference& reference, const Scope& scope) {
   for (; value != nullptr && at < reference.path.size(); ++at) {
     value = value->is_object() ? value->get_object().if_contains(reference.path[at]) : nullptr;
   }
-  return value == nullptr ? Value() : *value;
+  return value == nullptr ? Dynamic() : *value;
 }
 
 }  // namespace
@@ -75,10 +75,10 @@ struct Template::Node {
   struct Entry;
   std::variant<Constant, Reference, blocks::Body, std::vector<Node>, std::vector<Entry>> content;
 
-  static std::expected<Node, SyntaxFault> parse(const Value& source, std::size_t depth);
+  static std::expected<Node, SyntaxFault> parse(const Dynamic& source, std::size_t depth);
   static std::expected<Node, SyntaxFault> parse_text(std::string_view text);
   bool is_constant() const { return std::holds_alternative<Constant>(content); }
-  std::expected<Value, std::string> render(const Scope& scope) const;
+  std::expected<Dynamic, std::string> render(const Scope& scope) const;
   void collect_unknown(std::span<const std::string_view> bound,
                        std::vector<SyntaxFault>& faults) const;
 };
@@ -99,14 +99,14 @@ std::expected<Template::Node, SyntaxFault> Template::Node::parse_text(std::strin
   return Node{Constant{boost::json::string(text)}};
 }
 
-std::expected<Template::Node, SyntaxFault> Template::Node::parse(const Value& source,
+std::expected<Template::Node, SyntaxFault> Template::Node::parse(const Dynamic& source,
                                                                  std::size_t depth) {
   if (depth > language::kDeepestValue) return std::unexpected(SyntaxFault{"nested too deeply", 0});
   if (const auto* text = source.if_string()) return parse_text(*text);
   bool is_constant = true;
   if (const auto* list = source.if_array()) {
     std::vector<Node> items;
-    for (const Value& item : *list) {
+    for (const Dynamic& item : *list) {
       auto node = parse(item, depth + 1);
       if (!node) return node;
       is_constant = is_constant && node->is_constant();
@@ -126,7 +126,7 @@ std::expected<Template::Node, SyntaxFault> Template::Node::parse(const Value& so
   return Node{Constant{source}};
 }
 
-std::expected<Value, std::string> Template::Node::render(const Scope& scope) const {
+std::expected<Dynamic, std::string> Template::Node::render(const Scope& scope) const {
   if (const auto* constant = std::get_if<Constant>(&content)) return constant->value;
   if (const auto* reference = std::get_if<Reference>(&content)) return resolved(*reference, scope);
   if (const auto* body = std::get_if<blocks::Body>(&content)) {
@@ -164,13 +164,13 @@ void Template::Node::collect_unknown(std::span<const std::string_view> bound,
   }
 }
 
-std::expected<Template, SyntaxFault> Template::parse(const Value& source) {
+std::expected<Template, SyntaxFault> Template::parse(const Dynamic& source) {
   auto node = Node::parse(source, 0);
   if (!node) return std::unexpected(std::move(node.error()));
   return Template(std::make_shared<const Node>(*std::move(node)));
 }
 
-std::expected<Value, std::string> Template::render(const Scope& scope) const {
+std::expected<Dynamic, std::string> Template::render(const Scope& scope) const {
   auto value = root_->render(scope);
   // A context that takes itself in, step by step, ends here.
   if (value && !std::holds_alternative<Reference>(root_->content) &&

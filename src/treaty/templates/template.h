@@ -19,11 +19,11 @@ class Template {
   struct Node;
 
   // A fault's offset is within the string that has it.
-  static std::expected<Template, SyntaxFault> parse(const Value& source);
+  static std::expected<Template, SyntaxFault> parse(const Dynamic& source);
 
   // A wrong template, a missing member of an undefined value, a division by zero… The error is for
   // people.
-  std::expected<Value, std::string> render(const Scope& scope) const;
+  std::expected<Dynamic, std::string> render(const Scope& scope) const;
 
   // Each variable that is neither a known name (context, input, output, result), nor one of
   // `bound`, nor given a value within the template, where it first stands. Of one string: for the

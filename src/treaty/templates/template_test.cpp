@@ -91,12 +91,12 @@ TEST_CASE("A fault's offset is in bytes of the string that has it") {
 }
 
 TEST_CASE("What is not UTF-8 is refused") {
-  CHECK(!Template::parse(Value(boost::json::string("a\xff"))));
+  CHECK(!Template::parse(Dynamic(boost::json::string("a\xff"))));
 }
 
 TEST_CASE("A value that takes itself in, again and again, is stopped") {
   const auto wrap = Template::parse(value_of(R"({"inner": "context"})"));
-  Value context = 1;
+  Dynamic context = 1;
   bool was_stopped = false;
 
   for (int i = 0; i < 1'000 && !was_stopped; ++i) {
@@ -124,7 +124,7 @@ TEST_CASE(
     "Known are the names of the scope, what is bound, what is set and the variables of loops") {
   const std::vector<std::string_view> bound = {"item"};
   const auto unknown = [&](std::string_view text) {
-    return Template::parse(Value(boost::json::string(text)))->unknown_names(bound).size();
+    return Template::parse(Dynamic(boost::json::string(text)))->unknown_names(bound).size();
   };
 
   CHECK(unknown("{{ context.a }}{{ input.a }}{{ output.a }}{{ result.a }}{{ item.a }}") == 0);

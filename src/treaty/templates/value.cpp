@@ -19,7 +19,7 @@ bool are_equal_lists(const List& left, const List& right) {
 bool are_equal_objects(const Object& left, const Object& right) {
   if (left.size() != right.size()) return false;
   return std::ranges::all_of(left, [&](const auto& member) {
-    const Value* other = right.if_contains(member.key());
+    const Dynamic* other = right.if_contains(member.key());
     return other != nullptr && are_equal(member.value(), *other);
   });
 }
@@ -30,7 +30,7 @@ class Printer {
   explicit Printer(std::string& out, std::optional<std::size_t> indent = std::nullopt)
       : out_(out), indent_(indent) {}
 
-  void append(const Value& value) {
+  void append(const Dynamic& value) {
     switch (value.kind()) {
       case kind::null: out_ += "null"; return;
       case kind::bool_: out_ += value.get_bool() ? "true" : "false"; return;
@@ -94,7 +94,7 @@ class Printer {
 
 }  // namespace
 
-bool is_true(const Value& value) {
+bool is_true(const Dynamic& value) {
   switch (value.kind()) {
     case kind::null: return false;
     case kind::bool_: return value.get_bool();
@@ -108,7 +108,7 @@ bool is_true(const Value& value) {
   return false;
 }
 
-bool are_equal(const Value& left, const Value& right) {
+bool are_equal(const Dynamic& left, const Dynamic& right) {
   if (const auto number = language::numeric_of(left)) {
     const auto other = language::numeric_of(right);
     return other && language::order(*number, *other) == std::partial_ordering::equivalent;
@@ -122,19 +122,19 @@ bool are_equal(const Value& left, const Value& right) {
   }
 }
 
-std::string print_json(const Value& value) {
+std::string print_json(const Dynamic& value) {
   std::string out;
   Printer(out).append(value);
   return out;
 }
 
-std::string print_indented_json(const Value& value, std::size_t indent) {
+std::string print_indented_json(const Dynamic& value, std::size_t indent) {
   std::string out;
   Printer(out, indent).append(value);
   return out;
 }
 
-void append_printed(std::string& out, const Value& value) {
+void append_printed(std::string& out, const Dynamic& value) {
   switch (value.kind()) {
     case kind::null: out += "None"; return;
     case kind::bool_: out += value.get_bool() ? "True" : "False"; return;
@@ -143,7 +143,7 @@ void append_printed(std::string& out, const Value& value) {
   }
 }
 
-std::string print(const Value& value) {
+std::string print(const Dynamic& value) {
   std::string out;
   append_printed(out, value);
   return out;

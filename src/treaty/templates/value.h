@@ -9,24 +9,24 @@
 
 namespace treaty::templates {
 
-using Value = boost::json::value;
+using Dynamic = boost::json::value;  // A value whose type is known at run time.
 using Object = boost::json::object;
 using List = boost::json::array;
 
 // False are null, false, 0, "", [] and {}.
-bool is_true(const Value& value);
+bool is_true(const Dynamic& value);
 
 // By value: `1 == 1.0`, booleans equal 1 and 0, objects whatever the order of their members.
-bool are_equal(const Value& left, const Value& right);
+bool are_equal(const Dynamic& left, const Dynamic& right);
 
 // As `{{ }}` prints it: True, False, None; lists and objects as JSON with ", " and ": ".
-std::string print(const Value& value);
-void append_printed(std::string& out, const Value& value);
+std::string print(const Dynamic& value);
+void append_printed(std::string& out, const Dynamic& value);
 
 // As JSON on one line, with ", " and ": " and doubles as `{{ }}` prints them.
-std::string print_json(const Value& value);
+std::string print_json(const Dynamic& value);
 
 // As JSON with a line for each member, `indent` spaces a level.
-std::string print_indented_json(const Value& value, std::size_t indent);
+std::string print_indented_json(const Dynamic& value, std::size_t indent);
 
 }  // namespace treaty::templates

@@ -12,7 +12,7 @@ std::expected<PromptText, templates::SyntaxFault> PromptText::parse(const std::s
     if (prompt.text_.ends_with('\n')) prompt.text_.pop_back();  // As templates do.
     return prompt;
   }
-  auto parsed = templates::Template::parse(templates::Value(text));
+  auto parsed = templates::Template::parse(templates::Dynamic(text));
   if (!parsed) return std::unexpected(parsed.error());
   prompt.template_ = *std::move(parsed);
   return prompt;

@@ -18,7 +18,7 @@ struct TypeName {
 };
 
 bool is_optional(const Object& field) {
-  const Value* required = field.if_contains("required");
+  const Dynamic* required = field.if_contains("required");
   return required != nullptr && required->is_bool() && !required->get_bool();
 }
 
@@ -74,7 +74,7 @@ class SchemaWriter {
   bool is_strict() const { return is_strict_; }
 
  private:
-  Read<Object> field_of(const Value& definition, const std::string& where, int depth) {
+  Read<Object> field_of(const Dynamic& definition, const std::string& where, int depth) {
     if (!definition.is_object()) {
       return Wrong(fmt::format("{} is {}; write {{type: str}}", where, kind_of(definition)));
     }
@@ -96,7 +96,7 @@ class SchemaWriter {
     const auto description = text_member(field, "description");
     if (!description) return Wrong(fmt::format("{}: {}", where, description.error()));
     if (*description) schema["description"] = **description;
-    if (const Value* words = member_of(field, "enum")) {
+    if (const Dynamic* words = member_of(field, "enum")) {
       if (!words->is_array() || words->get_array().empty()) {
         return Wrong(fmt::format("{}: `enum` is not a list of values", where));
       }
@@ -109,7 +109,7 @@ class SchemaWriter {
   Read<void> add_inside(Object& schema, const Object& field, const std::string& where, int depth,
                         std::string_view type) {
     if (type == "array") {
-      const Value* items = member_of(field, "items");
+      const Dynamic* items = member_of(field, "items");
       if (items == nullptr) {
         is_strict_ = false;
         return {};
@@ -120,7 +120,7 @@ class SchemaWriter {
       schema["items"] = *std::move(inside);
     }
     if (type == "object") {
-      const Value* properties = member_of(field, "properties");
+      const Dynamic* properties = member_of(field, "properties");
       if (properties == nullptr) {
         is_strict_ = false;
         return {};

@@ -52,7 +52,7 @@ Read<void> put_named(const ProfileCatalog& catalog, std::string_view name, Objec
 }
 
 Read<std::optional<double>> number_member(const Object& object, std::string_view name) {
-  const Value* found = member_of(object, name);
+  const Dynamic* found = member_of(object, name);
   if (found == nullptr) return std::nullopt;
   if (!found->is_number()) {
     return Wrong(fmt::format("`{}` of the model is {}, not a number", name, kind_of(*found)));
@@ -109,18 +109,18 @@ void split_name(ModelProfile& profile) {
 
 }  // namespace
 
-Read<ProfileCatalog> read_catalog(const Value& document) {
+Read<ProfileCatalog> read_catalog(const Dynamic& document) {
   if (!document.is_object()) return Wrong(fmt::format("it is {}", kind_of(document)));
   const Object& root = document.get_object();
   const auto spec = text_member(root, "spec");
   if (!spec || (*spec && **spec != "flatprofile")) {
     return Wrong(fmt::format("its spec is {}, not flatprofile", spec ? **spec : "not a text"));
   }
-  const Value* wrapped = member_of(root, "data");
+  const Dynamic* wrapped = member_of(root, "data");
   if (wrapped != nullptr && !wrapped->is_object()) return Wrong("`data` is not a mapping");
   const Object& data = wrapped == nullptr ? root : wrapped->get_object();
   ProfileCatalog catalog;
-  if (const Value* profiles = member_of(data, "model_profiles")) {
+  if (const Dynamic* profiles = member_of(data, "model_profiles")) {
     if (!profiles->is_object()) return Wrong("`model_profiles` is not a mapping");
     for (const auto& [name, profile] : profiles->get_object()) {
       if (!profile.is_object()) {
@@ -172,7 +172,7 @@ Read<ModelProfile> read_profile(const Object& profile) {
   if (type->value_or("llm") != "llm") {
     return Wrong(fmt::format("agents of the type {} are not supported yet", **type));
   }
-  const Value* nested = member_of(profile, "model");
+  const Dynamic* nested = member_of(profile, "model");
   const Object& model = nested != nullptr && nested->is_object() ? nested->get_object() : profile;
   ModelProfile read;
   for (const auto& [name, place] :

@@ -17,7 +17,7 @@ struct ProfileCatalog {
 };
 
 // {spec: flatprofile, data: {model_profiles, default?, override?}}, or its data alone.
-Read<ProfileCatalog> read_catalog(const Value& document);
+Read<ProfileCatalog> read_catalog(const Dynamic& document);
 
 // The profile under a name, with default and override of its catalog, or the one that the catalog
 // means by itself when nobody names one.

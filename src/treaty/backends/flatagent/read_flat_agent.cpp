@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kCatalogName = "profiles.yml";
 constexpr std::string_view kUsualSystem = "You are a helpful assistant.";
 
-Read<Value> read_document(const std::string& path, const FlatAgentPlace& place) {
+Read<Dynamic> read_document(const std::string& path, const FlatAgentPlace& place) {
   const auto text = place.read_text(path);
   if (!text) return Wrong(fmt::format("{}: {}", path, text.error()));
   auto document = parse_document(*text);
@@ -61,7 +61,7 @@ Read<Object> profile_by_name(const std::string& name, const FlatAgentPlace& plac
 }
 
 // What `model` or `profile` stand for. Nothing: whatever the catalog means by itself, or nothing.
-Read<Object> resolve_profile(const Value* reference, const FlatAgentPlace& place) {
+Read<Object> resolve_profile(const Dynamic* reference, const FlatAgentPlace& place) {
   if (reference == nullptr) {
     const auto catalog = nearest_catalog(place);
     if (!catalog) return Wrong(catalog.error());
@@ -87,7 +87,7 @@ Read<Object> resolve_profile(const Value* reference, const FlatAgentPlace& place
 }
 
 // `data` of a prompt document, or the prompt itself.
-Read<Object> prompt_in(const Value& document) {
+Read<Object> prompt_in(const Dynamic& document) {
   if (!document.is_object()) return Wrong(fmt::format("the prompt is {}", kind_of(document)));
   const Object& root = document.get_object();
   const auto spec = text_member(root, "spec");
@@ -95,13 +95,13 @@ Read<Object> prompt_in(const Value& document) {
     return Wrong(
         fmt::format("the spec of the prompt is {}, not prompt", spec ? **spec : "not a text"));
   }
-  const Value* data = member_of(root, "data");
+  const Dynamic* data = member_of(root, "data");
   if (data == nullptr) return root;
   if (!data->is_object()) return Wrong("`data` of the prompt is not a mapping");
   return data->get_object();
 }
 
-Read<Object> resolve_prompt(const Value* reference, const FlatAgentPlace& place) {
+Read<Object> resolve_prompt(const Dynamic* reference, const FlatAgentPlace& place) {
   if (reference == nullptr) return Wrong("`data.prompt` is missing");
   if (!reference->is_string()) return prompt_in(*reference);
   const std::string path = path_from(place.directory, std::string(reference->get_string()));
@@ -124,9 +124,9 @@ Read<std::optional<PromptText>> read_text(const Object& prompt, std::string_view
   return *std::move(parsed);
 }
 
-Read<Tool> read_tool(const Value& written) {
+Read<Tool> read_tool(const Dynamic& written) {
   if (!written.is_object()) return Wrong(fmt::format("a tool is {}", kind_of(written)));
-  const Value* function = member_of(written.get_object(), "function");
+  const Dynamic* function = member_of(written.get_object(), "function");
   const Object& definition =
       function != nullptr && function->is_object() ? function->get_object() : written.get_object();
   const auto name = text_member(definition, "name");
@@ -134,7 +134,7 @@ Read<Tool> read_tool(const Value& written) {
   const auto description = text_member(definition, "description");
   if (!description) return Wrong(fmt::format("the tool {}: {}", **name, description.error()));
   Tool tool{.name = **name, .description = description->value_or("")};
-  if (const Value* parameters = member_of(definition, "parameters")) {
+  if (const Dynamic* parameters = member_of(definition, "parameters")) {
     if (!parameters->is_object()) {
       return Wrong(fmt::format("the tool {}: `parameters` is {}", tool.name, kind_of(*parameters)));
     }
@@ -146,10 +146,10 @@ Read<Tool> read_tool(const Value& written) {
 }
 
 Read<void> take_tools(const Object& prompt, FlatAgent& agent) {
-  const Value* tools = member_of(prompt, "tools");
+  const Dynamic* tools = member_of(prompt, "tools");
   if (tools == nullptr) return {};
   if (!tools->is_array()) return Wrong(fmt::format("`tools` is {}, not a list", kind_of(*tools)));
-  for (const Value& written : tools->get_array()) {
+  for (const Dynamic& written : tools->get_array()) {
     auto tool = read_tool(written);
     if (!tool) return Wrong(tool.error());
     agent.tools.push_back(*std::move(tool));
@@ -158,7 +158,7 @@ Read<void> take_tools(const Object& prompt, FlatAgent& agent) {
 }
 
 Read<void> take_output(const Object& prompt, FlatAgent& agent) {
-  const Value* output = member_of(prompt, "output");
+  const Dynamic* output = member_of(prompt, "output");
   if (output == nullptr) return {};
   if (!output->is_object()) {
     return Wrong(fmt::format("`output` is {}, not a mapping", kind_of(*output)));
@@ -192,7 +192,7 @@ Read<void> take_prompt(const Object& prompt, FlatAgent& agent) {
 
 // Where the name may stand, the nearest first.
 std::string name_of(const Object& prompt, const Object& data, const Object& root) {
-  const Value* metadata = member_of(root, "metadata");
+  const Dynamic* metadata = member_of(root, "metadata");
   for (const Object* place :
        {&prompt, &data,
         metadata != nullptr && metadata->is_object() ? &metadata->get_object() : nullptr}) {
@@ -204,7 +204,7 @@ std::string name_of(const Object& prompt, const Object& data, const Object& root
 }
 
 // What stands under `data`, or the whole when somebody left the wrapping out.
-Read<const Object*> data_of(const Value& document) {
+Read<const Object*> data_of(const Dynamic& document) {
   if (!document.is_object()) {
     return Wrong(fmt::format("a FlatAgent is a mapping; this is {}", kind_of(document)));
   }
@@ -214,7 +214,7 @@ Read<const Object*> data_of(const Value& document) {
     return Wrong(fmt::format("Invalid spec: expected 'flatagent', got '{}'",
                              spec ? **spec : "something that is not a text"));
   }
-  const Value* data = member_of(root, "data");
+  const Dynamic* data = member_of(root, "data");
   if (data == nullptr) {
     if (*spec) return Wrong("`data` is missing");
     return &root;
@@ -225,7 +225,7 @@ Read<const Object*> data_of(const Value& document) {
 
 }  // namespace
 
-Read<FlatAgent> read_flat_agent(const Value& document, const FlatAgentPlace& place) {
+Read<FlatAgent> read_flat_agent(const Dynamic& document, const FlatAgentPlace& place) {
   const auto data = data_of(document);
   if (!data) return Wrong(data.error());
   const bool is_bundle = (*data)->contains("prompt") || (*data)->contains("profile");

@@ -16,6 +16,6 @@ struct FlatAgentPlace {
 };
 
 // The error is the first thing that is wrong, with the file when it is not in the document itself.
-Read<FlatAgent> read_flat_agent(const Value& document, const FlatAgentPlace& place);
+Read<FlatAgent> read_flat_agent(const Dynamic& document, const FlatAgentPlace& place);
 
 }  // namespace treaty::backends

@@ -47,7 +47,7 @@ class Files {
   std::map<std::string, std::string> files_{};
 };
 
-std::string user_text(const FlatAgent& agent, const Value& input) {
+std::string user_text(const FlatAgent& agent, const Dynamic& input) {
   const auto call = render(agent, {.input = input, .chain = {}});
   REQUIRE(call);
   return std::get<TextPart>(std::get<UserMessage>(call->messages[0]).parts[0]).text;

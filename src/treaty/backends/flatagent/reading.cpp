@@ -9,7 +9,7 @@
 
 namespace treaty::backends {
 
-Read<Value> parse_document(std::string_view text) {
+Read<Dynamic> parse_document(std::string_view text) {
   const auto root = yaml::read(text);
   if (!root) return Wrong(fmt::format("line {}: {}", root.error().where, root.error().message));
   const std::string as_json = yaml::to_json(*root);
@@ -29,13 +29,13 @@ std::string directory_of(const std::string& path) {
   return directory.empty() ? "." : directory;
 }
 
-const Value* member_of(const Object& object, std::string_view name) {
-  const Value* found = object.if_contains(name);
+const Dynamic* member_of(const Object& object, std::string_view name) {
+  const Dynamic* found = object.if_contains(name);
   return found == nullptr || found->is_null() ? nullptr : found;
 }
 
 Read<std::optional<std::string>> text_member(const Object& object, std::string_view name) {
-  const Value* found = member_of(object, name);
+  const Dynamic* found = member_of(object, name);
   if (found == nullptr) return std::nullopt;
   if (!found->is_string()) {
     return Wrong(fmt::format("`{}` is {}, not a text", name, kind_of(*found)));
@@ -43,7 +43,7 @@ Read<std::optional<std::string>> text_member(const Object& object, std::string_v
   return std::string(found->get_string());
 }
 
-std::string_view kind_of(const Value& value) {
+std::string_view kind_of(const Dynamic& value) {
   if (value.is_null()) return "nothing";
   if (value.is_bool()) return "true or false";
   if (value.is_number()) return "a number";

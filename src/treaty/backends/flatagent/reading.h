@@ -11,9 +11,9 @@
 
 namespace treaty::backends {
 
+using templates::Dynamic;
 using templates::List;
 using templates::Object;
-using templates::Value;
 
 // The first thing that is wrong with a document, for people.
 using Wrong = std::unexpected<std::string>;
@@ -25,7 +25,7 @@ using Read = std::expected<T, std::string>;
 using ReadText = std::function<Read<std::string>(const std::string& path)>;
 
 // YAML or JSON as a value; the error has the line.
-Read<Value> parse_document(std::string_view text);
+Read<Dynamic> parse_document(std::string_view text);
 
 // `reference` as seen from `directory`.
 std::string path_from(const std::string& directory, const std::string& reference);
@@ -34,12 +34,12 @@ std::string path_from(const std::string& directory, const std::string& reference
 std::string directory_of(const std::string& path);
 
 // Null when it is not there, or null.
-const Value* member_of(const Object& object, std::string_view name);
+const Dynamic* member_of(const Object& object, std::string_view name);
 
 // A text, or nothing when it is not there; wrong when it is something else.
 Read<std::optional<std::string>> text_member(const Object& object, std::string_view name);
 
 // "a list", for messages.
-std::string_view kind_of(const Value& value);
+std::string_view kind_of(const Dynamic& value);
 
 }  // namespace treaty::backends

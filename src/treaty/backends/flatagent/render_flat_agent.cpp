@@ -11,16 +11,16 @@ namespace treaty::backends {
 namespace {
 
 std::string text_in(const Object& object, std::string_view name) {
-  const Value* found = member_of(object, name);
+  const Dynamic* found = member_of(object, name);
   if (found == nullptr) return {};
   return found->is_string() ? std::string(found->get_string()) : templates::print(*found);
 }
 
 AssistantMessage assistant_of(const Object& said) {
   AssistantMessage message{.text = text_in(said, "content")};
-  const Value* calls = member_of(said, "tool_calls");
+  const Dynamic* calls = member_of(said, "tool_calls");
   if (calls == nullptr || !calls->is_array()) return message;
-  for (const Value& call : calls->get_array()) {
+  for (const Dynamic& call : calls->get_array()) {
     if (!call.is_object()) continue;
     message.tool_calls.push_back({.id = text_in(call.get_object(), "id"),
                                   .name = text_in(call.get_object(), "name"),
@@ -30,7 +30,7 @@ AssistantMessage assistant_of(const Object& said) {
 }
 
 ToolMessage tool_of(const Object& said) {
-  const Value* failed = member_of(said, "is_error");
+  const Dynamic* failed = member_of(said, "is_error");
   return {.tool_call_id = text_in(said, "tool_call_id"),
           .tool_name = text_in(said, "name"),
           .content = text_in(said, "content"),
@@ -55,7 +55,7 @@ void append_post_history(std::vector<Message>& messages, const std::string& inst
 
 std::vector<Message> messages_of(const List& chain) {
   std::vector<Message> messages;
-  for (const Value& said : chain) {
+  for (const Dynamic& said : chain) {
     if (!said.is_object()) continue;
     const std::string role = text_in(said.get_object(), "role");
     if (role == "assistant") messages.emplace_back(assistant_of(said.get_object()));
@@ -71,10 +71,10 @@ struct Texts {
   std::string post_history{};
 };
 
-Read<Texts> render_texts(const FlatAgent& agent, const Value& input) {
-  const Value model(agent.profile.written);
-  const Value tools{List{}};
-  const Value tools_prompt("");
+Read<Texts> render_texts(const FlatAgent& agent, const Dynamic& input) {
+  const Dynamic model(agent.profile.written);
+  const Dynamic tools{List{}};
+  const Dynamic tools_prompt("");
   const std::array<templates::Binding, 3> bound = {
       {{"model", &model}, {"tools", &tools}, {"tools_prompt", &tools_prompt}}};
   const templates::Scope scope{.input = &input, .bound = bound};

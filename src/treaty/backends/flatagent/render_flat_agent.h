@@ -13,7 +13,7 @@ namespace treaty::backends {
 
 // What an agent is asked.
 struct FlatAgentInput {
-  const Value& input;
+  const Dynamic& input;
   const List& chain;           // What was said since the first prompt: machines::AgentCall.
   bool without_tools = false;  // It shall answer in words.
 };

@@ -20,7 +20,7 @@ FlatAgent agent_of(std::string_view yaml) {
   return *std::move(agent);
 }
 
-Call call_of(const FlatAgent& agent, const Value& input = Object{}, const List& chain = {},
+Call call_of(const FlatAgent& agent, const Dynamic& input = Object{}, const List& chain = {},
              bool without_tools = false) {
   auto call = render(agent, {.input = input, .chain = chain, .without_tools = without_tools});
   INFO((call ? "" : call.error()));
@@ -72,7 +72,7 @@ TEST_CASE("A prompt without a template is sent as it is, even one that looks lik
 
 TEST_CASE("A template that cannot be rendered names the prompt") {
   const FlatAgent agent = agent_of("data: {user: '{{ input.a.b.c }}'}");
-  const Value input = Object{};
+  const Dynamic input = Object{};
   const List chain;
 
   const auto call = render(agent, {.input = input, .chain = chain});
@@ -118,7 +118,7 @@ TEST_CASE("What was said in a tool loop follows the first prompt") {
 TEST_CASE("Instructions after the history go with the newest message of the user's side") {
   const FlatAgent agent =
       agent_of("data: {user: go, post_history_instructions: 'stay {{ input.mood }}'}");
-  const Value input = Object{{"mood", "calm"}};
+  const Dynamic input = Object{{"mood", "calm"}};
   const Object assistant = {{"role", "assistant"}, {"content", "hm"}};
   const Object tool = {{"role", "tool"}, {"tool_call_id", "c"}, {"content", "42"}};
 

@@ -23,12 +23,12 @@ using templates::Template;
 constexpr std::size_t kLargest = std::size_t{64} << 20U;
 constexpr std::string_view kName = "machine eval";
 
-using Outcome = std::expected<templates::Value, std::string>;
+using Outcome = std::expected<templates::Dynamic, std::string>;
 
 // What is asked for; `scope` is an object.
 struct Question {
   bool is_template = false;
-  templates::Value source;
+  templates::Dynamic source;
   templates::Object scope;
 };
 

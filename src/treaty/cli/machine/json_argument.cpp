@@ -7,8 +7,8 @@
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
-std::expected<machines::Value, std::string> read_json_argument(std::string_view what,
-                                                               const std::string& argument) {
+std::expected<machines::Dynamic, std::string> read_json_argument(std::string_view what,
+                                                                 const std::string& argument) {
   constexpr std::size_t kLargest = std::size_t{16} << 20U;
   std::string text = argument;
   if (text.starts_with('@') || text == "-") {
@@ -30,13 +30,13 @@ std::expected<machines::Value, std::string> read_json_argument(std::string_view 
   return json::to_dynamic(*document.root());
 }
 
-std::string json_text_of(const machines::Value& value) {
+std::string json_text_of(const machines::Dynamic& value) {
   json::Writer writer;
   json::write(writer, value);
   return writer.take();
 }
 
-std::string json_lines_of(const machines::Value& value) {
+std::string json_lines_of(const machines::Dynamic& value) {
   json::Writer writer(json::Layout::indented);
   json::write(writer, value);
   return harmless_lines(writer.take());

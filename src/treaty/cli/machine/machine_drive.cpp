@@ -156,7 +156,7 @@ class Surroundings final : public MachineStage {
     if (!simulation_) co_return std::expected<void, Error>();
     simulation_->go_on_after({});
     for (const auto& [channel, signals] : simulation_->script().signals) {
-      for (const machines::Value& data : signals) {
+      for (const machines::Dynamic& data : signals) {
         TREATY_CO_TRY_VOID(
             co_await drive_.store.machines().send_signal(channel, json_text_of(data)));
       }

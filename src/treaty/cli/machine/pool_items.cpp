@@ -46,7 +46,7 @@ std::expected<std::vector<std::string>, std::string> read_items(std::string_view
 machines::Object input_of_item(std::string_view data) {
   const json::Document document(data, {.max_size = kLargestItems});
   if (!document.root() || !document.faults().empty()) return {{"item", data}};
-  machines::Value value = json::to_dynamic(*document.root());
+  machines::Dynamic value = json::to_dynamic(*document.root());
   if (auto* object = value.if_object()) return std::move(*object);
   return {{"item", std::move(value)}};
 }

@@ -66,7 +66,7 @@ std::string outcome_json(const Outcome& outcome, const machines::List* hooks) {
   if (!outcome.channel.empty()) writer.member("channel", outcome.channel);
   if (hooks != nullptr) {
     writer.name("hooks");
-    json::write(writer, machines::Value(*hooks));
+    json::write(writer, machines::Dynamic(*hooks));
   }
   return writer.end_object().take();
 }

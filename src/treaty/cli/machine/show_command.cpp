@@ -28,14 +28,14 @@ struct ExecutionView {
   std::string place{};  // What a command that goes on needs besides: " --store runs".
 
   bool is_completed() const;
-  machines::Value output() const;  // Of a completed one.
+  machines::Dynamic output() const;  // Of a completed one.
 };
 
 using machines::Outcome;
 
 using machines::StepAccount;
 
-std::string compact(const machines::Value& value) { return harmless(json_text_of(value)); }
+std::string compact(const machines::Dynamic& value) { return harmless(json_text_of(value)); }
 
 bool has_failed(const ExecutionView& view) {
   return status_of(view.row) == ExecutionStatus::failed && view.account.ended &&
@@ -123,7 +123,7 @@ std::string end_text(const ExecutionView& view) {
 
 bool ExecutionView::is_completed() const { return status_of(row) == ExecutionStatus::completed; }
 
-machines::Value ExecutionView::output() const {
+machines::Dynamic ExecutionView::output() const {
   const bool is_told = account.ended && account.ended->status == machines::Status::completed;
   return is_told ? account.ended->output : snapshot.output;
 }

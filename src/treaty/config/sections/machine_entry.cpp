@@ -92,8 +92,8 @@ std::optional<std::string> text_member(const machines::Object& object, std::stri
 }
 
 // The agent of treaty.yaml that a machine's agent is; nothing when it is another one.
-std::optional<std::string> agent_named(const machines::Value& source, const std::string& directory,
-                                       const Sources& sources) {
+std::optional<std::string> agent_named(const machines::Dynamic& source,
+                                       const std::string& directory, const Sources& sources) {
   std::optional<std::string> name;
   if (source.is_string()) name = std::string(source.get_string());
   if (const auto* object = source.if_object()) {

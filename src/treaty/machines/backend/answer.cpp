@@ -50,14 +50,14 @@ Object told(const backends::ToolMessage& message) {
           {"is_error", message.failed}};
 }
 
-std::string json_of(const Value& value) {
+std::string json_of(const Dynamic& value) {
   json::Writer writer;
   json::write(writer, value);
   return writer.take();
 }
 
 // What a person shall read.
-std::string content_of(const Value& output) {
+std::string content_of(const Dynamic& output) {
   if (output.is_string()) return std::string(output.get_string());
   const auto* members = output.if_object();
   if (members == nullptr) return json_of(output);
@@ -102,7 +102,7 @@ AgentResult waiting(const Outcome& outcome) {
   }
   AgentResult result{.finish_reason = "tool_use"};
   auto& calls = result.tool_calls.emplace();
-  for (const Value& value : outcome.tool_calls) {
+  for (const Dynamic& value : outcome.tool_calls) {
     const auto* call = value.if_object();
     if (call == nullptr) continue;
     calls.push_back({.id = public_id_of(text_of(*call, "key")),
@@ -177,7 +177,7 @@ AgentResult result_of(const Error& trouble) {
                  .retryable = passes});
 }
 
-void Tally::add(const Value& result) {
+void Tally::add(const Dynamic& result) {
   const auto* members = result.if_object();
   if (members == nullptr) {
     ++calls_;

@@ -31,7 +31,7 @@ contracts::AgentResult result_of(const Error& trouble);
 // What the calls of a run took. A count that nobody named stays absent.
 class Tally {
  public:
-  void add(const Value& result);  // An AgentResult.
+  void add(const Dynamic& result);  // An AgentResult.
   void give_to(contracts::AgentResult& result) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace treaty::machines {
 namespace {
 
-Outcome completed(Value output) {
+Outcome completed(Dynamic output) {
   Outcome outcome{.status = Status::completed, .execution = "turn-1"};
   outcome.output = std::move(output);
   return outcome;
@@ -51,7 +51,7 @@ TEST_CASE("Calls of tools and their results are told with their names") {
 }
 
 TEST_CASE("The text that is meant to be read is the answer") {
-  const auto content = [](Value output) {
+  const auto content = [](Dynamic output) {
     return *result_of(completed(std::move(output))).content;
   };
 

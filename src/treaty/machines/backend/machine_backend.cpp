@@ -74,8 +74,8 @@ class MachineBackend::RunContext final : public Agents, public ToolRunner, publi
         results_(results_in(call.messages)),
         cancellation_(cancellation) {}
 
-  asio::awaitable<Value> call(const AgentCall& call) override {
-    Value answer = co_await agents_.call(call);
+  asio::awaitable<Dynamic> call(const AgentCall& call) override {
+    Dynamic answer = co_await agents_.call(call);
     if (sink_ != nullptr) tally_.add(answer);
     co_return answer;
   }

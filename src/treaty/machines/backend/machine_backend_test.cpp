@@ -30,7 +30,7 @@ data:
 // Answers what it is given, one after the other, and keeps what it was asked.
 class Scripted final : public Agents {
  public:
-  boost::asio::awaitable<Value> call(const AgentCall& call) override {
+  boost::asio::awaitable<Dynamic> call(const AgentCall& call) override {
     asked.push_back(call.input);
     chains.push_back(call.chain);
     offered.push_back(call.tools.size());
@@ -38,8 +38,8 @@ class Scripted final : public Agents {
     co_return answers.at(asked.size() - 1);
   }
 
-  std::vector<Value> answers{};
-  std::vector<Value> asked{};
+  std::vector<Dynamic> answers{};
+  std::vector<Dynamic> asked{};
   std::vector<List> chains{};
   std::vector<std::size_t> offered{};
   std::vector<std::int64_t> depths{};
@@ -102,7 +102,7 @@ TEST_CASE("The output of the machine is the answer, and what is streamed of it")
 
   CHECK(result.content == "Done.");
   CHECK(house.notes.text == "Done.");
-  CHECK(house.agents.asked == std::vector<Value>{Object{{"message", "Go."}}});
+  CHECK(house.agents.asked == std::vector<Dynamic>{Object{{"message", "Go."}}});
   CHECK(house.notes.kinds == std::vector<std::string>{"machine.started", "machine.state",
                                                       "machine.call", "machine.answer",
                                                       "machine.state", "machine.end"});

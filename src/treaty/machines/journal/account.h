@@ -24,7 +24,7 @@ struct StepAccount {
   std::vector<std::string> tools{};
   std::vector<double> waits{};      // Seconds.
   std::vector<Outcome> children{};  // Those that have ended.
-  std::optional<Value> signal{};    // That it waited for.
+  std::optional<Dynamic> signal{};  // That it waited for.
   std::string redirect{};           // A hook's.
 };
 

@@ -34,7 +34,7 @@ TEST_CASE("an account tells the steps of an execution in their order, with all t
   CHECK(first.waits == std::vector{2.5});
   CHECK(first.redirect == "other");
   const StepAccount& second = account->steps[1];
-  CHECK(second.signal == Value("go"));
+  CHECK(second.signal == Dynamic("go"));
   CHECK(second.tools == std::vector<std::string>{"search"});
   REQUIRE(second.children.size() == 1);
   CHECK(second.children[0].execution == "x.2.0");

@@ -38,7 +38,7 @@ void describe(Line& line, const Outcome& outcome) {
   line.with("calls", outcome.calls);
   List waits;
   for (const double wait : outcome.waits) waits.emplace_back(wait);
-  line.with_json("waits", Value(std::move(waits)));
+  line.with_json("waits", Dynamic(std::move(waits)));
 }
 
 // --- Reading
@@ -54,7 +54,7 @@ void read_step(StepHistory& newest, std::string_view kind, const Object& line) {
   if (kind == "child") newest.children[n] = outcome_of(line);
   if (kind == "launched") newest.launched[n] = whole(line, "calls");
   if (kind == "tool") {
-    const Value is_error = value(line, "is_error");
+    const Dynamic is_error = value(line, "is_error");
     newest.tools[n] = {.content = text_of(line, "content"),
                        .is_error = is_error.is_bool() && is_error.get_bool()};
   }
@@ -132,10 +132,10 @@ std::string call_line(std::int64_t step, std::int64_t number, std::string_view a
 }
 
 std::string action_line(std::int64_t step, const List& replies) {
-  return Line("action", step).with_json("replies", Value(replies)).done();
+  return Line("action", step).with_json("replies", Dynamic(replies)).done();
 }
 
-std::string signal_line(std::int64_t step, const Value& data) {
+std::string signal_line(std::int64_t step, const Dynamic& data) {
   return Line("signal", step).with_json("data", data).done();
 }
 

@@ -17,8 +17,8 @@ namespace treaty::machines {
 
 // The end of a state's work, from which its transitions go on.
 struct StateExit {
-  Value result{};  // The AgentResult; null without an agent.
-  Value output = Object();
+  Dynamic result{};  // The AgentResult; null without an agent.
+  Dynamic output = Object();
   std::optional<std::string> redirect{};  // A hook's.
   std::optional<std::string> left_to{};   // A transition that was taken within the tool loop.
 };
@@ -38,7 +38,7 @@ std::string entered_line(std::int64_t step, std::string_view state);
 std::string call_line(std::int64_t step, std::int64_t number, std::string_view agent,
                       const Object& result);
 std::string action_line(std::int64_t step, const List& replies);
-std::string signal_line(std::int64_t step, const Value& data);
+std::string signal_line(std::int64_t step, const Dynamic& data);
 std::string wait_line(std::int64_t step, std::int64_t number, double seconds, double until);
 std::string child_line(std::int64_t step, std::int64_t number, const Outcome& outcome);
 std::string launched_line(std::int64_t step, std::int64_t number, std::int64_t calls);
@@ -64,7 +64,7 @@ struct StepHistory {
   std::map<std::int64_t, std::int64_t> launched{};
   std::map<std::int64_t, ToolOutcome> tools{};  // By how many the loop had run before.
   std::optional<List> action{};                 // What hooks replied, in their order.
-  std::optional<Value> signal{};
+  std::optional<Dynamic> signal{};
   std::optional<StateExit> exit{};
 };
 
@@ -91,10 +91,10 @@ struct Snapshot {
   std::string state{};
   std::int64_t step = 0;
   Object context{};
-  Value output{};
+  Dynamic output{};
   std::int64_t api_calls = 0;
   double cost = 0;
-  Value tool_loop{};
+  Dynamic tool_loop{};
   List launches{};  // That may not have ended.
   std::string machine_name{};
   std::string config_hash{};

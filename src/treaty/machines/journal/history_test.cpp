@@ -38,7 +38,7 @@ TEST_CASE("What was written of a step is read again") {
   CHECK(step.children.at(0).calls == 3);
   CHECK(step.children.at(0).output == Object{{"v", 2}});
   CHECK(step.action == List{Object{{"context", Object{{"k", 1}}}}});
-  CHECK(step.signal == Value(Object{{"ok", true}}));
+  CHECK(step.signal == Dynamic(Object{{"ok", true}}));
   CHECK(step.exit->redirect == "t");
   CHECK(history->calls == 0);  // They count when the step is done again.
 }

@@ -23,9 +23,9 @@ Object object(const Object& line, std::string_view name) {
   return value == nullptr ? Object() : *value;
 }
 
-Value value(const Object& line, std::string_view name) {
+Dynamic value(const Object& line, std::string_view name) {
   const auto found = line.find(name);
-  return found == line.end() ? Value() : found->value();
+  return found == line.end() ? Dynamic() : found->value();
 }
 
 std::optional<std::string> optional_text(const Object& line, std::string_view name) {
@@ -33,15 +33,15 @@ std::optional<std::string> optional_text(const Object& line, std::string_view na
 }
 
 List list(const Object& line, std::string_view name) {
-  const Value found = value(line, name);
+  const Dynamic found = value(line, name);
   return found.is_array() ? found.get_array() : List();
 }
 
 std::vector<double> numbers(const Object& line, std::string_view name) {
   std::vector<double> list;
-  const Value found = value(line, name);
+  const Dynamic found = value(line, name);
   if (!found.is_array()) return list;
-  for (const Value& one : found.get_array()) {
+  for (const Dynamic& one : found.get_array()) {
     if (one.is_number()) list.push_back(one.to_number<double>());
   }
   return list;

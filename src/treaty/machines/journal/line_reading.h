@@ -22,7 +22,7 @@ std::expected<Object, std::string> parse_line(std::string_view text);
 std::int64_t whole(const Object& line, std::string_view name);
 double number(const Object& line, std::string_view name);
 Object object(const Object& line, std::string_view name);
-Value value(const Object& line, std::string_view name);
+Dynamic value(const Object& line, std::string_view name);
 std::optional<std::string> optional_text(const Object& line, std::string_view name);
 List list(const Object& line, std::string_view name);
 std::vector<double> numbers(const Object& line, std::string_view name);

@@ -23,7 +23,7 @@ std::string_view name_of(Status status);
 struct Outcome {
   Status status = Status::completed;
   std::string execution{};
-  Value output = Object();
+  Dynamic output = Object();
   Object error{};  // Of a failure: code, type, message, retryable, state.
   std::vector<std::string> path{};
   std::int64_t calls = 0;  // Of agents, children's included.

@@ -43,7 +43,7 @@ void read_count(Reader& reader, const Place& map, std::string_view key, int& out
 }
 
 // A number, also when it was written as a text; nothing for 0, which is no limit.
-std::optional<Template> literal_limit(const Value& value) {
+std::optional<Template> literal_limit(const Dynamic& value) {
   auto parsed = Template::parse(value);
   return parsed ? std::optional(std::move(*parsed)) : std::nullopt;
 }

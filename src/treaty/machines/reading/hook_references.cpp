@@ -91,7 +91,7 @@ std::vector<PolicyState> policy_states(const HookReference& hook) {
   std::vector<PolicyState> out;
   if (hook.name != kPolicy) return out;
   for (const auto& [argument, usual] : kPolicyStates) {
-    const Value* given = hook.arguments.if_contains(argument);
+    const Dynamic* given = hook.arguments.if_contains(argument);
     if (given != nullptr && given->is_string()) {
       out.push_back({argument, std::string(given->as_string())});
     } else if (!usual.empty()) {

@@ -57,13 +57,13 @@ std::string hint_nearest(const Names& names, std::string_view word) {
   return hint_nearest(std::vector<std::string_view>(names.begin(), names.end()), word);
 }
 
-Value to_value(const Node& node) {
+Dynamic to_value(const Node& node) {
   switch (node.kind) {
     case Kind::null: return nullptr;
     case Kind::boolean: return node.boolean;
     case Kind::integer: return node.integer;
     case Kind::decimal: return node.decimal;
-    case Kind::string: return Value(node.text);
+    case Kind::string: return Dynamic(node.text);
     case Kind::list: {
       List list;
       list.reserve(node.items.size());

@@ -26,7 +26,7 @@ std::string hint_nearest(std::span<const std::string_view> names, std::string_vi
 // Foreign text in a message: in quotes, cut when it is long.
 std::string quote(std::string_view text);
 
-Value to_value(const yaml::Node& node);
+Dynamic to_value(const yaml::Node& node);
 
 // true, false, and what YAML 1.1 calls them: yes, on, no, off.
 std::optional<bool> boolean_in(const yaml::Node& node);

@@ -37,7 +37,7 @@ void refuse(Reader& reader, const Place& place, std::string_view rule, std::stri
 bool check_text(Reader& reader, const Place& place, Bound bound) {
   const std::string& text = place.value().text;
   if (!has_tags(text)) return true;  // A reference to what is not there is null.
-  const auto parsed = Template::parse(Value(text));
+  const auto parsed = Template::parse(Dynamic(text));
   if (!parsed) {
     refuse(reader, place, "MCH-14", "the template", parsed.error());
     return false;

@@ -36,7 +36,7 @@ RunTask<Object> ask_as(ExecutionContext& run, const State& state, AgentCall call
   call.deadline = run.deadline;
   call.depth = run.start.depth + 1;
   run.observe("call", state.name, call.agent.name);
-  Value answer;
+  Dynamic answer;
   const bool is_in_time = co_await run.world.timeline.within(
       run.deadline,
       [&]() -> asio::awaitable<void> { answer = co_await run.world.agents.call(call); });
@@ -183,7 +183,7 @@ Attempt<AgentCall> agent_call_of(const ExecutionContext& run, const State& state
     TREATY_TRY(call.input, render(*state.input, run.scope()));
   }
   if (state.session_id) {
-    TREATY_TRY(const Value session, render(*state.session_id, run.scope()));
+    TREATY_TRY(const Dynamic session, render(*state.session_id, run.scope()));
     if (!session.is_null()) call.session_id = templates::print(session);
   }
   return call;

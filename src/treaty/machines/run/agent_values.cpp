@@ -30,17 +30,17 @@ bool is_member(std::string_view name) {
   return std::ranges::find(kMembers, name) != kMembers.end();
 }
 
-const Value* find(const Object& object, std::string_view member) {
+const Dynamic* find(const Object& object, std::string_view member) {
   const auto found = object.find(member);
   return found == object.end() ? nullptr : &found->value();
 }
 
 const Object* object_in(const Object& object, std::string_view member) {
-  const Value* value = find(object, member);
+  const Dynamic* value = find(object, member);
   return value == nullptr ? nullptr : value->if_object();
 }
 
-std::optional<double> number_of(const Value* value) {
+std::optional<double> number_of(const Dynamic* value) {
   if (value == nullptr) return std::nullopt;
   if (const auto* whole = value->if_int64()) return static_cast<double>(*whole);
   if (const auto* large = value->if_uint64()) return static_cast<double>(*large);
@@ -51,13 +51,13 @@ std::optional<double> number_of(const Value* value) {
 }
 
 // Backends of others tell an error as a text, or without its message.
-Object whole_error(const Value& told) {
+Object whole_error(const Dynamic& told) {
   if (const auto* text = told.if_string()) {
     return make_error("server_error", "AgentError", *text, true);
   }
   Object error = told.is_object() ? told.get_object() : Object();
   for (const std::string_view member : {"code", "type", "message"}) {
-    if (const Value* value = find(error, member); value != nullptr && !value->is_string()) {
+    if (const Dynamic* value = find(error, member); value != nullptr && !value->is_string()) {
       error[member] = templates::print(*value);
     }
   }
@@ -65,7 +65,7 @@ Object whole_error(const Value& told) {
   return error;
 }
 
-bool is_told(const Value& error) {
+bool is_told(const Dynamic& error) {
   if (const auto* object = error.if_object()) return !object->empty();
   if (const auto* text = error.if_string()) return !text->empty();
   return false;
@@ -73,7 +73,7 @@ bool is_told(const Value& error) {
 
 // An error without a code could not be told apart from others by a machine.
 void complete(Object& result) {
-  const Value* error = find(result, "error");
+  const Dynamic* error = find(result, "error");
   if (error == nullptr) return;
   if (!is_told(*error)) {
     result.stable_erase(result.find("error"));
@@ -83,7 +83,7 @@ void complete(Object& result) {
 }
 
 double cost_of(const Object& result) {
-  const Value* cost = find(result, "cost");
+  const Dynamic* cost = find(result, "cost");
   if (cost == nullptr) return 0;
   if (const auto total = number_of(cost)) return *total;
   const Object* parts = cost->if_object();
@@ -98,7 +98,7 @@ void add_counts(Object& sum, const Object& more) {
   for (const auto& member : more) {
     const auto* count = member.value().if_int64();
     if (count == nullptr) continue;
-    Value& so_far = sum[member.key()];
+    Dynamic& so_far = sum[member.key()];
     std::int64_t added = 0;
     const std::int64_t before = so_far.is_int64() ? so_far.get_int64() : 0;
     if (!__builtin_add_overflow(before, *count, &added)) so_far = added;
@@ -107,7 +107,7 @@ void add_counts(Object& sum, const Object& more) {
 
 }  // namespace
 
-Object coerce(const Value& answer) {
+Object coerce(const Dynamic& answer) {
   Object result;
   if (const auto* object = answer.if_object()) {
     const bool is_result = std::ranges::any_of(*object, [](const auto& member) {
@@ -130,23 +130,23 @@ Object coerce(const Value& answer) {
 }
 
 Object payload_of(const Object& result) {
-  if (const Value* output = find(result, "output")) {
+  if (const Dynamic* output = find(result, "output")) {
     if (const auto* object = output->if_object()) return *object;
     return {{"value", *output}};
   }
-  if (const Value* content = find(result, "content")) return {{"content", *content}};
+  if (const Dynamic* content = find(result, "content")) return {{"content", *content}};
   return {};
 }
 
 const Object* error_of(const Object& result) { return object_in(result, "error"); }
 
 bool is_retryable(const Object& error) {
-  const Value* retryable = find(error, "retryable");
+  const Dynamic* retryable = find(error, "retryable");
   return retryable != nullptr && retryable->is_bool() && retryable->get_bool();
 }
 
 std::string text_of(const Object& object, std::string_view member) {
-  const Value* value = find(object, member);
+  const Dynamic* value = find(object, member);
   const auto* text = value == nullptr ? nullptr : value->if_string();
   return text == nullptr ? std::string() : std::string(*text);
 }
@@ -166,9 +166,9 @@ Object failed_result(Object error) {
 }
 
 bool is_empty(const Object& result) {
-  const Value* output = find(result, "output");
+  const Dynamic* output = find(result, "output");
   if (output != nullptr && templates::is_true(*output)) return false;
-  const Value* content = find(result, "content");
+  const Dynamic* content = find(result, "content");
   return content == nullptr || !content->is_string() || is_blank(content->get_string());
 }
 
@@ -179,7 +179,8 @@ double retry_after_of(const Object& result) {
 }
 
 std::size_t length_of(const Object& result) {
-  if (const Value* content = find(result, "content"); content != nullptr && content->is_string()) {
+  if (const Dynamic* content = find(result, "content");
+      content != nullptr && content->is_string()) {
     return content->get_string().size();
   }
   json::Writer writer;
@@ -190,7 +191,7 @@ std::size_t length_of(const Object& result) {
 Spent spent_by(const Object& result) {
   Spent spent{.api_calls = 1, .cost = cost_of(result)};
   if (const Object* usage = object_in(result, "usage")) {
-    if (const Value* calls = find(*usage, "api_calls"); calls != nullptr && calls->is_int64()) {
+    if (const Dynamic* calls = find(*usage, "api_calls"); calls != nullptr && calls->is_int64()) {
       spent.api_calls = calls->get_int64();
     }
   }

@@ -14,7 +14,7 @@ namespace treaty::machines {
 
 // An object with a member of an AgentResult: those members. Another object: its `output`. A text,
 // and what prints as one: its `content`.
-Object coerce(const Value& answer);
+Object coerce(const Dynamic& answer);
 
 // What the state gives: `output`, else {"content"}, else {}.
 Object payload_of(const Object& result);

@@ -27,7 +27,7 @@ Object told_failure(const Object& error) {
           {"_error_code", text_of(error, "code")}};
 }
 
-Attempt<List> list_of(Value value) {
+Attempt<List> list_of(Dynamic value) {
   if (auto* list = value.if_array()) return std::move(*list);
   if (const auto* text = value.if_string()) {
     const std::string copy(*text);
@@ -76,19 +76,19 @@ Attempt<std::vector<Child>> listed_children(const ExecutionContext& run, const S
 }
 
 Attempt<std::vector<Child>> children_of_items(const ExecutionContext& run, const State& state) {
-  TREATY_TRY(Value rendered, render(*state.foreach, run.scope()));
+  TREATY_TRY(Dynamic rendered, render(*state.foreach, run.scope()));
   TREATY_TRY(const List items, list_of(std::move(rendered)));
   const ChildReference& reference = state.machines.front();
   std::vector<Child> children;
   std::set<std::string> keys;
-  for (const Value& item : items) {
+  for (const Dynamic& item : items) {
     const templates::Binding bound[] = {{.name = state.item_name, .value = &item}};
     templates::Scope with_item = run.scope();
     with_item.bound = bound;
     TREATY_TRY(Object input, input_of(state, reference, with_item));
     Child child{.key = {}, .machine = reference.name, .input = std::move(input)};
     if (state.key) {
-      TREATY_TRY(const Value key, render(*state.key, with_item));
+      TREATY_TRY(const Dynamic key, render(*state.key, with_item));
       child.key = templates::print(key);
       if (!keys.insert(child.key).second) {
         return fail("duplicate_key", "ForeachError",
@@ -167,8 +167,8 @@ RunTask<std::vector<Outcome>> run_all(ExecutionContext& run, const State& state,
   co_return outcomes;
 }
 
-Attempt<Value> gather(const State& state, const std::vector<Child>& children,
-                      const std::vector<Outcome>& outcomes) {
+Attempt<Dynamic> gather(const State& state, const std::vector<Child>& children,
+                        const std::vector<Outcome>& outcomes) {
   const bool is_single = !state.foreach && !state.machines_are_list;
   const bool is_list = state.foreach && !state.key;
   List list;
@@ -184,7 +184,7 @@ Attempt<Value> gather(const State& state, const std::vector<Child>& children,
     if (is_single && !is_good) return std::unexpected(failure_of(outcome));
     if (is_single) return outcome.output;
     if (state.mode == Mode::any && !is_good) continue;
-    Value one = is_good ? outcome.output : told_failure(outcome.error);
+    Dynamic one = is_good ? outcome.output : told_failure(outcome.error);
     if (is_list) {
       list.push_back(std::move(one));
     } else {
@@ -195,8 +195,8 @@ Attempt<Value> gather(const State& state, const std::vector<Child>& children,
   if (state.mode == Mode::any && list.empty() && object.empty() && first_failure != nullptr) {
     return std::unexpected(failure_of(*first_failure));
   }
-  if (is_list) return Value(std::move(list));
-  return Value(std::move(object));
+  if (is_list) return Dynamic(std::move(list));
+  return Dynamic(std::move(object));
 }
 
 }  // namespace
@@ -211,14 +211,14 @@ RunTask<OutputOrWaiting> run_child_machines(ExecutionContext& run, const State& 
   const auto waiting = std::ranges::find(outcomes, Status::waiting, &Outcome::status);
   if (waiting != outcomes.end() && !is_any_done) {
     for (const Outcome& outcome : outcomes) {
-      for (const Value& call : outcome.tool_calls) run.waiting_tools.push_back(call);
+      for (const Dynamic& call : outcome.tool_calls) run.waiting_tools.push_back(call);
     }
     // Without the channel of a signal, which is for the child.
     const std::string channel = waiting->tool_calls.empty() ? "" : waiting->channel;
     TREATY_CO_TRY_VOID(co_await run.checkpoint("waiting", state.name, nullptr, channel));
     co_return Waiting{waiting->channel};
   }
-  TREATY_CO_TRY(Value output, gather(state, children, outcomes));
+  TREATY_CO_TRY(Dynamic output, gather(state, children, outcomes));
   co_return OutputOrWaiting(std::move(output));
 }
 

@@ -11,7 +11,7 @@
 namespace treaty::machines {
 
 // The state's output, or what the children wait for.
-using OutputOrWaiting = std::variant<Value, Waiting>;
+using OutputOrWaiting = std::variant<Dynamic, Waiting>;
 RunTask<OutputOrWaiting> run_child_machines(ExecutionContext& run, const State& state);
 
 // A machine by its name in `data.machines`.

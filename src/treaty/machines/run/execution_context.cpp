@@ -41,7 +41,7 @@ std::size_t depth_of(std::string_view json) {
   return deepest;
 }
 
-void write_member(json::Writer& writer, std::string_view name, const Value& value) {
+void write_member(json::Writer& writer, std::string_view name, const Dynamic& value) {
   writer.name(name);
   json::write(writer, value);
 }
@@ -62,7 +62,7 @@ ExecutionContext::ExecutionContext(const World& around, std::shared_ptr<const Ma
       input(start.input) {}
 
 std::string ExecutionContext::snapshot(std::string_view event, std::string_view state,
-                                       const Value& output, std::string_view channel) const {
+                                       const Dynamic& output, std::string_view channel) const {
   const auto milliseconds = static_cast<std::int64_t>(world.timeline.unix_now() * 1000);
   json::Writer document;
   document.begin_object();
@@ -74,16 +74,16 @@ std::string ExecutionContext::snapshot(std::string_view event, std::string_view 
   write_member(document, "output", output);
   document.member("total_api_calls", spent.api_calls).member("total_cost", spent.cost);
   write_text_or_null(document, "parent_execution_id", start.parent);
-  write_member(document, "pending_launches", launches->empty() ? Value() : Value(*launches));
+  write_member(document, "pending_launches", launches->empty() ? Dynamic() : Dynamic(*launches));
   write_text_or_null(document, "waiting_channel", channel);
-  write_member(document, "tool_loop_state", tool_loop ? Value(object_of(*tool_loop)) : Value());
+  write_member(document, "tool_loop_state", tool_loop ? Dynamic(object_of(*tool_loop)) : Dynamic());
   document.member("config_hash", machine->config_hash);
   if (start.depth > 0) document.member("depth", start.depth);
   return document.end_object().take();
 }
 
 RunTask<void> ExecutionContext::checkpoint(std::string_view event, std::string_view state,
-                                           const Value& output, std::string_view channel) {
+                                           const Dynamic& output, std::string_view channel) {
   if (!writer.keeps(event)) co_return Attempt<void>();
   store::Checkpoint kept{.event = std::string(event),
                          .step = step,
@@ -159,7 +159,7 @@ void ExecutionContext::observe(std::string_view kind, std::string_view state,
 
 // `context.machine` is the runner's: nobody else changes it.
 void ExecutionContext::set_metadata(std::string_view state) {
-  Value& kept = members()["machine"];
+  Dynamic& kept = members()["machine"];
   if (!kept.is_object()) kept = Object();
   Object& metadata = kept.get_object();
   if (metadata.size() < 7) {
@@ -189,7 +189,7 @@ void ExecutionContext::count_call(const Object& result) {
 
 void ExecutionContext::set_last_error(const Object& error) {
   const auto member = [&](std::string_view name) {
-    return error.contains(name) ? Value(text_of(error, name)) : Value();
+    return error.contains(name) ? Dynamic(text_of(error, name)) : Dynamic();
   };
   members()["last_error"] = sentence_of(error);
   members()["last_error_type"] = member("type");
@@ -215,7 +215,7 @@ const StepHistory& ExecutionContext::replayed() const {
   return is_same ? found->second : kNothing;
 }
 
-templates::Scope ExecutionContext::scope(const Value* output, const Value* result) const {
+templates::Scope ExecutionContext::scope(const Dynamic* output, const Dynamic* result) const {
   return {.context = &context,
           .input = &input,
           .output = output,
@@ -223,7 +223,7 @@ templates::Scope ExecutionContext::scope(const Value* output, const Value* resul
           .context_over_input = true};
 }
 
-Attempt<Value> render(const Template& source, const templates::Scope& scope) {
+Attempt<Dynamic> render(const Template& source, const templates::Scope& scope) {
   auto value = source.render(scope);
   if (!value) return template_failure(value.error());
   return std::move(*value);
@@ -232,7 +232,7 @@ Attempt<Value> render(const Template& source, const templates::Scope& scope) {
 Attempt<Object> render_object(const std::optional<Template>& source,
                               const templates::Scope& scope) {
   if (!source) return Object();
-  TREATY_TRY(Value value, render(*source, scope));
+  TREATY_TRY(Dynamic value, render(*source, scope));
   if (!value.is_object()) return template_failure("A mapping was expected.");
   return std::move(value.get_object());
 }

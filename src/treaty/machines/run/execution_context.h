@@ -49,8 +49,8 @@ using RunTask = boost::asio::awaitable<Attempt<T>>;
 
 // The result of a state's work.
 struct StateWork {
-  Value result{};  // The AgentResult; null without an agent.
-  Value output = Object();
+  Dynamic result{};  // The AgentResult; null without an agent.
+  Dynamic output = Object();
   std::optional<std::string> left_to{};  // The target of a transition taken within the tool loop.
   bool is_rendered = false;              // The output is a final state's rendered `output`.
 };
@@ -70,7 +70,7 @@ struct ExecutionContext {
 
   // --- Durable writes. They are buffered until flush(), which precedes every outside effect.
   RunTask<void> checkpoint(std::string_view event, std::string_view state,
-                           const Value& output = nullptr, std::string_view channel = {});
+                           const Dynamic& output = nullptr, std::string_view channel = {});
   RunTask<void> note(std::string_view event, std::string line);
   RunTask<void> flush();
 
@@ -81,7 +81,7 @@ struct ExecutionContext {
   Attempt<void> check_stopping() const;
 
   // --- The context of the machine
-  templates::Scope scope(const Value* output = nullptr, const Value* result = nullptr) const;
+  templates::Scope scope(const Dynamic* output = nullptr, const Dynamic* result = nullptr) const;
   Object& members() { return context.get_object(); }
   void set_metadata(std::string_view state);  // context.machine.
   void set_last_error(const Object& error);   // context.last_error, _type, _code.
@@ -99,8 +99,8 @@ struct ExecutionContext {
   const Start start;
   JournalWriter writer;
 
-  Value context = Object();
-  const Value input;
+  Dynamic context = Object();
+  const Dynamic input;
   std::int64_t step = 0;
   Spent spent{};
   std::vector<std::string> path{};
@@ -120,11 +120,11 @@ struct ExecutionContext {
   std::map<std::int64_t, StepHistory> replay{};  // What earlier runners have done, by step.
 
  private:
-  std::string snapshot(std::string_view event, std::string_view state, const Value& output,
+  std::string snapshot(std::string_view event, std::string_view state, const Dynamic& output,
                        std::string_view channel) const;
 };
 
-Attempt<Value> render(const Template& source, const templates::Scope& scope);
+Attempt<Dynamic> render(const Template& source, const templates::Scope& scope);
 // {} without a template.
 Attempt<Object> render_object(const std::optional<Template>& source, const templates::Scope& scope);
 

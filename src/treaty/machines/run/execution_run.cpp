@@ -133,7 +133,7 @@ RunTask<void> ExecutionRun::enter(const State& state) {
 
 Attempt<void> ExecutionRun::render_context() {
   for (const auto& [name, source] : run_.machine->context) {
-    TREATY_TRY(Value value, render(source, {.context = &run_.context, .input = &run_.input}));
+    TREATY_TRY(Dynamic value, render(source, {.context = &run_.context, .input = &run_.input}));
     if (name == "machine") continue;  // The runner's.
     run_.members()[name] = std::move(value);
   }
@@ -150,13 +150,13 @@ void ExecutionRun::restore_tool_loop(const Object& kept) {
 }
 
 // Section 4, 7.
-asio::awaitable<Outcome> ExecutionRun::end(Value output) {
+asio::awaitable<Outcome> ExecutionRun::end(Dynamic output) {
   Attempt<void> kept = co_await run_.checkpoint("machine_end", "end", output);
   if (!kept) co_return co_await fail_with(std::move(kept.error()), nullptr);
   co_return co_await call_end_hooks(std::move(output));
 }
 
-asio::awaitable<Outcome> ExecutionRun::call_end_hooks(Value output) {
+asio::awaitable<Outcome> ExecutionRun::call_end_hooks(Dynamic output) {
   const auto replace = [&](const HookReply& reply, Object& next) -> Attempt<bool> {
     const auto found = reply.find("output");
     if (found == reply.end() || found->value().is_null()) return false;

@@ -36,8 +36,8 @@ class ExecutionRun {
   void restore_tool_loop(const Object& kept);
 
   // Each end of an execution.
-  boost::asio::awaitable<Outcome> end(Value output);
-  boost::asio::awaitable<Outcome> call_end_hooks(Value output);
+  boost::asio::awaitable<Outcome> end(Dynamic output);
+  boost::asio::awaitable<Outcome> call_end_hooks(Dynamic output);
   boost::asio::awaitable<Outcome> fail_with(RunFailure failure, const State* state);
   boost::asio::awaitable<Outcome> stop_with(RunFailure failure);
   boost::asio::awaitable<Outcome> wait_for(std::string channel);

@@ -62,7 +62,7 @@ Attempt<void> HookRunner::merge(const HookReply& reply) {
   if (removed != reply.end() && !removed->value().is_null()) {
     const auto* names = removed->value().if_array();
     if (names == nullptr) return hook_failure("A hook answered an `unset` that is no list.");
-    for (const Value& name : *names) {
+    for (const Dynamic& name : *names) {
       if (!name.is_string() || name.get_string() == "machine") continue;
       run_.erase_member(name.get_string());
     }

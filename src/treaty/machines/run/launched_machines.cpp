@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 namespace {
 
 void forget_launched(List& launches, const std::string& execution) {
-  const auto found = std::ranges::find_if(launches, [&](const Value& one) {
+  const auto found = std::ranges::find_if(launches, [&](const Dynamic& one) {
     return one.is_object() && text_of(one.get_object(), "execution_id") == execution;
   });
   if (found != launches.end()) launches.erase(found);
@@ -80,13 +80,13 @@ RunTask<void> launch_machines(ExecutionContext& run, const State& state) {
     TREATY_CO_TRY_VOID(
         co_await run.note("noted", launched_line(run.step, static_cast<std::int64_t>(i), calls)));
   }
-  for (Value& one : *run.launches) one.get_object()["launched"] = true;
+  for (Dynamic& one : *run.launches) one.get_object()["launched"] = true;
   co_return Attempt<void>();
 }
 
 asio::awaitable<void> resume_launched(ExecutionContext& run, const List& launches) {
   *run.launches = launches;
-  for (const Value& one : launches) {
+  for (const Dynamic& one : launches) {
     const auto* intent = one.if_object();
     const bool has_begun = intent != nullptr && intent->contains("launched") &&
                            templates::is_true(intent->at("launched"));

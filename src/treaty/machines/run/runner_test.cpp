@@ -373,7 +373,7 @@ TEST_CASE(
     "Calls that a limit keeps from being made are answered before the model is asked to end") {
   class Chains final : public Agents {
    public:
-    asio::awaitable<Value> call(const AgentCall& call) override {
+    asio::awaitable<Dynamic> call(const AgentCall& call) override {
       chains.push_back(call.chain);
       if (call.without_tools) co_return Object{{"content", "enough"}, {"finish_reason", "stop"}};
       co_return Object{{"finish_reason", "tool_use"},

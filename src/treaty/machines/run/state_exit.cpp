@@ -8,14 +8,14 @@ namespace treaty::machines {
 
 namespace {
 
-const Object* error_in(const Value& result) {
+const Object* error_in(const Dynamic& result) {
   const auto* object = result.if_object();
   return object == nullptr ? nullptr : error_of(*object);
 }
 
 // The `output` of an on_state_exit reply: the name of a state, or a new result.
 Attempt<void> replace_output(ExecutionContext& run, const HookRunner& hooks, const State& state,
-                             StateWork& work, const Value& output,
+                             StateWork& work, const Dynamic& output,
                              std::optional<std::string>& redirect) {
   if (output.is_null()) return {};
   if (const auto* to = output.if_string()) {
@@ -29,7 +29,7 @@ Attempt<void> replace_output(ExecutionContext& run, const HookRunner& hooks, con
         "on_state_exit answered an output that is neither an object nor the name "
         "of a state.");
   }
-  const Value before = work.result.is_object() ? work.result : work.output;
+  const Dynamic before = work.result.is_object() ? work.result : work.output;
   if (templates::are_equal(before, output)) return {};
   const bool has_error = object->contains("error") && object->at("error").is_object();
   if (!state.agent && !has_error) {  // Not an AgentResult, whatever its members are called.
@@ -67,7 +67,7 @@ RunTask<void> call_exit_hooks(ExecutionContext& run, HookRunner& hooks, const St
 
 Attempt<void> map_output(ExecutionContext& run, const State& state, const StateWork& work) {
   for (const auto& [name, source] : state.output_to_context) {
-    TREATY_TRY(Value value, render(source, run.scope(&work.output, &work.result)));
+    TREATY_TRY(Dynamic value, render(source, run.scope(&work.output, &work.result)));
     if (name != "machine") run.members()[name] = std::move(value);
   }
   return {};

@@ -14,7 +14,7 @@ struct NextState {
   std::string name;
 };
 struct MachineEnd {
-  Value output;
+  Dynamic output;
 };
 using NextStep = std::variant<NextState, MachineEnd, Waiting>;
 

@@ -17,21 +17,21 @@ namespace {
 
 constexpr std::string_view kWaitAction = "treaty.wait";
 
-Object object_of(const Value& data) {
+Object object_of(const Dynamic& data) {
   if (const auto* object = data.if_object()) return *object;
   return {{"value", data}};
 }
 
-Value parse(const std::string& text) {
+Dynamic parse(const std::string& text) {
   const json::Document document(text);
   const auto root = document.root();
-  if (!root || !document.faults().empty()) return Value(text);  // Kept as the text that it is.
+  if (!root || !document.faults().empty()) return Dynamic(text);  // Kept as the text that it is.
   return json::to_dynamic(*root);
 }
 
 RunTask<WorkOrWaiting> wait_for_signal(ExecutionContext& run, const State& state) {
   if (const auto& taken = run.replayed().signal) co_return StateWork{.output = object_of(*taken)};
-  TREATY_CO_TRY(const Value rendered, render(*state.wait_for, run.scope()));
+  TREATY_CO_TRY(const Dynamic rendered, render(*state.wait_for, run.scope()));
   if (rendered.is_null() || (rendered.is_string() && rendered.get_string().empty())) {
     co_return fail("wait_error", "WaitError", "The channel of `wait_for` is empty.");
   }
@@ -74,7 +74,7 @@ RunTask<WorkOrWaiting> wait_for_signal(ExecutionContext& run, const State& state
 RunTask<void> wait_action(ExecutionContext& run, const State& state) {
   const Object& context = run.members();
   const auto found = context.find("wait_seconds");
-  const Value seconds = found == context.end() ? Value(0) : found->value();
+  const Dynamic seconds = found == context.end() ? Dynamic(0) : found->value();
   const bool is_number = seconds.is_number() && !seconds.is_bool();
   const double wait = is_number ? seconds.to_number<double>() : -1;
   if (!std::isfinite(wait) || wait < 0) {
@@ -94,7 +94,7 @@ RunTask<void> wait_action(ExecutionContext& run, const State& state) {
 RunTask<void> run_action(ExecutionContext& run, HookRunner& hooks, const State& state) {
   if (*state.action == kWaitAction) co_return co_await wait_action(run, state);
   if (const auto& done = run.replayed().action) {
-    for (const Value& reply : *done) {
+    for (const Dynamic& reply : *done) {
       TREATY_CO_TRY_VOID(hooks.merge(reply.get_object()));
     }
     co_return Attempt<void>();
@@ -138,7 +138,7 @@ RunTask<WorkOrWaiting> perform(ExecutionContext& run, HookRunner& hooks, const S
   if (!state.machines.empty()) {
     TREATY_CO_TRY(OutputOrWaiting children, co_await run_child_machines(run, state));
     if (auto* waiting = std::get_if<Waiting>(&children)) co_return std::move(*waiting);
-    work.output = std::move(std::get<Value>(children));
+    work.output = std::move(std::get<Dynamic>(children));
   }
   if (state.agent) co_return co_await run_agent(run, hooks, state);
   if (state.kind == StateKind::final && state.machines.empty() && state.output) {

@@ -83,7 +83,7 @@ RunTask<bool> ToolLoopRun::run_tool() {
 // Tells the model and the hooks what a tool answered, and writes the checkpoint after it.
 RunTask<void> ToolLoopRun::report(const ToolInvocation& call, const ToolOutcome& outcome) {
   ToolLoopState& loop = this->loop();
-  Value arguments(call.arguments);
+  Dynamic arguments(call.arguments);
   if (const auto* wanted = loop.pending[loop.next].if_object()) {
     if (const auto* written = wanted->if_contains("arguments")) arguments = *written;
   }
@@ -113,7 +113,7 @@ ToolInvocation ToolLoopRun::tool_call_at(std::size_t place) const {
 }
 
 std::string ToolLoopRun::refusal_of(const ToolInvocation& call) const {
-  const bool is_skipped = std::ranges::any_of(loop().skipped, [&](const Value& name) {
+  const bool is_skipped = std::ranges::any_of(loop().skipped, [&](const Dynamic& name) {
     return name.is_string() && (name.get_string() == call.id || name.get_string() == call.name);
   });
   if (is_skipped) return fmt::format("Tool '{}' was skipped by policy.", call.name);

@@ -13,9 +13,9 @@ namespace {
 constexpr std::string_view kEnough =
     "No more tools can be used. Answer now, with what is known so far.";
 
-Value content_of(const Object& result) {
+Dynamic content_of(const Object& result) {
   const auto content = result.find("content");
-  return content == result.end() ? Value() : content->value();
+  return content == result.end() ? Dynamic() : content->value();
 }
 
 Object assistant_message(const Object& result) {
@@ -27,11 +27,11 @@ Object assistant_message(const Object& result) {
   return message;
 }
 
-bool has_text(const Value& content) {
+bool has_text(const Dynamic& content) {
   return content.is_string() && !is_blank(content.get_string());
 }
 
-std::optional<double> number_in(const Value& value) {
+std::optional<double> number_in(const Dynamic& value) {
   if (value.is_null()) return 0;
   if (value.is_number()) return value.to_number<double>();
   const auto* text = value.if_string();
@@ -46,7 +46,7 @@ std::optional<double> number_in(const Value& value) {
 Attempt<void> read_limit(const templates::Scope& scope, const std::optional<Template>& source,
                          std::string_view name, double& limit) {
   if (!source) return {};
-  TREATY_TRY(const Value value, render(*source, scope));
+  TREATY_TRY(const Dynamic value, render(*source, scope));
   const auto found = number_in(value);
   if (!found || !(*found >= 0)) {
     return template_failure(fmt::format("tool_loop.{} is {}, and not a number of 0 or more.", name,
@@ -59,9 +59,9 @@ Attempt<void> read_limit(const templates::Scope& scope, const std::optional<Temp
 Attempt<void> read_names(const templates::Scope& scope, const std::optional<Template>& source,
                          std::set<std::string>& names) {
   if (!source) return {};
-  TREATY_TRY(const Value value, render(*source, scope));
+  TREATY_TRY(const Dynamic value, render(*source, scope));
   if (!value.is_array()) return template_failure("A list of tools was expected.");
-  for (const Value& one : value.get_array()) names.insert(templates::print(one));
+  for (const Dynamic& one : value.get_array()) names.insert(templates::print(one));
   return {};
 }
 
@@ -149,7 +149,7 @@ RunTask<bool> ToolLoopRun::run_turn() {
   }
   TREATY_CO_TRY(const bool goes_on, co_await run_tools());
   if (!goes_on) co_return false;
-  for (const Value& message : take_list("_steering_messages")) {
+  for (const Dynamic& message : take_list("_steering_messages")) {
     if (message.is_object()) {
       loop().chain.push_back(message);
     } else {
@@ -212,8 +212,8 @@ RunTask<void> ToolLoopRun::force_answer() {
 // yet does not hold.
 Attempt<bool> ToolLoopRun::check_exit() {
   if (state_.kind == StateKind::final) return true;
-  const Value nothing = Object();
-  const Value result = loop().result;
+  const Dynamic nothing = Object();
+  const Dynamic result = loop().result;
   for (const Transition& transition : state_.transitions) {
     if (!transition.condition) continue;
     const auto holds = transition.condition->holds(run_.scope(&nothing, &result));

@@ -81,16 +81,16 @@ Object thrown(const std::string& text) {
 Simulation::Simulation(Script script, double unix_now)
     : script_(std::move(script)), timeline_(unix_now) {}
 
-const Value* Simulation::next(const std::map<std::string, List, std::less<>>& lists,
-                              std::string_view kind, const std::string& name) {
+const Dynamic* Simulation::next(const std::map<std::string, List, std::less<>>& lists,
+                                std::string_view kind, const std::string& name) {
   const auto place = static_cast<std::size_t>(asked_[fmt::format("{}:{}", kind, name)]++);
   const auto found = lists.find(name);
   if (found == lists.end() || place >= found->second.size()) return nullptr;
   return &found->second[place];
 }
 
-asio::awaitable<Value> Simulation::call(const AgentCall& call) {
-  const Value* found = next(script_.agents, "agent", call.agent.name);
+asio::awaitable<Dynamic> Simulation::call(const AgentCall& call) {
+  const Dynamic* found = next(script_.agents, "agent", call.agent.name);
   if (found == nullptr) {
     co_return failed_result(
         make_error("script_exhausted", "ScriptExhausted",
@@ -107,7 +107,7 @@ asio::awaitable<Value> Simulation::call(const AgentCall& call) {
 
 asio::awaitable<std::optional<ToolOutcome>> Simulation::run(const ToolInvocation& call,
                                                             double deadline) {
-  const Value* found = next(script_.tools, "tool", call.name);
+  const Dynamic* found = next(script_.tools, "tool", call.name);
   if (found == nullptr) {
     co_return tools::no_provider_for(call.name);
   }

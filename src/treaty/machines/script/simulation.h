@@ -41,7 +41,7 @@ class Simulation final : public Agents, public ToolRunner {
   // What was asked before, by earlier processes of the same run: count_asked().
   void go_on_after(std::map<std::string, std::int64_t> asked) { asked_ = std::move(asked); }
 
-  boost::asio::awaitable<Value> call(const AgentCall& call) override;
+  boost::asio::awaitable<Dynamic> call(const AgentCall& call) override;
   boost::asio::awaitable<std::optional<ToolOutcome>> run(const ToolInvocation& call,
                                                          double deadline) override;
 
@@ -59,8 +59,8 @@ class Simulation final : public Agents, public ToolRunner {
   class ScriptedHook;
   class RecordedHook;
 
-  const Value* next(const std::map<std::string, List, std::less<>>& lists, std::string_view kind,
-                    const std::string& name);
+  const Dynamic* next(const std::map<std::string, List, std::less<>>& lists, std::string_view kind,
+                      const std::string& name);
 
   Script script_;
   VirtualTimeline timeline_;

@@ -59,9 +59,9 @@ class Renderer {
   Done render(const If& block);
   Done render(const For& block);
   Done render(const Set& block);
-  std::expected<std::vector<const Value*>, std::string> chosen_items(const For& block,
-                                                                     const List& list);
-  Done bind(const For& block, const Value& item);
+  std::expected<std::vector<const Dynamic*>, std::string> chosen_items(const For& block,
+                                                                       const List& list);
+  Done bind(const For& block, const Dynamic& item);
 
   Done within_bounds() const {
     if (out_.size() > kLargestText) return std::unexpected("the text is longer than 16 MiB");
@@ -82,7 +82,7 @@ Done Renderer::render(const If& block) {
 }
 
 // The variables of one round; whoever calls drops them.
-Done Renderer::bind(const For& block, const Value& item) {
+Done Renderer::bind(const For& block, const Dynamic& item) {
   if (block.targets.size() == 1) {
     evaluation_.set_variable(block.targets[0], Operand::borrowed(item));
     return {};
@@ -98,11 +98,11 @@ Done Renderer::bind(const For& block, const Value& item) {
   return {};
 }
 
-std::expected<std::vector<const Value*>, std::string> Renderer::chosen_items(const For& block,
-                                                                             const List& list) {
-  std::vector<const Value*> items;
+std::expected<std::vector<const Dynamic*>, std::string> Renderer::chosen_items(const For& block,
+                                                                               const List& list) {
+  std::vector<const Dynamic*> items;
   const std::size_t variables = evaluation_.variable_count();
-  for (const Value& item : list) {
+  for (const Dynamic& item : list) {
     if (block.condition != nullptr) {
       if (const Done bound = bind(block, item); !bound) return std::unexpected(bound.error());
       const auto is_chosen = evaluation_.evaluate(*block.condition);

@@ -19,13 +19,13 @@ using language::kLongestList;
 constexpr std::string_view kNoName;
 
 // By what an item is judged: itself, or what the attribute names in it.
-Operand key_of(const Value& item, const Arguments& arguments, std::size_t attribute) {
+Operand key_of(const Dynamic& item, const Arguments& arguments, std::size_t attribute) {
   if (!arguments.has(attribute) || arguments[attribute]->is_null()) return Operand::borrowed(item);
   return language::at_path(item, print(*arguments[attribute]));
 }
 
 struct Keyed {
-  const Value* item;
+  const Dynamic* item;
   Operand key;
 };
 
@@ -34,7 +34,7 @@ std::expected<std::vector<Keyed>, std::string> keyed(const List& list, const Arg
                                                      bool by_case, std::size_t attribute) {
   std::vector<Keyed> out;
   out.reserve(list.size());
-  for (const Value& item : list) {
+  for (const Dynamic& item : list) {
     Operand key = key_of(item, arguments, attribute);
     if (key.is_undefined())
       return std::unexpected("an item has no such attribute to be ordered by");
@@ -70,11 +70,11 @@ Result extreme(Operand input, const Arguments& arguments, bool is_largest) {
   for (const Keyed& candidate : *candidates) {
     if (is_largest ? is_before(*best, candidate) : is_before(candidate, *best)) best = &candidate;
   }
-  return Value(*best->item);
+  return Dynamic(*best->item);
 }
 
-Operand undefined_or(const Value* found) {
-  return found == nullptr ? Operand::undefined(kNoName) : Operand(Value(*found));
+Operand undefined_or(const Dynamic* found) {
+  return found == nullptr ? Operand::undefined(kNoName) : Operand(Dynamic(*found));
 }
 
 std::unexpected<std::string> no_items(const Operand& operand) {
@@ -108,20 +108,20 @@ Result join(Operand&& input, const Arguments& arguments) {
   const std::string between = arguments.has(0) ? language::print_operand(arguments[0]) : "";
   std::string out;
   bool is_first = true;
-  for (const Value& item : (*items)->get_array()) {
+  for (const Dynamic& item : (*items)->get_array()) {
     if (!is_first) out += between;
     is_first = false;
     const Operand key = key_of(item, arguments, 1);
     if (!key.is_undefined()) append_printed(out, *key);
     if (out.size() > kLargestText) return std::unexpected("the text is too long");
   }
-  return Value(boost::json::string(out));
+  return Dynamic(boost::json::string(out));
 }
 
 Result first(Operand&& input, const Arguments&) {
   if (const auto* text = input->if_string()) {
     if (text->empty()) return Operand::undefined(kNoName);
-    return Value(boost::json::string(first_character(*text)));
+    return Dynamic(boost::json::string(first_character(*text)));
   }
   const auto items = items_of(std::move(input));
   if (!items) return items;
@@ -131,7 +131,7 @@ Result first(Operand&& input, const Arguments&) {
 Result last(Operand&& input, const Arguments&) {
   if (const auto* text = input->if_string()) {
     if (text->empty()) return Operand::undefined(kNoName);
-    return Value(boost::json::string(last_character(*text)));
+    return Dynamic(boost::json::string(last_character(*text)));
   }
   const auto items = items_of(std::move(input));
   if (!items) return items;
@@ -146,11 +146,11 @@ Result reverse(Operand&& input, const Arguments&) {
          rest.remove_suffix(last_character(rest).size())) {
       out += last_character(rest);
     }
-    return Value(boost::json::string(out));
+    return Dynamic(boost::json::string(out));
   }
   auto items = items_of(std::move(input));
   if (!items) return items;
-  Value list = std::move(*items).take();
+  Dynamic list = std::move(*items).take();
   std::ranges::reverse(list.get_array());
   return list;
 }
@@ -185,8 +185,8 @@ Result largest(Operand&& input, const Arguments& arguments) {
 Result sum(Operand&& input, const Arguments& arguments) {
   const auto items = items_of(std::move(input));
   if (!items) return items;
-  Result total = arguments.has(1) ? Value(*arguments[1]) : Value(std::int64_t{0});
-  for (const Value& item : (*items)->get_array()) {
+  Result total = arguments.has(1) ? Dynamic(*arguments[1]) : Dynamic(std::int64_t{0});
+  for (const Dynamic& item : (*items)->get_array()) {
     const Operand key = key_of(item, arguments, 0);
     if (key.is_undefined()) return std::unexpected("an item has no such attribute to be added");
     total = language::calculate(language::Arithmetic::add, **total, *key);

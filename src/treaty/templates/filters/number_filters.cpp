@@ -47,7 +47,7 @@ Result truncated(double number) {
   if (whole >= kTwoTo63 || whole < -kTwoTo63) {
     return std::unexpected("the number is too large for an integer");
   }
-  return Value(static_cast<std::int64_t>(whole));
+  return Dynamic(static_cast<std::int64_t>(whole));
 }
 
 std::unexpected<std::string> no_number(std::string_view filter, const Operand& input) {
@@ -55,10 +55,10 @@ std::unexpected<std::string> no_number(std::string_view filter, const Operand& i
                                      input.is_undefined() ? "undefined" : kind_name(*input)));
 }
 
-Result given(const Arguments& arguments, Value otherwise) {
+Result given(const Arguments& arguments, Dynamic otherwise) {
   if (!arguments.has(0)) return otherwise;
   if (arguments[0].is_undefined()) return Operand::undefined("");
-  return Value(*arguments[0]);
+  return Dynamic(*arguments[0]);
 }
 
 // Half to even, by the exact value of the double, as Python does it.
@@ -82,10 +82,10 @@ double rounded(double number, std::int64_t precision) {
 Result to_int(Operand&& input, const Arguments& arguments) {
   if (input.is_undefined()) return no_number("int", input);
   if (const auto number = numeric_of(*input)) {
-    return number->is_whole ? Result(Value(number->whole)) : truncated(number->decimal);
+    return number->is_whole ? Result(Dynamic(number->whole)) : truncated(number->decimal);
   }
   if (const auto* text = input->if_string()) {
-    if (const auto whole = whole_of(*text)) return Value(*whole);
+    if (const auto whole = whole_of(*text)) return Dynamic(*whole);
     if (const auto decimal = decimal_of(*text)) return truncated(*decimal);
   }
   return given(arguments, std::int64_t{0});
@@ -93,9 +93,9 @@ Result to_int(Operand&& input, const Arguments& arguments) {
 
 Result to_float(Operand&& input, const Arguments& arguments) {
   if (input.is_undefined()) return no_number("float", input);
-  if (const auto number = numeric_of(*input)) return Value(number->decimal);
+  if (const auto number = numeric_of(*input)) return Dynamic(number->decimal);
   if (const auto* text = input->if_string()) {
-    if (const auto decimal = decimal_of(*text)) return Value(*decimal);
+    if (const auto decimal = decimal_of(*text)) return Dynamic(*decimal);
   }
   return given(arguments, 0.0);
 }
@@ -103,8 +103,8 @@ Result to_float(Operand&& input, const Arguments& arguments) {
 Result absolute(Operand&& input, const Arguments&) {
   const auto number = numeric_of(*input);
   if (!number) return no_number("abs", input);
-  if (!number->is_whole) return Value(std::abs(number->decimal));
-  if (number->whole >= 0) return Value(number->whole);
+  if (!number->is_whole) return Dynamic(std::abs(number->decimal));
+  if (number->whole >= 0) return Dynamic(number->whole);
   return language::negated(*number);
 }
 
@@ -119,7 +119,7 @@ Result round(Operand&& input, const Arguments& arguments) {
     precision = given->whole;
   }
   if (!arguments.has(1) || *arguments[1] == "common")
-    return Value(rounded(number->decimal, precision));
+    return Dynamic(rounded(number->decimal, precision));
   const bool is_up = *arguments[1] == "ceil";
   if (!is_up && *arguments[1] != "floor") {
     return std::unexpected("the method of 'round' is 'common', 'ceil' or 'floor'");
@@ -128,7 +128,7 @@ Result round(Operand&& input, const Arguments& arguments) {
   const double scaled = number->decimal * scale;
   const double value = (is_up ? std::ceil(scaled) : std::floor(scaled)) / scale;
   if (!std::isfinite(value)) return std::unexpected("the number is too large");
-  return Value(value);
+  return Dynamic(value);
 }
 
 }  // namespace treaty::templates::filters

@@ -17,7 +17,7 @@ using language::kind_name;
 using language::kLargestText;
 using language::print_operand;
 
-Value text_value(std::string_view text) { return Value(boost::json::string(text)); }
+Dynamic text_value(std::string_view text) { return Dynamic(boost::json::string(text)); }
 
 std::unexpected<std::string> too_long() {
   return std::unexpected(std::string("the text is too long"));

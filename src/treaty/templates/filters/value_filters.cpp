@@ -14,14 +14,14 @@ using language::kind_name;
 Result or_default(Operand&& input, const Arguments& arguments) {
   const bool is_kept = !input.is_undefined() && (input.is_true() || !arguments.is_true(1));
   if (is_kept) return input;
-  if (!arguments.has(0)) return Value("");
+  if (!arguments.has(0)) return Dynamic("");
   if (arguments[0].is_undefined()) return Operand::undefined(arguments[0].undefined_name());
-  return Value(*arguments[0]);
+  return Dynamic(*arguments[0]);
 }
 
 Result to_string(Operand&& input, const Arguments&) {
   if (input->is_string()) return input;
-  return Value(boost::json::string(language::print_operand(input)));
+  return Dynamic(boost::json::string(language::print_operand(input)));
 }
 
 Result length(Operand&& input, const Arguments&) {
@@ -35,16 +35,16 @@ Result length(Operand&& input, const Arguments&) {
   } else if (!input.is_undefined()) {
     return std::unexpected(fmt::format("{} has no length", kind_name(*input)));
   }
-  return Value(static_cast<std::int64_t>(size));
+  return Dynamic(static_cast<std::int64_t>(size));
 }
 
 Result to_json(Operand&& input, const Arguments& arguments) {
   if (input.is_undefined()) return std::unexpected("what is undefined has no JSON");
   if (!arguments.has(0) || arguments[0]->is_null()) {
-    return Value(boost::json::string(print_json(*input)));
+    return Dynamic(boost::json::string(print_json(*input)));
   }
   if (!arguments[0]->is_int64()) return std::unexpected("the indent of 'tojson' is an integer");
-  return Value(boost::json::string(print_indented_json(
+  return Dynamic(boost::json::string(print_indented_json(
       *input,
       static_cast<std::size_t>(std::clamp<std::int64_t>(arguments[0]->get_int64(), 0, 16)))));
 }

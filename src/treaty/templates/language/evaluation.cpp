@@ -33,7 +33,7 @@ bool Evaluation::spend(std::size_t steps) {
 Result Evaluation::charged(Result made) {
   if (!made || !made->is_own()) return made;
   if (const auto* text = (*made)->if_string()) bytes_ += text->size();
-  if (const auto* list = (*made)->if_array()) bytes_ += list->size() * sizeof(Value);
+  if (const auto* list = (*made)->if_array()) bytes_ += list->size() * sizeof(Dynamic);
   if (bytes_ > kMostBytes) return std::unexpected("it needs too much memory");
   return made;
 }
@@ -60,12 +60,12 @@ Result Evaluation::of(const Name& name) {
       return variable->is_undefined() ? Operand::undefined(variable->undefined_name())
                                       : Operand::borrowed(**variable);
     }
-    if (const Value* bound = find_bound(scope_, name.name)) return Operand::borrowed(*bound);
+    if (const Dynamic* bound = find_bound(scope_, name.name)) return Operand::borrowed(*bound);
   }
   if (name.root == Root::other) return Operand::undefined(name.name);
   if (name.root == Root::input && scope_.context_over_input) return whole_input(scope_);
-  const Value* value = value_of(scope_, name.root);
-  return value == nullptr ? Operand(Value()) : Operand::borrowed(*value);
+  const Dynamic* value = value_of(scope_, name.root);
+  return value == nullptr ? Operand(Dynamic()) : Operand::borrowed(*value);
 }
 
 // A member of the input is found without putting the whole input together.
@@ -77,7 +77,7 @@ Result Evaluation::begin_of(const Access& access, std::size_t& done) {
   if (!is_input || access.steps.empty()) return evaluate(*access.base);
   const Step& first = access.steps.front();
   if (const auto* member = std::get_if<MemberAccess>(&first.content)) {
-    if (const Value* found = find_input(scope_, member->name)) {
+    if (const Dynamic* found = find_input(scope_, member->name)) {
       done = 1;
       return Operand::borrowed(*found);
     }
@@ -86,7 +86,7 @@ Result Evaluation::begin_of(const Access& access, std::size_t& done) {
     auto key = evaluate(*index->key);
     if (!key) return key;
     if (const auto* text = (*key)->if_string()) {
-      if (const Value* found = find_input(scope_, *text)) {
+      if (const Dynamic* found = find_input(scope_, *text)) {
         done = 1;
         return Operand::borrowed(*found);
       }
@@ -117,11 +117,11 @@ Result Evaluation::step(Operand base, const Step& step) {
     return filtered(std::move(base), *filtering);
   }
   const auto& testing = std::get<Testing>(step.content);
-  return Value(testing.test->holds(base) != testing.is_negated);
+  return Dynamic(testing.test->holds(base) != testing.is_negated);
 }
 
 Result Evaluation::missing(std::string_view name) const {
-  return is_condition() ? Operand(Value()) : Operand::undefined(name);
+  return is_condition() ? Operand(Dynamic()) : Operand::undefined(name);
 }
 
 Result Evaluation::member(Operand base, const MemberAccess& member) const {
@@ -183,17 +183,17 @@ Result Evaluation::of(const Negation& negation) {
 Result Evaluation::of(const Not& negation) {
   const auto operand = evaluate(*negation.operand);
   if (!operand) return operand;
-  return Value(!operand->is_true());
+  return Dynamic(!operand->is_true());
 }
 
 Result Evaluation::of(const Logic& logic) {
-  Result value = Operand(Value());
+  Result value = Operand(Dynamic());
   for (const ExpressionNode& operand : logic.operands) {
     value = evaluate(operand);
     if (!value || value->is_true() != logic.is_and) break;
   }
   if (!value || !is_condition()) return value;
-  return Value(value->is_true());
+  return Dynamic(value->is_true());
 }
 
 std::expected<bool, std::string> Evaluation::compared(Comparison comparison, const Operand& left,
@@ -234,10 +234,10 @@ Result Evaluation::of(const Comparisons& comparisons) {
     if (!right) return right;
     const auto holds = compared(comparisons.operators[at], *left, *right);
     if (!holds) return std::unexpected(holds.error());
-    if (!*holds) return Value(false);
+    if (!*holds) return Dynamic(false);
     left = std::move(right);
   }
-  return Value(true);
+  return Dynamic(true);
 }
 
 Result Evaluation::calculated(Arithmetic operation, Operand left, const Operand& right) const {

@@ -9,15 +9,15 @@
 namespace treaty::templates::language {
 namespace {
 
-const Value* member_of(const Value* object, std::string_view name) {
+const Dynamic* member_of(const Dynamic* object, std::string_view name) {
   return object != nullptr && object->is_object() ? object->get_object().if_contains(name)
                                                   : nullptr;
 }
 
 // What is part of something borrowed is borrowed; of something of our own it is taken out.
-Operand part_of(Operand& whole, const Value& part) {
+Operand part_of(Operand& whole, const Dynamic& part) {
   if (!whole.is_own()) return Operand::borrowed(part);
-  return Operand(Value(part));
+  return Operand(Dynamic(part));
 }
 
 std::optional<std::int64_t> position_of(std::string_view text) {
@@ -29,12 +29,12 @@ std::optional<std::int64_t> position_of(std::string_view text) {
 
 }  // namespace
 
-const Value* find_bound(const Scope& scope, std::string_view name) {
+const Dynamic* find_bound(const Scope& scope, std::string_view name) {
   const auto found = std::ranges::find(scope.bound, name, &Binding::name);
   return found == scope.bound.end() ? nullptr : found->value;
 }
 
-const Value* value_of(const Scope& scope, Root root) {
+const Dynamic* value_of(const Scope& scope, Root root) {
   switch (root) {
     case Root::context: return scope.context;
     case Root::input: return scope.input;
@@ -45,9 +45,9 @@ const Value* value_of(const Scope& scope, Root root) {
   return nullptr;
 }
 
-const Value* find_input(const Scope& scope, std::string_view name) {
+const Dynamic* find_input(const Scope& scope, std::string_view name) {
   if (scope.context_over_input) {
-    if (const Value* found = member_of(scope.context, name)) return found;
+    if (const Dynamic* found = member_of(scope.context, name)) return found;
   }
   return member_of(scope.input, name);
 }
@@ -67,14 +67,14 @@ Operand whole_input(const Scope& scope) {
 }
 
 std::optional<Operand> member_of(Operand object, std::string_view name) {
-  const Value* found = object->get_object().if_contains(name);
+  const Dynamic* found = object->get_object().if_contains(name);
   if (found == nullptr) return std::nullopt;
   return part_of(object, *found);
 }
 
 std::optional<Operand> element_of(Operand sequence, std::int64_t position) {
   if (const auto* list = sequence->if_array()) {
-    const Value* found = element_at(*list, position);
+    const Dynamic* found = element_at(*list, position);
     if (found == nullptr) return std::nullopt;
     return part_of(sequence, *found);
   }
@@ -86,11 +86,11 @@ std::optional<Operand> element_of(Operand sequence, std::int64_t position) {
   return std::nullopt;
 }
 
-Operand at_path(const Value& value, std::string_view path) {
-  const Value* at = &value;
+Operand at_path(const Dynamic& value, std::string_view path) {
+  const Dynamic* at = &value;
   while (true) {
     const std::string_view name = path.substr(0, path.find('.'));
-    const Value* next = member_of(at, name);
+    const Dynamic* next = member_of(at, name);
     if (const auto position = position_of(name); position && at->is_array()) {
       next = element_at(at->get_array(), *position);
     }

@@ -11,11 +11,11 @@
 namespace treaty::templates::language {
 
 // Null pointers: there is none.
-const Value* find_bound(const Scope& scope, std::string_view name);
-const Value* value_of(const Scope& scope, Root root);
+const Dynamic* find_bound(const Scope& scope, std::string_view name);
+const Dynamic* value_of(const Scope& scope, Root root);
 
 // A member of the input, or of the context where that lies over it.
-const Value* find_input(const Scope& scope, std::string_view name);
+const Dynamic* find_input(const Scope& scope, std::string_view name);
 
 // The input with the context over it.
 Operand whole_input(const Scope& scope);
@@ -25,7 +25,7 @@ std::optional<Operand> member_of(Operand object, std::string_view name);
 std::optional<Operand> element_of(Operand sequence, std::int64_t position);
 
 // `a.b.0` in a value; what is not there is undefined.
-Operand at_path(const Value& value, std::string_view path);
+Operand at_path(const Dynamic& value, std::string_view path);
 
 // As `{{ }}` prints it: nothing for what is undefined.
 std::string print_operand(const Operand& operand);

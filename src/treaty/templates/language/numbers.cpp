@@ -7,7 +7,7 @@ namespace treaty::templates::language {
 namespace {
 
 using boost::json::kind;
-using Outcome = std::expected<Value, std::string>;
+using Outcome = std::expected<Dynamic, std::string>;
 
 constexpr double kTwoTo63 = 9223372036854775808.0;
 
@@ -76,7 +76,7 @@ Outcome calculate_whole(Arithmetic operation, std::int64_t left, std::int64_t ri
 
 }  // namespace
 
-std::optional<Numeric> numeric_of(const Value& value) {
+std::optional<Numeric> numeric_of(const Dynamic& value) {
   switch (value.kind()) {
     case kind::bool_: return whole_number(value.get_bool() ? 1 : 0);
     case kind::int64: return whole_number(value.get_int64());

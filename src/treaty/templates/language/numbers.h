@@ -18,7 +18,7 @@ struct Numeric {
 };
 
 // Nothing for what is neither number nor boolean.
-std::optional<Numeric> numeric_of(const Value& value);
+std::optional<Numeric> numeric_of(const Dynamic& value);
 
 // Exact, also between the largest integers and doubles.
 std::partial_ordering order(const Numeric& left, const Numeric& right);
@@ -37,8 +37,8 @@ std::string_view symbol_of(Arithmetic operation);
 
 // What does not fit, and a division by zero, is an error. `/` gives a double; `//` and `%` go
 // towards the smaller number.
-std::expected<Value, std::string> calculate(Arithmetic operation, const Numeric& left,
-                                            const Numeric& right);
-std::expected<Value, std::string> negated(const Numeric& number);
+std::expected<Dynamic, std::string> calculate(Arithmetic operation, const Numeric& left,
+                                              const Numeric& right);
+std::expected<Dynamic, std::string> negated(const Numeric& number);
 
 }  // namespace treaty::templates::language

@@ -14,8 +14,8 @@ namespace treaty::templates::language {
 
 class Operand {
  public:
-  Operand(Value&& own) : own_(std::move(own)) {}
-  static Operand borrowed(const Value& value) { return Operand(&value, {}); }
+  Operand(Dynamic&& own) : own_(std::move(own)) {}
+  static Operand borrowed(const Dynamic& value) { return Operand(&value, {}); }
 
   // `name`: of what is not there, for messages; it outlives the operand.
   static Operand undefined(std::string_view name) { return Operand(nullptr, name); }
@@ -25,29 +25,29 @@ class Operand {
   bool is_own() const { return own_.has_value(); }
 
   // Null for what is undefined.
-  const Value& value() const {
+  const Dynamic& value() const {
     if (at_ != nullptr) return *at_;
     return own_ ? *own_ : null();
   }
-  const Value& operator*() const { return value(); }
-  const Value* operator->() const { return &value(); }
+  const Dynamic& operator*() const { return value(); }
+  const Dynamic* operator->() const { return &value(); }
 
   // A copy only of what is borrowed.
-  Value take() && { return own_ ? *std::move(own_) : value(); }
+  Dynamic take() && { return own_ ? *std::move(own_) : value(); }
 
   bool is_true() const { return templates::is_true(value()); }
 
  private:
-  Operand(const Value* at, std::string_view name) : at_(at), name_(name) {}
+  Operand(const Dynamic* at, std::string_view name) : at_(at), name_(name) {}
 
-  static const Value& null() {
-    static const Value value;
+  static const Dynamic& null() {
+    static const Dynamic value;
     return value;
   }
 
-  // Most operands are borrowed: to move them costs nothing of what a Value costs.
-  const Value* at_ = nullptr;
-  std::optional<Value> own_;
+  // Most operands are borrowed: to move them is cheaper than to move a Dynamic.
+  const Dynamic* at_ = nullptr;
+  std::optional<Dynamic> own_;
   std::string_view name_;
 };
 

@@ -12,15 +12,15 @@ namespace {
 
 using boost::json::kind;
 
-std::string cannot(std::string_view what, std::string_view joint, const Value& left,
-                   const Value& right) {
+std::string cannot(std::string_view what, std::string_view joint, const Dynamic& left,
+                   const Dynamic& right) {
   return fmt::format("cannot {} {} {} {}", what, kind_name(left), joint, kind_name(right));
 }
 
-bool is_whole(const Value& value) { return value.is_bool() || value.is_int64(); }
-bool is_sequence(const Value& value) { return value.is_string() || value.is_array(); }
+bool is_whole(const Dynamic& value) { return value.is_bool() || value.is_int64(); }
+bool is_sequence(const Dynamic& value) { return value.is_string() || value.is_array(); }
 
-std::expected<bool, std::string> is_key(const Object& object, const Value& element) {
+std::expected<bool, std::string> is_key(const Object& object, const Dynamic& element) {
   if (element.is_string()) return object.contains(element.get_string());
   if (element.is_structured()) {
     return std::unexpected(fmt::format("{} cannot be a key", kind_name(element)));
@@ -30,7 +30,7 @@ std::expected<bool, std::string> is_key(const Object& object, const Value& eleme
 
 }  // namespace
 
-std::string_view kind_name(const Value& value) {
+std::string_view kind_name(const Dynamic& value) {
   switch (value.kind()) {
     case kind::null: return "null";
     case kind::bool_: return "a boolean";
@@ -50,7 +50,8 @@ std::string quoted_name(std::string_view name) {
   return fmt::format("'{}{}'", cut, cut.size() < name.size() ? "…" : "");
 }
 
-std::expected<std::partial_ordering, std::string> ordering(const Value& left, const Value& right) {
+std::expected<std::partial_ordering, std::string> ordering(const Dynamic& left,
+                                                           const Dynamic& right) {
   if (left.is_string() && right.is_string()) {
     // The order of UTF-8 is that of its code points.
     return std::string_view(left.get_string()) <=> std::string_view(right.get_string());
@@ -61,11 +62,11 @@ std::expected<std::partial_ordering, std::string> ordering(const Value& left, co
   return std::unexpected(cannot("compare", "with", left, right));
 }
 
-std::expected<bool, std::string> contains(const Value& container, const Value& element) {
+std::expected<bool, std::string> contains(const Dynamic& container, const Dynamic& element) {
   switch (container.kind()) {
     case kind::array:
       return std::ranges::any_of(container.get_array(),
-                                 [&](const Value& item) { return are_equal(item, element); });
+                                 [&](const Dynamic& item) { return are_equal(item, element); });
     case kind::object: return is_key(container.get_object(), element);
     case kind::string:
       if (element.is_string()) {
@@ -76,12 +77,12 @@ std::expected<bool, std::string> contains(const Value& container, const Value& e
   }
 }
 
-Result add(Operand left, const Value& right) {
+Result add(Operand left, const Dynamic& right) {
   if (left->is_string() && right.is_string()) {
     if (left->get_string().size() + right.get_string().size() > kLargestText) {
       return std::unexpected("the text is too long");
     }
-    Value sum = std::move(left).take();
+    Dynamic sum = std::move(left).take();
     sum.get_string().append(right.get_string());
     return sum;
   }
@@ -89,7 +90,7 @@ Result add(Operand left, const Value& right) {
     if (left->get_array().size() + right.get_array().size() > kLongestList) {
       return std::unexpected("the list is too long");
     }
-    Value sum = std::move(left).take();
+    Dynamic sum = std::move(left).take();
     List& list = sum.get_array();
     list.insert(list.end(), right.get_array().begin(), right.get_array().end());
     return sum;
@@ -100,7 +101,7 @@ Result add(Operand left, const Value& right) {
   return calculate(Arithmetic::add, *number, *other);
 }
 
-Result calculate(Arithmetic operation, const Value& left, const Value& right) {
+Result calculate(Arithmetic operation, const Dynamic& left, const Dynamic& right) {
   const auto number = numeric_of(left);
   const auto other = numeric_of(right);
   if (number && other) return calculate(operation, *number, *other);
@@ -108,12 +109,12 @@ Result calculate(Arithmetic operation, const Value& left, const Value& right) {
                                      kind_name(left), kind_name(right)));
 }
 
-bool can_repeat(const Value& left, const Value& right) {
+bool can_repeat(const Dynamic& left, const Dynamic& right) {
   return (is_sequence(left) && is_whole(right)) || (is_whole(left) && is_sequence(right));
 }
 
-Result repeated(const Value& left, const Value& right) {
-  const Value& sequence = is_sequence(left) ? left : right;
+Result repeated(const Dynamic& left, const Dynamic& right) {
+  const Dynamic& sequence = is_sequence(left) ? left : right;
   const auto times = numeric_of(is_sequence(left) ? right : left);
   const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(times->whole, 0));
   const std::size_t size =
@@ -126,17 +127,17 @@ Result repeated(const Value& left, const Value& right) {
     boost::json::string text;
     text.reserve(size * count);
     for (std::uint64_t i = 0; size > 0 && i < count; ++i) text.append(sequence.get_string());
-    return Value(std::move(text));
+    return Dynamic(std::move(text));
   }
   List list;
   const List& part = sequence.get_array();
   for (std::uint64_t i = 0; size > 0 && i < count; ++i) {
     list.insert(list.end(), part.begin(), part.end());
   }
-  return Value(std::move(list));
+  return Dynamic(std::move(list));
 }
 
-const Value* element_at(const List& list, std::int64_t position) {
+const Dynamic* element_at(const List& list, std::int64_t position) {
   const auto size = static_cast<std::int64_t>(list.size());
   const std::int64_t at = position < 0 ? position + size : position;
   return at >= 0 && at < size ? &list[static_cast<std::size_t>(at)] : nullptr;
@@ -156,12 +157,12 @@ std::string_view character_at(std::string_view text, std::int64_t position) {
   return {};
 }
 
-bool is_deeper(const Value& value, std::size_t levels) {
+bool is_deeper(const Dynamic& value, std::size_t levels) {
   if (!value.is_structured()) return false;
   if (levels == 0) return true;
   if (value.is_array()) {
     return std::ranges::any_of(value.get_array(),
-                               [&](const Value& item) { return is_deeper(item, levels - 1); });
+                               [&](const Dynamic& item) { return is_deeper(item, levels - 1); });
   }
   return std::ranges::any_of(value.get_object(), [&](const auto& member) {
     return is_deeper(member.value(), levels - 1);

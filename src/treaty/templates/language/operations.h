@@ -17,32 +17,33 @@ constexpr std::size_t kLongestList = std::size_t{1} << 20U;
 constexpr std::size_t kDeepestValue = 128;
 
 // "null", "a boolean", "a number", "a string", "a list", "an object".
-std::string_view kind_name(const Value& value);
+std::string_view kind_name(const Dynamic& value);
 
 // `name` in quotes, cut when it is long.
 std::string quoted_name(std::string_view name);
 
 // Two numbers, or two strings by their code points.
-std::expected<std::partial_ordering, std::string> ordering(const Value& left, const Value& right);
+std::expected<std::partial_ordering, std::string> ordering(const Dynamic& left,
+                                                           const Dynamic& right);
 
 // `element in container`: of a list, a key of an object, a part of a string.
-std::expected<bool, std::string> contains(const Value& container, const Value& element);
+std::expected<bool, std::string> contains(const Dynamic& container, const Dynamic& element);
 
 // `+`: numbers, strings, lists.
-Result add(Operand left, const Value& right);
+Result add(Operand left, const Dynamic& right);
 
 // `- * / // %`: numbers.
-Result calculate(Arithmetic operation, const Value& left, const Value& right);
+Result calculate(Arithmetic operation, const Dynamic& left, const Dynamic& right);
 
 // `*` of a string or a list and an integer, which conditions do not have.
-bool can_repeat(const Value& left, const Value& right);
-Result repeated(const Value& left, const Value& right);
+bool can_repeat(const Dynamic& left, const Dynamic& right);
+Result repeated(const Dynamic& left, const Dynamic& right);
 
 // Elements and members, by position from either end and by name. Null pointers: there is none.
-const Value* element_at(const List& list, std::int64_t position);
+const Dynamic* element_at(const List& list, std::int64_t position);
 std::string_view character_at(std::string_view text, std::int64_t position);  // Empty: none.
 
 // Whether it is nested more than `levels` deep.
-bool is_deeper(const Value& value, std::size_t levels);
+bool is_deeper(const Dynamic& value, std::size_t levels);
 
 }  // namespace treaty::templates::language

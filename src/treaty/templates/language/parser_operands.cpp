@@ -26,10 +26,10 @@ bool has(const std::vector<Argument>& arguments, std::size_t parameter) {
   return std::ranges::find(arguments, parameter, &Argument::parameter) != arguments.end();
 }
 
-std::optional<Value> constant_of(std::string_view name, bool in_condition) {
-  if (name == "true" || name == "True") return Value(true);
-  if (name == "false" || name == "False") return Value(false);
-  if (name == "None" || name == (in_condition ? "null" : "none")) return Value(nullptr);
+std::optional<Dynamic> constant_of(std::string_view name, bool in_condition) {
+  if (name == "true" || name == "True") return Dynamic(true);
+  if (name == "false" || name == "False") return Dynamic(false);
+  if (name == "None" || name == (in_condition ? "null" : "none")) return Dynamic(nullptr);
   return std::nullopt;
 }
 

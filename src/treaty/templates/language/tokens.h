@@ -28,7 +28,7 @@ struct Token {
   TokenKind kind = TokenKind::end;
   std::size_t offset = 0;
   std::string_view source{};  // As it stands in the text.
-  Value value{};              // Of numbers and strings.
+  Dynamic value{};            // Of numbers and strings.
   std::string problem{};      // Of a bad one.
 
   bool is(std::string_view word) const {

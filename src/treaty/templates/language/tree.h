@@ -32,7 +32,7 @@ enum class Root : std::uint8_t { context, input, output, result, other };
 Root root_of(std::string_view name);
 
 struct Literal {
-  Value value;
+  Dynamic value;
 };
 
 struct Name {

@@ -12,9 +12,9 @@
 namespace treaty::testing {
 
 // The value that a JSON text holds.
-inline templates::Value value_of(std::string_view json) {
+inline templates::Dynamic value_of(std::string_view json) {
   const json::Document document(json, {.max_depth = 1'000});
-  return document.root() ? json::to_dynamic(*document.root()) : templates::Value();
+  return document.root() ? json::to_dynamic(*document.root()) : templates::Dynamic();
 }
 
 // A scope whose values live as long as it does.
@@ -36,7 +36,7 @@ struct Room {
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
 
-  templates::Value values;
+  templates::Dynamic values;
   std::vector<templates::Binding> bound;
   templates::Scope scope;
 };
