@@ -76,9 +76,9 @@ struct BackendBuilder {
   }
 
   dispatch::Source build(const std::string& name, const config::ScriptFile& /*settings*/) const {
-    return {.backend = std::make_shared<backends::ScriptedBackend>(
-                catalog->shared->players.at(name), backends::system_clock_seconds),
-            .pool_of = own_pools(name)};
+    return {
+        .backend = std::make_shared<backends::ScriptedBackend>(catalog->shared->players.at(name)),
+        .pool_of = own_pools(name)};
   }
 
   dispatch::Source build(const std::string& name, const config::BridgeDirectory& settings) const {
@@ -105,10 +105,10 @@ std::shared_ptr<const KnownSecrets> known_secrets(const config::Configuration& c
   for (const auto& [name, settings] : configuration.backends_of<config::HttpProvider>()) {
     keys.push_back(settings->key);
   }
-  const auto environment = config::process_sources({}).environment;
   for (const backends::Provider& provider : backends::all_providers()) {
     for (const std::string_view variable : provider.key.environment_variables) {
-      if (const auto key = environment(variable)) keys.emplace_back(trimmed(*key));
+      if (const auto key = backends::process_environment(variable))
+        keys.emplace_back(trimmed(*key));
     }
   }
   return std::make_shared<const KnownSecrets>(keys);

@@ -124,13 +124,8 @@ http::Timeouts timeouts_within(std::chrono::milliseconds total) {
   return timeouts;
 }
 
-double system_clock_seconds() {
-  using namespace std::chrono;
-  return duration<double>(system_clock::now().time_since_epoch()).count();
-}
-
 HttpBackend::HttpBackend(http::Client& client, HttpTarget target, const results::PriceTable& prices,
-                         Clock clock)
+                         std::shared_ptr<const Clock> clock)
     : client_(client), target_(std::move(target)), prices_(prices), clock_(std::move(clock)) {}
 
 boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sink) {
@@ -140,7 +135,7 @@ boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sin
   Receiver receiver(*target_.protocol, sink);
   Exchange exchange{.provider = provider.name,
                     .headers = receiver.headers,
-                    .now = clock_(),
+                    .now = unix_seconds(clock_->wall_now()),
                     .plain_limits = provider.plain_limits,
                     .prices = &prices_,
                     .known_secret = target_.key,
@@ -161,7 +156,7 @@ boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sin
                         .body = target_.protocol->render_request(call, provider.style)};
   const auto fetched = co_await client_.fetch(*url, std::move(request), target_.fetch, receiver);
   exchange.status = receiver.status;
-  exchange.now = clock_();
+  exchange.now = unix_seconds(clock_->wall_now());
   if (!receiver.reader) {
     const http::FetchFailure failure =
         fetched ? http::FetchFailure{http::FailureKind::reset, "no answer came"} : fetched.error();

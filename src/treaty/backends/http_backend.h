@@ -4,12 +4,13 @@
 
 #include <chrono>
 #include <cstddef>
-#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "treaty/backends/backend.h"
 #include "treaty/backends/providers/provider.h"
+#include "treaty/base/clock.h"
 #include "treaty/http/client.h"
 #include "treaty/results/agent_results.h"
 
@@ -47,16 +48,12 @@ struct HttpTarget {
 // The usual timeouts, none of them longer than all of it may take.
 http::Timeouts timeouts_within(std::chrono::milliseconds total);
 
-// Seconds since 1970.
-using Clock = std::function<double()>;
-double system_clock_seconds();
-
 // Belongs to the thread of its client. Many runs may go on at once.
 class HttpBackend : public Backend {
  public:
   // Client and prices must outlive the backend.
   HttpBackend(http::Client& client, HttpTarget target, const results::PriceTable& prices,
-              Clock clock = system_clock_seconds);
+              std::shared_ptr<const Clock> clock = system_clock());
 
   // Sends nothing when the key is missing although the provider requires one.
   boost::asio::awaitable<contracts::AgentResult> run(const Call& call, Sink& sink) override;
@@ -65,7 +62,7 @@ class HttpBackend : public Backend {
   http::Client& client_;
   HttpTarget target_;
   const results::PriceTable& prices_;
-  Clock clock_;
+  std::shared_ptr<const Clock> clock_;
 };
 
 }  // namespace treaty::backends

@@ -14,6 +14,7 @@
 
 #include "treaty/http/server.h"
 #include "treaty/testing/calls.h"
+#include "treaty/testing/simulation/fake_clock.h"
 
 namespace treaty::backends {
 namespace {
@@ -66,7 +67,8 @@ Ran run_watching(const WatchingHandler& handler, const Call& call, bool cancel =
   whom.key = std::move(key);
   const results::PriceTable prices(
       {{.provider = "openai", .model = "small-1", .from = 0, .price = {.input = 1'000'000}}});
-  HttpBackend backend(client, std::move(whom), prices, [] { return 1'800'000'000.0; });
+  HttpBackend backend(client, std::move(whom), prices,
+                      std::make_shared<testing::FakeClock>(context));
   asio::cancellation_signal signal;
   if (cancel) {
     ran.pieces.on_first = [&] {

@@ -27,7 +27,7 @@ std::optional<Given> given_listen(const Sources& sources) {
 // A key by which nobody can come in would make the refusal worthless, so only its absence counts.
 bool has_keys(const Draft& draft) { return draft.keys != nullptr && !draft.keys->items.empty(); }
 
-void settle_listen(Reader& reader, Draft& draft) {
+void settle_listen(ConfigReader& reader, Draft& draft) {
   constexpr std::string_view kMessage =
       "an address that others can reach needs keys, and there are none";
   constexpr std::string_view kHint =
@@ -50,7 +50,7 @@ void settle_listen(Reader& reader, Draft& draft) {
   }
 }
 
-void settle_store(Reader& reader, Draft& draft) {
+void settle_store(ConfigReader& reader, Draft& draft) {
   const bool is_flagged = reader.sources().flags.state_dir.has_value();
   if (draft.store != nullptr && !is_flagged) return;
   auto store = default_store(reader.sources());
@@ -99,7 +99,7 @@ std::expected<Configuration, std::vector<Diagnostic>> load(const Sources& source
   const auto file = file_of(sources);
   const auto root = read_tree(file, sources);
   if (!root) return std::unexpected(std::vector{root.error()});
-  Reader reader(file.value_or(""), sources);
+  ConfigReader reader(file.value_or(""), sources);
   Draft draft;
   draft.configuration.source = file.value_or("");
   reader.members<Draft>(*root, "the configuration", file_members(), draft);

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "treaty/backends/providers/endpoint.h"
 #include "treaty/base/diagnostic.h"
 #include "treaty/base/error.h"
 #include "treaty/config/configuration.h"
-#include "treaty/config/expansion.h"
 
 namespace treaty::config {
 
@@ -25,7 +25,7 @@ struct Flags {
 // All that a configuration is made from; load() looks at nothing else.
 struct Sources {
   Flags flags{};
-  Environment environment{};
+  backends::Environment environment{};
   std::function<std::expected<std::string, Error>(const std::string& path)> read_file{};
   std::function<bool(const std::string& path)> file_exists{};
   std::string directory = "/";  // Where the process stands; absolute.

@@ -5,22 +5,17 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 
+#include "treaty/base/clock.h"
 #include "treaty/config/load.h"
 
 namespace treaty::config {
 namespace {
 
 constexpr std::size_t kLargest = std::size_t{10} << 20U;
-
-std::optional<std::string> variable(std::string_view name) {
-  const char* value = std::getenv(std::string(name).c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
 
 std::unexpected<Error> refuse(std::string message, const std::string& path,
                               ErrorCode code = ErrorCode::unreadable) {
@@ -61,12 +56,11 @@ Sources process_sources(Flags flags) {
   std::error_code failed;
   const std::filesystem::path here = std::filesystem::current_path(failed);
   return {.flags = std::move(flags),
-          .environment = variable,
+          .environment = backends::process_environment,
           .read_file = read_file,
           .file_exists = file_exists,
           .directory = failed ? "/" : here.string(),
-          .now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-                     .count()};
+          .now = unix_seconds(std::chrono::system_clock::now())};
 }
 
 }  // namespace treaty::config

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,10 +17,21 @@
 
 namespace treaty::config {
 
-class Reader final : public yaml::Reader {
+// ${VAR} and ${VAR:-default} in a value, $$ for a dollar. A dollar before anything else is one.
+struct ExpansionFault {
+  std::string message;
+  std::string hint;
+};
+
+// A default stands for a variable that is not set or empty, and is taken as it is written. What a
+// variable holds is not looked at again.
+std::expected<std::string, ExpansionFault> expand(std::string_view text,
+                                                  const backends::Environment& environment);
+
+class ConfigReader final : public yaml::Reader {
  public:
   // The sources outlive the reader. Paths in the file are relative to its folder.
-  Reader(std::string file, const Sources& sources)
+  ConfigReader(std::string file, const Sources& sources)
       : yaml::Reader(std::move(file), Empty::accepted), sources_(sources) {}
 
   const Sources& sources() const { return sources_; }
@@ -48,6 +60,6 @@ class Reader final : public yaml::Reader {
 };
 
 template <class Target>
-using Member = yaml::Member<Reader, Target>;
+using ConfigMember = yaml::Member<ConfigReader, Target>;
 
 }  // namespace treaty::config

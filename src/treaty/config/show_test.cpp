@@ -6,6 +6,7 @@
 #include <set>
 
 #include "treaty/base/text.h"
+#include "treaty/config/reader.h"
 #include "treaty/testing/configurations.h"
 
 namespace treaty::config {

@@ -23,7 +23,8 @@ UsualBackend first_of_file(const Draft& draft) {
 }
 
 // The first variable of the provider that is set.
-std::string_view variable_of(const backends::Provider& provider, const Environment& environment) {
+std::string_view variable_of(const backends::Provider& provider,
+                             const backends::Environment& environment) {
   for (const std::string_view variable : provider.key.environment_variables) {
     if (!environment(variable).value_or("").empty()) return variable;
   }
@@ -61,7 +62,7 @@ UsualBackend usual_backend(const Sources& sources, Draft& draft) {
 }
 
 // The demo has tools and a mode of its own to show; a model needs no more than a word.
-void add_default_agent(Reader& reader, Draft& draft, const UsualBackend& usual) {
+void add_default_agent(ConfigReader& reader, Draft& draft, const UsualBackend& usual) {
   if (usual.choice.backend == kDemoBackend) {
     const auto root = yaml::read(demo_agent());
     if (root && root->find("agents") != nullptr) take_agents(reader, *root->find("agents"), draft);
@@ -75,7 +76,7 @@ void add_default_agent(Reader& reader, Draft& draft, const UsualBackend& usual) 
 
 }  // namespace
 
-void settle_backends(Reader& reader, Draft& draft) {
+void settle_backends(ConfigReader& reader, Draft& draft) {
   auto& agents = draft.configuration.turns.agents;
   if (!agents.empty() && draft.agents_without_backends.empty()) return;
   const UsualBackend usual = usual_backend(reader.sources(), draft);

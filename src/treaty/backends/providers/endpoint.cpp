@@ -58,16 +58,16 @@ void set_key(Headers& headers, const Provider& provider, const Protocol& protoco
 
 }  // namespace
 
-std::string process_environment(std::string_view variable) {
+std::optional<std::string> process_environment(std::string_view variable) {
   const char* value = std::getenv(std::string(variable).c_str());
-  return value == nullptr ? "" : value;
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 std::string base_url_of(const Provider& provider, std::string_view given,
                         const Environment& environment) {
   if (!trimmed(given).empty()) return completed(provider, given);
   for (const std::string_view variable : provider.base_url_variables) {
-    const std::string value = environment(variable);
+    const std::string value = environment(variable).value_or("");
     if (!trimmed(value).empty()) return completed(provider, value);
   }
   return std::string(provider.base_url);
@@ -75,7 +75,7 @@ std::string base_url_of(const Provider& provider, std::string_view given,
 
 std::string key_of(const Provider& provider, const Environment& environment) {
   for (const std::string_view variable : provider.key.environment_variables) {
-    const std::string value = environment(variable);
+    const std::string value = environment(variable).value_or("");
     if (!trimmed(value).empty()) return std::string(trimmed(value));
   }
   return {};

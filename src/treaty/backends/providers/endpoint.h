@@ -3,6 +3,7 @@
 
 #include <expected>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,10 +15,10 @@
 
 namespace treaty::backends {
 
-// The value of an environment variable; empty when it is not set.
-using Environment = std::function<std::string(std::string_view variable)>;
+// The value of an environment variable; nothing when it is not set.
+using Environment = std::function<std::optional<std::string>(std::string_view variable)>;
 
-std::string process_environment(std::string_view variable);
+std::optional<std::string> process_environment(std::string_view variable);
 
 // What was given explicitly, else the first variable that is set, else the provider's own. Empty
 // when there is none of them.

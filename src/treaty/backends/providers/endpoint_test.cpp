@@ -15,7 +15,7 @@ namespace {
 Environment variables(std::map<std::string, std::string, std::less<>> values) {
   return [values = std::move(values)](std::string_view name) {
     const auto found = values.find(name);
-    return found == values.end() ? std::string() : found->second;
+    return found == values.end() ? std::nullopt : std::optional(found->second);
   };
 }
 

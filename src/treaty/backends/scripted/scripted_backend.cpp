@@ -152,7 +152,7 @@ std::size_t limit_of(const Faults& faults) {
 }  // namespace
 
 ScriptedBackend::ScriptedBackend(std::shared_ptr<SharedScriptPlayer> player,
-                                 std::function<double()> clock)
+                                 std::shared_ptr<const Clock> clock)
     : player_(std::move(player)), clock_(std::move(clock)) {}
 
 asio::awaitable<AgentResult> ScriptedBackend::run(const Call& call, Sink& sink) {
@@ -164,7 +164,7 @@ asio::awaitable<AgentResult> ScriptedBackend::run(const Call& call, Sink& sink) 
   for (const auto& [name, value] : reply.headers) headers.set(name, value);
   results::Exchange exchange{.provider = "scripted",
                              .headers = headers,
-                             .now = clock_(),
+                             .now = unix_seconds(clock_->wall_now()),
                              .wants_output = call.output.has_value()};
   Run run{reply, exchange, answer_of(reply, asked), sink, limit_of(faults), call.stream};
   if (!co_await wait(reply.delay)) co_return aborted(run);

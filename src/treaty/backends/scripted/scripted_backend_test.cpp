@@ -8,6 +8,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include "treaty/testing/simulation/fake_clock.h"
+
 namespace treaty::backends {
 namespace {
 
@@ -35,7 +37,7 @@ Ran run(std::string_view script, const Call& call = {.model = "m"}, Cancel cance
   const auto read = read_script(script);
   REQUIRE(read);
   ScriptedBackend backend(std::make_shared<SharedScriptPlayer>(*read),
-                          [] { return 1'800'000'000.0; });
+                          std::make_shared<testing::FakeClock>(context));
   Ran ran;
   Pieces sink;
   asio::cancellation_signal signal;

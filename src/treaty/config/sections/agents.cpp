@@ -22,26 +22,26 @@ struct RoleDraft {
   const Node* system{};
 };
 
-void take_mode(Reader& reader, const Node& node, RoleDraft& draft) {
+void take_mode(ConfigReader& reader, const Node& node, RoleDraft& draft) {
   auto mode = reader.phrase(node);
   if (!mode) return;
   if (has_control_character(*mode)) reader.note(node, "a mode is one line of text");
   draft.role.mode = *std::move(mode);
 }
 
-void note_second_system(Reader& reader, const Node& node, RoleDraft& draft) {
+void note_second_system(ConfigReader& reader, const Node& node, RoleDraft& draft) {
   if (draft.system != nullptr) {
     reader.note(node, "there are both `system` and `system_file`", "leave out one of the two");
   }
   draft.system = &node;
 }
 
-void take_system(Reader& reader, const Node& node, RoleDraft& draft) {
+void take_system(ConfigReader& reader, const Node& node, RoleDraft& draft) {
   note_second_system(reader, node, draft);
   if (auto text = reader.text(node)) draft.role.system = *std::move(text);
 }
 
-void take_system_file(Reader& reader, const Node& node, RoleDraft& draft) {
+void take_system_file(ConfigReader& reader, const Node& node, RoleDraft& draft) {
   note_second_system(reader, node, draft);
   auto file = reader.file(node);
   if (!file) return;
@@ -49,11 +49,11 @@ void take_system_file(Reader& reader, const Node& node, RoleDraft& draft) {
   draft.role.system = trimmed(file->text);
 }
 
-void take_role_tools(Reader& reader, const Node& node, RoleDraft& draft) {
+void take_role_tools(ConfigReader& reader, const Node& node, RoleDraft& draft) {
   draft.role.tools = read_tools(reader, node);
 }
 
-constexpr std::array<Member<RoleDraft>, 4> kRoleMembers = {{
+constexpr std::array<ConfigMember<RoleDraft>, 4> kRoleMembers = {{
     {"mode", take_mode},
     {"system", take_system},
     {"system_file", take_system_file},
@@ -69,8 +69,8 @@ struct AgentDraft {
   bool has_backends = false;
 };
 
-template <void (*Take)(Reader&, const Node&, RoleDraft&)>
-void of_role(Reader& reader, const Node& node, AgentDraft& target) {
+template <void (*Take)(ConfigReader&, const Node&, RoleDraft&)>
+void of_role(ConfigReader& reader, const Node& node, AgentDraft& target) {
   Take(reader, node, target.role);
 }
 
@@ -78,67 +78,67 @@ constexpr std::array<std::string_view, 2> kMismatchWords = {"keep", "fail_turn"}
 constexpr std::array<std::string_view, 2> kDisconnectWords = {"continue", "cancel"};
 constexpr std::array<std::string_view, 2> kCutWords = {"fail", "continue"};
 
-constexpr std::array<Member<AgentDraft>, 14> kAgentMembers = {{
+constexpr std::array<ConfigMember<AgentDraft>, 14> kAgentMembers = {{
     {"description",
-     [](Reader& reader, const Node& node, AgentDraft& target) {
+     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
        target.agent.description = reader.text(node).value_or("");
      }},
     {"mode", of_role<take_mode>},
     {"system", of_role<take_system>},
     {"system_file", of_role<take_system_file>},
     {"backends",
-     [](Reader& reader, const Node& node, AgentDraft& target) {
+     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
        target.has_backends = node.kind != yaml::Kind::null;
        take_chain(reader, node, target.agent, target.draft);
      }},
     {"dispatch",
-     [](Reader& reader, const Node& node, AgentDraft& target) {
+     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
        take_policy(reader, node, target.draft.agent_policies[target.agent.name]);
      }},
     {"budget",
-     [](Reader& reader, const Node& node, AgentDraft& target) {
+     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
        target.agent.budget = read_budget(reader, node, target.agent.name, target.draft);
      }},
     {"tools", of_role<take_role_tools>},
-    {"conversations", [](Reader& /*reader*/, const Node& node,
+    {"conversations", [](ConfigReader& /*reader*/, const Node& node,
                          AgentDraft& target) { target.conversations = &node; }},
     {"max_rounds",
-     [](Reader& reader, const Node& node, AgentDraft& target) {
+     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
        target.agent.max_rounds = static_cast<int>(reader.integer(node, 1, 99).value_or(8));
      }},
     {"deadline",
-     [](Reader& reader, const Node& node, AgentDraft& target) {
+     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
        const auto deadline = reader.duration(node, std::chrono::hours(24));
        target.agent.deadline = deadline.value_or(target.agent.deadline);
        target.draft.agents_with_deadline.insert(target.agent.name);
      }},
     {"on_mismatch",
-     [](Reader& reader, const Node& node, AgentDraft& target) {
+     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
        const bool fails = reader.word(node, kMismatchWords).value_or(0) == 1;
        target.agent.on_mismatch =
            fails ? turns::OnMismatch::fail_turn : turns::OnMismatch::keep_pending;
      }},
     {"on_disconnect",
-     [](Reader& reader, const Node& node, AgentDraft& target) {
+     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
        const bool cancels = reader.word(node, kDisconnectWords).value_or(0) == 1;
        target.agent.on_disconnect =
            cancels ? turns::OnDisconnect::cancel : turns::OnDisconnect::keep_running;
      }},
     {"on_cut",
-     [](Reader& reader, const Node& node, AgentDraft& target) {
+     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
        const bool goes_on = reader.word(node, kCutWords).value_or(0) == 1;
        target.agent.on_cut = goes_on ? turns::OnCut::go_on : turns::OnCut::fail;
      }},
 }};
 
-void check_name(Reader& reader, const Node& name, std::string_view what) {
+void check_name(ConfigReader& reader, const Node& name, std::string_view what) {
   if (is_blank(name.text) || name.text.size() > kLongestName || has_control_character(name.text)) {
     reader.note(name, fmt::format("the name of {} is 1 to {} bytes of text on one line", what,
                                   kLongestName));
   }
 }
 
-void take_conversations(Reader& reader, const Node& node, Agent& agent) {
+void take_conversations(ConfigReader& reader, const Node& node, Agent& agent) {
   if (!reader.is_map(node, "conversations")) return;
   for (const auto& [name, value] : node.members) {
     check_name(reader, name, "a conversation");
@@ -148,7 +148,7 @@ void take_conversations(Reader& reader, const Node& node, Agent& agent) {
   }
 }
 
-void take_agent(Reader& reader, const Node& name, const Node& node, Draft& draft) {
+void take_agent(ConfigReader& reader, const Node& name, const Node& node, Draft& draft) {
   check_name(reader, name, "an agent");
   Agent& agent = draft.configuration.turns.agents[name.text];
   agent.name = name.text;
@@ -160,7 +160,7 @@ void take_agent(Reader& reader, const Node& name, const Node& node, Draft& draft
 
 }  // namespace
 
-void take_agents(Reader& reader, const Node& node, Draft& draft) {
+void take_agents(ConfigReader& reader, const Node& node, Draft& draft) {
   if (!reader.is_map(node, "agents")) return;
   for (const auto& [name, value] : node.members) take_agent(reader, name, value, draft);
 }
@@ -168,11 +168,11 @@ void take_agents(Reader& reader, const Node& node, Draft& draft) {
 std::vector<std::string> agent_keys() {
   std::vector<std::string> keys;
   const std::string agent = "agents.NAME.";
-  add_keys(keys, agent, Reader::names_of<AgentDraft>(kAgentMembers));
+  add_keys(keys, agent, ConfigReader::names_of<AgentDraft>(kAgentMembers));
   add_chain_keys(keys, agent + "backends[].");
   add_keys(keys, agent + "budget.", budget_keys());
   add_keys(keys, agent + "tools[].", tool_keys());
-  add_keys(keys, agent + "conversations.NAME.", Reader::names_of<RoleDraft>(kRoleMembers));
+  add_keys(keys, agent + "conversations.NAME.", ConfigReader::names_of<RoleDraft>(kRoleMembers));
   return keys;
 }
 

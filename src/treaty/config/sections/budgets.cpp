@@ -19,12 +19,12 @@ constexpr std::string_view kLocalTenant = "local";
 
 constexpr std::int64_t kMostTokens = 1'000'000'000'000'000;
 
-constexpr std::array<Member<Budget>, 2> kBudgetMembers = {{
+constexpr std::array<ConfigMember<Budget>, 2> kBudgetMembers = {{
     {"tokens_per_day",
-     [](Reader& reader, const Node& node, Budget& budget) {
+     [](ConfigReader& reader, const Node& node, Budget& budget) {
        budget.tokens = reader.integer(node, 1, kMostTokens);
      }},
-    {"dollars_per_day", [](Reader& reader, const Node& node,
+    {"dollars_per_day", [](ConfigReader& reader, const Node& node,
                            Budget& budget) { budget.picodollars = reader.dollars(node); }},
 }};
 
@@ -32,11 +32,12 @@ struct Tenant {
   const Node* budget{};
 };
 
-constexpr std::array<Member<Tenant>, 1> kTenantMembers = {{
-    {"budget", [](Reader& /*reader*/, const Node& node, Tenant& tenant) { tenant.budget = &node; }},
+constexpr std::array<ConfigMember<Tenant>, 1> kTenantMembers = {{
+    {"budget",
+     [](ConfigReader& /*reader*/, const Node& node, Tenant& tenant) { tenant.budget = &node; }},
 }};
 
-void take_tenant(Reader& reader, const Node& name, const Node& node, Draft& draft) {
+void take_tenant(ConfigReader& reader, const Node& name, const Node& node, Draft& draft) {
   Tenant tenant;
   reader.members<Tenant>(node, "a tenant", kTenantMembers, tenant);
   draft.tenant_names.push_back(&name);
@@ -63,7 +64,7 @@ std::vector<std::string_view> written_tenants(const Draft& draft) {
 }
 
 // Nobody would ever come in as a tenant whom no key names.
-void settle_tenant(Reader& reader, const Draft& draft, const Node& name) {
+void settle_tenant(ConfigReader& reader, const Draft& draft, const Node& name) {
   const std::vector<AccessKey>& keys = draft.configuration.keys;
   const bool is_known = std::ranges::count(keys, name.text, &AccessKey::tenant) > 0;
   if (is_known || name.text == kLocalTenant) return;
@@ -89,7 +90,7 @@ std::string_view written_model(const Draft& draft, const turns::Agent& agent, st
 
 // Whom a call that is counted in dollars may ask without anybody knowing what that costs. Scripts
 // and bridges cost nothing.
-void settle_prices(Reader& reader, const Draft& draft, const DollarBudget& budget,
+void settle_prices(ConfigReader& reader, const Draft& draft, const DollarBudget& budget,
                    const results::PriceTable& prices) {
   std::set<std::pair<std::string, std::string>> told;
   for (const auto& [name, agent] : draft.configuration.turns.agents) {
@@ -111,7 +112,7 @@ void settle_prices(Reader& reader, const Draft& draft, const DollarBudget& budge
 
 }  // namespace
 
-Budget read_budget(Reader& reader, const Node& node, std::string_view agent, Draft& draft) {
+Budget read_budget(ConfigReader& reader, const Node& node, std::string_view agent, Draft& draft) {
   Budget budget;
   reader.members<Budget>(node, "a budget", kBudgetMembers, budget);
   const bool is_map = node.kind == yaml::Kind::map;
@@ -126,12 +127,12 @@ Budget read_budget(Reader& reader, const Node& node, std::string_view agent, Dra
   return budget;
 }
 
-void take_tenants(Reader& reader, const Node& node, Draft& draft) {
+void take_tenants(ConfigReader& reader, const Node& node, Draft& draft) {
   if (!reader.is_map(node, "tenants")) return;
   for (const auto& [name, value] : node.members) take_tenant(reader, name, value, draft);
 }
 
-void settle_budgets(Reader& reader, const Draft& draft) {
+void settle_budgets(ConfigReader& reader, const Draft& draft) {
   for (const Node* name : draft.tenant_names) settle_tenant(reader, draft, *name);
   if (draft.dollar_budgets.empty()) return;
   const Configuration& configuration = draft.configuration;
@@ -144,11 +145,13 @@ void settle_budgets(Reader& reader, const Draft& draft) {
   }
 }
 
-std::vector<std::string_view> budget_keys() { return Reader::names_of<Budget>(kBudgetMembers); }
+std::vector<std::string_view> budget_keys() {
+  return ConfigReader::names_of<Budget>(kBudgetMembers);
+}
 
 std::vector<std::string> tenant_keys() {
   std::vector<std::string> keys;
-  add_keys(keys, "tenants.NAME.", Reader::names_of<Tenant>(kTenantMembers));
+  add_keys(keys, "tenants.NAME.", ConfigReader::names_of<Tenant>(kTenantMembers));
   return keys;
 }
 

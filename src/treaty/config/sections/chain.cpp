@@ -29,23 +29,23 @@ struct ChoiceDraft {
 
 constexpr std::chrono::hours kLongestWait(24);
 
-constexpr std::array<Member<BridgeDirectory>, 3> kBridgeMembers = {{
+constexpr std::array<ConfigMember<BridgeDirectory>, 3> kBridgeMembers = {{
     {"dir",
-     [](Reader& reader, const Node& node, BridgeDirectory& bridge) {
+     [](ConfigReader& reader, const Node& node, BridgeDirectory& bridge) {
        if (const auto path = reader.phrase(node)) bridge.path = reader.path_of(*path);
      }},
     {"agent_name",
-     [](Reader& reader, const Node& node, BridgeDirectory& bridge) {
+     [](ConfigReader& reader, const Node& node, BridgeDirectory& bridge) {
        bridge.agent_name = reader.phrase(node).value_or("");
      }},
     {"timeout",
-     [](Reader& reader, const Node& node, BridgeDirectory& bridge) {
+     [](ConfigReader& reader, const Node& node, BridgeDirectory& bridge) {
        bridge.timeout = reader.duration(node, kLongestWait).value_or(bridge.timeout);
      }},
 }};
 
 template <auto Part>
-void take_place(Reader& /*reader*/, const Node& node, ChoiceDraft& draft) {
+void take_place(ConfigReader& /*reader*/, const Node& node, ChoiceDraft& draft) {
   draft.*Part = &node;
 }
 
@@ -54,7 +54,7 @@ constexpr std::array<std::string_view, 8> kFailures = {
     "context_length", "content_filter", "model_unavailable", "auth_error",
     "rate_limit",     "timeout",        "server_error",      "invalid_request"};
 
-void take_failure(Reader& reader, const Node& node, ChoiceDraft& draft) {
+void take_failure(ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
   const auto index = reader.word(node, kFailures);
   if (!index) return;
   auto& on = draft.choice.on;
@@ -65,7 +65,7 @@ void take_failure(Reader& reader, const Node& node, ChoiceDraft& draft) {
 }
 
 // One word is a list of one.
-void take_on(Reader& reader, const Node& node, ChoiceDraft& draft) {
+void take_on(ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
   if (node.is_scalar() && node.kind != yaml::Kind::null) return take_failure(reader, node, draft);
   if (!reader.is_list(node, "failures")) return;
   if (node.kind == yaml::Kind::list && node.items.empty()) {
@@ -74,44 +74,44 @@ void take_on(Reader& reader, const Node& node, ChoiceDraft& draft) {
   for (const Node& item : node.items) take_failure(reader, item, draft);
 }
 
-constexpr std::array<Member<ChoiceDraft>, 13> kChoiceMembers = {{
+constexpr std::array<ConfigMember<ChoiceDraft>, 13> kChoiceMembers = {{
     {"provider", take_place<&ChoiceDraft::provider>},
     {"script", take_place<&ChoiceDraft::script>},
     {"scripted", take_place<&ChoiceDraft::scripted>},
     {"bridge", take_place<&ChoiceDraft::bridge>},
     {"machine", take_place<&ChoiceDraft::machine>},
     {"model",
-     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
+     [](ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
        draft.choice.model = reader.phrase(node).value_or("");
        draft.has_model = true;
      }},
     {"context_window",
-     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
+     [](ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
        auto& window = draft.choice.context_window;
        window = reader.integer(node, 1, 100'000'000).value_or(window);
      }},
     {"max_output_tokens",
-     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
+     [](ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
        draft.choice.max_output_tokens = reader.integer(node, 1, 100'000'000);
      }},
     {"temperature",
-     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
+     [](ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
        draft.choice.temperature = reader.decimal(node, 0, 2);
      }},
     {"preference",
-     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
+     [](ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
        draft.choice.preference = static_cast<int>(reader.integer(node, 1, 1'000).value_or(1));
      }},
     {"weight",
-     [](Reader& reader, const Node& node, ChoiceDraft& draft) {
+     [](ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
        draft.choice.weight = static_cast<int>(reader.integer(node, 1, 1'000).value_or(1));
      }},
     {"on", take_on},
-    {"dispatch", [](Reader& reader, const Node& node,
+    {"dispatch", [](ConfigReader& reader, const Node& node,
                     ChoiceDraft& draft) { take_policy(reader, node, draft.policy); }},
 }};
 
-void take_script(Reader& reader, const Node& node, ChoiceDraft& entry, Draft& draft) {
+void take_script(ConfigReader& reader, const Node& node, ChoiceDraft& entry, Draft& draft) {
   auto file = reader.file(node);
   if (!file) return;
   entry.choice.backend = fmt::format("script:{}", file->path);
@@ -124,7 +124,7 @@ void take_script(Reader& reader, const Node& node, ChoiceDraft& entry, Draft& dr
       ScriptFile{.path = std::move(file->path), .text = std::move(file->text)};
 }
 
-void take_scripted(Reader& reader, const Node& node, ChoiceDraft& entry, Draft& draft) {
+void take_scripted(ConfigReader& reader, const Node& node, ChoiceDraft& entry, Draft& draft) {
   constexpr std::array<std::string_view, 1> kBuiltIn = {"demo"};
   if (!reader.word(node, kBuiltIn)) return;
   entry.choice.backend = kDemoBackend;
@@ -133,7 +133,7 @@ void take_scripted(Reader& reader, const Node& node, ChoiceDraft& entry, Draft& 
 }
 
 // Whoever answers is asked for the agent of this name, unless the file says another.
-void take_bridge(Reader& reader, const Node& node, ChoiceDraft& entry, const Agent& agent,
+void take_bridge(ConfigReader& reader, const Node& node, ChoiceDraft& entry, const Agent& agent,
                  Draft& draft) {
   BridgeDirectory bridge{.agent_name = agent.name};
   reader.members<BridgeDirectory>(node, "a bridge", kBridgeMembers, bridge);
@@ -152,7 +152,7 @@ int position_after(const std::vector<dispatch::Choice>& chain) {
   return static_cast<int>(chain.size()) + 1;
 }
 
-void take_backend(Reader& reader, const Node& node, Agent& agent, Draft& draft) {
+void take_backend(ConfigReader& reader, const Node& node, Agent& agent, Draft& draft) {
   ChoiceDraft entry;
   reader.members<ChoiceDraft>(node, "a backend", kChoiceMembers, entry);
   const std::array<const Node*, 5> named = {entry.provider, entry.script, entry.scripted,
@@ -199,7 +199,7 @@ bool is_last_resort(const Node& entry) {
 
 }  // namespace
 
-void take_chain(Reader& reader, const Node& node, Agent& agent, Draft& draft) {
+void take_chain(ConfigReader& reader, const Node& node, Agent& agent, Draft& draft) {
   if (!reader.is_list(node, "backends") || node.kind == yaml::Kind::null) return;
   for (const Node& item : node.items) take_backend(reader, item, agent, draft);
   if (node.items.empty()) {
@@ -213,8 +213,8 @@ void take_chain(Reader& reader, const Node& node, Agent& agent, Draft& draft) {
 }
 
 void add_chain_keys(std::vector<std::string>& keys, const std::string& section) {
-  add_keys(keys, section, Reader::names_of<ChoiceDraft>(kChoiceMembers));
-  add_keys(keys, section + "bridge.", Reader::names_of<BridgeDirectory>(kBridgeMembers));
+  add_keys(keys, section, ConfigReader::names_of<ChoiceDraft>(kChoiceMembers));
+  add_keys(keys, section + "bridge.", ConfigReader::names_of<BridgeDirectory>(kBridgeMembers));
   add_keys(keys, section + "dispatch.", policy_keys());
 }
 

@@ -25,7 +25,7 @@ std::string path_from(const std::string& directory, std::string_view path) {
 
 constexpr std::size_t kMostTold = 20;  // Of one file.
 
-void note_findings(Reader& reader, const std::string& path, const machines::Loaded& loaded) {
+void note_findings(ConfigReader& reader, const std::string& path, const machines::Loaded& loaded) {
   for (std::size_t i = 0; i < loaded.violations.size(); ++i) {
     const machines::MachineFinding& finding = loaded.violations[i];
     if (i == kMostTold) {
@@ -43,7 +43,7 @@ void note_findings(Reader& reader, const std::string& path, const machines::Load
   }
 }
 
-std::shared_ptr<const Machine> read_machine(Reader& reader, const std::string& path,
+std::shared_ptr<const Machine> read_machine(ConfigReader& reader, const std::string& path,
                                             std::string_view text) {
   machines::Loaded loaded = machines::load_machine(text, {.directory = directory_of(path)});
   note_findings(reader, path, loaded);
@@ -55,7 +55,7 @@ class Tour {
  public:
   using Look = std::function<void(const AgentReference& agent, const Machine& machine)>;
 
-  Tour(Reader& reader, Look look) : reader_(reader), look_(std::move(look)) {}
+  Tour(ConfigReader& reader, Look look) : reader_(reader), look_(std::move(look)) {}
 
   void visit(const Machine& machine) {
     for (const auto& [name, agent] : machine.agents) look_(agent, machine);
@@ -80,7 +80,7 @@ class Tour {
     if (const auto machine = read_machine(reader_, path, *text)) visit(*machine);
   }
 
-  Reader& reader_;
+  ConfigReader& reader_;
   Look look_;
   std::set<std::string> seen_{};
 };
@@ -108,7 +108,7 @@ std::optional<std::string> agent_named(const machines::Dynamic& source,
 // Which agents ask which others through machines.
 class Questions {
  public:
-  Questions(Reader& reader, const Draft& draft) : reader_(reader), draft_(draft) {
+  Questions(ConfigReader& reader, const Draft& draft) : reader_(reader), draft_(draft) {
     for (const MachineEntry& entry : draft.machine_entries) add(entry);
   }
 
@@ -154,13 +154,13 @@ class Questions {
     return false;
   }
 
-  Reader& reader_;
+  ConfigReader& reader_;
   const Draft& draft_;
   std::map<std::string, std::set<std::string>> all_{};
   std::map<const MachineEntry*, std::set<std::string>> by_entry_{};
 };
 
-void take_addresses(Reader& reader, const Node& node, Draft& draft) {
+void take_addresses(ConfigReader& reader, const Node& node, Draft& draft) {
   if (!reader.is_list(node, "addresses")) return;
   for (const Node& item : node.items) {
     const auto text = reader.phrase(item);
@@ -174,14 +174,14 @@ void take_addresses(Reader& reader, const Node& node, Draft& draft) {
   }
 }
 
-constexpr std::array<Member<Draft>, 1> kMachinesMembers = {{
+constexpr std::array<ConfigMember<Draft>, 1> kMachinesMembers = {{
     {"allow_addresses", take_addresses},
 }};
 
 }  // namespace
 
 // When to try again is the machine's to say, and the agents behind it have breakers of their own.
-dispatch::Choice take_machine(Reader& reader, const Node& node, const std::string& agent,
+dispatch::Choice take_machine(ConfigReader& reader, const Node& node, const std::string& agent,
                               dispatch::Choice choice, Draft& draft) {
   choice.policy.max_attempts = 1;
   choice.policy.breaker_failures = 0;
@@ -201,11 +201,11 @@ dispatch::Choice take_machine(Reader& reader, const Node& node, const std::strin
   return choice;
 }
 
-void take_machines(Reader& reader, const Node& node, Draft& draft) {
+void take_machines(ConfigReader& reader, const Node& node, Draft& draft) {
   reader.members<Draft>(node, "machines", kMachinesMembers, draft);
 }
 
-void settle_machines(Reader& reader, const Draft& draft) {
+void settle_machines(ConfigReader& reader, const Draft& draft) {
   const Questions questions(reader, draft);
   for (const MachineEntry& entry : draft.machine_entries) {
     for (const std::string& asked : questions.asked_by(entry)) {
@@ -222,7 +222,7 @@ void settle_machines(Reader& reader, const Draft& draft) {
 
 std::vector<std::string> machine_keys() {
   std::vector<std::string> keys;
-  add_keys(keys, "machines.", Reader::names_of<Draft>(kMachinesMembers));
+  add_keys(keys, "machines.", ConfigReader::names_of<Draft>(kMachinesMembers));
   return keys;
 }
 

@@ -16,20 +16,21 @@ using yaml::Node;
 constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24);
 constexpr std::chrono::milliseconds kNone(0);
 
-std::optional<Seconds> seconds(Reader& reader, const Node& node, std::chrono::milliseconds least) {
+std::optional<Seconds> seconds(ConfigReader& reader, const Node& node,
+                               std::chrono::milliseconds least) {
   const auto time = reader.duration(node, kLongest, least);
   if (!time) return std::nullopt;
   return std::chrono::duration<Seconds>(*time).count();
 }
 
-std::optional<int> whole(Reader& reader, const Node& node, int least, int most) {
+std::optional<int> whole(ConfigReader& reader, const Node& node, int least, int most) {
   const auto number = reader.integer(node, least, most);
   if (!number) return std::nullopt;
   return static_cast<int>(*number);
 }
 
 // One duration is a list of one.
-void take_backoff(Reader& reader, const Node& node, PolicyOverrides& overrides) {
+void take_backoff(ConfigReader& reader, const Node& node, PolicyOverrides& overrides) {
   constexpr std::size_t kMost = 20;
   if (node.is_scalar()) {
     if (const auto only = seconds(reader, node, kNone)) overrides.backoff = {*only};
@@ -47,31 +48,31 @@ void take_backoff(Reader& reader, const Node& node, PolicyOverrides& overrides) 
   if (!waits.empty()) overrides.backoff = std::move(waits);
 }
 
-constexpr std::array<Member<PolicyOverrides>, 7> kPolicyMembers = {{
-    {"max_wait", [](Reader& reader, const Node& node,
+constexpr std::array<ConfigMember<PolicyOverrides>, 7> kPolicyMembers = {{
+    {"max_wait", [](ConfigReader& reader, const Node& node,
                     PolicyOverrides& out) { out.max_wait = seconds(reader, node, kNone); }},
-    {"max_attempts", [](Reader& reader, const Node& node,
+    {"max_attempts", [](ConfigReader& reader, const Node& node,
                         PolicyOverrides& out) { out.max_attempts = whole(reader, node, 1, 100); }},
     {"backoff", take_backoff},
-    {"jitter", [](Reader& reader, const Node& node,
+    {"jitter", [](ConfigReader& reader, const Node& node,
                   PolicyOverrides& out) { out.jitter = reader.decimal(node, 0, 1); }},
     {"max_concurrent",
-     [](Reader& reader, const Node& node, PolicyOverrides& out) {
+     [](ConfigReader& reader, const Node& node, PolicyOverrides& out) {
        out.max_concurrent = whole(reader, node, 0, 100'000);
      }},
     {"breaker_failures",
-     [](Reader& reader, const Node& node, PolicyOverrides& out) {
+     [](ConfigReader& reader, const Node& node, PolicyOverrides& out) {
        out.breaker_failures = whole(reader, node, 0, 1'000);
      }},
     {"breaker_open",
-     [](Reader& reader, const Node& node, PolicyOverrides& out) {
+     [](ConfigReader& reader, const Node& node, PolicyOverrides& out) {
        out.breaker_open = seconds(reader, node, std::chrono::milliseconds(1));
      }},
 }};
 
 }  // namespace
 
-void take_policy(Reader& reader, const Node& node, PolicyOverrides& overrides) {
+void take_policy(ConfigReader& reader, const Node& node, PolicyOverrides& overrides) {
   reader.members<PolicyOverrides>(node, "dispatch", kPolicyMembers, overrides);
 }
 
@@ -102,7 +103,7 @@ void settle_policies(Draft& draft) {
 }
 
 std::vector<std::string_view> policy_keys() {
-  return Reader::names_of<PolicyOverrides>(kPolicyMembers);
+  return ConfigReader::names_of<PolicyOverrides>(kPolicyMembers);
 }
 
 }  // namespace treaty::config

@@ -10,7 +10,7 @@
 
 namespace treaty::config {
 
-void take_policy(Reader& reader, const yaml::Node& node, PolicyOverrides& overrides);
+void take_policy(ConfigReader& reader, const yaml::Node& node, PolicyOverrides& overrides);
 
 // The policy with what is written in the place of what it was.
 dispatch::Policy overridden(dispatch::Policy policy, const PolicyOverrides& overrides);

@@ -30,11 +30,11 @@ struct Written {
 };
 
 template <auto Part>
-void take(Reader& /*reader*/, const Node& node, Written& written) {
+void take(ConfigReader& /*reader*/, const Node& node, Written& written) {
   written.*Part = &node;
 }
 
-constexpr std::array<Member<Written>, 8> kProviderMembers = {{
+constexpr std::array<ConfigMember<Written>, 8> kProviderMembers = {{
     {"kind", take<&Written::kind>},
     {"base_url", take<&Written::base_url>},
     {"key", take<&Written::key>},
@@ -44,10 +44,6 @@ constexpr std::array<Member<Written>, 8> kProviderMembers = {{
     {"timeout", take<&Written::timeout>},
     {"dispatch", take<&Written::dispatch>},
 }};
-
-backends::Environment plain(const Environment& environment) {
-  return [&environment](std::string_view variable) { return environment(variable).value_or(""); };
-}
 
 std::vector<std::string_view> kinds() {
   std::vector<std::string_view> names;
@@ -62,7 +58,7 @@ bool is_name(std::string_view text) {
 }
 
 // A provider without a kind is of the kind that it is named after.
-const Provider* kind_of(Reader& reader, const Node& name, const Written& written) {
+const Provider* kind_of(ConfigReader& reader, const Node& name, const Written& written) {
   const std::vector<std::string_view> names = kinds();
   if (written.kind != nullptr) {
     const auto index = reader.word(*written.kind, names);
@@ -76,7 +72,7 @@ const Provider* kind_of(Reader& reader, const Node& name, const Written& written
   return provider;
 }
 
-const backends::Protocol* protocol_of(Reader& reader, const Provider& provider,
+const backends::Protocol* protocol_of(ConfigReader& reader, const Provider& provider,
                                       const Written& written, HttpProvider& out) {
   if (written.protocol == nullptr) return provider.protocol;
   std::vector<std::string_view> spoken = {provider.protocol->name};
@@ -87,7 +83,7 @@ const backends::Protocol* protocol_of(Reader& reader, const Provider& provider,
   return provider.find_protocol(out.protocol);
 }
 
-void take_base_url(Reader& reader, const Node& name, const Provider& provider,
+void take_base_url(ConfigReader& reader, const Node& name, const Provider& provider,
                    const Written& written, HttpProvider& out) {
   std::string given;
   if (written.base_url != nullptr) {
@@ -96,7 +92,7 @@ void take_base_url(Reader& reader, const Node& name, const Provider& provider,
     given = *text;
   }
   const Node& place = written.base_url != nullptr ? *written.base_url : name;
-  out.base_url = backends::base_url_of(provider, given, plain(reader.sources().environment));
+  out.base_url = backends::base_url_of(provider, given, reader.sources().environment);
   const backends::Protocol* protocol = protocol_of(reader, provider, written, out);
   if (out.base_url.empty()) {
     return reader.note(place, fmt::format("{} has no address of its own", provider.name),
@@ -111,7 +107,7 @@ void take_base_url(Reader& reader, const Node& name, const Provider& provider,
 
 // The key as it is written; nothing when something is wrong with it, which was noted then. No
 // message quotes it: what stands under key_env may be the key itself.
-std::optional<std::string> written_key(Reader& reader, const Written& written) {
+std::optional<std::string> written_key(ConfigReader& reader, const Written& written) {
   const Node& place = written.key != nullptr ? *written.key : *written.key_env;
   auto text = reader.text(place);
   if (!text || written.key != nullptr) return text;
@@ -124,9 +120,10 @@ std::optional<std::string> written_key(Reader& reader, const Written& written) {
 }
 
 // False when something is wrong with it.
-bool take_key(Reader& reader, const Provider& provider, const Written& written, HttpProvider& out) {
+bool take_key(ConfigReader& reader, const Provider& provider, const Written& written,
+              HttpProvider& out) {
   if (written.key == nullptr && written.key_env == nullptr) {
-    out.key = backends::key_of(provider, plain(reader.sources().environment));
+    out.key = backends::key_of(provider, reader.sources().environment);
     return true;
   }
   if (written.key != nullptr && written.key_env != nullptr) {
@@ -142,7 +139,7 @@ bool take_key(Reader& reader, const Provider& provider, const Written& written, 
   return true;
 }
 
-void take_provider(Reader& reader, const Node& name, const Node& node, Draft& draft) {
+void take_provider(ConfigReader& reader, const Node& name, const Node& node, Draft& draft) {
   if (!is_name(name.text)) {
     reader.note(name, "the name of a provider has 1 to 64 letters, digits, `_`, `-` and `.`");
   }
@@ -165,7 +162,7 @@ void take_provider(Reader& reader, const Node& name, const Node& node, Draft& dr
   }
 }
 
-void settle_key(Reader& reader, const Draft& draft, const std::string& name) {
+void settle_key(ConfigReader& reader, const Draft& draft, const std::string& name) {
   const auto* used = draft.configuration.find_backend<HttpProvider>(name);
   const Provider* provider = used == nullptr ? nullptr : backends::find_provider(used->kind);
   if (provider == nullptr || !provider->key.required || !used->key.empty()) return;
@@ -187,18 +184,18 @@ std::string_view default_model_of(std::string_view kind) {
 HttpProvider provider_of_kind(const Sources& sources, std::string_view kind) {
   const Provider* provider = backends::find_provider(kind);
   if (provider == nullptr) return {};
-  const backends::Environment environment = plain(sources.environment);
+  const backends::Environment& environment = sources.environment;
   return {.kind = std::string(kind),
           .base_url = backends::base_url_of(*provider, "", environment),
           .key = backends::key_of(*provider, environment)};
 }
 
-void take_providers(Reader& reader, const Node& node, Draft& draft) {
+void take_providers(ConfigReader& reader, const Node& node, Draft& draft) {
   if (!reader.is_map(node, "providers")) return;
   for (const auto& [name, value] : node.members) take_provider(reader, name, value, draft);
 }
 
-void settle_providers(Reader& reader, Draft& draft) {
+void settle_providers(ConfigReader& reader, Draft& draft) {
   std::vector<std::string_view> names(draft.provider_order.begin(), draft.provider_order.end());
   std::set<std::string> used;
   for (const ProviderReference& reference : draft.references) {
@@ -231,7 +228,7 @@ void settle_providers(Reader& reader, Draft& draft) {
 
 std::vector<std::string> provider_keys() {
   std::vector<std::string> keys;
-  add_keys(keys, "providers.NAME.", Reader::names_of<Written>(kProviderMembers));
+  add_keys(keys, "providers.NAME.", ConfigReader::names_of<Written>(kProviderMembers));
   return keys;
 }
 

@@ -58,45 +58,45 @@ struct Draft {
 };
 
 // The whole file.
-std::span<const Member<Draft>> file_members();
+std::span<const ConfigMember<Draft>> file_members();
 
-void take_providers(Reader& reader, const yaml::Node& node, Draft& draft);
-void take_agents(Reader& reader, const yaml::Node& node, Draft& draft);
-void take_tenants(Reader& reader, const yaml::Node& node, Draft& draft);
-void take_machines(Reader& reader, const yaml::Node& node, Draft& draft);
+void take_providers(ConfigReader& reader, const yaml::Node& node, Draft& draft);
+void take_agents(ConfigReader& reader, const yaml::Node& node, Draft& draft);
+void take_tenants(ConfigReader& reader, const yaml::Node& node, Draft& draft);
+void take_machines(ConfigReader& reader, const yaml::Node& node, Draft& draft);
 
 // After the whole file: names that are used are names that are there, keys that are needed too.
-void settle_providers(Reader& reader, Draft& draft);
+void settle_providers(ConfigReader& reader, Draft& draft);
 
 // After all agents are known: those that machines name are there, and none asks itself.
-void settle_machines(Reader& reader, const Draft& draft);
+void settle_machines(ConfigReader& reader, const Draft& draft);
 
 // After the chains are known: every entry has its whole policy, and what budgets need is there.
 void settle_policies(Draft& draft);
-void settle_budgets(Reader& reader, const Draft& draft);
+void settle_budgets(ConfigReader& reader, const Draft& draft);
 
 // The list `tools` of an agent or a conversation.
-std::vector<turns::ClientTool> read_tools(Reader& reader, const yaml::Node& list);
+std::vector<turns::ClientTool> read_tools(ConfigReader& reader, const yaml::Node& list);
 
 std::vector<std::string_view> tool_keys();
 
 // `agent`: whose it is; empty for that of a tenant.
-dispatch::Budget read_budget(Reader& reader, const yaml::Node& node, std::string_view agent,
+dispatch::Budget read_budget(ConfigReader& reader, const yaml::Node& node, std::string_view agent,
                              Draft& draft);
 
 std::vector<std::string_view> budget_keys();
 
-void take_chain(Reader& reader, const yaml::Node& node, turns::Agent& agent, Draft& draft);
+void take_chain(ConfigReader& reader, const yaml::Node& node, turns::Agent& agent, Draft& draft);
 
 void add_chain_keys(std::vector<std::string>& keys, const std::string& section);
 
 // `choice` with the machine as its backend. What is wrong with the file is noted with its places.
-dispatch::Choice take_machine(Reader& reader, const yaml::Node& node, const std::string& agent,
-                              dispatch::Choice choice, Draft& draft);
+dispatch::Choice take_machine(ConfigReader& reader, const yaml::Node& node,
+                              const std::string& agent, dispatch::Choice choice, Draft& draft);
 
 // The first provider of the file, else the first whose key is in the environment, else the built-in
 // demo. The configuration's notes say which, and why.
-void settle_backends(Reader& reader, Draft& draft);
+void settle_backends(ConfigReader& reader, Draft& draft);
 
 // The provider of that kind as it is without a word in the file.
 HttpProvider provider_of_kind(const Sources& sources, std::string_view kind);

@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kDay = std::chrono::hours(24);
 constexpr std::size_t kKibibyte = 1'024;
 constexpr std::size_t kMebibyte = kKibibyte * 1'024;
 
-void take_listen(Reader& reader, const Node& node, Draft& draft) {
+void take_listen(ConfigReader& reader, const Node& node, Draft& draft) {
   draft.listen = &node;
   const auto text = reader.text(node);
   if (!text) return;
@@ -28,7 +28,7 @@ void take_listen(Reader& reader, const Node& node, Draft& draft) {
   draft.configuration.listen = *std::move(listen);
 }
 
-void take_store(Reader& reader, const Node& node, Draft& draft) {
+void take_store(ConfigReader& reader, const Node& node, Draft& draft) {
   draft.store = &node;
   const auto text = reader.text(node);
   if (!text) return;
@@ -37,7 +37,7 @@ void take_store(Reader& reader, const Node& node, Draft& draft) {
   draft.configuration.store = *std::move(store);
 }
 
-void take_workers(Reader& reader, const Node& node, Draft& draft) {
+void take_workers(ConfigReader& reader, const Node& node, Draft& draft) {
   draft.configuration.workers = static_cast<int>(reader.integer(node, 0, 1'024).value_or(0));
 }
 
@@ -47,11 +47,11 @@ bool is_sha256(std::string_view text) {
          });
 }
 
-constexpr std::array<Member<AccessKey>, 2> kKeyMembers = {{
-    {"tenant", [](Reader& reader, const Node& node,
+constexpr std::array<ConfigMember<AccessKey>, 2> kKeyMembers = {{
+    {"tenant", [](ConfigReader& reader, const Node& node,
                   AccessKey& key) { key.tenant = reader.phrase(node).value_or("?"); }},
     {"sha256",
-     [](Reader& reader, const Node& node, AccessKey& key) {
+     [](ConfigReader& reader, const Node& node, AccessKey& key) {
        const auto text = reader.text(node);
        if (text && !is_sha256(*text)) {
          reader.note(node, "a key is known by its SHA-256, 64 hexadecimal digits",
@@ -65,7 +65,7 @@ constexpr std::array<Member<AccessKey>, 2> kKeyMembers = {{
 constexpr std::string_view kSecretHint =
     "a key has `tenant` and `sha256`, which `printf %s \"$KEY\" | sha256sum` prints";
 
-void take_keys(Reader& reader, const Node& node, Draft& draft) {
+void take_keys(ConfigReader& reader, const Node& node, Draft& draft) {
   draft.keys = &node;
   if (!reader.is_list(node, "keys")) return;
   auto& keys = draft.configuration.keys;
@@ -86,7 +86,7 @@ void take_keys(Reader& reader, const Node& node, Draft& draft) {
   }
 }
 
-void take_prices(Reader& reader, const Node& node, Draft& draft) {
+void take_prices(ConfigReader& reader, const Node& node, Draft& draft) {
   if (node.text == kBuiltInPrices) return;
   auto file = reader.file(node);
   if (!file) return;
@@ -99,30 +99,30 @@ void take_prices(Reader& reader, const Node& node, Draft& draft) {
 }
 
 template <auto Part>
-void take_timeout(Reader& reader, const Node& node, Http& http) {
+void take_timeout(ConfigReader& reader, const Node& node, Http& http) {
   http.*Part = reader.duration(node, kDay).value_or(http.*Part);
 }
 
-constexpr std::array<Member<Http>, 9> kHttpMembers = {{
-    {"always_200", [](Reader& reader, const Node& node,
+constexpr std::array<ConfigMember<Http>, 9> kHttpMembers = {{
+    {"always_200", [](ConfigReader& reader, const Node& node,
                       Http& http) { http.always_200 = reader.boolean(node).value_or(false); }},
     {"max_body",
-     [](Reader& reader, const Node& node, Http& http) {
+     [](ConfigReader& reader, const Node& node, Http& http) {
        http.max_body_bytes =
            reader.size(node, kKibibyte, 16 * kMebibyte).value_or(http.max_body_bytes);
      }},
     {"body_memory",
-     [](Reader& reader, const Node& node, Http& http) {
+     [](ConfigReader& reader, const Node& node, Http& http) {
        http.body_memory =
            reader.size(node, 16 * kMebibyte, 1024 * 1024 * kMebibyte).value_or(http.body_memory);
      }},
     {"max_header",
-     [](Reader& reader, const Node& node, Http& http) {
+     [](ConfigReader& reader, const Node& node, Http& http) {
        http.max_header_bytes =
            reader.size(node, kKibibyte, kMebibyte).value_or(http.max_header_bytes);
      }},
     {"max_connections",
-     [](Reader& reader, const Node& node, Http& http) {
+     [](ConfigReader& reader, const Node& node, Http& http) {
        http.max_connections =
            static_cast<std::size_t>(reader.integer(node, 1, 1'000'000).value_or(10'000));
      }},
@@ -134,36 +134,36 @@ constexpr std::array<Member<Http>, 9> kHttpMembers = {{
 
 constexpr std::array<std::string_view, 2> kOpenWords = {"implicit", "explicit"};
 
-constexpr std::array<Member<turns::Settings>, 2> kSessionMembers = {{
+constexpr std::array<ConfigMember<turns::Settings>, 2> kSessionMembers = {{
     {"open",
-     [](Reader& reader, const Node& node, turns::Settings& settings) {
+     [](ConfigReader& reader, const Node& node, turns::Settings& settings) {
        settings.explicit_sessions = reader.word(node, kOpenWords).value_or(0) == 1;
      }},
     {"initial",
-     [](Reader& reader, const Node& node, turns::Settings& settings) {
+     [](ConfigReader& reader, const Node& node, turns::Settings& settings) {
        settings.initial_requests = reader.boolean(node).value_or(false);
      }},
 }};
 
-constexpr std::array<Member<Draft>, 3> kTurnMembers = {{
+constexpr std::array<ConfigMember<Draft>, 3> kTurnMembers = {{
     {"tool_deadline",
-     [](Reader& reader, const Node& node, Draft& draft) {
+     [](ConfigReader& reader, const Node& node, Draft& draft) {
        auto& deadline = draft.configuration.turns.tool_deadline;
        deadline = reader.duration(node, 365 * kDay).value_or(deadline);
      }},
     {"max_running",
-     [](Reader& reader, const Node& node, Draft& draft) {
+     [](ConfigReader& reader, const Node& node, Draft& draft) {
        draft.configuration.turns.max_running_turns =
            static_cast<std::size_t>(reader.integer(node, 1, 1'000'000).value_or(1'000));
      }},
     {"deadline",
-     [](Reader& reader, const Node& node, Draft& draft) {
+     [](ConfigReader& reader, const Node& node, Draft& draft) {
        auto& deadline = draft.configuration.turn_deadline;
        deadline = reader.duration(node, kDay).value_or(deadline);
      }},
 }};
 
-constexpr std::array<Member<Draft>, 12> kFileMembers = {{
+constexpr std::array<ConfigMember<Draft>, 12> kFileMembers = {{
     {"listen", take_listen},
     {"store", take_store},
     {"workers", take_workers},
@@ -173,14 +173,14 @@ constexpr std::array<Member<Draft>, 12> kFileMembers = {{
     {"tenants", take_tenants},
     {"machines", take_machines},
     {"sessions",
-     [](Reader& reader, const Node& node, Draft& draft) {
+     [](ConfigReader& reader, const Node& node, Draft& draft) {
        reader.members<turns::Settings>(node, "sessions", kSessionMembers,
                                        draft.configuration.turns);
      }},
-    {"turns", [](Reader& reader, const Node& node,
+    {"turns", [](ConfigReader& reader, const Node& node,
                  Draft& draft) { reader.members<Draft>(node, "turns", kTurnMembers, draft); }},
     {"http",
-     [](Reader& reader, const Node& node, Draft& draft) {
+     [](ConfigReader& reader, const Node& node, Draft& draft) {
        reader.members<Http>(node, "http", kHttpMembers, draft.configuration.http);
      }},
     {"prices", take_prices},
@@ -188,7 +188,7 @@ constexpr std::array<Member<Draft>, 12> kFileMembers = {{
 
 }  // namespace
 
-std::span<const Member<Draft>> file_members() { return kFileMembers; }
+std::span<const ConfigMember<Draft>> file_members() { return kFileMembers; }
 
 void add_keys(std::vector<std::string>& keys, const std::string& section,
               const std::vector<std::string_view>& names) {
@@ -198,11 +198,11 @@ void add_keys(std::vector<std::string>& keys, const std::string& section,
 
 std::vector<std::string> server_keys() {
   std::vector<std::string> keys;
-  add_keys(keys, "", Reader::names_of<Draft>(kFileMembers));
-  add_keys(keys, "keys[].", Reader::names_of<AccessKey>(kKeyMembers));
-  add_keys(keys, "sessions.", Reader::names_of<turns::Settings>(kSessionMembers));
-  add_keys(keys, "turns.", Reader::names_of<Draft>(kTurnMembers));
-  add_keys(keys, "http.", Reader::names_of<Http>(kHttpMembers));
+  add_keys(keys, "", ConfigReader::names_of<Draft>(kFileMembers));
+  add_keys(keys, "keys[].", ConfigReader::names_of<AccessKey>(kKeyMembers));
+  add_keys(keys, "sessions.", ConfigReader::names_of<turns::Settings>(kSessionMembers));
+  add_keys(keys, "turns.", ConfigReader::names_of<Draft>(kTurnMembers));
+  add_keys(keys, "http.", ConfigReader::names_of<Http>(kHttpMembers));
   return keys;
 }
 

@@ -21,7 +21,7 @@ struct ToolDraft {
   bool has_name = false;
 };
 
-void take_name(Reader& reader, const Node& node, ToolDraft& draft) {
+void take_name(ConfigReader& reader, const Node& node, ToolDraft& draft) {
   draft.has_name = true;
   auto name = reader.text(node);
   if (!name) return;
@@ -31,7 +31,7 @@ void take_name(Reader& reader, const Node& node, ToolDraft& draft) {
   draft.tool.declaration.name = *std::move(name);
 }
 
-void take_run(Reader& reader, const Node& node, ToolDraft& /*draft*/) {
+void take_run(ConfigReader& reader, const Node& node, ToolDraft& /*draft*/) {
   constexpr std::array<std::string_view, 2> kWords = {"client", "server"};
   if (reader.word(node, kWords).value_or(0) == 1) {
     reader.note(node, "tools that the server runs are not supported yet", "write run: client");
@@ -69,7 +69,7 @@ const Node& place_of(const Node& node, std::string_view pointer) {
 }
 
 // A schema is taken word for word: `$` has its own meaning there.
-void take_parameters(Reader& reader, const Node& node, ToolDraft& draft) {
+void take_parameters(ConfigReader& reader, const Node& node, ToolDraft& draft) {
   if (node.kind != yaml::Kind::map) {
     return reader.note(node, "expected a JSON Schema as a map",
                        "such as {type: object, properties: {path: {type: string}}}");
@@ -90,11 +90,11 @@ void take_parameters(Reader& reader, const Node& node, ToolDraft& draft) {
   draft.tool.parameters = std::make_shared<const schema::Schema>(*std::move(schema));
 }
 
-constexpr std::array<Member<ToolDraft>, 4> kToolMembers = {{
+constexpr std::array<ConfigMember<ToolDraft>, 4> kToolMembers = {{
     {"name", take_name},
     {"run", take_run},
     {"description",
-     [](Reader& reader, const Node& node, ToolDraft& draft) {
+     [](ConfigReader& reader, const Node& node, ToolDraft& draft) {
        draft.tool.declaration.description = reader.text(node).value_or("");
      }},
     {"parameters", take_parameters},
@@ -102,7 +102,7 @@ constexpr std::array<Member<ToolDraft>, 4> kToolMembers = {{
 
 }  // namespace
 
-std::vector<ClientTool> read_tools(Reader& reader, const Node& list) {
+std::vector<ClientTool> read_tools(ConfigReader& reader, const Node& list) {
   constexpr std::size_t kMost = 128;  // What the larger providers take.
   std::vector<ClientTool> tools;
   if (!reader.is_list(list, "tools")) return tools;
@@ -126,6 +126,8 @@ std::vector<ClientTool> read_tools(Reader& reader, const Node& list) {
   return tools;
 }
 
-std::vector<std::string_view> tool_keys() { return Reader::names_of<ToolDraft>(kToolMembers); }
+std::vector<std::string_view> tool_keys() {
+  return ConfigReader::names_of<ToolDraft>(kToolMembers);
+}
 
 }  // namespace treaty::config
