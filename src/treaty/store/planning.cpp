@@ -18,6 +18,27 @@ std::optional<Turn> turn_of(std::optional<TurnRow> row) {
   return row ? std::optional(std::move(row->turn)) : std::nullopt;
 }
 
+void apply_update(Turn& turn, const TurnUpdate& update, Milliseconds now) {
+  turn.has_streamed = false;
+  turn.state = update.state;
+  turn.round = update.round;
+  turn.pending = update.pending;
+  turn.tool_deadline = update.tool_deadline;
+  turn.error_code = update.error_code;
+  turn.retryable = update.retryable;
+  turn.events = update.events;
+  turn.updated_at = now;
+}
+
+// The member of an answer that names its session, with its value.
+std::string session_member(std::string_view name, const Room& room) {
+  std::string member;
+  json::append_quoted(member, name);
+  member.push_back(':');
+  json::append_quoted(member, room.session_id);
+  return member;
+}
+
 // One plan in the making.
 struct Planning {
   JournalRows& rows;
@@ -196,18 +217,6 @@ std::expected<void, Error> check_settlement(const Settlement& settlement) {
   return refuse("this is not the end of a round");
 }
 
-void apply_update(Turn& turn, const TurnUpdate& update, Milliseconds now) {
-  turn.has_streamed = false;
-  turn.state = update.state;
-  turn.round = update.round;
-  turn.pending = update.pending;
-  turn.tool_deadline = update.tool_deadline;
-  turn.error_code = update.error_code;
-  turn.retryable = update.retryable;
-  turn.events = update.events;
-  turn.updated_at = now;
-}
-
 std::int64_t newest_living(JournalRows& rows, std::int64_t turn) {
   auto row = rows.find_turn(turn);
   while (row && is_dead(row->turn.state)) row = rows.find_turn(row->previous);
@@ -259,18 +268,6 @@ std::expected<BranchPlan, Error> plan_branch(JournalRows& rows, const Room& from
   session.created_at = now;
   session.updated_at = now;
   return plan;
-}
-
-bool latches(const SessionRow& branch, const std::optional<std::string>& context) {
-  return context && (branch.context_at < 0 || branch.session.solution_context != *context);
-}
-
-std::string session_member(std::string_view name, const Room& room) {
-  std::string member;
-  json::append_quoted(member, name);
-  member.push_back(':');
-  json::append_quoted(member, room.session_id);
-  return member;
 }
 
 std::string renamed_body(std::string body, const Room& from, const Room& into) {

@@ -91,9 +91,6 @@ bool leads_to(const Turn& turn, TurnState state);
 // `conflict` for a settlement that does not end a round.
 std::expected<void, Error> check_settlement(const Settlement& settlement);
 
-// The turn after an update.
-void apply_update(Turn& turn, const TurnUpdate& update, Milliseconds now);
-
 // That turn, or the newest one before it that is not dead; 0 when there is none.
 std::int64_t newest_living(JournalRows& rows, std::int64_t turn);
 
@@ -121,15 +118,8 @@ std::expected<BranchPlan, Error> plan_branch(JournalRows& rows, const Room& from
 // Whether a branch has a copy of the turn.
 bool is_branched(const Turn& turn);
 
-// Whether the branch latches the context that its source had at that place.
-bool latches(const SessionRow& branch, const std::optional<std::string>& context);
-
-// The member of an answer that names its session, with its value. A branch replaces it in its
-// copies, in both spellings. Nothing inside a string of the answer looks like it, because quotes
-// are escaped there.
-std::string session_member(std::string_view name, const Room& room);
-
-// A copy of the body of an answer that names another session.
+// A copy of the body of an answer that names another session, in both spellings of the member.
+// Nothing inside a string of the answer looks like that member, because quotes are escaped there.
 std::string renamed_body(std::string body, const Room& from, const Room& into);
 
 Error conflict(std::string message);

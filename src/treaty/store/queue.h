@@ -17,15 +17,14 @@
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "treaty/base/mutex.h"
 #include "treaty/store/task.h"
 
 namespace treaty::store {
@@ -94,7 +93,7 @@ class OperationQueue {
     bool is_taken = false;
     bool is_awaited = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       is_taken = !is_closed_ && waiting_.size() < most_;
       if (is_taken) waiting_.push_back(std::move(item));
       is_awaited = sleepers_ > 0 && waiting_.size() >= wanted_;
@@ -112,7 +111,7 @@ class OperationQueue {
 
   // Waits for something to do, then takes all that waits, up to `most`. Empty: closed and drained.
   std::vector<Item> take(std::size_t most) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     sleep(lock, 1, std::nullopt);
     std::vector<Item> taken;
     while (!waiting_.empty() && taken.size() < most) {
@@ -124,41 +123,56 @@ class OperationQueue {
 
   // Waits until `wanted` of them wait, but not longer than that. For a queue with one taker.
   void gather(std::size_t wanted, std::chrono::nanoseconds patience) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     sleep(lock, wanted, std::chrono::steady_clock::now() + patience);
   }
 
   void close() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       is_closed_ = true;
     }
     ready_.notify_all();
   }
 
  private:
-  void sleep(std::unique_lock<std::mutex>& lock, std::size_t wanted,
-             std::optional<std::chrono::steady_clock::time_point> until) {
-    const auto is_ready = [&] { return waiting_.size() >= wanted || is_closed_; };
-    if (is_ready()) return;
+  bool is_ready(std::size_t wanted) const TREATY_REQUIRES(mutex_) {
+    return waiting_.size() >= wanted || is_closed_;
+  }
+
+  void sleep(MutexLock& lock, std::size_t wanted,
+             std::optional<std::chrono::steady_clock::time_point> until) TREATY_REQUIRES(mutex_) {
+    if (is_ready(wanted)) return;
     wanted_ = wanted;
     ++sleepers_;
-    if (until) {
-      ready_.wait_until(lock, *until, is_ready);
-    } else {
-      ready_.wait(lock, is_ready);
+    for (bool is_in_time = true; is_in_time && !is_ready(wanted);) {
+      if (until) {
+        is_in_time = ready_.wait_until(lock, *until);
+      } else {
+        ready_.wait(lock);
+      }
     }
     --sleepers_;
     wanted_ = 1;
   }
 
   const std::size_t most_;
-  std::mutex mutex_;
-  std::condition_variable ready_;
-  std::deque<Item> waiting_;
-  std::size_t sleepers_ = 0;
-  std::size_t wanted_ = 1;  // Fewer need not wake anybody.
-  bool is_closed_ = false;
+  Mutex mutex_;
+  ConditionVariable ready_;
+  std::deque<Item> waiting_ TREATY_GUARDED_BY(mutex_);
+  std::size_t sleepers_ TREATY_GUARDED_BY(mutex_) = 0;
+  std::size_t wanted_ TREATY_GUARDED_BY(mutex_) = 1;  // Fewer need not wake anybody.
+  bool is_closed_ TREATY_GUARDED_BY(mutex_) = false;
+};
+
+// Has operations run: threads behind a queue, or the thread that adds them.
+template <class ContextType>
+class OperationRunner {
+ public:
+  using Context = ContextType;
+  using Item = std::unique_ptr<Operation<Context>>;
+  virtual ~OperationRunner() = default;
+  virtual void add(Item item) = 0;
 };
 
 // Has `work(context)` run on a thread of `queue` and answers what it answers.

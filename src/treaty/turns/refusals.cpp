@@ -5,84 +5,45 @@
 #include <utility>
 
 namespace treaty::turns {
-
-std::string_view code_of(Reason reason) {
-  switch (reason) {
-    case Reason::contract_violation: return "contract_violation";
-    case Reason::method_not_allowed: return "method_not_allowed";
-    case Reason::unauthenticated: return "unauthenticated";
-    case Reason::forbidden: return "forbidden";
-    case Reason::session_not_found: return "session_not_found";
-    case Reason::turn_not_found: return "turn_not_found";
-    case Reason::agent_not_found: return "agent_not_found";
-    case Reason::tool_results_mismatch: return "tool_results_mismatch";
-    case Reason::turn_superseded: return "turn_superseded";
-    case Reason::turn_in_progress: return "turn_in_progress";
-    case Reason::agent_mismatch: return "agent_mismatch";
-    case Reason::idempotency_conflict: return "idempotency_conflict";
-    case Reason::body_too_large: return "body_too_large";
-    case Reason::unsupported_media_type: return "unsupported_media_type";
-    case Reason::overloaded: return "overloaded";
-    case Reason::store_unavailable: return "store_unavailable";
-    case Reason::budget_exhausted: return "budget_exhausted";
-    case Reason::turn_cancelled: return "turn_cancelled";
-    case Reason::turn_expired: return "turn_expired";
-    case Reason::not_found: return "not_found";
-    case Reason::internal: return "internal";
-  }
-  return "internal";
-}
-
-int status_of(Reason reason) {
-  switch (reason) {
-    case Reason::contract_violation: return 400;
-    case Reason::unauthenticated: return 401;
-    case Reason::forbidden: return 403;
-    case Reason::session_not_found:
-    case Reason::turn_not_found:
-    case Reason::agent_not_found:
-    case Reason::not_found: return 404;
-    case Reason::method_not_allowed: return 405;
-    case Reason::tool_results_mismatch:
-    case Reason::turn_superseded:
-    case Reason::turn_in_progress:
-    case Reason::agent_mismatch:
-    case Reason::idempotency_conflict:
-    case Reason::turn_cancelled:
-    case Reason::turn_expired: return 409;
-    case Reason::body_too_large: return 413;
-    case Reason::unsupported_media_type: return 415;
-    case Reason::budget_exhausted: return 429;
-    case Reason::internal: return 500;
-    case Reason::overloaded:
-    case Reason::store_unavailable: return 503;
-  }
-  return 500;
-}
-
 namespace {
 
-constexpr std::array kReasons = {Reason::contract_violation,
-                                 Reason::method_not_allowed,
-                                 Reason::unauthenticated,
-                                 Reason::forbidden,
-                                 Reason::session_not_found,
-                                 Reason::turn_not_found,
-                                 Reason::agent_not_found,
-                                 Reason::tool_results_mismatch,
-                                 Reason::turn_superseded,
-                                 Reason::turn_in_progress,
-                                 Reason::agent_mismatch,
-                                 Reason::idempotency_conflict,
-                                 Reason::body_too_large,
-                                 Reason::unsupported_media_type,
-                                 Reason::overloaded,
-                                 Reason::store_unavailable,
-                                 Reason::budget_exhausted,
-                                 Reason::turn_cancelled,
-                                 Reason::turn_expired,
-                                 Reason::not_found,
-                                 Reason::internal};
+struct ReasonRow {
+  Reason reason;
+  std::string_view code;
+  int status;  // Of HTTP.
+};
+// In the order of the enumeration.
+constexpr std::array kReasons = std::to_array<ReasonRow>({
+    {Reason::contract_violation, "contract_violation", 400},
+    {Reason::method_not_allowed, "method_not_allowed", 405},
+    {Reason::unauthenticated, "unauthenticated", 401},
+    {Reason::forbidden, "forbidden", 403},
+    {Reason::session_not_found, "session_not_found", 404},
+    {Reason::turn_not_found, "turn_not_found", 404},
+    {Reason::agent_not_found, "agent_not_found", 404},
+    {Reason::tool_results_mismatch, "tool_results_mismatch", 409},
+    {Reason::turn_superseded, "turn_superseded", 409},
+    {Reason::turn_in_progress, "turn_in_progress", 409},
+    {Reason::agent_mismatch, "agent_mismatch", 409},
+    {Reason::idempotency_conflict, "idempotency_conflict", 409},
+    {Reason::body_too_large, "body_too_large", 413},
+    {Reason::unsupported_media_type, "unsupported_media_type", 415},
+    {Reason::overloaded, "overloaded", 503},
+    {Reason::store_unavailable, "store_unavailable", 503},
+    {Reason::budget_exhausted, "budget_exhausted", 429},
+    {Reason::turn_cancelled, "turn_cancelled", 409},
+    {Reason::turn_expired, "turn_expired", 409},
+    {Reason::not_found, "not_found", 404},
+    {Reason::internal, "internal", 500},
+});
+
+constexpr const ReasonRow& row_of(Reason reason) {
+  return kReasons[static_cast<std::size_t>(reason)];
+}
+static_assert(kReasons.size() == static_cast<std::size_t>(Reason::internal) + 1);
+static_assert(std::ranges::all_of(kReasons, [](const ReasonRow& row) {
+  return &row == &row_of(row.reason);
+}));
 
 // Failures of a backend, by the code of the AgentResult.
 constexpr std::array<std::pair<std::string_view, int>, 8> kBackendStatus = {{
@@ -104,6 +65,10 @@ bool is_ours(Reason reason) {
 
 }  // namespace
 
+std::string_view code_of(Reason reason) { return row_of(reason).code; }
+
+int status_of(Reason reason) { return row_of(reason).status; }
+
 AnswerError error_of(const Refusal& refusal) {
   // A conflict with what is going on now may pass; what is wrong with the request will not.
   const bool may_pass = is_ours(refusal.reason) || refusal.reason == Reason::turn_in_progress ||
@@ -117,8 +82,8 @@ AnswerError error_of(const Refusal& refusal) {
 }
 
 int status_of_code(std::string_view error_code) {
-  const auto reason = std::ranges::find(kReasons, error_code, code_of);
-  if (reason != kReasons.end()) return status_of(*reason);
+  const auto* reason = std::ranges::find(kReasons, error_code, &ReasonRow::code);
+  if (reason != kReasons.end()) return reason->status;
   const auto backend =
       std::ranges::find(kBackendStatus, error_code, &decltype(kBackendStatus)::value_type::first);
   return backend == kBackendStatus.end() ? 502 : backend->second;

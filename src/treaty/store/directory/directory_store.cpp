@@ -9,6 +9,7 @@
 
 #include "treaty/base/ids.h"
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/store/directory/execution_folder.h"
 #include "treaty/store/directory/files.h"
 #include "treaty/store/directory/signal_folder.h"
@@ -41,29 +42,25 @@ class DirectoryStore final : public MachineStore {
   Task<void> renew(std::string execution, std::int64_t token) override {
     co_return locked<void>([&]() -> std::expected<void, Error> {
       ExecutionFolder folder(path_, execution);
-      auto lease = held(folder, execution, token);
-      if (!lease) return std::unexpected(lease.error());
-      lease->until = lease_end(now_());
-      return folder.save_lease(*lease, now_());
+      TREATY_TRY(LeaseRecord lease, held(folder, execution, token));
+      lease.until = lease_end(now_());
+      return folder.save_lease(lease, now_());
     });
   }
 
   Task<void> release(std::string execution, std::int64_t token) override {
     co_return locked<void>([&]() -> std::expected<void, Error> {
       ExecutionFolder folder(path_, execution);
-      const auto lease = held(folder, execution, token);
-      if (!lease) return std::unexpected(lease.error());
-      return folder.save_lease({.token = lease->token}, now_());
+      TREATY_TRY(const LeaseRecord lease, held(folder, execution, token));
+      return folder.save_lease({.token = lease.token}, now_());
     });
   }
 
   Task<void> write(MachineWrite write) override {
     co_return locked<void>([&]() -> std::expected<void, Error> {
-      if (auto ok = check_write(write); !ok) return ok;
+      TREATY_TRY_VOID(check_write(write));
       ExecutionFolder folder(path_, write.execution);
-      if (auto ok = held(folder, write.execution, write.token); !ok) {
-        return std::unexpected(ok.error());
-      }
+      TREATY_TRY_VOID(held(folder, write.execution, write.token));
       return folder.write(write, now_());
     });
   }
@@ -98,9 +95,8 @@ class DirectoryStore final : public MachineStore {
         ids.push_back(new_uuid());
         events.emplace_back(WorkPushed{ids.back(), std::move(item), max_retries});
       }
-      const auto file = pool_of(pool);
-      if (!file) return std::unexpected(file.error());
-      if (auto ok = (*file)->add(std::move(events)); !ok) return std::unexpected(ok.error());
+      TREATY_TRY(WorkFile* const file, pool_of(pool));
+      TREATY_TRY_VOID(file->add(std::move(events)));
       return ids;
     });
   }
@@ -108,13 +104,11 @@ class DirectoryStore final : public MachineStore {
   Task<std::optional<WorkItem>> claim_work(std::string pool, std::string worker) override {
     co_return locked<std::optional<WorkItem>>(
         [&]() -> std::expected<std::optional<WorkItem>, Error> {
-          const auto file = pool_of(pool);
-          if (!file) return std::unexpected(file.error());
-          const auto item = (*file)->pool().oldest_pending();
+          TREATY_TRY(WorkFile* const file, pool_of(pool));
+          const auto item = file->pool().oldest_pending();
           if (!item) return std::nullopt;
-          auto ok = (*file)->add({WorkClaimed{*item, std::move(worker), now_()}});
-          if (!ok) return std::unexpected(ok.error());
-          return (*file)->pool().item(*item);
+          TREATY_TRY_VOID(file->add({WorkClaimed{*item, std::move(worker), now_()}}));
+          return file->pool().item(*item);
         });
   }
 
@@ -132,24 +126,22 @@ class DirectoryStore final : public MachineStore {
 
   Task<void> heartbeat(std::string pool, std::string worker) override {
     co_return locked<void>([&]() -> std::expected<void, Error> {
-      const auto file = pool_of(pool);
-      if (!file) return std::unexpected(file.error());
-      if ((*file)->pool().count_of(worker) == 0) return {};
-      return (*file)->add({WorkerSeen{std::move(worker), now_()}});
+      TREATY_TRY(WorkFile* const file, pool_of(pool));
+      if (file->pool().count_of(worker) == 0) return {};
+      return file->add({WorkerSeen{std::move(worker), now_()}});
     });
   }
 
   Task<std::int64_t> release_stale_work(std::string pool) override {
     co_return locked<std::int64_t>([&]() -> std::expected<std::int64_t, Error> {
-      const auto file = pool_of(pool);
-      if (!file) return std::unexpected(file.error());
+      TREATY_TRY(WorkFile* const file, pool_of(pool));
       std::int64_t released = 0;
       std::vector<WorkEvent> events;
-      for (const std::string& worker : (*file)->pool().stale_workers(now_())) {
-        released += (*file)->pool().count_of(worker);
+      for (const std::string& worker : file->pool().stale_workers(now_())) {
+        released += file->pool().count_of(worker);
         events.emplace_back(WorkReleased{worker});
       }
-      if (auto ok = (*file)->add(std::move(events)); !ok) return std::unexpected(ok.error());
+      TREATY_TRY_VOID(file->add(std::move(events)));
       return released;
     });
   }
@@ -168,75 +160,57 @@ class DirectoryStore final : public MachineStore {
       return std::unexpected(
           Error{.code = ErrorCode::unavailable, .message = "the store was opened only to be read"});
     }
-    const auto lock = FileLock::take(path_ + "/.lock");
-    if (!lock) return std::unexpected(lock.error());
+    TREATY_TRY(const FileLock lock, FileLock::take(path_ + "/.lock"));
     return work();
   }
 
   std::expected<Lease, Error> acquire_now(const std::string& execution) {
-    if (auto ok = check_execution_id(execution); !ok) return std::unexpected(ok.error());
+    TREATY_TRY_VOID(check_execution_id(execution));
     ExecutionFolder folder(path_, execution);
-    const auto before = folder.lease();
-    if (!before) return std::unexpected(before.error());
-    const auto lease = next_lease(*before, owner_, now_());
-    if (!lease) return std::unexpected(lease.error());
-    if (auto ok = folder.recover(now_()); !ok) return std::unexpected(ok.error());
-    if (auto ok = folder.save_lease(*lease, now_()); !ok) return std::unexpected(ok.error());
-    return Lease{.token = lease->token};
+    TREATY_TRY(const auto before, folder.lease());
+    TREATY_TRY(const LeaseRecord lease, next_lease(before, owner_, now_()));
+    TREATY_TRY_VOID(folder.recover(now_()));
+    TREATY_TRY_VOID(folder.save_lease(lease, now_()));
+    return Lease{.token = lease.token};
   }
 
   // The lease, if it is ours; what a crash has interrupted is done then.
   std::expected<LeaseRecord, Error> held(ExecutionFolder& folder, const std::string& execution,
                                          std::int64_t token) {
-    if (auto ok = check_execution_id(execution); !ok) return std::unexpected(ok.error());
-    const auto lease = folder.lease();
-    if (!lease) return std::unexpected(lease.error());
-    if (auto ok = check_lease(*lease, owner_, token); !ok) return std::unexpected(ok.error());
-    if (auto ok = folder.recover(now_()); !ok) return std::unexpected(ok.error());
-    return **lease;
+    TREATY_TRY_VOID(check_execution_id(execution));
+    TREATY_TRY(auto lease, folder.lease());
+    TREATY_TRY_VOID(check_lease(lease, owner_, token));
+    TREATY_TRY_VOID(folder.recover(now_()));
+    return *std::move(lease);
   }
 
   std::expected<std::optional<std::string>, Error> take_signal_now(const std::string& channel,
                                                                    const Taken& taken,
                                                                    const MachineWrite& waiting) {
-    if (auto ok = check_write(waiting); !ok) return std::unexpected(ok.error());
+    TREATY_TRY_VOID(check_write(waiting));
     ExecutionFolder folder(path_, waiting.execution);
-    if (auto ok = held(folder, waiting.execution, waiting.token); !ok) {
-      return std::unexpected(ok.error());
-    }
-    auto signal = signals_.oldest(channel, waiting.execution);
-    if (!signal) return std::unexpected(signal.error());
-    if (!*signal) {
-      if (auto ok = folder.write(waiting, now_()); !ok) return std::unexpected(ok.error());
+    TREATY_TRY_VOID(held(folder, waiting.execution, waiting.token));
+    TREATY_TRY(auto signal, signals_.oldest(channel, waiting.execution));
+    if (!signal) {
+      TREATY_TRY_VOID(folder.write(waiting, now_()));
       return std::nullopt;
     }
-    const MachineWrite write = taken((*signal)->data);
-    if (auto ok = check_write(write); !ok) return std::unexpected(ok.error());
+    const MachineWrite write = taken(signal->data);
+    TREATY_TRY_VOID(check_write(write));
     ExecutionFolder target(path_, write.execution);
-    if (auto ok = held(target, write.execution, write.token); !ok) {
-      return std::unexpected(ok.error());
-    }
-    if (auto ok = target.write_and_remove(write, (*signal)->name, now_()); !ok) {
-      return std::unexpected(ok.error());
-    }
-    return std::move((*signal)->data);
+    TREATY_TRY_VOID(held(target, write.execution, write.token));
+    TREATY_TRY_VOID(target.write_and_remove(write, signal->name, now_()));
+    return std::move(signal->data);
   }
 
   std::expected<Texts, Error> send_signal_now(const std::string& channel, const std::string& data) {
     Texts waiters;
-    Texts addressees;
     for (const std::string& execution : executions()) {
-      const auto waits_on = ExecutionFolder(path_, execution).waits_on();
-      if (!waits_on) return std::unexpected(waits_on.error());
-      if (*waits_on != channel) continue;
-      waiters.push_back(execution);
-      addressees.push_back(execution);
+      TREATY_TRY(const auto waits_on, ExecutionFolder(path_, execution).waits_on());
+      if (waits_on == channel) waiters.push_back(execution);
     }
-    if (addressees.empty()) addressees.emplace_back();
-    for (const std::string& addressee : addressees) {
-      if (auto ok = signals_.add(channel, data, addressee, now_()); !ok) {
-        return std::unexpected(ok.error());
-      }
+    for (const std::string& addressee : waiters.empty() ? Texts{""} : waiters) {
+      TREATY_TRY_VOID(signals_.add(channel, data, addressee, now_()));
     }
     return waiters;
   }
@@ -252,26 +226,23 @@ class DirectoryStore final : public MachineStore {
     std::vector<ExecutionRow> all;
     const Milliseconds now = now_();
     for (const std::string& execution : executions()) {
-      auto row = ExecutionFolder(path_, execution).row(now);
-      if (!row) return std::unexpected(row.error());
-      if (*row) all.push_back(**std::move(row));
+      TREATY_TRY(auto row, ExecutionFolder(path_, execution).row(now));
+      if (row) all.push_back(*std::move(row));
     }
     sort_newest_first(all);
     return all;
   }
 
   std::expected<Texts, Error> prunable(const PruneQuery& query) const {
-    const auto all = rows();
-    if (!all) return std::unexpected(all.error());
+    TREATY_TRY(const auto all, rows());
     Texts names;
-    for (const ExecutionRow& row : executions_to_prune(*all, query)) names.push_back(row.execution);
+    for (const ExecutionRow& row : executions_to_prune(all, query)) names.push_back(row.execution);
     return names;
   }
 
   std::expected<Texts, Error> prune_now(const PruneQuery& query) {
-    const auto names = prunable(query);
-    if (!names) return names;
-    for (const std::string& name : *names) {
+    TREATY_TRY(Texts names, prunable(query));
+    for (const std::string& name : names) {
       // Gone at once, whatever happens to its files then.
       const std::string trash = fmt::format("{}/{}{}", path_, kTrash, new_uuid());
       std::error_code code;
@@ -282,31 +253,28 @@ class DirectoryStore final : public MachineStore {
                   .message = fmt::format("an execution cannot be removed ({})", code.message()),
                   .where = trash});
       }
-      if (auto ok = signals_.remove_all_of(name); !ok) return std::unexpected(ok.error());
+      TREATY_TRY_VOID(signals_.remove_all_of(name));
     }
     for (const std::string& name : directory::names_in(path_)) {
       std::error_code ignored;
       if (name.starts_with(kTrash)) std::filesystem::remove_all(path_ + "/" + name, ignored);
     }
-    if (auto ok = directory::flush_names(path_); !ok) return std::unexpected(ok.error());
+    TREATY_TRY_VOID(directory::flush_names(path_));
     return names;
   }
 
   // As it is now. Under the lock.
   std::expected<WorkFile*, Error> pool_of(const std::string& pool) {
     WorkFile& file = pools_.try_emplace(pool, path_, pool).first->second;
-    if (auto ok = file.catch_up(); !ok) return std::unexpected(ok.error());
+    TREATY_TRY_VOID(file.catch_up());
     return &file;
   }
 
   std::expected<void, Error> end_work(const std::string& pool, const std::string& worker,
                                       const std::string& item, WorkEvent event) {
-    const auto file = pool_of(pool);
-    if (!file) return std::unexpected(file.error());
-    if (!(*file)->pool().has(worker, item)) return std::unexpected(not_your_work());
-    std::vector<WorkEvent> events;
-    events.push_back(std::move(event));
-    return (*file)->add(std::move(events));
+    TREATY_TRY(WorkFile* const file, pool_of(pool));
+    if (!file->pool().has(worker, item)) return std::unexpected(not_your_work());
+    return file->add({std::move(event)});
   }
 
   const std::string path_;
@@ -324,13 +292,12 @@ std::unexpected<Error> unavailable(std::string message, const std::string& path)
 
 std::expected<void, Error> check_version(const std::string& path, Purpose purpose) {
   const std::string file = path + "/.version";
-  const auto text = directory::load_file(file);
-  if (!text) return std::unexpected(text.error());
-  if (!*text) {
+  TREATY_TRY(const auto text, directory::load_file(file));
+  if (!text) {
     if (purpose == Purpose::read) return {};
     return directory::save_file(file, fmt::format("{}\n", kVersion));
   }
-  const std::string_view digits = trimmed(**text);
+  const std::string_view digits = trimmed(*text);
   int version = 0;
   const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), version);
   if (code == std::errc() && end == digits.data() + digits.size() && version <= kVersion) return {};
@@ -356,9 +323,9 @@ std::expected<std::unique_ptr<MachineStore>, Error> open_directory_store(
     if (options.purpose != Purpose::run) {
       return unavailable("there is no store yet; `treaty machine run --store` makes one", path);
     }
-    if (auto ok = directory::make_directory(absolute); !ok) return std::unexpected(ok.error());
+    TREATY_TRY_VOID(directory::make_directory(absolute));
   }
-  if (auto ok = check_version(absolute, options.purpose); !ok) return std::unexpected(ok.error());
+  TREATY_TRY_VOID(check_version(absolute, options.purpose));
   return std::make_unique<DirectoryStore>(absolute, options);
 }
 

@@ -10,6 +10,7 @@
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/store/directory/files.h"
 
 namespace treaty::store::directory {
@@ -121,33 +122,29 @@ std::string ExecutionFolder::file(std::string_view name) const {
 }
 
 std::expected<std::optional<ExecutionFolder::Latest>, Error> ExecutionFolder::latest() const {
-  auto key = load_file(file("latest"));
-  if (!key) return std::unexpected(key.error());
-  if (!*key) return std::nullopt;
-  const auto parts = read_checkpoint_key(**key);
+  TREATY_TRY(auto key, load_file(file("latest")));
+  if (!key) return std::nullopt;
+  const auto parts = read_checkpoint_key(*key);
   // The pointer never leads out of its folder.
-  if (!parts || **key != checkpoint_key(execution_, {.event = parts->event, .step = parts->step}) ||
+  if (!parts || *key != checkpoint_key(execution_, {.event = parts->event, .step = parts->step}) ||
       parts->event.find('/') != std::string::npos) {
     return std::unexpected(damaged(file("latest")));
   }
-  auto snapshot = load_file(file(std::string_view(**key).substr(execution_.size() + 1)));
-  if (!snapshot) return std::unexpected(snapshot.error());
-  if (!*snapshot) return std::unexpected(damaged(file("latest")));
-  return Latest{.key = **std::move(key), .parts = *parts, .snapshot = **std::move(snapshot)};
+  TREATY_TRY(auto snapshot, load_file(file(std::string_view(*key).substr(execution_.size() + 1))));
+  if (!snapshot) return std::unexpected(damaged(file("latest")));
+  return Latest{.parts = *parts, .snapshot = *std::move(snapshot)};
 }
 
 std::expected<std::optional<ExecutionRecord>, Error> ExecutionFolder::read() const {
-  auto found = latest();
-  if (!found) return std::unexpected(found.error());
-  if (!*found) return std::nullopt;
+  TREATY_TRY(auto found, latest());
+  if (!found) return std::nullopt;
   // After `latest`: what that names has its lines.
-  auto log = read_lines(file("journal"));
-  if (!log) return std::unexpected(log.error());
+  TREATY_TRY(LogLines log, read_lines(file("journal")));
   return ExecutionRecord{.execution = execution_,
-                         .latest_event = std::move((*found)->parts.event),
-                         .latest_step = (*found)->parts.step,
-                         .snapshot = std::move((*found)->snapshot),
-                         .journal = std::move(log->lines)};
+                         .latest_event = std::move(found->parts.event),
+                         .latest_step = found->parts.step,
+                         .snapshot = std::move(found->snapshot),
+                         .journal = std::move(log.lines)};
 }
 
 std::expected<std::optional<ExecutionRow>, Error> ExecutionFolder::row(Milliseconds now) const {
@@ -185,9 +182,8 @@ bool ExecutionFolder::tell_age(ExecutionRow& row) const {
 }
 
 std::expected<std::optional<std::string>, Error> ExecutionFolder::waits_on() const {
-  const auto key = load_file(file("latest"));
-  if (!key) return std::unexpected(key.error());
-  if (!*key || !(*key)->ends_with("_waiting.json")) return std::nullopt;
+  TREATY_TRY(const auto key, load_file(file("latest")));
+  if (!key || !key->ends_with("_waiting.json")) return std::nullopt;
   const auto found = latest();
   if (is_damage(found)) return std::nullopt;
   if (!found) return std::unexpected(found.error());
@@ -197,10 +193,9 @@ std::expected<std::optional<std::string>, Error> ExecutionFolder::waits_on() con
 }
 
 std::expected<std::optional<LeaseRecord>, Error> ExecutionFolder::lease() const {
-  const auto bytes = load_file(file("lease"));
-  if (!bytes) return std::unexpected(bytes.error());
-  if (!*bytes) return std::nullopt;
-  const json::Document document(**bytes);
+  TREATY_TRY(const auto bytes, load_file(file("lease")));
+  if (!bytes) return std::nullopt;
+  const json::Document document(*bytes);
   const auto root = document.root();
   if (!root || !root->is_object()) return std::unexpected(damaged(file("lease")));
   return LeaseRecord{.owner = std::string(json::find_text(root, "owner_id")),
@@ -209,28 +204,26 @@ std::expected<std::optional<LeaseRecord>, Error> ExecutionFolder::lease() const 
 }
 
 std::expected<void, Error> ExecutionFolder::save_lease(const LeaseRecord& lease, Milliseconds now) {
-  if (auto ok = make_directory(path_); !ok) return ok;
+  TREATY_TRY_VOID(make_directory(path_));
   return save_file(file("lease"), encode(lease, now));
 }
 
 std::expected<void, Error> ExecutionFolder::write(const MachineWrite& write, Milliseconds now) {
-  auto prepared = prepare(write, now);
-  if (!prepared) return std::unexpected(prepared.error());
-  return finish(*prepared, now);
+  TREATY_TRY(Prepared prepared, prepare(write, now));
+  return finish(prepared, now);
 }
 
 std::expected<ExecutionFolder::Prepared, Error> ExecutionFolder::prepare(const MachineWrite& write,
                                                                          Milliseconds now) {
   Prepared prepared{.releases = write.releases};
   if (write.journal.empty()) {
-    if (auto ok = draft_all(write, now, prepared); !ok) return std::unexpected(ok.error());
+    TREATY_TRY_VOID(draft_all(write, now, prepared));
     return prepared;
   }
-  const auto lines = append_lines(file("journal"), joined(write.journal));
-  if (!lines) return std::unexpected(lines.error());
+  TREATY_TRY(const LogEnd lines, append_lines(file("journal"), joined(write.journal)));
   if (auto ok = draft_all(write, now, prepared); !ok) {
     // If this fails, too, there are lines that tell of checkpoints which are not there.
-    [[maybe_unused]] const auto ignored = cut_log(file("journal"), lines->before);
+    [[maybe_unused]] const auto ignored = cut_log(file("journal"), lines.before);
     return std::unexpected(ok.error());
   }
   return prepared;
@@ -242,67 +235,62 @@ std::expected<void, Error> ExecutionFolder::draft_all(const MachineWrite& write,
   std::string key;
   for (const Checkpoint& checkpoint : write.checkpoints) {
     key = checkpoint_key(execution_, checkpoint);
-    auto draft = Draft::write(file(std::string_view(key).substr(execution_.size() + 1)),
-                              checkpoint.snapshot);
-    if (!draft) return std::unexpected(draft.error());
-    prepared.snapshots.push_back(*std::move(draft));
+    TREATY_TRY(Draft draft, Draft::write(file(std::string_view(key).substr(execution_.size() + 1)),
+                                         checkpoint.snapshot));
+    prepared.snapshots.push_back(std::move(draft));
   }
-  auto latest = Draft::write(file("latest"), key, now);
-  if (!latest) return std::unexpected(latest.error());
-  prepared.latest.emplace(*std::move(latest));
+  TREATY_TRY(Draft latest, Draft::write(file("latest"), key, now));
+  prepared.latest.emplace(std::move(latest));
   return {};
 }
 
 std::expected<void, Error> ExecutionFolder::finish(Prepared& prepared, Milliseconds now) {
   if (prepared.latest) {
     for (Draft& draft : prepared.snapshots) {
-      if (auto ok = draft.take_place(); !ok) return ok;
+      TREATY_TRY_VOID(draft.take_place());
     }
-    if (auto ok = flush_names(path_); !ok) return ok;
-    if (auto ok = prepared.latest->take_place(); !ok) return ok;
-    if (auto ok = flush_names(path_); !ok) return ok;
+    TREATY_TRY_VOID(flush_names(path_));
+    TREATY_TRY_VOID(prepared.latest->take_place());
+    TREATY_TRY_VOID(flush_names(path_));
   }
   return prepared.releases ? let_go(now) : std::expected<void, Error>();
 }
 
 std::expected<void, Error> ExecutionFolder::let_go(Milliseconds now) {
-  const auto held = lease();
-  if (!held) return std::unexpected(held.error());
-  if (!*held) return {};
+  TREATY_TRY(const auto held, lease());
+  if (!held) return {};
   // The token stays, so that the next one is another.
-  return save_lease({.token = (*held)->token}, now);
+  return save_lease({.token = held->token}, now);
 }
 
 std::expected<void, Error> ExecutionFolder::write_and_remove(const MachineWrite& write,
                                                              const std::string& name,
                                                              Milliseconds now) {
-  const auto lines = append_lines(file("journal"), {});  // Cuts off what is torn.
-  if (!lines) return std::unexpected(lines.error());
-  const Commit commit{.write = write, .removed = name, .journal_size = lines->after};
-  if (auto ok = save_file(file("commit"), encode(commit)); !ok) return ok;
+  TREATY_TRY(const LogEnd lines, append_lines(file("journal"), {}));  // Cuts off what is torn.
+  const Commit commit{.write = write, .removed = name, .journal_size = lines.after};
+  TREATY_TRY_VOID(save_file(file("commit"), encode(commit)));
   auto prepared = prepare(write, now);
   if (!prepared) {
     [[maybe_unused]] const auto ignored = remove_file(file("commit"));
     return std::unexpected(prepared.error());
   }
   // What fails from here on is done by recover().
-  if (auto ok = finish(*prepared, now); !ok) return ok;
+  TREATY_TRY_VOID(finish(*prepared, now));
   return end_commit(name);
 }
 
 std::expected<void, Error> ExecutionFolder::recover(Milliseconds now) {
-  const auto bytes = load_file(file("commit"));
-  if (!bytes) return std::unexpected(bytes.error());
-  if (!*bytes) return {};
-  const auto commit = decode_commit(**bytes);
+  TREATY_TRY(const auto bytes, load_file(file("commit")));
+  if (!bytes) return {};
+  const auto commit = decode_commit(*bytes);
   if (!commit) return std::unexpected(damaged(file("commit")));
-  if (auto ok = cut_log(file("journal"), commit->journal_size); !ok) return ok;
-  if (auto ok = write(commit->write, now); !ok) return ok;
+  TREATY_TRY_VOID(cut_log(file("journal"), commit->journal_size));
+  TREATY_TRY_VOID(write(commit->write, now));
   return end_commit(commit->removed);
 }
 
 std::expected<void, Error> ExecutionFolder::end_commit(const std::string& name) {
-  if (auto ok = remove_file(fmt::format("{}/{}", store_, name)); !ok) return ok;
+  TREATY_TRY_VOID(remove_file(fmt::format("{}/{}", store_, name)));
   return remove_file(file("commit"));
 }
 

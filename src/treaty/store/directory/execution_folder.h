@@ -54,7 +54,6 @@ class ExecutionFolder {
 
  private:
   struct Latest {
-    std::string key{};
     KeyParts parts{};
     std::string snapshot{};
   };

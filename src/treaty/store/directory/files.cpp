@@ -17,6 +17,7 @@
 #include "treaty/base/files.h"
 #include "treaty/base/hash.h"
 #include "treaty/base/ids.h"
+#include "treaty/base/try.h"
 
 namespace treaty::store::directory {
 namespace {
@@ -145,9 +146,8 @@ std::expected<void, Error> Draft::take_place() {
 }
 
 std::expected<void, Error> save_file(const std::string& path, std::string_view bytes) {
-  auto draft = Draft::write(path, bytes);
-  if (!draft) return std::unexpected(draft.error());
-  if (auto ok = draft->take_place(); !ok) return ok;
+  TREATY_TRY(Draft draft, Draft::write(path, bytes));
+  TREATY_TRY_VOID(draft.take_place());
   return flush_names(parent_of(path));
 }
 
@@ -174,7 +174,7 @@ std::expected<void, Error> flush_names(const std::string& path) {
 std::expected<void, Error> make_directory(const std::string& path) {
   if (::mkdir(path.c_str(), kOurDirectory) == 0) return flush_names(parent_of(path));
   if (errno == ENOENT && !parent_of(path).empty() && parent_of(path) != path) {
-    if (auto ok = make_directory(parent_of(path)); !ok) return ok;
+    TREATY_TRY_VOID(make_directory(parent_of(path)));
     // There are file systems in which nothing can be made, and that say the same once more.
     if (::mkdir(path.c_str(), kOurDirectory) == 0) return flush_names(parent_of(path));
   }
@@ -211,7 +211,7 @@ std::expected<LogEnd, Error> append_lines(const std::string& path, std::string_v
     return std::unexpected(error);
   }
   if (is_new) {
-    if (auto ok = flush_names(parent_of(path)); !ok) return std::unexpected(ok.error());
+    TREATY_TRY_VOID(flush_names(parent_of(path)));
   }
   return LogEnd{.before = *before, .after = *before + lines.size()};
 }

@@ -9,6 +9,7 @@
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/store/directory/files.h"
 
 namespace treaty::store::directory {
@@ -56,10 +57,9 @@ std::expected<std::optional<SignalFile>, Error> SignalFolder::oldest(
     if (!has_mark(file, mark) && !has_mark(file, kAnyone)) continue;
     SignalFile signal{.name = fmt::format("{}/{}", folder, file)};
     const std::string path = fmt::format("{}/{}", store_, signal.name);
-    const auto bytes = load_file(path);
-    if (!bytes) return std::unexpected(bytes.error());
-    if (!*bytes) continue;
-    const json::Document document(**bytes, {.max_size = std::numeric_limits<std::uint32_t>::max()});
+    TREATY_TRY(const auto bytes, load_file(path));
+    if (!bytes) continue;
+    const json::Document document(*bytes, {.max_size = std::numeric_limits<std::uint32_t>::max()});
     const auto data = json::find_member(document.root(), "data_json");
     if (!data || !data->is_string()) {
       return std::unexpected(Error{.code = ErrorCode::corrupt,
@@ -75,7 +75,7 @@ std::expected<std::optional<SignalFile>, Error> SignalFolder::oldest(
 std::expected<void, Error> SignalFolder::add(const std::string& channel, const std::string& data,
                                              const std::string& addressee, Milliseconds now) {
   const std::string folder = fmt::format("{}/{}", store_, folder_of(channel));
-  if (auto ok = make_directory(folder); !ok) return ok;
+  TREATY_TRY_VOID(make_directory(folder));
   const auto names = names_in(folder);
   const std::uint64_t number = names.empty() ? 1 : number_of(names.back()) + 1;
   const std::string id = new_uuid();
@@ -90,7 +90,7 @@ std::expected<void, Error> SignalFolder::remove_all_of(const std::string& execut
     const std::string folder = fmt::format("{}/{}", all, channel);
     for (const std::string& file : names_in(folder)) {
       if (!has_mark(file, mark)) continue;
-      if (auto ok = remove_file(fmt::format("{}/{}", folder, file)); !ok) return ok;
+      TREATY_TRY_VOID(remove_file(fmt::format("{}/{}", folder, file)));
     }
   }
   return {};

@@ -6,6 +6,7 @@
 
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/try.h"
 #include "treaty/store/directory/files.h"
 
 namespace treaty::store::directory {
@@ -107,12 +108,11 @@ std::expected<void, Error> WorkFile::catch_up() {
 
 std::expected<void, Error> WorkFile::add(std::vector<WorkEvent> events) {
   if (events.empty()) return {};
-  if (auto ok = make_directory(folder_); !ok) return ok;
+  TREATY_TRY_VOID(make_directory(folder_));
   std::string lines;
   for (const WorkEvent& event : events) lines.append(encode(event)).push_back('\n');
-  const auto end = append_lines(path_, lines);
-  if (!end) return std::unexpected(end.error());
-  read_ = end->after;
+  TREATY_TRY(const LogEnd end, append_lines(path_, lines));
+  read_ = end.after;
   for (WorkEvent& event : events) pool_.apply(std::move(event));
   return {};
 }

@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <list>
 #include <map>
-#include <mutex>
 #include <unordered_map>
 
 #include "treaty/base/ids.h"
+#include "treaty/base/mutex.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/store/leases.h"
 #include "treaty/store/memory/memory_store.h"
 #include "treaty/store/work_pool.h"
@@ -35,66 +36,59 @@ class MemoryMachines final : public MachineStore {
       : now_(now ? std::move(now) : system_now), owner_(new_owner()) {}
 
   Task<Lease> acquire(std::string execution) override {
-    if (auto ok = check_execution_id(execution); !ok) co_return std::unexpected(ok.error());
-    const std::lock_guard lock(mutex_);
+    TREATY_CO_TRY_VOID(check_execution_id(execution));
+    const MutexLock lock(mutex_);
     Execution& entry = executions_[execution];
-    auto lease = next_lease(entry.lease, owner_, now_());
-    if (!lease) co_return std::unexpected(lease.error());
-    entry.lease = *std::move(lease);
+    TREATY_CO_TRY(entry.lease, next_lease(entry.lease, owner_, now_()));
     co_return Lease{.token = entry.lease->token};
   }
 
   Task<void> renew(std::string execution, std::int64_t token) override {
-    const std::lock_guard lock(mutex_);
-    const auto entry = held(execution, token);
-    if (!entry) co_return std::unexpected(entry.error());
-    (*entry)->lease->until = lease_end(now_());
+    const MutexLock lock(mutex_);
+    TREATY_CO_TRY(Execution * entry, held(execution, token));
+    entry->lease->until = lease_end(now_());
     co_return std::expected<void, Error>();
   }
 
   Task<void> release(std::string execution, std::int64_t token) override {
-    const std::lock_guard lock(mutex_);
-    const auto entry = held(execution, token);
-    if (!entry) co_return std::unexpected(entry.error());
-    (*entry)->lease->owner.clear();
+    const MutexLock lock(mutex_);
+    TREATY_CO_TRY(Execution * entry, held(execution, token));
+    entry->lease->owner.clear();
     co_return std::expected<void, Error>();
   }
 
   Task<void> write(MachineWrite write) override {
-    if (auto ok = check_write(write); !ok) co_return ok;
-    const std::lock_guard lock(mutex_);
-    const auto entry = held(write.execution, write.token);
-    if (!entry) co_return std::unexpected(entry.error());
-    apply(**entry, std::move(write));
+    TREATY_CO_TRY_VOID(check_write(write));
+    const MutexLock lock(mutex_);
+    TREATY_CO_TRY(Execution * entry, held(write.execution, write.token));
+    apply(*entry, std::move(write));
     co_return std::expected<void, Error>();
   }
 
   Task<std::optional<std::string>> take_signal(std::string channel, Taken taken,
                                                MachineWrite waiting) override {
-    if (auto ok = check_write(waiting); !ok) co_return std::unexpected(ok.error());
-    const std::lock_guard lock(mutex_);
-    const auto entry = held(waiting.execution, waiting.token);
-    if (!entry) co_return std::unexpected(entry.error());
+    TREATY_CO_TRY_VOID(check_write(waiting));
+    const MutexLock lock(mutex_);
+    TREATY_CO_TRY(Execution * entry, held(waiting.execution, waiting.token));
     const auto signal = std::ranges::find_if(signals_, [&](const Signal& one) {
       return one.channel == channel &&
              (one.addressee.empty() || one.addressee == waiting.execution);
     });
     if (signal == signals_.end()) {
-      apply(**entry, std::move(waiting));
+      apply(*entry, std::move(waiting));
       co_return std::nullopt;
     }
     MachineWrite write = taken(signal->data);
-    if (auto ok = check_write(write); !ok) co_return std::unexpected(ok.error());
-    const auto target = held(write.execution, write.token);
-    if (!target) co_return std::unexpected(target.error());
-    apply(**target, std::move(write));
+    TREATY_CO_TRY_VOID(check_write(write));
+    TREATY_CO_TRY(Execution * target, held(write.execution, write.token));
+    apply(*target, std::move(write));
     std::string data = std::move(signal->data);
     signals_.erase(signal);
     co_return data;
   }
 
   Task<Texts> send_signal(std::string channel, std::string data) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Texts waiters;
     for (const auto& [id, entry] : executions_) {
       if (!entry.latest || entry.latest->event != kWaiting || entry.latest->channel != channel) {
@@ -110,7 +104,7 @@ class MemoryMachines final : public MachineStore {
   }
 
   Task<std::optional<ExecutionRecord>> find_execution(std::string execution) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = executions_.find(execution);
     if (found == executions_.end() || !found->second.latest) co_return std::nullopt;
     const Checkpoint& latest = *found->second.latest;
@@ -122,12 +116,12 @@ class MemoryMachines final : public MachineStore {
   }
 
   Task<std::vector<ExecutionRow>> list_executions() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     co_return rows();
   }
 
   Task<Texts> prune_executions(PruneQuery query) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Texts pruned;
     for (const ExecutionRow& row : executions_to_prune(rows(), query)) {
       pruned.push_back(row.execution);
@@ -139,7 +133,7 @@ class MemoryMachines final : public MachineStore {
   }
 
   Task<Texts> push_work(std::string pool, Texts items, int max_retries) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Texts ids;
     for (std::string& item : items) {
       ids.push_back(new_uuid());
@@ -150,7 +144,7 @@ class MemoryMachines final : public MachineStore {
   }
 
   Task<std::optional<WorkItem>> claim_work(std::string pool, std::string worker) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     WorkPool& work = pools_[pool];
     const auto item = work.oldest_pending();
     if (!item) co_return std::nullopt;
@@ -170,13 +164,13 @@ class MemoryMachines final : public MachineStore {
   }
 
   Task<void> heartbeat(std::string pool, std::string worker) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     pools_[pool].apply(WorkerSeen{.worker = std::move(worker), .at = now_()});
     co_return std::expected<void, Error>();
   }
 
   Task<std::int64_t> release_stale_work(std::string pool) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     WorkPool& work = pools_[pool];
     std::int64_t released = 0;
     for (const std::string& worker : work.stale_workers(now_())) {
@@ -187,17 +181,16 @@ class MemoryMachines final : public MachineStore {
   }
 
   Task<WorkCounts> count_work(std::string pool) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     co_return pools_[pool].counts();
   }
 
  private:
-  std::expected<Execution*, Error> held(const std::string& execution, std::int64_t token) {
+  std::expected<Execution*, Error> held(const std::string& execution, std::int64_t token)
+      TREATY_REQUIRES(mutex_) {
     const auto found = executions_.find(execution);
     const bool is_known = found != executions_.end();
-    if (auto ok = check_lease(is_known ? found->second.lease : std::nullopt, owner_, token); !ok) {
-      return std::unexpected(ok.error());
-    }
+    TREATY_TRY_VOID(check_lease(is_known ? found->second.lease : std::nullopt, owner_, token));
     return &found->second;
   }
 
@@ -211,7 +204,7 @@ class MemoryMachines final : public MachineStore {
     if (write.releases) entry.lease->owner.clear();
   }
 
-  std::vector<ExecutionRow> rows() const {
+  std::vector<ExecutionRow> rows() const TREATY_REQUIRES(mutex_) {
     std::vector<ExecutionRow> all;
     const Milliseconds now = now_();
     for (const auto& [id, entry] : executions_) {
@@ -233,7 +226,7 @@ class MemoryMachines final : public MachineStore {
 
   std::expected<void, Error> end_work(const std::string& pool, const std::string& worker,
                                       const std::string& item, WorkEvent event) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     WorkPool& work = pools_[pool];
     if (!work.has(worker, item)) return std::unexpected(not_your_work());
     work.apply(std::move(event));
@@ -242,10 +235,10 @@ class MemoryMachines final : public MachineStore {
 
   const std::function<Milliseconds()> now_;
   const std::string owner_;
-  std::mutex mutex_;
-  std::unordered_map<std::string, Execution> executions_{};
-  std::list<Signal> signals_{};  // In the order they came.
-  std::map<std::string, WorkPool> pools_{};
+  Mutex mutex_;
+  std::unordered_map<std::string, Execution> executions_ TREATY_GUARDED_BY(mutex_){};
+  std::list<Signal> signals_ TREATY_GUARDED_BY(mutex_){};  // In the order they came.
+  std::map<std::string, WorkPool> pools_ TREATY_GUARDED_BY(mutex_){};
 };
 
 }  // namespace

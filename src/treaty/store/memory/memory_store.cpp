@@ -1,119 +1,92 @@
 #include "treaty/store/memory/memory_store.h"
 
-#include <mutex>
-#include <type_traits>
+#include <set>
+#include <span>
 
-#include "treaty/store/memory/memory_tables.h"
+#include "treaty/base/mutex.h"
+#include "treaty/store/sqlite/connections.h"
+#include "treaty/store/sqlite/migrations.h"
+#include "treaty/store/sqlite/opening.h"
+#include "treaty/store/sqlite/sqlite_store.h"
 
 namespace treaty::store {
+namespace {
+
+constexpr const char* kName = ":memory:";  // SQLite's, for a database without a file.
+
+// Fails only for want of memory, and then throws, as any allocation does.
+sqlite::Database new_database() {
+  sqlite::Database database = sqlite::Database::open(kName, sqlite::Access::create).value();
+  sqlite::migrate(database, kName).value();
+  return database;
+}
+
+}  // namespace
 
 class MemoryDisk {
  public:
-  std::mutex mutex{};
-  MemoryTables tables{};  // Under the mutex.
+  Mutex mutex{};
+  sqlite::Database database TREATY_GUARDED_BY(mutex) = new_database();
+  std::set<std::int64_t> owners TREATY_GUARDED_BY(mutex){};  // Those that live.
 };
 
 namespace {
 
-class MemoryStore final : public Store {
- public:
-  explicit MemoryStore(MemoryOptions options)
-      : now_(options.now ? std::move(options.now) : system_now),
-        disk_(options.disk ? std::move(options.disk) : make_memory_disk()),
-        machines_(open_memory_machines(now_)) {
-    owner_ = with([](MemoryTables& tables) { return tables.sign_on(); });
-  }
-  ~MemoryStore() override {
-    with([this](MemoryTables& tables) { tables.sign_off(owner_); });
-  }
-  MemoryStore(const MemoryStore&) = delete;
-  MemoryStore& operator=(const MemoryStore&) = delete;
+using sqlite::Database;
+using sqlite::Transaction;
 
-  Task<Applied> transact(Lookup lookup, ChangeFunction decide) override {
-    co_return with([&](MemoryTables& tables) { return tables.transact(lookup, decide, writer()); });
+// Operations run at once, on the thread of their caller.
+class MemoryConnections final : public sqlite::Connections,
+                                OperationRunner<Database>,
+                                OperationRunner<const Transaction> {
+ public:
+  explicit MemoryConnections(MemoryOptions options)
+      : now_(std::move(options.now)), disk_(std::move(options.disk)) {
+    const MutexLock lock(disk_->mutex);
+    owner_ = sqlite::sign_on(disk_->database, kName, is_gone_,
+                             [](std::int64_t /*owner*/) { return std::expected<void, Error>(); })
+                 .value()
+                 .owner;
+    disk_->owners.insert(owner_);
   }
-  Task<void> settle(Settlement settlement) override {
-    co_return with(
-        [&](MemoryTables& tables) { return tables.settle(std::move(settlement), writer()); });
+  ~MemoryConnections() override {
+    const MutexLock lock(disk_->mutex);
+    sqlite::sign_off(disk_->database, owner_);
+    disk_->owners.erase(owner_);
   }
-  Task<void> mark_streamed(std::int64_t turn) override {
-    with([&](MemoryTables& tables) { tables.mark_streamed(turn, writer()); });
-    co_return std::expected<void, Error>();
-  }
-  Task<std::optional<Session>> find_session(Room room) override {
-    co_return with([&](MemoryTables& tables) { return tables.session(room); });
-  }
-  Task<std::vector<Session>> list_sessions(SessionQuery query) override {
-    co_return with([&](MemoryTables& tables) { return tables.list_sessions(query); });
-  }
-  Task<std::optional<TurnRecord>> find_turn(Room room, std::string turn_id) override {
-    co_return with([&](MemoryTables& tables) { return tables.record(room, turn_id); });
-  }
-  Task<std::vector<Turn>> list_turns(std::int64_t session, std::int64_t after_number,
-                                     std::size_t limit) override {
-    co_return with(
-        [&](MemoryTables& tables) { return tables.list_turns(session, after_number, limit); });
-  }
-  Task<History> history(std::int64_t session, std::int64_t before_number,
-                        std::size_t bytes) override {
-    co_return with(
-        [&](MemoryTables& tables) { return tables.history(session, before_number, bytes); });
-  }
-  Task<std::vector<EventRow>> events(std::int64_t session, std::int64_t from_number,
-                                     std::size_t limit) override {
-    co_return with(
-        [&](MemoryTables& tables) { return tables.events(session, from_number, limit); });
-  }
-  Task<std::vector<Abandoned>> claim_abandoned(Diary diary) override {
-    co_return with([&](MemoryTables& tables) { return tables.claim_abandoned(diary, writer()); });
-  }
-  Task<std::vector<Overdue>> overdue(Milliseconds now, std::size_t limit) override {
-    co_return with([&](MemoryTables& tables) { return tables.overdue(now, limit); });
-  }
-  Task<bool> delete_session(Room room) override {
-    co_return with([&](MemoryTables& tables) { return tables.delete_session(room); });
-  }
-  Task<Session> branch(Room from, std::string turn_id, std::string into) override {
-    co_return with(
-        [&](MemoryTables& tables) { return tables.branch(from, turn_id, into, writer()); });
-  }
-  Task<Pruned> prune(Milliseconds before, std::optional<std::string> tenant) override {
-    co_return with([&](MemoryTables& tables) { return tables.prune(before, tenant, false); });
-  }
-  Task<Pruned> prunable(Milliseconds before, std::optional<std::string> tenant) override {
-    co_return with([&](MemoryTables& tables) { return tables.prune(before, tenant, true); });
-  }
-  Task<Reserved> reserve(Purchase purchase) override {
-    co_return with([&](MemoryTables& tables) { return tables.reserve(purchase, writer()); });
-  }
-  Task<void> settle_reservation(std::int64_t id, Amount spent) override {
-    co_return with(
-        [&](MemoryTables& tables) { return tables.settle_reservation(id, spent, writer()); });
-  }
-  Task<std::vector<Spending>> spending(std::int64_t day) override {
-    co_return with([&](MemoryTables& tables) { return tables.spending(day); });
-  }
-  Task<void> save_pools(std::vector<PoolRecord> pools) override {
-    with([&](MemoryTables& tables) { tables.save_pools(std::move(pools), now_()); });
-    co_return std::expected<void, Error>();
-  }
-  Task<std::vector<PoolRecord>> pools() override {
-    co_return with([](MemoryTables& tables) { return tables.pools(); });
-  }
-  MachineStore& machines() override { return *machines_; }
-  Task<void> probe() override { co_return std::expected<void, Error>(); }
+  MemoryConnections(const MemoryConnections&) = delete;
+  MemoryConnections& operator=(const MemoryConnections&) = delete;
 
  private:
-  template <class Work>
-  std::invoke_result_t<Work&, MemoryTables&> with(Work work) {
-    const std::lock_guard lock(disk_->mutex);
-    return work(disk_->tables);
+  OperationRunner<Database>& reader() override { return *this; }
+  OperationRunner<const Transaction>* writer() override { return this; }
+
+  void add(std::unique_ptr<Operation<Database>> item) override {
+    const MutexLock lock(disk_->mutex);
+    item->run(disk_->database);
+    end(std::move(item), disk_->database.take_failure());
   }
-  WriterIdentity writer() const { return {.owner = owner_, .now = now_()}; }
+  void add(std::unique_ptr<Operation<const Transaction>> item) override {
+    const MutexLock lock(disk_->mutex);
+    const Transaction transaction{disk_->database, owner_, is_gone_, now_()};
+    const auto failure = sqlite::run_transaction(transaction, std::span(&item, 1));
+    end(std::move(item), failure);
+  }
+
+  template <class Context>
+  static void end(std::unique_ptr<Operation<Context>> item,
+                  const std::optional<sqlite::Failure>& failure) {
+    if (failure) item->fail(sqlite::error_of(*failure, kName));
+    std::vector<std::unique_ptr<Operation<Context>>> done;
+    done.push_back(std::move(item));
+    complete(std::move(done));
+  }
 
   const std::function<Milliseconds()> now_;
   const std::shared_ptr<MemoryDisk> disk_;
-  const std::unique_ptr<MachineStore> machines_;
+  // Called inside operations, which hold the mutex.
+  const sqlite::IsGone is_gone_ = [this](std::int64_t owner)
+                                      TREATY_UNCHECKED { return !disk_->owners.contains(owner); };
   std::int64_t owner_ = 0;
 };
 
@@ -122,7 +95,10 @@ class MemoryStore final : public Store {
 std::shared_ptr<MemoryDisk> make_memory_disk() { return std::make_shared<MemoryDisk>(); }
 
 std::unique_ptr<Store> open_memory_store(MemoryOptions options) {
-  return std::make_unique<MemoryStore>(std::move(options));
+  if (!options.now) options.now = system_now;
+  if (!options.disk) options.disk = make_memory_disk();
+  const auto now = options.now;
+  return sqlite::make_store(std::make_unique<MemoryConnections>(std::move(options)), now);
 }
 
 }  // namespace treaty::store

@@ -1,5 +1,6 @@
-// A store in memory, for tests and for runs that nobody will resume. It follows the same rules as
-// every other store; nothing outlives the process. Calls complete at once.
+// Stores in memory, for tests and for runs that nobody will resume: nothing outlives the process. A
+// whole store is a SQLite database without a file; machines alone are kept in maps. Calls do their
+// work on the thread of the caller.
 #pragma once
 
 #include <functional>

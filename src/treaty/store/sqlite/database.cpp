@@ -1,9 +1,31 @@
 #include "treaty/store/sqlite/database.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace treaty::store::sqlite {
 namespace {
+
+constexpr int kPrimary = 0xff;  // The lower byte of an extended code.
+
+std::string advice_of(int code) {
+  switch (code & kPrimary) {
+    case SQLITE_FULL: return "the disk of the store is full; free some space";
+    case SQLITE_READONLY:
+      return "the store cannot be written to; check the permissions of its files";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return "another process holds the store; try again";
+    case SQLITE_CANTOPEN:
+      return "the store cannot be opened; check that its directory exists and may be written to";
+    case SQLITE_PERM:
+    case SQLITE_AUTH: return "access to the store is denied; check the permissions of its files";
+    case SQLITE_NOMEM: return "there is not enough memory for the store";
+    case SQLITE_IOERR:
+      return "the disk of the store fails to read or write; check the system's log";
+    default: return "the store failed";
+  }
+}
 
 constexpr int kBusyMilliseconds = 5'000;  // Longer than any transaction of ours takes.
 
@@ -27,6 +49,41 @@ constexpr const char* kSettings =
     "PRAGMA cache_size = -2048;";  // KiB, of each connection.
 
 }  // namespace
+
+Error error_of(const Failure& failure, const std::string& path) {
+  switch (failure.code & kPrimary) {
+    case SQLITE_NOTADB:
+      return {.code = ErrorCode::corrupt,
+              .message = "this file is not a store of Treaty; move it away or name another file",
+              .where = path};
+    case SQLITE_CORRUPT:
+      return {.code = ErrorCode::corrupt,
+              .message = fmt::format("the store is damaged ({}); restore it from a copy, or save "
+                                     "what can be read with `sqlite3 FILE .recover`",
+                                     failure.message),
+              .where = path};
+    case SQLITE_CONSTRAINT:
+      return {.code = ErrorCode::conflict,
+              .message = fmt::format("this does not fit to what is stored ({})", failure.message),
+              .where = path};
+    default:
+      return {.code = ErrorCode::unavailable,
+              .message = fmt::format("{} ({}, code {})", advice_of(failure.code), failure.message,
+                                     failure.code),
+              .where = path};
+  }
+}
+
+bool is_of_one_operation(const Failure& failure) {
+  switch (failure.code & kPrimary) {
+    case SQLITE_CONSTRAINT:
+    case SQLITE_TOOBIG:
+    case SQLITE_MISMATCH:
+    case SQLITE_RANGE:
+    case SQLITE_ERROR: return true;
+    default: return false;
+  }
+}
 
 std::expected<Database, Failure> Database::open(const std::string& path, Access access) {
   // Counts of memory that nobody asks for would cost a lock at every allocation. Can only be said
@@ -61,6 +118,11 @@ void Database::fail(int code) {
 }
 
 std::optional<Failure> Database::take_failure() { return std::exchange(failure_, std::nullopt); }
+
+std::expected<void, Error> Database::outcome(const std::string& path) {
+  if (const auto failure = take_failure()) return std::unexpected(error_of(*failure, path));
+  return {};
+}
 
 sqlite3_stmt* Database::prepared(const char* sql) {
   auto& kept = statements_[sql];

@@ -15,9 +15,21 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "treaty/store/sqlite/failure.h"
+#include "treaty/base/error.h"
 
 namespace treaty::store::sqlite {
+
+// What SQLite says when something fails.
+struct Failure {
+  int code = 0;           // Extended.
+  std::string message{};  // SQLite's own.
+};
+
+// For the operator; the path is in `where` alone.
+Error error_of(const Failure& failure, const std::string& path);
+
+// True when one operation is to blame, and others of its transaction may do better without it.
+bool is_of_one_operation(const Failure& failure);
 
 enum class Access {
   read,    // Of a file that is there.
@@ -40,6 +52,9 @@ class Database {
   void fail(int code);
   bool has_failed() const { return failure_.has_value(); }
   std::optional<Failure> take_failure();
+
+  // What has failed since the last look, for the operator.
+  std::expected<void, Error> outcome(const std::string& path);
 
   std::int64_t last_row() const { return sqlite3_last_insert_rowid(handle_.get()); }
   std::int64_t changes() const { return sqlite3_changes64(handle_.get()); }

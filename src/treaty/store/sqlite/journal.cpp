@@ -1,50 +1,13 @@
 #include "treaty/store/sqlite/journal.h"
 
 #include "treaty/base/try.h"
+#include "treaty/store/sqlite/budgets.h"
 #include "treaty/store/sqlite/rows.h"
 
 namespace treaty::store::sqlite {
 namespace {
 
-void insert_session(Database& database, const NewSession& open, SessionRow& row) {
-  Session& session = row.session;
-  Statement(database,
-            "INSERT INTO sessions (tenant, session_id, agent, conversation, opening_turn, "
-            "initial_key, created_at, updated_at, turns, newest, last, context_at) "
-            "VALUES (?, ?, ?, ?, ?, nullif(?, x''), ?, ?, 0, 0, 0, ?)",
-            session.room.tenant, session.room.session_id, session.agent, session.conversation,
-            session.opening_turn, Blob{open.initial_key}, session.created_at, session.updated_at,
-            row.context_at)
-      .run();
-  session.id = database.last_row();
-}
-
-void update_session(Database& database, const SessionRow& row) {
-  Statement(database,
-            "UPDATE sessions SET agent = ?, conversation = ?, updated_at = ?, turns = ?, "
-            "newest = ?, last = ?, context_at = ? WHERE id = ?",
-            row.session.agent, row.session.conversation, row.session.updated_at, row.session.turns,
-            row.newest, row.last, row.context_at, row.session.id)
-      .run();
-}
-
-void insert_turn(Database& database, ChangePlan& plan) {
-  Turn& turn = plan.turn.turn;
-  SessionRow& session = plan.session;
-  turn.session = session.session.id;
-  Statement(database,
-            "INSERT INTO turns (session, number, state, owner, round, previous, tool_deadline, "
-            "retryable, has_streamed, events, created_at, updated_at, turn_id, mode, error_code, "
-            "pending) VALUES (?, ?, 0, ?, 0, ?, 0, 0, 0, 0, ?, ?, ?, ?, '', '')",
-            turn.session, turn.number, plan.turn.owner, plan.turn.previous, turn.created_at,
-            turn.updated_at, turn.turn_id, turn.mode)
-      .run();
-  turn.id = database.last_row();
-  write_name(database, turn.session, turn.number, turn.id);
-  write_name(database, turn.session, name_of_turn(turn.turn_id), turn.id);
-  session.last = turn.id;
-  session.newest = turn.id;
-}
+constexpr std::size_t kAll = std::size_t{1} << 40U;
 
 // The session of a turn that has just died goes on from the one before it.
 void forget_newest(Database& database, std::int64_t turn) {
@@ -58,29 +21,64 @@ void forget_newest(Database& database, std::int64_t turn) {
 
 Applied execute(const Transaction& transaction, const Change& change, ChangePlan& plan) {
   Database& database = transaction.database;
-  if (plan.opens) insert_session(database, *change.open, plan.session);
+  if (plan.opens) insert_session(database, plan.session, change.open->initial_key);
   if (change.solution_context) {
     write_context(database, plan.session.session.id, plan.session.context_at,
                   *change.solution_context);
   }
-  if (plan.turn_write == ChangePlan::Write::insert) insert_turn(database, plan);
+  const Turn& turn = plan.turn.turn;
+  if (plan.turn_write == ChangePlan::Write::insert) insert_turn(database, plan.session, plan.turn);
   if (plan.turn_write == ChangePlan::Write::update) update_turn(database, plan.turn);
   if (plan.updates_session) update_session(database, plan.session);
-  const std::int64_t turn = plan.turn.turn.id;
-  if (change.request) {
-    write_request(database, turn, *change.request);
-    write_name(database, plan.turn.turn.session, name_of_key(change.request->key),
-               turn * kRounds + change.request->round);
-  }
-  if (change.answer) {
-    AnswerRecord answer = *change.answer;
-    if (answer.created_at == 0) answer.created_at = transaction.now;
-    write_answer(database, turn, answer);
-  }
+  if (change.request) write_request(database, turn, *change.request);
+  if (change.answer) write_answer(database, turn.id, *change.answer, transaction.now);
   if (!change.events.empty()) {
-    append_events(database, turn * kRounds + plan.turn.turn.round, change.events);
+    append_events(database, {.turn = turn.id, .round = turn.round}, change.events);
   }
-  return {.session = plan.session.session.id, .turn = turn, .number = plan.turn.turn.number};
+  return {.session = plan.session.session.id, .turn = turn.id, .number = turn.number};
+}
+
+void erase(Database& database, std::int64_t session, const std::vector<Turn>& turns) {
+  for (const Turn& turn : turns) {
+    const std::int64_t first = turn.id * kRounds;
+    const std::int64_t end = first + kRounds;
+    Statement(database, "DELETE FROM requests WHERE id >= ? AND id < ?", first, end).run();
+    Statement(database, "DELETE FROM answers WHERE id >= ? AND id < ?", first, end).run();
+    Statement(database, "DELETE FROM turns WHERE id = ?", turn.id).run();
+  }
+  Statement(database, "DELETE FROM names WHERE session = ?", session).run();
+  Statement(database, "DELETE FROM contexts WHERE session = ?", session).run();
+  Statement(database, "DELETE FROM sessions WHERE id = ?", session).run();
+}
+
+// The copy of `turn` as the next turn of the session. Its answers name the session that they are
+// in from now on.
+void copy_turn(const Transaction& transaction, const Room& from, const Turn& turn,
+               SessionRow& into) {
+  TurnRow copy{.turn = turn, .previous = into.newest};
+  copy.turn.number = ++into.session.turns;
+  copy.turn.has_streamed = false;
+  insert_turn(transaction.database, into, copy);
+  for (Round& round : read_rounds(transaction.database, turn.id)) {
+    write_request(transaction.database, copy.turn, round.request);
+    if (!round.answer) continue;
+    round.answer->body = renamed_body(std::move(round.answer->body), from, into.session.room);
+    write_answer(transaction.database, copy.turn.id, *round.answer, transaction.now);
+  }
+}
+
+// The branch latches what its source had latched when the turn of that number ran.
+void copy_context(Database& database, std::int64_t source, std::int64_t number, SessionRow& into) {
+  Statement latched(database,
+                    "SELECT solution_context FROM contexts WHERE session = ? AND number <= ? "
+                    "ORDER BY number DESC LIMIT 1",
+                    source, number);
+  if (!latched.next()) return;
+  std::string context = latched.text();
+  if (into.context_at >= 0 && into.session.solution_context == context) return;
+  into.context_at = into.session.turns;
+  into.session.solution_context = std::move(context);
+  write_context(database, into.session.id, into.context_at, into.session.solution_context);
 }
 
 }  // namespace
@@ -96,7 +94,7 @@ std::expected<Applied, Error> decide(const Transaction& transaction, const Looku
     return Applied{.session = found.session ? found.session->session.id : 0};
   }
   TREATY_TRY(ChangePlan plan, plan_change(rows, lookup, found, change,
-                                          {.owner = transaction.owner(), .now = transaction.now}));
+                                          {.owner = transaction.owner, .now = transaction.now}));
   return execute(transaction, change, plan);
 }
 
@@ -109,61 +107,99 @@ std::expected<void, Error> settle(const Transaction& transaction, const Settleme
             "WHERE id = ? AND state = 0 AND owner = ?",
             static_cast<int>(update.state), update.round, update.pending, update.tool_deadline,
             update.error_code, update.retryable, update.events, transaction.now, settlement.turn,
-            transaction.owner())
+            transaction.owner)
       .run();
   if (transaction.database.has_failed()) return {};
   if (transaction.database.changes() == 0) {
     return std::unexpected(conflict("the turn has ended already, or another process runs it"));
   }
   if (is_dead(update.state)) forget_newest(transaction.database, settlement.turn);
-  if (settlement.answer.created_at != 0) {
-    write_answer(transaction.database, settlement.turn, settlement.answer);
-    return {};
-  }
-  AnswerRecord answer = settlement.answer;
-  answer.created_at = transaction.now;
-  write_answer(transaction.database, settlement.turn, answer);
+  write_answer(transaction.database, settlement.turn, settlement.answer, transaction.now);
   return {};
 }
 
-std::expected<void, Error> mark_streamed(const Transaction& transaction, std::int64_t turn) {
+void mark_streamed(const Transaction& transaction, std::int64_t turn) {
   Statement(transaction.database,
             "UPDATE turns SET has_streamed = 1 WHERE id = ? AND state = 0 AND owner = ?", turn,
-            transaction.owner())
+            transaction.owner)
       .run();
-  return {};
 }
 
 std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& transaction,
                                                              const TurnJournal::Diary& diary) {
-  if (transaction.owner() == 0) return std::unexpected(conflict("this process does not run turns"));
+  if (transaction.owner == 0) return std::unexpected(conflict("this process does not run turns"));
+  Database& database = transaction.database;
   std::vector<std::int64_t> turns;
-  Statement open(transaction.database,
+  Statement open(database,
                  "SELECT id, owner FROM turns INDEXED BY open_turns "
                  "WHERE state < 2 AND state = 0 ORDER BY id");
   while (open.next()) {
     const std::int64_t turn = open.integer();
-    if (transaction.owners->is_gone(open.integer())) turns.push_back(turn);
+    if (transaction.is_gone(open.integer())) turns.push_back(turn);
   }
+  SqliteRows rows(database);
   std::vector<Abandoned> abandoned;
   for (const std::int64_t turn : turns) {
-    Statement(transaction.database, "UPDATE turns SET owner = ? WHERE id = ?", transaction.owner(),
-              turn)
-        .run();
-    auto row = find_turn(transaction.database, turn);
+    Statement(database, "UPDATE turns SET owner = ? WHERE id = ?", transaction.owner, turn).run();
+    auto row = rows.find_turn(turn);
     if (!row) continue;
-    auto session = find_session(transaction.database, row->turn.session);
+    auto session = rows.find_session(row->turn.session);
     if (!session) continue;
-    auto rounds = read_rounds(transaction.database, turn, Detail::all);
+    auto rounds = read_rounds(database, turn);
     if (!rounds.empty() && diary) {
       const std::string lines = diary(rounds.back());
-      append_events(transaction.database, turn * kRounds + rounds.back().request.round, lines);
+      append_events(database, {.turn = turn, .round = rounds.back().request.round}, lines);
       append_events(rounds.back(), lines);
     }
     abandoned.push_back({.session = std::move(session->session),
                          .record = {.turn = std::move(row->turn), .rounds = std::move(rounds)}});
   }
+  spend_abandoned(database, transaction.is_gone);
   return abandoned;
+}
+
+std::expected<bool, Error> delete_session(const Transaction& transaction, const Room& room) {
+  const auto row = SqliteRows(transaction.database).find_session(room);
+  if (!row) return false;
+  const auto turns = list_turns(transaction.database, row->session.id, 0, kAll);
+  if (has_running(turns)) return std::unexpected(conflict("one of its turns is running"));
+  erase(transaction.database, row->session.id, turns);
+  return true;
+}
+
+Pruned delete_stale(const Transaction& transaction, const std::vector<std::int64_t>& sessions,
+                    Milliseconds before) {
+  Pruned pruned;
+  for (const std::int64_t id : sessions) {
+    auto row = SqliteRows(transaction.database).find_session(id);
+    if (!row) continue;
+    const auto turns = list_turns(transaction.database, id, 0, kAll);
+    const Session session = with_last_turn(transaction.database, *std::move(row));
+    if (!is_prunable(session, turns, before)) continue;
+    erase(transaction.database, id, turns);
+    pruned.sessions += 1;
+    pruned.turns += static_cast<std::int64_t>(turns.size());
+  }
+  return pruned;
+}
+
+std::expected<Session, Error> branch(const Transaction& transaction, const Room& from,
+                                     const std::string& turn_id, const std::string& into) {
+  Database& database = transaction.database;
+  SqliteRows rows(database);
+  TREATY_TRY(BranchPlan plan, plan_branch(rows, from, turn_id, into, transaction.now));
+  SessionRow& row = plan.session;
+  insert_session(database, row);
+  const auto turns = list_turns(database, plan.source, 0, kAll);
+  for (const Turn& turn : turns) {
+    if (turn.number > plan.last_number) break;
+    if (!is_branched(turn)) continue;
+    copy_turn(transaction, from, turn, row);
+    copy_context(database, plan.source, turn.number, row);
+  }
+  copy_context(database, plan.source, plan.last_number, row);
+  update_session(database, row);
+  return row.session;
 }
 
 }  // namespace treaty::store::sqlite

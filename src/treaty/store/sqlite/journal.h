@@ -1,4 +1,4 @@
-// Turns as the writer changes them: what a decision sees, and what comes of it.
+// Turns and whole sessions as the writer changes them: what a decision sees, and what comes of it.
 //
 // Every function runs inside a transaction that it shares with others. It finds out whether it can
 // be done before it writes anything, so that a refusal leaves nothing behind to be undone.
@@ -6,28 +6,40 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "treaty/store/journal.h"
 #include "treaty/store/planning.h"
 #include "treaty/store/sqlite/database.h"
-#include "treaty/store/sqlite/owners.h"
 
 namespace treaty::store::sqlite {
 
+// Whether the process with that number has ended.
+using IsGone = std::function<bool(std::int64_t owner)>;
+
 struct Transaction {
   Database& database;
-  const Owners* owners = nullptr;  // Null: this process runs no turns.
+  std::int64_t owner = 0;  // The number of this process; 0: it runs no turns.
+  const IsGone& is_gone;
   Milliseconds now = 0;
-
-  std::int64_t owner() const { return owners == nullptr ? 0 : owners->held(); }
 };
 
 std::expected<Applied, Error> decide(const Transaction& transaction, const Lookup& lookup,
                                      const ChangeFunction& decide);
 std::expected<void, Error> settle(const Transaction& transaction, const Settlement& settlement);
-std::expected<void, Error> mark_streamed(const Transaction& transaction, std::int64_t turn);
+void mark_streamed(const Transaction& transaction, std::int64_t turn);
 std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& transaction,
                                                              const TurnJournal::Diary& diary);
+
+std::expected<bool, Error> delete_session(const Transaction& transaction, const Room& room);
+
+// Those of the sessions that are still stale.
+Pruned delete_stale(const Transaction& transaction, const std::vector<std::int64_t>& sessions,
+                    Milliseconds before);
+
+std::expected<Session, Error> branch(const Transaction& transaction, const Room& from,
+                                     const std::string& turn_id, const std::string& into);
 
 }  // namespace treaty::store::sqlite

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "treaty/base/try.h"
+
 namespace treaty::store::sqlite {
 namespace {
 
@@ -214,13 +216,6 @@ ALTER TABLE answers ADD COLUMN result TEXT NOT NULL DEFAULT '';
 
 constexpr std::array kMigrations = {kJournal, kBudgets, kMachines, kResults};
 
-std::expected<void, Error> outcome_of(Database& database, const std::string& path) {
-  if (const auto failure = database.take_failure()) {
-    return std::unexpected(error_of(*failure, path));
-  }
-  return {};
-}
-
 }  // namespace
 
 std::span<const char* const> migrations() { return kMigrations; }
@@ -229,9 +224,7 @@ std::expected<std::int64_t, Error> check_version(Database& database, const std::
   const std::int64_t application = database.value_of("PRAGMA application_id");
   const std::int64_t version = database.value_of("PRAGMA user_version");
   const std::int64_t tables = database.value_of("SELECT count(*) FROM sqlite_schema");
-  if (const auto outcome = outcome_of(database, path); !outcome) {
-    return std::unexpected(outcome.error());
-  }
+  TREATY_TRY_VOID(database.outcome(path));
   if (application == 0 && version == 0 && tables == 0) return 0;
   if (application != kApplication) {
     return std::unexpected(
@@ -269,7 +262,7 @@ std::expected<void, Error> migrate(Database& database, const std::string& path) 
                          .c_str());
   }
   database.execute("COMMIT");
-  auto outcome = outcome_of(database, path);
+  auto outcome = database.outcome(path);
   if (!outcome) {
     database.execute("ROLLBACK");
     database.take_failure();

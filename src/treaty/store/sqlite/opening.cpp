@@ -8,7 +8,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "treaty/store/sqlite/budgets/reservations.h"
+#include "treaty/base/try.h"
+#include "treaty/store/sqlite/budgets.h"
 #include "treaty/store/sqlite/migrations.h"
 
 namespace treaty::store::sqlite {
@@ -79,54 +80,49 @@ std::expected<void, Error> check_tables(Database& database, std::int64_t version
                        "('machine_checkpoints', 'machine_latest', 'machine_journal', "
                        "'execution_leases', 'signals', 'work_pool')");
   }
-  if (const auto failure = database.take_failure()) {
-    return std::unexpected(error_of(*failure, path));
-  }
+  TREATY_TRY_VOID(database.outcome(path));
   if (missing == 0) return {};
   return std::unexpected(error_of({.code = SQLITE_CORRUPT, .message = "a table is missing"}, path));
 }
 
-std::expected<Database, Error> open_to_read(const std::string& path) {
-  auto database = Database::open(path, Access::read);
+std::expected<Database, Error> open_file(const std::string& path, Access access) {
+  auto database = Database::open(path, access);
   if (!database) return std::unexpected(error_of(database.error(), path));
-  const auto version = check_version(*database, path);
-  if (!version) return std::unexpected(version.error());
-  if (*version == 0) return unavailable("there is no store yet; `treaty serve` makes one", path);
-  if (*version < kOldestReadable) {
+  return *std::move(database);
+}
+
+std::expected<Database, Error> open_to_read(const std::string& path) {
+  TREATY_TRY(Database database, open_file(path, Access::read));
+  TREATY_TRY(const std::int64_t version, check_version(database, path));
+  if (version == 0) return unavailable("there is no store yet; `treaty serve` makes one", path);
+  if (version < kOldestReadable) {
     return unavailable("the store is of an older version; `treaty serve` brings it up to date",
                        path);
   }
-  if (auto ok = check_tables(*database, *version, path); !ok) return std::unexpected(ok.error());
-  return std::move(*database);
+  TREATY_TRY_VOID(check_tables(database, version, path));
+  return database;
 }
 
 std::expected<Database, Error> open_to_write(const std::string& path, Access access) {
-  auto database = Database::open(path, access);
-  if (!database) return std::unexpected(error_of(database.error(), path));
+  TREATY_TRY(Database database, open_file(path, access));
   // Before anything is written: it may be somebody else's.
-  const auto version = check_version(*database, path);
-  if (!version) return std::unexpected(version.error());
+  TREATY_TRY(const std::int64_t version, check_version(database, path));
   // A migration cannot change a table that is missing: that is damage, not a failure to write.
-  if (*version > 0) {
-    if (auto ok = check_tables(*database, *version, path); !ok) return std::unexpected(ok.error());
-  }
-  if (sqlite3_db_readonly(database->handle(), "main") == 1) {
+  if (version > 0) TREATY_TRY_VOID(check_tables(database, version, path));
+  if (sqlite3_db_readonly(database.handle(), "main") == 1) {
     return std::unexpected(error_of({.code = SQLITE_READONLY, .message = "read-only"}, path));
   }
-  if (!set_log_mode(*database)) {
-    return std::unexpected(error_of(*database->take_failure(), path));
-  }
-  if (auto ok = migrate(*database, path); !ok) return std::unexpected(ok.error());
-  const auto newest = static_cast<std::int64_t>(migrations().size());
-  if (auto ok = check_tables(*database, newest, path); !ok) return std::unexpected(ok.error());
-  return std::move(*database);
+  if (!set_log_mode(database)) return std::unexpected(error_of(*database.take_failure(), path));
+  TREATY_TRY_VOID(migrate(database, path));
+  TREATY_TRY_VOID(check_tables(database, static_cast<std::int64_t>(migrations().size()), path));
+  return database;
 }
 
-// Gives this process a number that no other ever had, and forgets processes that are gone; what
-// they had reserved is spent.
-std::expected<void, Error> sign_on(Opened& opened, const std::string& path) {
-  Database& database = opened.database;
-  Owners& owners = *opened.owners;
+}  // namespace
+
+std::expected<SignedOn, Error> sign_on(
+    Database& database, const std::string& path, const IsGone& is_gone,
+    const std::function<std::expected<void, Error>(std::int64_t owner)>& hold) {
   database.execute("BEGIN IMMEDIATE");
   Statement(database, "INSERT INTO owners DEFAULT VALUES").run();
   const std::int64_t number = database.last_row();
@@ -134,28 +130,29 @@ std::expected<void, Error> sign_on(Opened& opened, const std::string& path) {
   Statement others(database, "SELECT number FROM owners WHERE number < ?", number);
   while (others.next()) {
     const std::int64_t other = others.integer();
-    if (owners.is_gone(other)) gone.push_back(other);
+    if (is_gone(other)) gone.push_back(other);
   }
   for (const std::int64_t other : gone) {
     Statement(database, "DELETE FROM owners WHERE number = ?", other).run();
   }
-  spend_abandoned(database, owners);
-  // Held before anybody can see the number: it is never taken for one that is gone.
+  spend_abandoned(database, is_gone);
   if (!database.has_failed()) {
-    if (auto ok = owners.hold(number); !ok) {
+    if (auto ok = hold(number); !ok) {
       database.execute("ROLLBACK");
-      return ok;
+      return std::unexpected(ok.error());
     }
   }
   database.execute("COMMIT");
-  opened.was_left_open = !gone.empty();
-  if (const auto failure = database.take_failure()) {
-    return std::unexpected(error_of(*failure, path));
-  }
-  return {};
+  TREATY_TRY_VOID(database.outcome(path));
+  return SignedOn{.owner = number, .others_were_gone = !gone.empty()};
 }
 
-}  // namespace
+void sign_off(Database& database, std::int64_t owner) {
+  Statement(database, "BEGIN IMMEDIATE").run();
+  spend_all_of(database, owner);
+  Statement(database, "DELETE FROM owners WHERE number = ?", owner).run();
+  Statement(database, "COMMIT").run();
+}
 
 std::expected<Opened, Error> open_database(const std::string& path, Purpose purpose) {
   if (std::error_code code; std::filesystem::is_directory(path, code)) {
@@ -166,17 +163,19 @@ std::expected<Opened, Error> open_database(const std::string& path, Purpose purp
   } else if (!exists(path)) {
     return unavailable("there is no store yet; `treaty serve` makes one", path);
   }
-  auto database =
-      purpose == Purpose::read
-          ? open_to_read(path)
-          : open_to_write(path, purpose == Purpose::run ? Access::create : Access::write);
-  if (!database) return std::unexpected(database.error());
-  Opened opened{.database = std::move(*database)};
+  TREATY_TRY(Database database,
+             purpose == Purpose::read
+                 ? open_to_read(path)
+                 : open_to_write(path, purpose == Purpose::run ? Access::create : Access::write));
+  Opened opened{.database = std::move(database)};
   if (purpose != Purpose::run) return opened;
-  auto owners = Owners::open(path + "-owners");
-  if (!owners) return std::unexpected(owners.error());
-  opened.owners = std::move(*owners);
-  if (auto ok = sign_on(opened, path); !ok) return std::unexpected(ok.error());
+  TREATY_TRY(Owners owners, Owners::open(path + "-owners"));
+  TREATY_TRY(const SignedOn signed_on,
+             sign_on(
+                 opened.database, path, [&](std::int64_t owner) { return owners.is_gone(owner); },
+                 [&](std::int64_t owner) { return owners.hold(owner); }));
+  opened.owners = std::move(owners);
+  opened.was_left_open = signed_on.others_were_gone;
   return opened;
 }
 

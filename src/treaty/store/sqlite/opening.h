@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "treaty/store/sqlite/database.h"
+#include "treaty/store/sqlite/journal.h"
 #include "treaty/store/sqlite/owners.h"
 #include "treaty/store/store.h"
 
@@ -18,5 +18,19 @@ struct Opened {
 };
 
 std::expected<Opened, Error> open_database(const std::string& path, Purpose purpose);
+
+// Gives whoever runs turns a number that nobody ever had, and forgets those who are gone; what they
+// had reserved is spent. `hold` is called before anybody can see the number.
+struct SignedOn {
+  std::int64_t owner = 0;
+  bool others_were_gone = false;
+};
+std::expected<SignedOn, Error> sign_on(
+    Database& database, const std::string& path, const IsGone& is_gone,
+    const std::function<std::expected<void, Error>(std::int64_t owner)>& hold);
+
+// What the owner has reserved is spent. What fails here is found by the next one, as if this one
+// had been killed.
+void sign_off(Database& database, std::int64_t owner);
 
 }  // namespace treaty::store::sqlite

@@ -6,7 +6,7 @@
 #include <expected>
 #include <string>
 
-#include "treaty/store/sqlite/failure.h"
+#include "treaty/base/error.h"
 
 namespace treaty::store::sqlite {
 

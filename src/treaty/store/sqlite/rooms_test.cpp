@@ -1,7 +1,6 @@
-#include "treaty/store/sqlite/rooms.h"
-
 #include <doctest/doctest.h>
 
+#include "treaty/store/sqlite/journal.h"
 #include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {

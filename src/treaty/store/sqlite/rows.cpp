@@ -5,8 +5,11 @@
 namespace treaty::store::sqlite {
 namespace {
 
+// In `names`, numbers of turns are below all other names.
 constexpr std::int64_t kTurnNames = std::int64_t{1} << 61;
 constexpr std::int64_t kKeyNames = std::int64_t{1} << 62;
+
+constexpr const char* kTargets = "SELECT target FROM names WHERE session = ? AND name = ?";
 
 // FNV-1a: what it answers is on disk, so it is ours and does not change.
 std::int64_t hash_of(std::string_view text) {
@@ -16,6 +19,10 @@ std::int64_t hash_of(std::string_view text) {
   std::uint64_t hash = kBasis;
   for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * kPrime;
   return static_cast<std::int64_t>(hash >> kDropped);
+}
+
+void write_name(Database& database, std::int64_t session, std::int64_t name, std::int64_t target) {
+  Statement(database, "INSERT INTO names VALUES (?, ?, ?)", session, name, target).run();
 }
 
 contracts::Dialect dialect_of(std::int64_t number) {
@@ -31,191 +38,324 @@ std::string latched(Database& database, std::int64_t session, std::int64_t numbe
   return statement.next() ? statement.text() : std::string();
 }
 
-SessionRow read_session(Statement& statement) {
-  SessionRow row;
-  Session& session = row.session;
-  session.id = statement.integer();
-  session.room.tenant = statement.text();
-  session.room.session_id = statement.text();
-  session.agent = statement.text();
-  session.conversation = statement.text();
-  session.opening_turn = statement.text();
-  session.created_at = statement.integer();
-  session.updated_at = statement.integer();
-  session.turns = statement.integer();
-  row.newest = statement.integer();
-  row.last = statement.integer();
-  row.context_at = statement.integer();
-  return row;
-}
-
-std::optional<SessionRow> only_session(Database& database, Statement& statement) {
-  if (!statement.next()) return std::nullopt;
-  SessionRow row = read_session(statement);
-  row.session.solution_context = latched(database, row.session.id, row.context_at);
-  return row;
-}
-
-TurnRow read_turn(Statement& statement) {
-  TurnRow row;
-  Turn& turn = row.turn;
-  turn.id = statement.integer();
-  turn.session = statement.integer();
-  turn.number = statement.integer();
-  turn.state = static_cast<TurnState>(statement.integer());
-  row.owner = statement.integer();
-  turn.round = static_cast<int>(statement.integer());
-  row.previous = statement.integer();
-  turn.tool_deadline = statement.integer();
-  turn.retryable = statement.boolean();
-  turn.has_streamed = statement.boolean();
-  turn.events = statement.integer();
-  turn.created_at = statement.integer();
-  turn.updated_at = statement.integer();
-  turn.turn_id = statement.text();
-  turn.mode = statement.text();
-  turn.error_code = statement.text();
-  turn.pending = statement.text();
-  return row;
-}
-
-}  // namespace
-
 #define TREATY_SESSION_COLUMNS                                                                 \
   "SELECT id, tenant, session_id, agent, conversation, opening_turn, created_at, updated_at, " \
   "turns, newest, last, context_at FROM sessions "
 
-std::optional<SessionRow> find_session(Database& database, const Room& room) {
-  Statement statement(database, TREATY_SESSION_COLUMNS "WHERE tenant = ? AND session_id = ?",
-                      room.tenant, room.session_id);
-  return only_session(database, statement);
+// The next session of a statement that selects these columns.
+std::optional<SessionRow> next_session(Database& database, Statement& row) {
+  if (!row.next()) return std::nullopt;
+  SessionRow read;
+  Session& session = read.session;
+  session.id = row.integer();
+  session.room = {.tenant = row.text(), .session_id = row.text()};
+  session.agent = row.text();
+  session.conversation = row.text();
+  session.opening_turn = row.text();
+  session.created_at = row.integer();
+  session.updated_at = row.integer();
+  session.turns = row.integer();
+  read.newest = row.integer();
+  read.last = row.integer();
+  read.context_at = row.integer();
+  session.solution_context = latched(database, session.id, read.context_at);
+  return read;
 }
 
-std::optional<SessionRow> find_session(Database& database, std::int64_t id) {
-  Statement statement(database, TREATY_SESSION_COLUMNS "WHERE id = ?", id);
-  return only_session(database, statement);
+std::optional<RequestRecord> read_request(Database& database, std::int64_t id, Detail detail) {
+  // All columns: an older version of the table, which is read as it is, has fewer.
+  Statement row(database, "SELECT * FROM requests WHERE id = ?", id);
+  if (!row.next()) return std::nullopt;
+  row.skip();
+  RequestRecord request{.round = static_cast<int>(id % kRounds)};
+  request.key = row.text();
+  request.fingerprint = row.text();
+  request.dialect = dialect_of(row.integer());
+  request.streaming = row.boolean();
+  const std::string_view events = row.view();
+  if (detail == Detail::all) request.events = events;
+  request.body = row.text();
+  if (row.has_column()) request.format = row.text();
+  return request;
 }
 
-std::optional<SessionRow> find_initial(Database& database, std::string_view tenant,
-                                       std::string_view key) {
-  Statement statement(database, TREATY_SESSION_COLUMNS "WHERE tenant = ? AND initial_key = ?",
-                      tenant, Blob{key});
-  return only_session(database, statement);
+std::optional<AnswerRecord> read_answer(Database& database, std::int64_t id, Detail detail) {
+  Statement row(database, "SELECT * FROM answers WHERE id = ?", id);
+  if (!row.next()) return std::nullopt;
+  row.skip();
+  AnswerRecord answer{.round = static_cast<int>(id % kRounds)};
+  answer.dialect = dialect_of(row.integer());
+  answer.first_event = row.integer();
+  answer.created_at = row.integer();
+  answer.error_code = row.text();
+  const std::string_view events = row.view();
+  answer.body = row.text();
+  answer.transcript = row.text();
+  if (detail == Detail::conversation) return answer;
+  answer.events = events;
+  answer.deltas = row.text();
+  if (!row.has_column()) return answer;
+  answer.format = row.text();
+  answer.result = row.text();
+  return answer;
 }
 
-void count_last_turn(Database& database, SessionRow& row) {
-  if (row.last == 0) return;
-  Statement statement(database, "SELECT updated_at FROM turns WHERE id = ?", row.last);
-  if (statement.next()) {
-    row.session.updated_at = std::max(row.session.updated_at, statement.integer());
-  }
+std::optional<Round> read_round_at(Database& database, std::int64_t id, Detail detail) {
+  auto request = read_request(database, id, detail);
+  if (!request) return std::nullopt;
+  return Round{.request = *std::move(request), .answer = read_answer(database, id, detail)};
 }
 
-std::vector<Session> sessions_before(Database& database, const std::optional<std::string>& tenant,
-                                     std::int64_t before, std::size_t limit) {
-  const std::string of = tenant.value_or("");
-  Statement statement(
-      database,
-      tenant ? TREATY_SESSION_COLUMNS "WHERE id < ? AND tenant = ? ORDER BY id DESC LIMIT ?"
-             : TREATY_SESSION_COLUMNS "WHERE id < ? AND ? = '' ORDER BY id DESC LIMIT ?",
-      before > 0 ? before : INT64_MAX, of, static_cast<std::int64_t>(limit));
-  std::vector<Session> sessions;
-  while (statement.next()) {
-    SessionRow row = read_session(statement);
-    row.session.solution_context = latched(database, row.session.id, row.context_at);
-    count_last_turn(database, row);
-    sessions.push_back(std::move(row.session));
-  }
-  return sessions;
+// The id of a request or of its answer.
+std::int64_t id_of(const RoundPlace& place) { return place.turn * kRounds + place.round; }
+
+}  // namespace
+
+std::optional<SessionRow> SqliteRows::find_session(const Room& room) {
+  Statement row(database_, TREATY_SESSION_COLUMNS "WHERE tenant = ? AND session_id = ?",
+                room.tenant, room.session_id);
+  return next_session(database_, row);
 }
 
-std::optional<TurnRow> find_turn(Database& database, std::int64_t id) {
+std::optional<SessionRow> SqliteRows::find_session(std::int64_t id) {
+  Statement row(database_, TREATY_SESSION_COLUMNS "WHERE id = ?", id);
+  return next_session(database_, row);
+}
+
+std::optional<SessionRow> SqliteRows::find_initial(std::string_view tenant, std::string_view key) {
+  Statement row(database_, TREATY_SESSION_COLUMNS "WHERE tenant = ? AND initial_key = ?", tenant,
+                Blob{key});
+  return next_session(database_, row);
+}
+
+std::optional<TurnRow> SqliteRows::find_turn(std::int64_t id) {
   if (id == 0) return std::nullopt;
-  Statement statement(database,
-                      "SELECT id, session, number, state, owner, round, previous, tool_deadline, "
-                      "retryable, has_streamed, events, created_at, updated_at, turn_id, mode, "
-                      "error_code, pending FROM turns WHERE id = ?",
-                      id);
-  if (!statement.next()) return std::nullopt;
-  return read_turn(statement);
+  Statement row(database_,
+                "SELECT id, session, number, turn_id, state, round, mode, pending, tool_deadline, "
+                "error_code, retryable, has_streamed, events, created_at, updated_at, owner, "
+                "previous FROM turns WHERE id = ?",
+                id);
+  if (!row.next()) return std::nullopt;
+  return TurnRow{.turn = {.id = row.integer(),
+                          .session = row.integer(),
+                          .number = row.integer(),
+                          .turn_id = row.text(),
+                          .state = static_cast<TurnState>(row.integer()),
+                          .round = static_cast<int>(row.integer()),
+                          .mode = row.text(),
+                          .pending = row.text(),
+                          .tool_deadline = row.integer(),
+                          .error_code = row.text(),
+                          .retryable = row.boolean(),
+                          .has_streamed = row.boolean(),
+                          .events = row.integer(),
+                          .created_at = row.integer(),
+                          .updated_at = row.integer()},
+                 .owner = row.integer(),
+                 .previous = row.integer()};
 }
 
-std::optional<TurnRow> find_turn(Database& database, std::int64_t session,
-                                 std::string_view turn_id) {
-  Statement names(database, "SELECT target FROM names WHERE session = ? AND name = ?", session,
-                  name_of_turn(turn_id));
+std::optional<TurnRow> SqliteRows::find_turn(std::int64_t session, std::string_view turn_id) {
+  Statement names(database_, kTargets, session, kTurnNames + hash_of(turn_id));
   while (names.next()) {
-    auto row = find_turn(database, names.integer());
+    auto row = find_turn(names.integer());
     if (row && row->turn.turn_id == turn_id) return row;
   }
   return std::nullopt;
 }
 
-std::optional<TurnRow> find_turn_numbered(Database& database, std::int64_t session,
-                                          std::int64_t number) {
-  Statement names(database, "SELECT target FROM names WHERE session = ? AND name = ?", session,
-                  number);
-  return names.next() ? find_turn(database, names.integer()) : std::nullopt;
-}
-
-std::optional<std::int64_t> find_request(Database& database, std::int64_t session,
-                                         std::string_view key) {
-  Statement names(database, "SELECT target FROM names WHERE session = ? AND name = ?", session,
-                  name_of_key(key));
+std::optional<RoundPlace> SqliteRows::find_request(std::int64_t session, std::string_view key) {
+  Statement names(database_, kTargets, session, kKeyNames + hash_of(key));
   while (names.next()) {
     const std::int64_t id = names.integer();
-    Statement request(database, R"(SELECT "key" FROM requests WHERE id = ?)", id);
-    if (request.next() && request.view() == key) return id;
+    Statement request(database_, R"(SELECT "key" FROM requests WHERE id = ?)", id);
+    if (!request.next() || request.view() != key) continue;
+    return RoundPlace{.turn = id / kRounds, .round = static_cast<int>(id % kRounds)};
   }
   return std::nullopt;
 }
 
-std::optional<RequestRecord> read_request(Database& database, std::int64_t id, Detail detail) {
-  // All columns: an older version of the table, which is read as it is, has fewer.
-  Statement statement(database, "SELECT * FROM requests WHERE id = ?", id);
-  if (!statement.next()) return std::nullopt;
-  statement.skip();
-  RequestRecord request{.round = static_cast<int>(id % kRounds)};
-  request.key = statement.text();
-  request.fingerprint = statement.text();
-  request.dialect = dialect_of(statement.integer());
-  request.streaming = statement.boolean();
-  const std::string_view events = statement.view();
-  if (detail == Detail::all) request.events = events;
-  request.body = statement.text();
-  if (statement.has_column()) request.format = statement.text();
-  return request;
-}
-
-std::optional<AnswerRecord> read_answer(Database& database, std::int64_t id, Detail detail) {
-  Statement statement(database, "SELECT * FROM answers WHERE id = ?", id);
-  if (!statement.next()) return std::nullopt;
-  statement.skip();
-  AnswerRecord answer{.round = static_cast<int>(id % kRounds)};
-  answer.dialect = dialect_of(statement.integer());
-  answer.first_event = statement.integer();
-  answer.created_at = statement.integer();
-  answer.error_code = statement.text();
-  const std::string_view events = statement.view();
-  answer.body = statement.text();
-  answer.transcript = statement.text();
-  if (detail == Detail::conversation) return answer;
-  answer.events = events;
-  answer.deltas = statement.text();
-  if (!statement.has_column()) return answer;
-  answer.format = statement.text();
-  answer.result = statement.text();
-  return answer;
+std::optional<Round> SqliteRows::read_round(const RoundPlace& place) {
+  return read_round_at(database_, id_of(place), Detail::all);
 }
 
 std::vector<Round> read_rounds(Database& database, std::int64_t turn, Detail detail) {
   std::vector<Round> rounds;
   for (std::int64_t id = turn * kRounds; id < (turn + 1) * kRounds; ++id) {
-    auto request = read_request(database, id, detail);
-    if (!request) break;  // Rounds have no gaps.
-    rounds.push_back({.request = *std::move(request), .answer = read_answer(database, id, detail)});
+    auto round = read_round_at(database, id, detail);
+    if (!round) break;  // Rounds have no gaps.
+    rounds.push_back(*std::move(round));
   }
   return rounds;
+}
+
+std::optional<Session> find_session(Database& database, const Room& room) {
+  auto row = SqliteRows(database).find_session(room);
+  return row ? std::optional(with_last_turn(database, *std::move(row))) : std::nullopt;
+}
+
+Session with_last_turn(Database& database, SessionRow row) {
+  Statement last(database, "SELECT updated_at FROM turns WHERE id = ?", row.last);
+  if (last.next()) row.session.updated_at = std::max(row.session.updated_at, last.integer());
+  return std::move(row.session);
+}
+
+std::vector<Session> list_sessions(Database& database, const SessionQuery& query) {
+  const std::string tenant = query.tenant.value_or("");
+  Statement rows(
+      database,
+      query.tenant ? TREATY_SESSION_COLUMNS "WHERE id < ? AND tenant = ? ORDER BY id DESC LIMIT ?"
+                   : TREATY_SESSION_COLUMNS "WHERE id < ? AND ? = '' ORDER BY id DESC LIMIT ?",
+      query.before > 0 ? query.before : INT64_MAX, tenant, static_cast<std::int64_t>(query.limit));
+  std::vector<Session> sessions;
+  while (auto row = next_session(database, rows)) {
+    sessions.push_back(with_last_turn(database, *std::move(row)));
+  }
+  return sessions;
+}
+
+std::optional<TurnRecord> find_turn(Database& database, const Room& room,
+                                    const std::string& turn_id) {
+  SqliteRows rows(database);
+  const auto session = rows.find_session(room);
+  if (!session) return std::nullopt;
+  auto row = rows.find_turn(session->session.id, turn_id);
+  if (!row) return std::nullopt;
+  auto rounds = read_rounds(database, row->turn.id);
+  return TurnRecord{.turn = std::move(row->turn), .rounds = std::move(rounds)};
+}
+
+std::vector<Turn> list_turns(Database& database, std::int64_t session, std::int64_t after_number,
+                             std::size_t limit) {
+  std::vector<Turn> turns;
+  Statement names(database,
+                  "SELECT target FROM names WHERE session = ? AND name > ? AND name < ? "
+                  "ORDER BY name LIMIT ?",
+                  session, after_number, kTurnNames, static_cast<std::int64_t>(limit));
+  while (names.next()) {
+    auto row = SqliteRows(database).find_turn(names.integer());
+    if (row) turns.push_back(std::move(row->turn));
+  }
+  return turns;
+}
+
+TurnJournal::History history(Database& database, std::int64_t session, std::int64_t before_number,
+                             std::size_t bytes) {
+  TurnJournal::History history;
+  Statement names(database,
+                  "SELECT target FROM names WHERE session = ? AND name > 0 AND name < ? "
+                  "ORDER BY name DESC",
+                  session, before_number);
+  std::size_t used = 0;
+  while (names.next()) {
+    auto row = SqliteRows(database).find_turn(names.integer());
+    if (!row || row->turn.state != TurnState::completed) continue;
+    TurnRecord record{.turn = std::move(row->turn)};
+    record.rounds = read_rounds(database, record.turn.id, Detail::conversation);
+    used += history_size(record.rounds);
+    if (used > bytes) {
+      history.more = true;
+      return history;
+    }
+    history.turns.push_back(std::move(record));
+  }
+  return history;
+}
+
+std::vector<EventRow> events(Database& database, std::int64_t session, std::int64_t from_number,
+                             std::size_t limit) {
+  std::vector<EventRow> rows;
+  Statement names(database,
+                  "SELECT target FROM names WHERE session = ? AND name >= ? AND name < ? "
+                  "ORDER BY name",
+                  session, from_number, kTurnNames);
+  while (rows.size() < limit && names.next()) {
+    const auto row = SqliteRows(database).find_turn(names.integer());
+    if (!row) continue;
+    // Of one round the request was written before the answer.
+    Statement found(database,
+                    "SELECT id, 0 AS kind, events FROM requests WHERE id >= ?1 AND id < ?2 AND "
+                    "events <> '' UNION ALL SELECT id, 1, events FROM answers WHERE id >= ?1 AND "
+                    "id < ?2 AND events <> '' ORDER BY 1, 2",
+                    row->turn.id * kRounds, (row->turn.id + 1) * kRounds);
+    while (rows.size() < limit && found.next()) {
+      found.skip();
+      found.skip();
+      rows.push_back(
+          {.number = row->turn.number, .turn_id = row->turn.turn_id, .events = found.text()});
+    }
+  }
+  return rows;
+}
+
+std::vector<TurnJournal::Overdue> overdue(Database& database, Milliseconds now, std::size_t limit) {
+  std::vector<TurnJournal::Overdue> found;
+  Statement rows(database,
+                 "SELECT s.tenant, s.session_id, t.turn_id "
+                 "FROM turns t INDEXED BY open_turns JOIN sessions s ON s.id = t.session "
+                 "WHERE t.state < 2 AND t.state = 1 AND t.tool_deadline > 0 "
+                 "AND t.tool_deadline < ? ORDER BY t.tool_deadline LIMIT ?",
+                 now, static_cast<std::int64_t>(limit));
+  while (rows.next()) {
+    found.push_back(
+        {.room = {.tenant = rows.text(), .session_id = rows.text()}, .turn_id = rows.text()});
+  }
+  return found;
+}
+
+std::vector<StaleSession> stale_sessions(Database& database, Milliseconds before,
+                                         const std::optional<std::string>& tenant) {
+  std::vector<StaleSession> stale;
+  const std::string of = tenant.value_or("");
+  Statement rows(database,
+                 "SELECT s.id, s.turns FROM sessions s LEFT JOIN turns t ON t.id = s.last "
+                 "WHERE (?1 = 0 OR s.tenant = ?2) AND s.updated_at < ?3 "
+                 "AND ifnull(t.updated_at, 0) < ?3 AND NOT EXISTS (SELECT 1 FROM turns n "
+                 "WHERE n.id = s.newest AND n.state = 0) ORDER BY s.id",
+                 tenant.has_value(), of, before);
+  while (rows.next()) stale.push_back({.session = rows.integer(), .turns = rows.integer()});
+  return stale;
+}
+
+void insert_session(Database& database, SessionRow& row, std::string_view initial_key) {
+  Session& session = row.session;
+  Statement(database,
+            "INSERT INTO sessions (tenant, session_id, agent, conversation, opening_turn, "
+            "initial_key, created_at, updated_at, turns, newest, last, context_at) "
+            "VALUES (?, ?, ?, ?, ?, nullif(?, x''), ?, ?, 0, 0, 0, ?)",
+            session.room.tenant, session.room.session_id, session.agent, session.conversation,
+            session.opening_turn, Blob{initial_key}, session.created_at, session.updated_at,
+            row.context_at)
+      .run();
+  session.id = database.last_row();
+}
+
+void update_session(Database& database, const SessionRow& row) {
+  Statement(database,
+            "UPDATE sessions SET agent = ?, conversation = ?, updated_at = ?, turns = ?, "
+            "newest = ?, last = ?, context_at = ? WHERE id = ?",
+            row.session.agent, row.session.conversation, row.session.updated_at, row.session.turns,
+            row.newest, row.last, row.context_at, row.session.id)
+      .run();
+}
+
+void insert_turn(Database& database, SessionRow& session, TurnRow& row) {
+  Turn& turn = row.turn;
+  turn.session = session.session.id;
+  Statement(database,
+            "INSERT INTO turns (session, number, state, owner, round, previous, tool_deadline, "
+            "retryable, has_streamed, events, created_at, updated_at, turn_id, mode, error_code, "
+            "pending) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            turn.session, turn.number, static_cast<int>(turn.state), row.owner, turn.round,
+            row.previous, turn.tool_deadline, turn.retryable, turn.has_streamed, turn.events,
+            turn.created_at, turn.updated_at, turn.turn_id, turn.mode, turn.error_code,
+            turn.pending)
+      .run();
+  turn.id = database.last_row();
+  write_name(database, turn.session, turn.number, turn.id);
+  write_name(database, turn.session, kTurnNames + hash_of(turn.turn_id), turn.id);
+  session.last = turn.id;
+  session.newest = turn.id;
 }
 
 void update_turn(Database& database, const TurnRow& row) {
@@ -230,28 +370,32 @@ void update_turn(Database& database, const TurnRow& row) {
       .run();
 }
 
-void write_request(Database& database, std::int64_t turn, const RequestRecord& request) {
+void write_request(Database& database, const Turn& turn, const RequestRecord& request) {
+  const std::int64_t id = id_of({.turn = turn.id, .round = request.round});
   Statement(database,
             R"(INSERT INTO requests (id, "key", fingerprint, dialect, streaming, events, body, )"
             "format) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            turn * kRounds + request.round, Blob{request.key}, Blob{request.fingerprint},
-            number_of(request.dialect), request.streaming, request.events, request.body,
-            request.format)
+            id, Blob{request.key}, Blob{request.fingerprint}, number_of(request.dialect),
+            request.streaming, request.events, request.body, request.format)
       .run();
+  write_name(database, turn.session, kKeyNames + hash_of(request.key), id);
 }
 
-void write_answer(Database& database, std::int64_t turn, const AnswerRecord& answer) {
+void write_answer(Database& database, std::int64_t turn, const AnswerRecord& answer,
+                  Milliseconds now) {
   Statement(database,
             "INSERT OR REPLACE INTO answers (id, dialect, first_event, created_at, error_code, "
             "events, body, transcript, deltas, format, result) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            turn * kRounds + answer.round, number_of(answer.dialect), answer.first_event,
-            answer.created_at, answer.error_code, answer.events, answer.body, answer.transcript,
-            answer.deltas, answer.format, answer.result)
+            id_of({.turn = turn, .round = answer.round}), number_of(answer.dialect),
+            answer.first_event, answer.created_at != 0 ? answer.created_at : now, answer.error_code,
+            answer.events, answer.body, answer.transcript, answer.deltas, answer.format,
+            answer.result)
       .run();
 }
 
-void append_events(Database& database, std::int64_t id, std::string_view lines) {
+void append_events(Database& database, const RoundPlace& place, std::string_view lines) {
+  const std::int64_t id = id_of(place);
   Statement(database, "UPDATE answers SET events = events || ? WHERE id = ?", lines, id).run();
   if (database.changes() > 0) return;
   Statement(database, "UPDATE requests SET events = events || ? WHERE id = ?", lines, id).run();
@@ -261,47 +405,6 @@ void write_context(Database& database, std::int64_t session, std::int64_t number
                    std::string_view context) {
   Statement(database, "INSERT OR REPLACE INTO contexts VALUES (?, ?, ?)", session, number, context)
       .run();
-}
-
-std::int64_t name_of_turn(std::string_view turn_id) { return kTurnNames + hash_of(turn_id); }
-
-std::int64_t name_of_key(std::string_view key) { return kKeyNames + hash_of(key); }
-
-void write_name(Database& database, std::int64_t session, std::int64_t name, std::int64_t target) {
-  Statement(database, "INSERT INTO names VALUES (?, ?, ?)", session, name, target).run();
-}
-
-std::optional<SessionRow> SqliteRows::find_session(const Room& room) {
-  return sqlite::find_session(database_, room);
-}
-
-std::optional<SessionRow> SqliteRows::find_session(std::int64_t id) {
-  return sqlite::find_session(database_, id);
-}
-
-std::optional<SessionRow> SqliteRows::find_initial(std::string_view tenant, std::string_view key) {
-  return sqlite::find_initial(database_, tenant, key);
-}
-
-std::optional<TurnRow> SqliteRows::find_turn(std::int64_t id) {
-  return sqlite::find_turn(database_, id);
-}
-
-std::optional<TurnRow> SqliteRows::find_turn(std::int64_t session, std::string_view turn_id) {
-  return sqlite::find_turn(database_, session, turn_id);
-}
-
-std::optional<RoundPlace> SqliteRows::find_request(std::int64_t session, std::string_view key) {
-  const auto id = sqlite::find_request(database_, session, key);
-  if (!id) return std::nullopt;
-  return RoundPlace{.turn = *id / kRounds, .round = static_cast<int>(*id % kRounds)};
-}
-
-std::optional<Round> SqliteRows::read_round(const RoundPlace& place) {
-  const std::int64_t id = place.turn * kRounds + place.round;
-  auto request = read_request(database_, id, Detail::all);
-  if (!request) return std::nullopt;
-  return Round{.request = *std::move(request), .answer = read_answer(database_, id, Detail::all)};
 }
 
 }  // namespace treaty::store::sqlite

@@ -1,43 +1,18 @@
-// Rows as records, and the other way round. Every function belongs to the transaction of its
-// caller.
+// Rows as records, and the other way round, and the queries of the journal. Every function belongs
+// to the transaction of its caller.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "treaty/store/journal.h"
 #include "treaty/store/planning.h"
-#include "treaty/store/records.h"
 #include "treaty/store/sqlite/database.h"
 
 namespace treaty::store::sqlite {
-
-// How much of the rounds of a turn is wanted.
-enum class Detail { all, conversation };  // The latter: no deltas, no diagnostics.
-
-std::optional<SessionRow> find_session(Database& database, const Room& room);
-std::optional<SessionRow> find_session(Database& database, std::int64_t id);
-std::optional<SessionRow> find_initial(Database& database, std::string_view tenant,
-                                       std::string_view key);
-
-// The end of a turn writes no row of its session: without this, `updated_at` is the time of the
-// last decision.
-void count_last_turn(Database& database, SessionRow& row);
-
-// Newest first; see SessionQuery. `updated_at` counts the ends of turns.
-std::vector<Session> sessions_before(Database& database, const std::optional<std::string>& tenant,
-                                     std::int64_t before, std::size_t limit);
-
-std::optional<TurnRow> find_turn(Database& database, std::int64_t id);
-std::optional<TurnRow> find_turn(Database& database, std::int64_t session,
-                                 std::string_view turn_id);
-std::optional<TurnRow> find_turn_numbered(Database& database, std::int64_t session,
-                                          std::int64_t number);
-
-// The id of the request with that key.
-std::optional<std::int64_t> find_request(Database& database, std::int64_t session,
-                                         std::string_view key);
 
 // The rows of the journal, as planning.h reads them.
 class SqliteRows final : public JournalRows {
@@ -56,23 +31,54 @@ class SqliteRows final : public JournalRows {
   Database& database_;
 };
 
-std::optional<RequestRecord> read_request(Database& database, std::int64_t id, Detail detail);
-std::optional<AnswerRecord> read_answer(Database& database, std::int64_t id, Detail detail);
-std::vector<Round> read_rounds(Database& database, std::int64_t turn, Detail detail);
+// How much of the rounds of a turn is wanted.
+enum class Detail { all, conversation };  // The latter: no deltas, no diagnostics.
 
+std::vector<Round> read_rounds(Database& database, std::int64_t turn, Detail detail = Detail::all);
+
+// --- Queries. As the methods of TurnJournal that have these names.
+
+std::optional<Session> find_session(Database& database, const Room& room);
+std::vector<Session> list_sessions(Database& database, const SessionQuery& query);
+std::optional<TurnRecord> find_turn(Database& database, const Room& room,
+                                    const std::string& turn_id);
+std::vector<Turn> list_turns(Database& database, std::int64_t session, std::int64_t after_number,
+                             std::size_t limit);
+TurnJournal::History history(Database& database, std::int64_t session, std::int64_t before_number,
+                             std::size_t bytes);
+std::vector<EventRow> events(Database& database, std::int64_t session, std::int64_t from_number,
+                             std::size_t limit);
+std::vector<TurnJournal::Overdue> overdue(Database& database, Milliseconds now, std::size_t limit);
+
+// The end of a turn writes no row of its session: with this, `updated_at` counts it.
+Session with_last_turn(Database& database, SessionRow row);
+
+// Sessions that nothing was written to since `before`, and none of whose turns runs.
+struct StaleSession {
+  std::int64_t session = 0;
+  std::int64_t turns = 0;
+};
+std::vector<StaleSession> stale_sessions(Database& database, Milliseconds before,
+                                         const std::optional<std::string>& tenant);
+
+// --- Writes
+
+// Fills in the id.
+void insert_session(Database& database, SessionRow& row, std::string_view initial_key = {});
+void update_session(Database& database, const SessionRow& row);
+
+// Appends the turn to the session, whose newest and last turn it becomes; fills in its ids.
+void insert_turn(Database& database, SessionRow& session, TurnRow& row);
 void update_turn(Database& database, const TurnRow& row);  // All that may change.
-void write_request(Database& database, std::int64_t turn, const RequestRecord& request);
-void write_answer(Database& database, std::int64_t turn, const AnswerRecord& answer);
 
-// More diagnostics of the round of that id: behind those of its answer, or of its request when it
-// has none yet.
-void append_events(Database& database, std::int64_t id, std::string_view lines);
+void write_request(Database& database, const Turn& turn, const RequestRecord& request);
+// `now` is the time of an answer that has none.
+void write_answer(Database& database, std::int64_t turn, const AnswerRecord& answer,
+                  Milliseconds now);
+
+// More diagnostics of a round: behind those of its answer, or of its request when it has none yet.
+void append_events(Database& database, const RoundPlace& place, std::string_view lines);
 void write_context(Database& database, std::int64_t session, std::int64_t number,
                    std::string_view context);
-
-// Entries of `names`.
-std::int64_t name_of_turn(std::string_view turn_id);
-std::int64_t name_of_key(std::string_view key);
-void write_name(Database& database, std::int64_t session, std::int64_t name, std::int64_t target);
 
 }  // namespace treaty::store::sqlite

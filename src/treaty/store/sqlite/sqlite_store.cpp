@@ -1,39 +1,108 @@
 #include "treaty/store/sqlite/sqlite_store.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <filesystem>
+#include <span>
 
-#include "treaty/store/sqlite/budgets/pools.h"
-#include "treaty/store/sqlite/budgets/reservations.h"
-#include "treaty/store/sqlite/integrity.h"
-#include "treaty/store/sqlite/journal.h"
-#include "treaty/store/sqlite/machines/sqlite_machines.h"
+#include "treaty/base/try.h"
+#include "treaty/store/sqlite/budgets.h"
 #include "treaty/store/sqlite/opening.h"
-#include "treaty/store/sqlite/readers.h"
-#include "treaty/store/sqlite/reads.h"
-#include "treaty/store/sqlite/rooms.h"
 #include "treaty/store/sqlite/rows.h"
-#include "treaty/store/sqlite/writer.h"
+#include "treaty/store/sqlite/sqlite_machines.h"
 
 namespace treaty::store {
+namespace sqlite {
 namespace {
-
-using sqlite::Database;
-using sqlite::Transaction;
 
 constexpr std::size_t kReaders = 2;
 constexpr std::size_t kPrunedAtOnce = 50;  // Sessions in one transaction: others want to write too.
 constexpr std::uintmax_t kSmall = std::uintmax_t{32} << 20U;  // Bytes that are checked at once.
 
-class SqliteStore final : public Store {
+// --- Whether the file still is what SQLite wrote: asked after a process has ended without a
+// goodbye.
+
+constexpr int kSteps = 10'000;  // Of SQLite's machine, between two looks at the flag.
+
+// One table at a time: while one is read, the log cannot begin anew.
+constexpr std::array kChecks = {
+    "PRAGMA quick_check(machine_checkpoints)",
+    "PRAGMA quick_check(machine_latest)",
+    "PRAGMA quick_check(machine_journal)",
+    "PRAGMA quick_check(execution_leases)",
+    "PRAGMA quick_check(signals)",
+    "PRAGMA quick_check(work_pool)",
+    "PRAGMA quick_check(sessions)",
+    "PRAGMA quick_check(contexts)",
+    "PRAGMA quick_check(turns)",
+    "PRAGMA quick_check(names)",
+    "PRAGMA quick_check(requests)",
+    "PRAGMA quick_check(answers)",
+    "PRAGMA quick_check(spending)",
+    "PRAGMA quick_check(reservations)",
+    "PRAGMA quick_check(shares)",
+    "PRAGMA quick_check(pools)",
+};
+
+int is_stopped(void* stop) { return static_cast<const std::atomic<bool>*>(stop)->load() ? 1 : 0; }
+
+// The first thing that is wrong with the file, or nothing. Reads all of it: some 0.3 s a GB when it
+// is in memory. Ends early when `stop` becomes true.
+std::optional<Error> find_damage(Database& database, const std::string& path,
+                                 const std::atomic<bool>& stop) {
+  sqlite3_progress_handler(database.handle(), kSteps, is_stopped,
+                           const_cast<std::atomic<bool>*>(&stop));
+  std::string damage;
+  for (const char* check : kChecks) {
+    Statement statement(database, check);
+    if (!statement.next()) break;
+    if (std::string line = statement.text(); line != "ok") {
+      damage = std::move(line);
+      break;
+    }
+  }
+  sqlite3_progress_handler(database.handle(), 0, nullptr, nullptr);
+  const auto failure = database.take_failure();
+  if (stop) return std::nullopt;
+  if (failure) return error_of(*failure, path);
+  if (damage.empty()) return std::nullopt;
+  return error_of({.code = SQLITE_CORRUPT, .message = damage}, path);
+}
+
+// The same on a thread of its own, for files that take long.
+class BackgroundCheck {
  public:
-  SqliteStore(const std::string& path, sqlite::Opened opened, const StoreOptions& options)
+  BackgroundCheck(std::string path, std::function<void(const Error&)> on_damage)
+      : thread_([this, path = std::move(path), report = std::move(on_damage)] {
+          auto database = Database::open(path, Access::read);
+          if (!database) return report(error_of(database.error(), path));
+          if (const auto error = find_damage(*database, path, stop_)) report(*error);
+        }) {}
+  ~BackgroundCheck() {
+    stop_ = true;
+    thread_.join();
+  }
+  BackgroundCheck(const BackgroundCheck&) = delete;
+  BackgroundCheck& operator=(const BackgroundCheck&) = delete;
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+// --- The store
+
+class FileConnections final : public Connections {
+ public:
+  FileConnections(const std::string& path, Opened opened, const StoreOptions& options)
       : owners_(std::move(opened.owners)) {
-    const std::function<Milliseconds()> now = options.now ? options.now : system_now;
     if (options.purpose != Purpose::read) {
-      writer_.emplace(path, std::move(opened.database), owners_ ? &*owners_ : nullptr, now);
+      writer_.emplace(
+          path, std::move(opened.database), owners_ ? owners_->held() : 0,
+          [this](std::int64_t owner) { return owners_ && owners_->is_gone(owner); }, options.now);
     }
     readers_.emplace(path, kReaders);
-    machines_.emplace(writer_ ? &*writer_ : nullptr, *readers_, now);
   }
 
   // On a thread of its own, since the file is large.
@@ -44,213 +113,147 @@ class SqliteStore final : public Store {
     });
   }
 
+ private:
+  OperationRunner<Database>& reader() override { return *readers_; }
+  OperationRunner<const Transaction>* writer() override { return writer_ ? &*writer_ : nullptr; }
+
+  // In this order: what is made last goes first, and the writer closes the file.
+  std::optional<Owners> owners_;
+  std::optional<Writer> writer_{};
+  std::optional<Readers> readers_{};
+  std::optional<BackgroundCheck> check_{};
+};
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(std::unique_ptr<Connections> connections, std::function<Milliseconds()> now)
+      : connections_(std::move(connections)),
+        machines_(make_machine_store(*connections_, std::move(now))) {}
+
   Task<Applied> transact(Lookup lookup, ChangeFunction decide) override {
-    return write<Applied>(
-        [lookup = std::move(lookup), decide = std::move(decide)](const Transaction& transaction) {
-          return sqlite::decide(transaction, lookup, decide);
-        });
+    return connections_->write(sqlite::decide, std::move(lookup), std::move(decide));
   }
-
   Task<void> settle(Settlement settlement) override {
-    return write<void>([settlement = std::move(settlement)](const Transaction& transaction) {
-      return sqlite::settle(transaction, settlement);
-    });
+    return connections_->write(sqlite::settle, std::move(settlement));
   }
-
   Task<void> mark_streamed(std::int64_t turn) override {
-    return write<void>([turn](const Transaction& transaction) {
-      return sqlite::mark_streamed(transaction, turn);
-    });
+    return connections_->write(sqlite::mark_streamed, turn);
   }
-
   Task<std::optional<Session>> find_session(Room room) override {
-    return read<std::optional<Session>>([room = std::move(room)](Database& database) {
-      auto row = sqlite::find_session(database, room);
-      if (row) sqlite::count_last_turn(database, *row);
-      return row ? std::optional(std::move(row->session)) : std::nullopt;
-    });
+    return connections_->read(sqlite::find_session, std::move(room));
   }
-
   Task<std::vector<Session>> list_sessions(SessionQuery query) override {
-    return read<std::vector<Session>>([query = std::move(query)](Database& database) {
-      return sqlite::sessions_before(database, query.tenant, query.before, query.limit);
-    });
+    return connections_->read(sqlite::list_sessions, std::move(query));
   }
-
   Task<std::optional<TurnRecord>> find_turn(Room room, std::string turn_id) override {
-    return read<std::optional<TurnRecord>>(
-        [room = std::move(room), turn_id = std::move(turn_id)](Database& database) {
-          return sqlite::find_record(database, room, turn_id);
-        });
+    return connections_->read(sqlite::find_turn, std::move(room), std::move(turn_id));
   }
-
   Task<std::vector<Turn>> list_turns(std::int64_t session, std::int64_t after_number,
                                      std::size_t limit) override {
-    return read<std::vector<Turn>>([=](Database& database) {
-      return sqlite::list_turns(database, session, after_number, limit);
-    });
+    return connections_->read(sqlite::list_turns, session, after_number, limit);
   }
-
   Task<History> history(std::int64_t session, std::int64_t before_number,
                         std::size_t bytes) override {
-    return read<History>([=](Database& database) {
-      return sqlite::history(database, session, before_number, bytes);
-    });
+    return connections_->read(sqlite::history, session, before_number, bytes);
   }
-
   Task<std::vector<EventRow>> events(std::int64_t session, std::int64_t from_number,
                                      std::size_t limit) override {
-    return read<std::vector<EventRow>>(
-        [=](Database& database) { return sqlite::events(database, session, from_number, limit); });
+    return connections_->read(sqlite::events, session, from_number, limit);
   }
-
   Task<std::vector<Abandoned>> claim_abandoned(Diary diary) override {
-    return write<std::vector<Abandoned>>(
-        [diary = std::move(diary)](const Transaction& transaction) {
-          auto claimed = sqlite::claim_abandoned(transaction, diary);
-          if (claimed) sqlite::spend_abandoned(transaction.database, *transaction.owners);
-          return claimed;
-        });
+    return connections_->write(sqlite::claim_abandoned, std::move(diary));
   }
-
   Task<std::vector<Overdue>> overdue(Milliseconds now, std::size_t limit) override {
-    return read<std::vector<Overdue>>(
-        [=](Database& database) { return sqlite::overdue(database, now, limit); });
+    return connections_->read(sqlite::overdue, now, limit);
   }
-
   Task<bool> delete_session(Room room) override {
-    return write<bool>([room = std::move(room)](const Transaction& transaction) {
-      return sqlite::delete_session(transaction, room);
-    });
+    return connections_->write(sqlite::delete_session, std::move(room));
   }
-
   Task<Session> branch(Room from, std::string turn_id, std::string into) override {
-    return write<Session>([from = std::move(from), turn_id = std::move(turn_id),
-                           into = std::move(into)](const Transaction& transaction) {
-      return sqlite::branch(transaction, from, turn_id, into);
-    });
+    return connections_->write(sqlite::branch, std::move(from), std::move(turn_id),
+                               std::move(into));
   }
 
   Task<Pruned> prune(Milliseconds before, std::optional<std::string> tenant) override {
-    const auto found = co_await stale(before, std::move(tenant));
-    if (!found) co_return std::unexpected(found.error());
+    TREATY_CO_TRY(const auto stale,
+                  co_await connections_->read(stale_sessions, before, std::move(tenant)));
     Pruned total;
-    for (std::size_t next = 0; next < found->size();) {
+    for (std::span<const StaleSession> rest = stale; !rest.empty();) {
       std::vector<std::int64_t> some;
-      while (next < found->size() && some.size() < kPrunedAtOnce) {
-        some.push_back((*found)[next++].session);
+      for (const StaleSession& one : rest.first(std::min(rest.size(), kPrunedAtOnce))) {
+        some.push_back(one.session);
       }
-      const auto pruned =
-          co_await write<Pruned>([some = std::move(some), before](const Transaction& transaction) {
-            return sqlite::delete_stale(transaction, some, before);
-          });
-      if (!pruned) co_return std::unexpected(pruned.error());
-      total.sessions += pruned->sessions;
-      total.turns += pruned->turns;
+      rest = rest.subspan(some.size());
+      TREATY_CO_TRY(const Pruned pruned,
+                    co_await connections_->write(delete_stale, std::move(some), before));
+      total.sessions += pruned.sessions;
+      total.turns += pruned.turns;
     }
     co_return total;
   }
-
   Task<Pruned> prunable(Milliseconds before, std::optional<std::string> tenant) override {
-    const auto found = co_await stale(before, std::move(tenant));
-    if (!found) co_return std::unexpected(found.error());
-    Pruned total;
-    for (const sqlite::Stale& session : *found) {
-      total.sessions += 1;
-      total.turns += session.turns;
-    }
+    TREATY_CO_TRY(const auto stale,
+                  co_await connections_->read(stale_sessions, before, std::move(tenant)));
+    Pruned total{.sessions = static_cast<std::int64_t>(stale.size())};
+    for (const StaleSession& session : stale) total.turns += session.turns;
     co_return total;
   }
 
   Task<Reserved> reserve(Purchase purchase) override {
-    return write<Reserved>([purchase = std::move(purchase)](const Transaction& transaction) {
-      return sqlite::reserve(transaction, purchase);
-    });
+    return connections_->write(sqlite::reserve, std::move(purchase));
   }
-
   Task<void> settle_reservation(std::int64_t id, Amount spent) override {
-    return write<void>([id, spent](const Transaction& transaction) {
-      return sqlite::settle_reservation(transaction, id, spent);
-    });
+    return connections_->write(sqlite::settle_reservation, id, spent);
   }
-
   Task<std::vector<Spending>> spending(std::int64_t day) override {
-    return read<std::vector<Spending>>(
-        [day](Database& database) { return sqlite::spending(database, day); });
+    return connections_->read(sqlite::spending, day);
   }
-
   Task<void> save_pools(std::vector<PoolRecord> pools) override {
-    return write<void>([pools = std::move(pools)](const Transaction& transaction) {
-      return sqlite::save_pools(transaction, pools);
-    });
+    return connections_->write(sqlite::save_pools, std::move(pools));
   }
-
-  Task<std::vector<PoolRecord>> pools() override {
-    return read<std::vector<PoolRecord>>(
-        [](Database& database) { return sqlite::pools(database); });
-  }
+  Task<std::vector<PoolRecord>> pools() override { return connections_->read(sqlite::pools); }
 
   MachineStore& machines() override { return *machines_; }
 
   Task<void> probe() override {
-    return write<void>([](const Transaction& transaction) -> std::expected<void, Error> {
-      sqlite::Statement(transaction.database, "UPDATE probes SET count = count + 1").run();
-      return {};
+    return connections_->write([](const Transaction& transaction) {
+      Statement(transaction.database, "UPDATE probes SET count = count + 1").run();
     });
   }
 
  private:
-  template <class T>
-  Task<T> read(auto query) {
-    return submit<T>(*readers_, [query = std::move(query)](Database& database) {
-      return std::expected<T, Error>(query(database));
-    });
-  }
-
-  template <class T, class Work>
-  Task<T> write(Work work) {
-    if (!writer_) {
-      co_return std::unexpected(
-          Error{.code = ErrorCode::unavailable, .message = "the store was opened only to be read"});
-    }
-    co_return co_await submit<T>(*writer_, std::move(work));
-  }
-
-  Task<std::vector<sqlite::Stale>> stale(Milliseconds before, std::optional<std::string> tenant) {
-    return read<std::vector<sqlite::Stale>>(
-        [before, tenant = std::move(tenant)](Database& database) {
-          return sqlite::stale_sessions(database, before, tenant);
-        });
-  }
-
-  // In this order: what is made last goes first, and the writer closes the file.
-  std::optional<sqlite::Owners> owners_;
-  std::optional<sqlite::Writer> writer_{};
-  std::optional<sqlite::Readers> readers_{};
-  std::optional<sqlite::SqliteMachines> machines_{};
-  std::optional<sqlite::BackgroundCheck> check_{};
+  const std::unique_ptr<Connections> connections_;
+  const std::unique_ptr<MachineStore> machines_;
 };
 
 }  // namespace
+
+std::unique_ptr<Store> make_store(std::unique_ptr<Connections> connections,
+                                  std::function<Milliseconds()> now) {
+  return std::make_unique<SqliteStore>(std::move(connections), std::move(now));
+}
+
+}  // namespace sqlite
 
 std::expected<std::unique_ptr<Store>, Error> open_sqlite_store(const std::string& path,
                                                                StoreOptions options) {
   std::error_code code;
   const std::string absolute = std::filesystem::absolute(path, code).string();
-  auto opened = sqlite::open_database(absolute, options.purpose);
-  if (!opened) return std::unexpected(opened.error());
-  const bool is_suspect = opened->was_left_open;
+  if (!options.now) options.now = system_now;
+  TREATY_TRY(sqlite::Opened opened, sqlite::open_database(absolute, options.purpose));
+  const bool is_suspect = opened.was_left_open;
   const std::uintmax_t size = std::filesystem::file_size(absolute, code);
-  if (is_suspect && size <= kSmall) {
-    if (auto damage = sqlite::find_damage(opened->database, absolute, false)) {
+  if (is_suspect && size <= sqlite::kSmall) {
+    if (auto damage = sqlite::find_damage(opened.database, absolute, false)) {
       return std::unexpected(*std::move(damage));
     }
   }
-  auto store = std::make_unique<SqliteStore>(absolute, std::move(*opened), options);
-  if (is_suspect && size > kSmall) {
-    store->check_in_background(absolute, std::move(options.on_damage));
+  auto connections =
+      std::make_unique<sqlite::FileConnections>(absolute, std::move(opened), options);
+  if (is_suspect && size > sqlite::kSmall) {
+    connections->check_in_background(absolute, std::move(options.on_damage));
   }
-  return store;
+  return sqlite::make_store(std::move(connections), options.now);
 }
 
 }  // namespace treaty::store

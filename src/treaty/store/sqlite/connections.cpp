@@ -1,6 +1,6 @@
-#include "treaty/store/sqlite/writer.h"
+#include "treaty/store/sqlite/connections.h"
 
-#include "treaty/store/sqlite/budgets/reservations.h"
+#include "treaty/store/sqlite/opening.h"
 
 namespace treaty::store::sqlite {
 namespace {
@@ -8,6 +8,7 @@ namespace {
 constexpr std::int64_t kCheckpointPages = 4'000;  // 16 MiB.
 constexpr int kPatience = 100;  // Milliseconds that a checkpoint waits for readers.
 constexpr int kBusyPatience = 5'000;
+constexpr std::size_t kMostWaitingReads = 10'000;
 
 int note_pages(void* pages, sqlite3* /*handle*/, const char* /*name*/, int count) {
   *static_cast<std::int64_t*>(pages) = count;
@@ -16,43 +17,11 @@ int note_pages(void* pages, sqlite3* /*handle*/, const char* /*name*/, int count
 
 }  // namespace
 
-Writer::Writer(std::string path, Database database, const Owners* owners,
-               std::function<Milliseconds()> now)
-    : path_(std::move(path)),
-      database_(watched(std::move(database))),
-      owners_(owners),
-      now_(std::move(now)),
-      checkpoint_at_(kCheckpointPages),
-      batches_([this](std::span<Item> batch) { return commit(batch); },
-               [this] {
-                 if (log_pages_ >= checkpoint_at_) checkpoint();
-               }) {}
-
-Writer::~Writer() {
-  batches_.stop();
-  sign_off();
-}
-
-void Writer::refuse_all(const Error& error) {
-  const std::lock_guard lock(refusal_mutex_);
-  refusal_ = error;
-}
-
-std::optional<BatchFailure> Writer::commit(std::span<Item> batch) {
-  if (auto ok = check_open(); !ok) return BatchFailure{.error = std::move(ok.error())};
-  const auto failure = attempt(batch);
-  if (!failure) return std::nullopt;
-  const bool is_of_one = is_of_one_operation(*failure);
-  // A connection that has met a broken disk may remember wrong things.
-  if (!is_of_one) database_.reset();
-  return BatchFailure{.error = error_of(*failure, path_), .is_of_one = is_of_one};
-}
-
-std::optional<Failure> Writer::attempt(std::span<Item> batch) {
-  Database& database = *database_;
-  const Transaction transaction{.database = database, .owners = owners_, .now = now_()};
+std::optional<Failure> run_transaction(const Transaction& transaction,
+                                       std::span<OperationRunner<const Transaction>::Item> batch) {
+  Database& database = transaction.database;
   Statement(database, "BEGIN IMMEDIATE").run();
-  for (const Item& item : batch) {
+  for (const auto& item : batch) {
     if (database.has_failed()) break;
     item->run(transaction);
   }
@@ -65,9 +34,43 @@ std::optional<Failure> Writer::attempt(std::span<Item> batch) {
   return failure;
 }
 
+Writer::Writer(std::string path, Database database, std::int64_t owner, IsGone is_gone,
+               std::function<Milliseconds()> now)
+    : path_(std::move(path)),
+      database_(watched(std::move(database))),
+      owner_(owner),
+      is_gone_(std::move(is_gone)),
+      now_(std::move(now)),
+      checkpoint_at_(kCheckpointPages),
+      batches_([this](std::span<Item> batch) { return commit(batch); },
+               [this] {
+                 if (log_pages_ >= checkpoint_at_) checkpoint();
+               }) {}
+
+Writer::~Writer() {
+  batches_.stop();
+  if (database_ && owner_ != 0) sign_off(*database_, owner_);
+}
+
+void Writer::refuse_all(const Error& error) {
+  const MutexLock lock(refusal_mutex_);
+  refusal_ = error;
+}
+
+std::optional<BatchFailure> Writer::commit(std::span<Item> batch) {
+  if (auto ok = check_open(); !ok) return BatchFailure{.error = std::move(ok.error())};
+  const auto failure = run_transaction(
+      {.database = *database_, .owner = owner_, .is_gone = is_gone_, .now = now_()}, batch);
+  if (!failure) return std::nullopt;
+  const bool is_of_one = is_of_one_operation(*failure);
+  // A connection that has met a broken disk may remember wrong things.
+  if (!is_of_one) database_.reset();
+  return BatchFailure{.error = error_of(*failure, path_), .is_of_one = is_of_one};
+}
+
 std::expected<void, Error> Writer::check_open() {
   {
-    const std::lock_guard lock(refusal_mutex_);
+    const MutexLock lock(refusal_mutex_);
     if (refusal_) return std::unexpected(*refusal_);
   }
   if (database_) return {};
@@ -94,13 +97,44 @@ void Writer::checkpoint() {
   if (code == SQLITE_OK) log_pages_ = 0;
 }
 
-void Writer::sign_off() {
-  if (!database_ || owners_ == nullptr) return;
-  // What fails here is found by the next process, as if this one had been killed.
-  Statement(*database_, "BEGIN IMMEDIATE").run();
-  spend_all_of(*database_, owners_->held());
-  Statement(*database_, "DELETE FROM owners WHERE number = ?", owners_->held()).run();
-  Statement(*database_, "COMMIT").run();
+Readers::Readers(std::string path, std::size_t threads)
+    : path_(std::move(path)), queue_(kMostWaitingReads) {
+  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+Readers::~Readers() {
+  queue_.close();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Readers::work() {
+  // Opened again after a failure. While a connection is open, the files beside the database stay.
+  std::optional<Database> database;
+  if (auto opened = Database::open(path_, Access::read)) database = std::move(*opened);
+  while (true) {
+    auto taken = queue_.take(1);
+    if (taken.empty()) return;
+    read(database, *taken.front());
+    complete(std::move(taken));
+  }
+}
+
+void Readers::read(std::optional<Database>& database, Operation<Context>& operation) const {
+  if (!database) {
+    auto opened = Database::open(path_, Access::read);
+    if (!opened) {
+      operation.fail(error_of(opened.error(), path_));
+      return;
+    }
+    database = std::move(*opened);
+  }
+  Statement(*database, "BEGIN").run();
+  operation.run(*database);
+  Statement(*database, "COMMIT").run();
+  const auto failure = database->take_failure();
+  if (!failure) return;
+  operation.fail(error_of(*failure, path_));
+  database.reset();
 }
 
 }  // namespace treaty::store::sqlite

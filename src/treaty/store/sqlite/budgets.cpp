@@ -1,4 +1,4 @@
-#include "treaty/store/sqlite/budgets/reservations.h"
+#include "treaty/store/sqlite/budgets.h"
 
 #include <optional>
 
@@ -7,6 +7,8 @@
 
 namespace treaty::store::sqlite {
 namespace {
+
+constexpr Milliseconds kPoolKept = Milliseconds{60} * 24 * 60 * 60 * 1000;
 
 // A row of `spending`.
 struct Sums : DaySums {
@@ -87,7 +89,7 @@ void set_aside(Database& database, std::int64_t id, std::int64_t day, const std:
 void write_reservation(const Transaction& transaction, const Purchase& purchase,
                        Reservation& reservation) {
   Statement(transaction.database, "INSERT INTO reservations (owner, day) VALUES (?, ?)",
-            transaction.owner(), purchase.day)
+            transaction.owner, purchase.day)
       .run();
   reservation.id = transaction.database.last_row();
   for (const BudgetLimit& limit : purchase.limits) {
@@ -127,17 +129,17 @@ bool may_come_back(const Reserved& reserved) {
 
 std::optional<std::int64_t> day_of(const Transaction& transaction, std::int64_t id) {
   Statement row(transaction.database, "SELECT day FROM reservations WHERE id = ? AND owner = ?", id,
-                transaction.owner());
+                transaction.owner);
   return row.next() ? std::optional(row.integer()) : std::nullopt;
 }
 
 }  // namespace
 
 std::expected<Reserved, Error> reserve(const Transaction& transaction, const Purchase& purchase) {
-  if (transaction.owner() == 0) return std::unexpected(conflict("this process does not run turns"));
+  if (transaction.owner == 0) return std::unexpected(conflict("this process does not run turns"));
   Database& database = transaction.database;
   Reserved answer = grant(purchase, accounts_of(database, purchase));
-  if (may_come_back(answer) && spend_abandoned(database, *transaction.owners)) {
+  if (may_come_back(answer) && spend_abandoned(database, transaction.is_gone)) {
     answer = grant(purchase, accounts_of(database, purchase));
   }
   if (auto* reservation = std::get_if<Reservation>(&answer)) {
@@ -167,12 +169,12 @@ void spend_all_of(Database& database, std::int64_t owner) {
   for (const OpenReservation& reservation : open) spend(database, reservation, std::nullopt);
 }
 
-bool spend_abandoned(Database& database, const Owners& owners) {
+bool spend_abandoned(Database& database, const IsGone& is_gone) {
   std::vector<std::int64_t> gone;
   Statement rows(database, "SELECT DISTINCT owner FROM reservations");
   while (rows.next()) {
     const std::int64_t owner = rows.integer();
-    if (owners.is_gone(owner)) gone.push_back(owner);
+    if (is_gone(owner)) gone.push_back(owner);
   }
   for (const std::int64_t owner : gone) spend_all_of(database, owner);
   return !gone.empty();
@@ -192,6 +194,28 @@ std::vector<Spending> spending(Database& database, std::int64_t day) {
     one.reserved = read_amount(rows);
     one.calls = rows.integer();
     all.push_back(std::move(one));
+  }
+  return all;
+}
+
+void save_pools(const Transaction& transaction, const std::vector<PoolRecord>& pools) {
+  for (const PoolRecord& pool : pools) {
+    Statement(transaction.database, "INSERT OR REPLACE INTO pools VALUES (?, ?, ?)", pool.key,
+              pool.state, transaction.now)
+        .run();
+  }
+  Statement(transaction.database, "DELETE FROM pools WHERE updated_at < ?",
+            transaction.now - kPoolKept)
+      .run();
+}
+
+std::vector<PoolRecord> pools(Database& database) {
+  if (database.value_of("PRAGMA user_version") < kVersionWithBudgets) return {};
+  std::vector<PoolRecord> all;
+  Statement rows(database, "SELECT \"key\", state FROM pools ORDER BY \"key\"");
+  while (rows.next()) {
+    std::string key = rows.text();
+    all.push_back({.key = std::move(key), .state = rows.text()});
   }
   return all;
 }

@@ -1,4 +1,4 @@
-#include "treaty/store/sqlite/budgets/reservations.h"
+#include "treaty/store/sqlite/budgets.h"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,6 @@
-#include "treaty/store/sqlite/budgets/pools.h"
-
 #include <doctest/doctest.h>
 
+#include "treaty/store/sqlite/budgets.h"
 #include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {

@@ -1,4 +1,4 @@
-#include "treaty/store/sqlite/writer.h"
+#include "treaty/store/sqlite/connections.h"
 
 #include <doctest/doctest.h>
 

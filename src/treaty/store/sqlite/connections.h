@@ -1,0 +1,124 @@
+// How the operations of a store reach its database. In a file they do so on threads: one writes, in
+// transactions that all waiting operations share, and others read, each over a connection of its
+// own.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "treaty/base/mutex.h"
+#include "treaty/store/batch_writer.h"
+#include "treaty/store/sqlite/journal.h"
+
+namespace treaty::store::sqlite {
+
+template <class T>
+struct ValueOf {
+  using Type = T;
+};
+template <class T>
+struct ValueOf<std::expected<T, Error>> {
+  using Type = T;
+};
+
+class Connections {
+ public:
+  virtual ~Connections() = default;
+
+  // What function(database, arguments…) answers. It sees one state of the store.
+  template <class Function, class... Arguments>
+  auto read(Function function, Arguments... arguments) {
+    using T = std::invoke_result_t<Function&, Database&, const Arguments&...>;
+    return submit<T>(reader(),
+                     [function, ... arguments = std::move(arguments)](Database& database) {
+                       return std::expected<T, Error>(function(database, arguments...));
+                     });
+  }
+
+  // What function(transaction, arguments…) answers, when the transaction is committed.
+  template <class Function, class... Arguments,
+            class Result = std::invoke_result_t<Function&, const Transaction&, const Arguments&...>,
+            class T = ValueOf<Result>::Type>
+  Task<T> write(Function function, Arguments... arguments) {
+    if (writer() == nullptr) {
+      co_return std::unexpected(
+          Error{.code = ErrorCode::unavailable, .message = "the store was opened only to be read"});
+    }
+    co_return co_await submit<T>(*writer(),
+                                 [function, ... arguments = std::move(arguments)](
+                                     const Transaction& transaction) -> std::expected<T, Error> {
+                                   if constexpr (std::is_void_v<Result>) {
+                                     function(transaction, arguments...);
+                                     return {};
+                                   } else {
+                                     return function(transaction, arguments...);
+                                   }
+                                 });
+  }
+
+ private:
+  virtual OperationRunner<Database>& reader() = 0;
+  virtual OperationRunner<const Transaction>* writer() = 0;  // Null: opened only to be read.
+};
+
+// Runs the operations in one transaction and commits it.
+std::optional<Failure> run_transaction(const Transaction& transaction,
+                                       std::span<OperationRunner<const Transaction>::Item> batch);
+
+class Writer final : public OperationRunner<const Transaction> {
+ public:
+  // The database is as open_database() left it. `owner` as in Transaction.
+  Writer(std::string path, Database database, std::int64_t owner, IsGone is_gone,
+         std::function<Milliseconds()> now);
+  ~Writer() override;  // Does what still waits, then leaves in good order.
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  void add(Item item) override { batches_.add(std::move(item)); }
+
+  // From now on everything is answered with this.
+  void refuse_all(const Error& error);
+
+ private:
+  std::optional<BatchFailure> commit(std::span<Item> batch);
+  std::expected<void, Error> check_open();
+  Database watched(Database database);  // Counts the pages of its log.
+  void checkpoint();
+
+  const std::string path_;
+  std::int64_t log_pages_ = 0;
+  std::optional<Database> database_;  // Absent after the disk has failed: opened again when needed.
+  const std::int64_t owner_;
+  const IsGone is_gone_;
+  const std::function<Milliseconds()> now_;
+  std::int64_t checkpoint_at_;  // Pages in the log.
+  Mutex refusal_mutex_;
+  std::optional<Error> refusal_ TREATY_GUARDED_BY(refusal_mutex_){};
+  BatchWriter<Context> batches_;  // Last: its thread uses the others.
+};
+
+class Readers final : public OperationRunner<Database> {
+ public:
+  Readers(std::string path, std::size_t threads);
+  ~Readers() override;  // Does what still waits, then leaves.
+  Readers(const Readers&) = delete;
+  Readers& operator=(const Readers&) = delete;
+
+  void add(Item item) override { queue_.add(std::move(item)); }
+
+ private:
+  void work();
+  void read(std::optional<Database>& database, Operation<Context>& operation) const;
+
+  const std::string path_;
+  OperationQueue<Context> queue_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace treaty::store::sqlite

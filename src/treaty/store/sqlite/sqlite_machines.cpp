@@ -1,0 +1,495 @@
+#include "treaty/store/sqlite/sqlite_machines.h"
+
+#include <algorithm>
+#include <span>
+
+#include "treaty/base/ids.h"
+#include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
+#include "treaty/store/leases.h"
+#include "treaty/store/sqlite/migrations.h"
+#include "treaty/store/work_pool.h"
+
+namespace treaty::store::sqlite {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+constexpr std::size_t kPrunedAtOnce = 50;  // In one transaction: others want to write too.
+
+bool has_machines(Database& database) {
+  return database.value_of("PRAGMA user_version") >= kVersionWithMachines;
+}
+
+// --- Executions: leases, checkpoints, journals. As in journal.h: every function that writes runs
+// inside a transaction that it shares with others, and a refusal leaves nothing behind.
+
+std::optional<LeaseRecord> read_lease(Database& database, const std::string& execution) {
+  Statement row(
+      database,
+      "SELECT owner_id, lease_until, fencing_token FROM execution_leases WHERE execution_id = ?",
+      execution);
+  if (!row.next()) return std::nullopt;
+  return LeaseRecord{.owner = row.text(), .until = row.integer(), .token = row.integer()};
+}
+
+// The token stays, so that the next one is another.
+void let_go(const Transaction& transaction, const std::string& execution) {
+  const std::string at = timestamp_of(transaction.now);
+  Statement(transaction.database,
+            "UPDATE execution_leases SET owner_id = '', lease_until = 0, updated_at = ? "
+            "WHERE execution_id = ?",
+            at, execution)
+      .run();
+}
+
+void append_lines(Database& database, const MachineWrite& write) {
+  if (write.journal.empty()) return;
+  std::int64_t number = 0;
+  {
+    Statement last(database, "SELECT max(number) FROM machine_journal WHERE execution_id = ?",
+                   write.execution);
+    if (last.next()) number = last.integer();
+  }
+  for (const std::string& line : write.journal) {
+    Statement(database, "INSERT INTO machine_journal VALUES (?, ?, ?)", write.execution, ++number,
+              line)
+        .run();
+  }
+}
+
+// Nothing of it has changed, and nobody has begun to run it.
+bool is_as_listed(const Transaction& transaction, const ExecutionRow& row) {
+  Statement latest(transaction.database,
+                   "SELECT updated_at, latest_key FROM machine_latest WHERE execution_id = ?",
+                   row.execution);
+  if (!latest.next() || latest.view() != row.updated_at) return false;
+  const auto parts = read_checkpoint_key(latest.view());
+  if (!parts || parts->event != row.event || parts->step != row.step) return false;
+  const auto lease = read_lease(transaction.database, row.execution);
+  return !lease || !is_held(*lease, transaction.now);
+}
+
+void delete_execution(Database& database, const std::string& execution) {
+  // Keys are `execution/…`: all that is between this and the character after the slash.
+  const std::string begin = execution + '/';
+  const std::string end = execution + '0';
+  Statement(database,
+            "DELETE FROM machine_checkpoints WHERE checkpoint_key > ? AND checkpoint_key < ?",
+            begin, end)
+      .run();
+  Statement(database, "DELETE FROM machine_latest WHERE execution_id = ?", execution).run();
+  Statement(database, "DELETE FROM machine_journal WHERE execution_id = ?", execution).run();
+  Statement(database, "DELETE FROM execution_leases WHERE execution_id = ?", execution).run();
+  Statement(database, "DELETE FROM signals WHERE addressee = ?", execution).run();
+}
+
+std::expected<Lease, Error> acquire(const Transaction& transaction, const std::string& execution,
+                                    const std::string& owner) {
+  TREATY_TRY_VOID(check_execution_id(execution));
+  TREATY_TRY(const LeaseRecord lease,
+             next_lease(read_lease(transaction.database, execution), owner, transaction.now));
+  const std::string at = timestamp_of(transaction.now);
+  Statement(transaction.database,
+            "INSERT OR REPLACE INTO execution_leases (execution_id, owner_id, phase, lease_until, "
+            "fencing_token, acquired_at, updated_at) VALUES (?, ?, 'machine', ?, ?, ?, ?)",
+            execution, lease.owner, lease.until, lease.token, at, at)
+      .run();
+  return Lease{.token = lease.token};
+}
+
+std::expected<void, Error> renew(const Transaction& transaction, const std::string& execution,
+                                 const std::string& owner, std::int64_t token) {
+  TREATY_TRY_VOID(check_lease(read_lease(transaction.database, execution), owner, token));
+  const std::string at = timestamp_of(transaction.now);
+  Statement(transaction.database,
+            "UPDATE execution_leases SET lease_until = ?, updated_at = ? WHERE execution_id = ?",
+            lease_end(transaction.now), at, execution)
+      .run();
+  return {};
+}
+
+std::expected<void, Error> release(const Transaction& transaction, const std::string& execution,
+                                   const std::string& owner, std::int64_t token) {
+  TREATY_TRY_VOID(check_lease(read_lease(transaction.database, execution), owner, token));
+  let_go(transaction, execution);
+  return {};
+}
+
+// Whether it may be written: a line of a journal is one, and the lease is held.
+std::expected<void, Error> check(Database& database, const MachineWrite& write,
+                                 const std::string& owner) {
+  TREATY_TRY_VOID(check_write(write));
+  return check_lease(read_lease(database, write.execution), owner, write.token);
+}
+
+void apply(const Transaction& transaction, const MachineWrite& write) {
+  Database& database = transaction.database;
+  append_lines(database, write);
+  const std::string at = timestamp_of(transaction.now);
+  std::string latest;
+  for (const Checkpoint& checkpoint : write.checkpoints) {
+    latest = checkpoint_key(write.execution, checkpoint);
+    Statement(database,
+              "INSERT OR REPLACE INTO machine_checkpoints (checkpoint_key, execution_id, "
+              "machine_name, event, current_state, waiting_channel, snapshot_json, created_at) "
+              "VALUES (?, ?, ?, ?, ?, nullif(?, ''), ?, ?)",
+              latest, write.execution, write.machine, checkpoint.event, checkpoint.state,
+              checkpoint.channel, Blob{checkpoint.snapshot}, at)
+        .run();
+  }
+  if (!latest.empty()) {
+    Statement(database,
+              "INSERT INTO machine_latest (execution_id, latest_key, updated_at) VALUES (?, ?, ?) "
+              "ON CONFLICT (execution_id) DO UPDATE SET latest_key = excluded.latest_key, "
+              "updated_at = excluded.updated_at",
+              write.execution, latest, at)
+        .run();
+  }
+  if (write.releases) let_go(transaction, write.execution);
+}
+
+std::expected<void, Error> write_checked(const Transaction& transaction, const MachineWrite& write,
+                                         const std::string& owner) {
+  TREATY_TRY_VOID(check(transaction.database, write, owner));
+  apply(transaction, write);
+  return {};
+}
+
+std::optional<ExecutionRecord> find_execution(Database& database, const std::string& execution) {
+  if (!has_machines(database)) return std::nullopt;
+  Statement latest(database,
+                   "SELECT l.latest_key, c.snapshot_json FROM machine_latest l JOIN "
+                   "machine_checkpoints c ON c.checkpoint_key = l.latest_key "
+                   "WHERE l.execution_id = ?",
+                   execution);
+  if (!latest.next()) return std::nullopt;
+  ExecutionRecord record{.execution = execution};
+  if (auto parts = read_checkpoint_key(latest.view())) {
+    record.latest_event = std::move(parts->event);
+    record.latest_step = parts->step;
+  }
+  record.snapshot = latest.text();
+  Statement lines(database,
+                  "SELECT line FROM machine_journal WHERE execution_id = ? ORDER BY number",
+                  execution);
+  while (lines.next()) record.journal.push_back(lines.text());
+  return record;
+}
+
+std::vector<ExecutionRow> list_executions(Database& database,
+                                          const std::function<Milliseconds()>& clock) {
+  if (!has_machines(database)) return {};
+  const Milliseconds now = clock();
+  std::vector<ExecutionRow> rows;
+  Statement found(database,
+                  "SELECT l.execution_id, l.latest_key, l.updated_at, c.machine_name, "
+                  "c.current_state, c.waiting_channel, e.owner_id, e.lease_until "
+                  "FROM machine_latest l JOIN machine_checkpoints c ON "
+                  "c.checkpoint_key = l.latest_key LEFT JOIN execution_leases e ON "
+                  "e.execution_id = l.execution_id "
+                  "ORDER BY l.updated_at DESC, l.execution_id DESC");
+  while (found.next()) {
+    ExecutionRow row;
+    row.execution = found.text();
+    if (auto parts = read_checkpoint_key(found.view())) {
+      row.event = std::move(parts->event);
+      row.step = parts->step;
+    }
+    row.updated_at = found.text();
+    row.machine = found.text();
+    row.state = found.text();
+    row.channel = found.text();
+    LeaseRecord lease{.owner = found.text(), .until = found.integer()};
+    row.is_leased = is_held(lease, now);
+    if (row.is_leased) row.owner = std::move(lease.owner);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Texts delete_executions(const Transaction& transaction, const std::vector<ExecutionRow>& rows) {
+  Texts deleted;
+  for (const ExecutionRow& row : rows) {
+    if (!is_as_listed(transaction, row)) continue;
+    delete_execution(transaction.database, row.execution);
+    deleted.push_back(row.execution);
+  }
+  return deleted;
+}
+
+// --- Signals: in the order they came, each for one execution or for anyone.
+
+struct Signal {
+  std::int64_t row = 0;
+  std::string data{};
+};
+
+// Rows of this table are numbered as they come, whatever was deleted meanwhile.
+std::optional<Signal> oldest_signal(Database& database, const std::string& channel,
+                                    const std::string& execution) {
+  Statement row(database,
+                "SELECT rowid, data_json FROM signals WHERE rowid = (SELECT min(number) FROM ("
+                "SELECT min(rowid) AS number FROM signals WHERE channel = ?1 AND addressee = ?2 "
+                "UNION ALL "
+                "SELECT min(rowid) FROM signals WHERE channel = ?1 AND addressee IS NULL))",
+                channel, execution);
+  if (!row.next()) return std::nullopt;
+  return Signal{.row = row.integer(), .data = row.text()};
+}
+
+Texts waiters_of(Database& database, const std::string& channel) {
+  Texts waiters;
+  Statement rows(database,
+                 "SELECT l.execution_id FROM machine_checkpoints c JOIN machine_latest l ON "
+                 "l.execution_id = c.execution_id AND l.latest_key = c.checkpoint_key "
+                 "WHERE c.waiting_channel = ? AND c.event = 'waiting' ORDER BY l.execution_id",
+                 channel);
+  while (rows.next()) waiters.push_back(rows.text());
+  return waiters;
+}
+
+// Without an addressee it is anyone's.
+void add_signal(const Transaction& transaction, const std::string& channel, const std::string& data,
+                const std::string& addressee) {
+  const std::string id = new_uuid();
+  const std::string at = timestamp_of(transaction.now);
+  Statement(transaction.database,
+            "INSERT INTO signals (id, channel, data_json, created_at, addressee) "
+            "VALUES (?, ?, ?, ?, nullif(?, ''))",
+            id, channel, data, at, addressee)
+      .run();
+}
+
+std::expected<std::optional<std::string>, Error> take_signal(const Transaction& transaction,
+                                                             const std::string& channel,
+                                                             const MachineStore::Taken& taken,
+                                                             const MachineWrite& waiting,
+                                                             const std::string& owner) {
+  Database& database = transaction.database;
+  TREATY_TRY_VOID(check(database, waiting, owner));
+  auto signal = oldest_signal(database, channel, waiting.execution);
+  if (!signal) {
+    apply(transaction, waiting);
+    return std::nullopt;
+  }
+  const MachineWrite write = taken(signal->data);
+  TREATY_TRY_VOID(check(database, write, owner));
+  Statement(database, "DELETE FROM signals WHERE rowid = ?", signal->row).run();
+  apply(transaction, write);
+  return std::move(signal->data);
+}
+
+Texts send_signal(const Transaction& transaction, const std::string& channel,
+                  const std::string& data) {
+  Texts waiters = waiters_of(transaction.database, channel);
+  for (const std::string& waiter : waiters) add_signal(transaction, channel, data, waiter);
+  if (waiters.empty()) add_signal(transaction, channel, data, "");
+  return waiters;
+}
+
+// --- Work pools. Every change is one statement, so that of many who want an item one gets it, in
+// whatever process they are.
+
+std::expected<void, Error> outcome(Database& database) {
+  if (database.has_failed() || database.changes() > 0) return {};
+  return std::unexpected(not_your_work());
+}
+
+Texts push_work(const Transaction& transaction, const std::string& pool, const Texts& items,
+                int max_retries) {
+  const std::string at = timestamp_of(transaction.now);
+  Texts ids;
+  ids.reserve(items.size());
+  for (const std::string& item : items) {
+    ids.push_back(new_uuid());
+    Statement(transaction.database,
+              "INSERT INTO work_pool (item_id, pool_name, data, status, attempts, max_retries, "
+              "created_at) VALUES (?, ?, ?, 'pending', 0, ?, ?)",
+              ids.back(), pool, item, max_retries, at)
+        .run();
+  }
+  return ids;
+}
+
+void heartbeat(const Transaction& transaction, const std::string& pool, const std::string& worker) {
+  Statement(transaction.database,
+            "UPDATE work_pool SET heartbeat = ? WHERE pool_name = ? AND status = 'claimed' AND "
+            "claimed_by = ?",
+            transaction.now, pool, worker)
+      .run();
+}
+
+std::optional<WorkItem> claim_work(const Transaction& transaction, const std::string& pool,
+                                   const std::string& worker) {
+  const std::string at = timestamp_of(transaction.now);
+  WorkItem item;
+  {
+    Statement row(
+        transaction.database,
+        "UPDATE work_pool SET status = 'claimed', claimed_by = ?, claimed_at = ?, "
+        "heartbeat = ?, attempts = attempts + 1 WHERE rowid = (SELECT rowid FROM work_pool "
+        "WHERE pool_name = ? AND status = 'pending' ORDER BY rowid LIMIT 1) "
+        "RETURNING item_id, data, attempts",
+        worker, at, transaction.now, pool);
+    if (!row.next()) return std::nullopt;
+    item = {.id = row.text(), .data = row.text(), .attempts = static_cast<int>(row.integer())};
+  }
+  heartbeat(transaction, pool, worker);  // Who claims lives, for all that it has.
+  return item;
+}
+
+std::expected<void, Error> complete_work(const Transaction& transaction, const std::string& pool,
+                                         const std::string& item, const std::string& worker,
+                                         const std::string& result) {
+  Statement(transaction.database,
+            "UPDATE work_pool SET status = 'completed', result = ? WHERE item_id = ? AND "
+            "pool_name = ? AND claimed_by = ? AND status = 'claimed'",
+            result, item, pool, worker)
+      .run();
+  return outcome(transaction.database);
+}
+
+std::expected<void, Error> fail_work(const Transaction& transaction, const std::string& pool,
+                                     const std::string& item, const std::string& worker,
+                                     const std::string& error) {
+  Statement(transaction.database,
+            "UPDATE work_pool SET status = iif(attempts >= max_retries, 'poisoned', 'pending'), "
+            "error = ?, claimed_by = NULL, claimed_at = NULL WHERE item_id = ? AND "
+            "pool_name = ? AND claimed_by = ? AND status = 'claimed'",
+            error, item, pool, worker)
+      .run();
+  return outcome(transaction.database);
+}
+
+std::int64_t release_stale_work(const Transaction& transaction, const std::string& pool) {
+  Texts stale;
+  {
+    Statement workers(transaction.database,
+                      "SELECT claimed_by, max(heartbeat) FROM work_pool WHERE pool_name = ? AND "
+                      "status = 'claimed' GROUP BY claimed_by",
+                      pool);
+    while (workers.next()) {
+      std::string worker = workers.text();
+      if (is_stale(worker, workers.integer(), transaction.now)) stale.push_back(std::move(worker));
+    }
+  }
+  std::int64_t released = 0;
+  for (const std::string& worker : stale) {
+    Statement(transaction.database,
+              "UPDATE work_pool SET status = 'pending', claimed_by = NULL, claimed_at = NULL "
+              "WHERE pool_name = ? AND status = 'claimed' AND claimed_by = ?",
+              pool, worker)
+        .run();
+    if (!transaction.database.has_failed()) released += transaction.database.changes();
+  }
+  return released;
+}
+
+WorkCounts count_work(Database& database, const std::string& pool) {
+  if (!has_machines(database)) return {};
+  WorkCounts counts;
+  Statement rows(
+      database, "SELECT status, count(*) FROM work_pool WHERE pool_name = ? GROUP BY status", pool);
+  while (rows.next()) {
+    const std::string status = rows.text();
+    const std::int64_t count = rows.integer();
+    if (status == "pending") counts.pending = count;
+    if (status == "claimed") counts.claimed = count;
+    if (status == "completed") counts.completed = count;
+    if (status == "poisoned") counts.poisoned = count;
+  }
+  return counts;
+}
+
+class SqliteMachines final : public MachineStore {
+ public:
+  SqliteMachines(Connections& connections, std::function<Milliseconds()> now)
+      : connections_(connections), now_(std::move(now)) {}
+
+  Task<Lease> acquire(std::string execution) override {
+    return connections_.write(sqlite::acquire, std::move(execution), owner_);
+  }
+  Task<void> renew(std::string execution, std::int64_t token) override {
+    return connections_.write(sqlite::renew, std::move(execution), owner_, token);
+  }
+  Task<void> release(std::string execution, std::int64_t token) override {
+    return connections_.write(sqlite::release, std::move(execution), owner_, token);
+  }
+  Task<void> write(MachineWrite write) override {
+    return connections_.write(write_checked, std::move(write), owner_);
+  }
+  Task<std::optional<std::string>> take_signal(std::string channel, Taken taken,
+                                               MachineWrite waiting) override {
+    return connections_.write(sqlite::take_signal, std::move(channel), std::move(taken),
+                              std::move(waiting), owner_);
+  }
+  Task<Texts> send_signal(std::string channel, std::string data) override {
+    return connections_.write(sqlite::send_signal, std::move(channel), std::move(data));
+  }
+  Task<std::optional<ExecutionRecord>> find_execution(std::string execution) override {
+    return connections_.read(sqlite::find_execution, std::move(execution));
+  }
+  Task<std::vector<ExecutionRow>> list_executions() override {
+    return connections_.read(sqlite::list_executions, now_);
+  }
+
+  Task<Texts> prune_executions(PruneQuery query) override {
+    TREATY_CO_TRY(const auto rows, co_await list_executions());
+    const std::vector<ExecutionRow> chosen = executions_to_prune(rows, query);
+    Texts pruned;
+    if (query.only_count) {
+      for (const ExecutionRow& row : chosen) pruned.push_back(row.execution);
+      co_return pruned;
+    }
+    for (std::span<const ExecutionRow> rest = chosen; !rest.empty();) {
+      const auto some = rest.first(std::min(rest.size(), kPrunedAtOnce));
+      rest = rest.subspan(some.size());
+      TREATY_CO_TRY(const Texts deleted,
+                    co_await connections_.write(
+                        delete_executions, std::vector<ExecutionRow>(some.begin(), some.end())));
+      pruned.insert(pruned.end(), deleted.begin(), deleted.end());
+    }
+    co_return pruned;
+  }
+
+  Task<Texts> push_work(std::string pool, Texts items, int max_retries) override {
+    return connections_.write(sqlite::push_work, std::move(pool), std::move(items), max_retries);
+  }
+  Task<std::optional<WorkItem>> claim_work(std::string pool, std::string worker) override {
+    return connections_.write(sqlite::claim_work, std::move(pool), std::move(worker));
+  }
+  Task<void> complete_work(std::string pool, std::string item, std::string worker,
+                           std::string result) override {
+    return connections_.write(sqlite::complete_work, std::move(pool), std::move(item),
+                              std::move(worker), std::move(result));
+  }
+  Task<void> fail_work(std::string pool, std::string item, std::string worker,
+                       std::string error) override {
+    return connections_.write(sqlite::fail_work, std::move(pool), std::move(item),
+                              std::move(worker), std::move(error));
+  }
+  Task<void> heartbeat(std::string pool, std::string worker) override {
+    return connections_.write(sqlite::heartbeat, std::move(pool), std::move(worker));
+  }
+  Task<std::int64_t> release_stale_work(std::string pool) override {
+    return connections_.write(sqlite::release_stale_work, std::move(pool));
+  }
+  Task<WorkCounts> count_work(std::string pool) override {
+    return connections_.read(sqlite::count_work, std::move(pool));
+  }
+
+ private:
+  Connections& connections_;
+  const std::function<Milliseconds()> now_;
+  const std::string owner_ = new_owner();
+};
+
+}  // namespace
+
+std::unique_ptr<MachineStore> make_machine_store(Connections& connections,
+                                                 std::function<Milliseconds()> now) {
+  return std::make_unique<SqliteMachines>(connections, std::move(now));
+}
+
+}  // namespace treaty::store::sqlite
