@@ -3,6 +3,7 @@
 #include <array>
 
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/templates/language/evaluation.h"
 #include "treaty/templates/language/parser.h"
 
@@ -36,15 +37,13 @@ std::expected<Expression, SyntaxFault> Expression::parse(std::string_view text) 
 }
 
 std::expected<Dynamic, std::string> Expression::evaluate(const Scope& scope) const {
-  auto value = Evaluation(scope, Dialect::condition).evaluate(root_->tree);
-  if (!value) return std::unexpected(std::move(value.error()));
-  return std::move(*value).take();
+  TREATY_TRY(auto value, Evaluation(scope, Dialect::condition).evaluate(root_->tree));
+  return std::move(value).take();
 }
 
 std::expected<bool, std::string> Expression::holds(const Scope& scope) const {
-  const auto value = Evaluation(scope, Dialect::condition).evaluate(root_->tree);
-  if (!value) return std::unexpected(value.error());
-  return value->is_true();
+  TREATY_TRY(const auto value, Evaluation(scope, Dialect::condition).evaluate(root_->tree));
+  return value.is_true();
 }
 
 bool Expression::names(std::string_view name) const {

@@ -3,12 +3,29 @@
 
 #include <expected>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
-#include "treaty/templates/scope.h"
+#include "treaty/templates/value.h"
 
 namespace treaty::templates {
+
+// What names mean while a condition or a template is evaluated. The values stay with the caller.
+
+struct Binding {
+  std::string_view name;
+  const Dynamic* value;
+};
+
+struct Scope {
+  const Dynamic* context = nullptr;  // Null pointers stand for null.
+  const Dynamic* input = nullptr;
+  const Dynamic* output = nullptr;
+  const Dynamic* result = nullptr;
+  bool context_over_input = false;   // `input.k` is `context.k` where the context has that key.
+  std::span<const Binding> bound{};  // More names: of foreach.
+};
 
 // What is wrong with a text, and where in it.
 struct SyntaxFault {

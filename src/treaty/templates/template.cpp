@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 #include "treaty/templates/blocks/blocks.h"
-#include "treaty/templates/language/lookup.h"
 #include "treaty/templates/language/operations.h"
 #include "treaty/templates/text/characters.h"
 
@@ -73,7 +73,7 @@ Dynamic resolved(const Reference& reference, const Scope& scope) {
 
 struct Template::Node {
   struct Entry;
-  std::variant<Constant, Reference, blocks::Body, std::vector<Node>, std::vector<Entry>> content;
+  std::variant<Constant, Reference, blocks::Blocks, std::vector<Node>, std::vector<Entry>> content;
 
   static std::expected<Node, SyntaxFault> parse(const Dynamic& source, std::size_t depth);
   static std::expected<Node, SyntaxFault> parse_text(std::string_view text);
@@ -91,9 +91,8 @@ struct Template::Node::Entry {
 std::expected<Template::Node, SyntaxFault> Template::Node::parse_text(std::string_view text) {
   if (!is_utf8(text)) return std::unexpected(SyntaxFault{"the text is not UTF-8", 0});
   if (text.contains("{{") || text.contains("{%")) {
-    auto body = blocks::parse_blocks(text);
-    if (!body) return std::unexpected(std::move(body.error()));
-    return Node{*std::move(body)};
+    TREATY_TRY(auto blocks, blocks::parse_blocks(text));
+    return Node{std::move(blocks)};
   }
   if (auto reference = reference_in(text)) return Node{*std::move(reference)};
   return Node{Constant{boost::json::string(text)}};
@@ -107,19 +106,17 @@ std::expected<Template::Node, SyntaxFault> Template::Node::parse(const Dynamic& 
   if (const auto* list = source.if_array()) {
     std::vector<Node> items;
     for (const Dynamic& item : *list) {
-      auto node = parse(item, depth + 1);
-      if (!node) return node;
-      is_constant = is_constant && node->is_constant();
-      items.push_back(*std::move(node));
+      TREATY_TRY(Node node, parse(item, depth + 1));
+      is_constant = is_constant && node.is_constant();
+      items.push_back(std::move(node));
     }
     if (!is_constant) return Node{std::move(items)};
   } else if (const auto* object = source.if_object()) {
     std::vector<Entry> entries;
     for (const auto& member : *object) {
-      auto node = parse(member.value(), depth + 1);
-      if (!node) return node;
-      is_constant = is_constant && node->is_constant();
-      entries.push_back({std::string(member.key()), *std::move(node)});
+      TREATY_TRY(Node node, parse(member.value(), depth + 1));
+      is_constant = is_constant && node.is_constant();
+      entries.push_back({std::string(member.key()), std::move(node)});
     }
     if (!is_constant) return Node{std::move(entries)};
   }
@@ -129,18 +126,16 @@ std::expected<Template::Node, SyntaxFault> Template::Node::parse(const Dynamic& 
 std::expected<Dynamic, std::string> Template::Node::render(const Scope& scope) const {
   if (const auto* constant = std::get_if<Constant>(&content)) return constant->value;
   if (const auto* reference = std::get_if<Reference>(&content)) return resolved(*reference, scope);
-  if (const auto* body = std::get_if<blocks::Body>(&content)) {
-    const auto text = blocks::render(*body, scope);
-    if (!text) return std::unexpected(text.error());
-    return boost::json::string(*text);
+  if (const auto* blocks = std::get_if<blocks::Blocks>(&content)) {
+    TREATY_TRY(const std::string text, blocks::render(blocks->body, scope));
+    return boost::json::string(text);
   }
   if (const auto* items = std::get_if<std::vector<Node>>(&content)) {
     List list;
     list.reserve(items->size());
     for (const Node& item : *items) {
-      auto value = item.render(scope);
-      if (!value) return value;
-      list.push_back(*std::move(value));
+      TREATY_TRY(Dynamic value, item.render(scope));
+      list.push_back(std::move(value));
     }
     return list;
   }
@@ -155,8 +150,8 @@ std::expected<Dynamic, std::string> Template::Node::render(const Scope& scope) c
 
 void Template::Node::collect_unknown(std::span<const std::string_view> bound,
                                      std::vector<SyntaxFault>& faults) const {
-  if (const auto* body = std::get_if<blocks::Body>(&content)) {
-    std::ranges::move(blocks::unknown_names(*body, bound), std::back_inserter(faults));
+  if (const auto* blocks = std::get_if<blocks::Blocks>(&content)) {
+    std::ranges::move(blocks::unknown_names(*blocks, bound), std::back_inserter(faults));
   } else if (const auto* items = std::get_if<std::vector<Node>>(&content)) {
     for (const Node& item : *items) item.collect_unknown(bound, faults);
   } else if (const auto* entries = std::get_if<std::vector<Entry>>(&content)) {
@@ -165,9 +160,8 @@ void Template::Node::collect_unknown(std::span<const std::string_view> bound,
 }
 
 std::expected<Template, SyntaxFault> Template::parse(const Dynamic& source) {
-  auto node = Node::parse(source, 0);
-  if (!node) return std::unexpected(std::move(node.error()));
-  return Template(std::make_shared<const Node>(*std::move(node)));
+  TREATY_TRY(Node node, Node::parse(source, 0));
+  return Template(std::make_shared<const Node>(std::move(node)));
 }
 
 std::expected<Dynamic, std::string> Template::render(const Scope& scope) const {

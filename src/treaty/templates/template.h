@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "treaty/templates/expression.h"
-#include "treaty/templates/scope.h"
 
 namespace treaty::templates {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 #include "treaty/base/text.h"
 #include "treaty/templates/blocks/blocks.h"
@@ -45,10 +46,10 @@ class BlockParser {
  public:
   explicit BlockParser(std::string_view text) : text_(without_final_newline(text)) {}
 
-  std::expected<Body, SyntaxFault> parse() {
-    Body body = read_body({});
+  std::expected<Blocks, SyntaxFault> parse() {
+    blocks_.body = read_body({});
     if (fault_) return std::unexpected(*std::move(fault_));
-    return body;
+    return std::move(blocks_);
   }
 
  private:
@@ -75,6 +76,7 @@ class BlockParser {
   std::vector<std::string> read_targets(Parser& parser);
   std::string read_target(Parser& parser);
   ExpressionNode read_condition_of_end();
+  void note_variables(Parser& parser);
   void finish_tag(Parser& parser, std::string_view expected);
   void finish_end_tag();
   Parser after_word(const End& end) const {
@@ -87,6 +89,8 @@ class BlockParser {
   std::size_t nesting_ = 0;
   bool trims_next_ = false;  // The tag before ended with a `-`.
   bool has_named_loop_ = false;
+  std::vector<std::string> loop_names_;  // Of the loops around.
+  Blocks blocks_;
   std::optional<End> end_;
   std::optional<SyntaxFault> fault_;
 };
@@ -144,7 +148,15 @@ void BlockParser::finish_tag(Parser& parser, std::string_view expected) {
   if (parser.fault()) return fail(parser.fault()->offset, parser.fault()->message);
   trims_next_ = parser.token().source.starts_with('-');
   at_ = parser.token().offset + parser.token().source.size();
-  has_named_loop_ = has_named_loop_ || parser.has_named_loop();
+  note_variables(parser);
+}
+
+void BlockParser::note_variables(Parser& parser) {
+  for (language::NamedVariable& variable : parser.take_variables()) {
+    has_named_loop_ = has_named_loop_ || variable.name == "loop";
+    const bool is_known = std::ranges::find(loop_names_, variable.name) != loop_names_.end();
+    if (!is_known) blocks_.variables.push_back(std::move(variable));
+  }
 }
 
 std::size_t sign_size(std::string_view text, std::size_t at) {
@@ -241,10 +253,15 @@ void BlockParser::read_for(Body& body, Parser parser) {
   block.targets = read_targets(parser);
   if (!parser.skip("in")) parser.fail_at_token("'in'");
   block.items = parser.expression_before_if();
+  note_variables(parser);
+  const std::size_t outer_names = loop_names_.size();
+  loop_names_.insert(loop_names_.end(), block.targets.begin(), block.targets.end());
   if (parser.skip("if")) block.condition = std::make_unique<ExpressionNode>(parser.expression());
   finish_tag(parser, "an operator or '%}'");
   const bool had_named_loop = std::exchange(has_named_loop_, false);
+  loop_names_.emplace_back("loop");
   block.body = read_body(kBodyEnds);
+  loop_names_.resize(outer_names);
   block.needs_loop = std::exchange(has_named_loop_, had_named_loop);
   finish_end_tag();
   if (ended_with("else")) {
@@ -259,6 +276,7 @@ void BlockParser::read_set(Body& body, Parser parser) {
   constexpr std::array<std::string_view, 1> kEnds = {"endset"};
   Set block;
   block.name = read_target(parser);
+  blocks_.set_names.push_back(block.name);
   if (parser.skip("=")) {
     block.value = std::make_unique<ExpressionNode>(parser.expression());
     finish_tag(parser, "an operator or '%}'");
@@ -273,8 +291,21 @@ void BlockParser::read_set(Body& body, Parser parser) {
 
 }  // namespace
 
-std::expected<Body, SyntaxFault> parse_blocks(std::string_view text) {
+std::expected<Blocks, SyntaxFault> parse_blocks(std::string_view text) {
   return BlockParser(text).parse();
+}
+
+std::vector<SyntaxFault> unknown_names(const Blocks& blocks,
+                                       std::span<const std::string_view> bound) {
+  std::set<std::string_view> known(bound.begin(), bound.end());
+  known.insert(blocks.set_names.begin(), blocks.set_names.end());
+  std::vector<SyntaxFault> faults;
+  for (const language::NamedVariable& variable : blocks.variables) {
+    if (!known.insert(variable.name).second) continue;
+    faults.push_back(
+        {fmt::format("unknown variable {}", quoted_name(variable.name)), variable.offset});
+  }
+  return faults;
 }
 
 }  // namespace treaty::templates::blocks

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "treaty/templates/expression.h"
+#include "treaty/templates/language/parser.h"
 #include "treaty/templates/language/tree.h"
-#include "treaty/templates/scope.h"
 
 namespace treaty::templates::blocks {
 
@@ -57,7 +57,13 @@ struct Branch {
   Body body;
 };
 
-std::expected<Body, SyntaxFault> parse_blocks(std::string_view text);
+struct Blocks {
+  Body body;
+  std::vector<language::NamedVariable> variables;  // But those of loops, where these count.
+  std::vector<std::string> set_names;              // What it sets anywhere, be it in a branch.
+};
+
+std::expected<Blocks, SyntaxFault> parse_blocks(std::string_view text);
 
 // Within bounds of steps and size. The error is for people.
 std::expected<std::string, std::string> render(const Body& body, const Scope& scope);
@@ -65,6 +71,7 @@ std::expected<std::string, std::string> render(const Body& body, const Scope& sc
 // Variables that nobody gives a value, each name once, where it first stands. Known are the four of
 // every scope, those in `bound`, what the template sets anywhere, and within a loop its variables
 // and `loop`.
-std::vector<SyntaxFault> unknown_names(const Body& body, std::span<const std::string_view> bound);
+std::vector<SyntaxFault> unknown_names(const Blocks& blocks,
+                                       std::span<const std::string_view> bound);
 
 }  // namespace treaty::templates::blocks

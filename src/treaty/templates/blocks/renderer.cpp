@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
+#include "treaty/base/try.h"
 #include "treaty/templates/blocks/blocks.h"
-#include "treaty/templates/filters/all_filters.h"
+#include "treaty/templates/filters/filters.h"
 #include "treaty/templates/language/evaluation.h"
 #include "treaty/templates/language/operations.h"
 
@@ -34,9 +35,8 @@ class Renderer {
 
   Done render(const Body& body) {
     for (const Statement& statement : body) {
-      const Done done =
-          std::visit([this](const auto& content) { return render(content); }, statement.content);
-      if (!done) return done;
+      TREATY_TRY_VOID(
+          std::visit([this](const auto& content) { return render(content); }, statement.content));
     }
     return {};
   }
@@ -50,9 +50,8 @@ class Renderer {
   }
 
   Done render(const Print& print) {
-    const auto value = evaluation_.evaluate(print.value);
-    if (!value) return std::unexpected(value.error());
-    if (!value->is_undefined()) append_printed(out_, **value);
+    TREATY_TRY(const Operand value, evaluation_.evaluate(print.value));
+    if (!value.is_undefined()) append_printed(out_, *value);
     return within_bounds();
   }
 
@@ -74,9 +73,8 @@ class Renderer {
 
 Done Renderer::render(const If& block) {
   for (const Branch& branch : block.branches) {
-    const auto condition = evaluation_.evaluate(branch.condition);
-    if (!condition) return std::unexpected(condition.error());
-    if (condition->is_true()) return render(branch.body);
+    TREATY_TRY(const Operand condition, evaluation_.evaluate(branch.condition));
+    if (condition.is_true()) return render(branch.body);
   }
   return render(block.otherwise);
 }
@@ -104,11 +102,10 @@ std::expected<std::vector<const Dynamic*>, std::string> Renderer::chosen_items(c
   const std::size_t variables = evaluation_.variable_count();
   for (const Dynamic& item : list) {
     if (block.condition != nullptr) {
-      if (const Done bound = bind(block, item); !bound) return std::unexpected(bound.error());
-      const auto is_chosen = evaluation_.evaluate(*block.condition);
-      if (!is_chosen) return std::unexpected(is_chosen.error());
+      TREATY_TRY_VOID(bind(block, item));
+      TREATY_TRY(const Operand is_chosen, evaluation_.evaluate(*block.condition));
       evaluation_.drop_variables_from(variables);
-      if (!is_chosen->is_true()) continue;
+      if (!is_chosen.is_true()) continue;
     }
     items.push_back(&item);
   }
@@ -116,21 +113,18 @@ std::expected<std::vector<const Dynamic*>, std::string> Renderer::chosen_items(c
 }
 
 Done Renderer::render(const For& block) {
-  auto value = evaluation_.evaluate(block.items);
-  if (!value) return std::unexpected(value.error());
-  const auto list = filters::items_of(*std::move(value));
-  if (!list) return std::unexpected(list.error());
-  const auto items = chosen_items(block, (*list)->get_array());
-  if (!items) return std::unexpected(items.error());
-  if (items->empty()) return render(block.otherwise);
+  TREATY_TRY(Operand value, evaluation_.evaluate(block.items));
+  TREATY_TRY(const Operand list, filters::items_of(std::move(value)));
+  TREATY_TRY(const auto items, chosen_items(block, list->get_array()));
+  if (items.empty()) return render(block.otherwise);
 
   const std::size_t variables = evaluation_.variable_count();
-  for (std::size_t at = 0; at < items->size(); ++at) {
+  for (std::size_t at = 0; at < items.size(); ++at) {
     if (!evaluation_.spend(1)) {
       return std::unexpected(fmt::format("it takes more than {} steps", language::kMostSteps));
     }
-    if (block.needs_loop) evaluation_.set_variable("loop", loop_variable(at, items->size()));
-    Done done = bind(block, *(*items)[at]);
+    if (block.needs_loop) evaluation_.set_variable("loop", loop_variable(at, items.size()));
+    Done done = bind(block, *items[at]);
     if (done) done = render(block.body);
     evaluation_.drop_variables_from(variables);
     if (!done) return done;
@@ -140,9 +134,8 @@ Done Renderer::render(const For& block) {
 
 Done Renderer::render(const Set& block) {
   if (block.value != nullptr) {
-    auto value = evaluation_.evaluate(*block.value);
-    if (!value) return std::unexpected(value.error());
-    evaluation_.set_variable(block.name, *std::move(value));
+    TREATY_TRY(Operand value, evaluation_.evaluate(*block.value));
+    evaluation_.set_variable(block.name, std::move(value));
     return {};
   }
   std::string outside = std::exchange(out_, {});
@@ -156,7 +149,7 @@ Done Renderer::render(const Set& block) {
 
 std::expected<std::string, std::string> render(const Body& body, const Scope& scope) {
   Renderer renderer(scope);
-  if (const Done done = renderer.render(body); !done) return std::unexpected(done.error());
+  TREATY_TRY_VOID(renderer.render(body));
   return renderer.take();
 }
 

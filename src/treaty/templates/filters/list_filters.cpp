@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "treaty/templates/filters/all_filters.h"
-#include "treaty/templates/language/lookup.h"
+#include "treaty/base/try.h"
+#include "treaty/templates/filters/filters.h"
 #include "treaty/templates/language/operations.h"
 #include "treaty/templates/text/characters.h"
-#include "treaty/templates/text/letter_case.h"
 
 namespace treaty::templates::filters {
 namespace {
@@ -47,10 +46,9 @@ std::expected<std::vector<Keyed>, std::string> keyed(const List& list, const Arg
 }
 
 // All of one kind, so that sorting need not stop in the middle.
-std::expected<void, std::string> are_comparable(const std::vector<Keyed>& items) {
+std::expected<void, std::string> check_comparable(const std::vector<Keyed>& items) {
   for (std::size_t at = 1; at < items.size(); ++at) {
-    const auto order = language::ordering(*items[0].key, *items[at].key);
-    if (!order) return std::unexpected(order.error());
+    TREATY_TRY_VOID(language::ordering(*items[0].key, *items[at].key));
   }
   return {};
 }
@@ -60,20 +58,25 @@ bool is_before(const Keyed& left, const Keyed& right) {
 }
 
 Result extreme(Operand input, const Arguments& arguments, bool is_largest) {
-  const auto items = items_of(std::move(input));
-  if (!items) return items;
-  const auto candidates = keyed((*items)->get_array(), arguments, arguments.is_true(0), 1);
-  if (!candidates) return std::unexpected(candidates.error());
-  if (candidates->empty()) return Operand::undefined(kNoName);
-  if (const auto fine = are_comparable(*candidates); !fine) return std::unexpected(fine.error());
-  const Keyed* best = &candidates->front();
-  for (const Keyed& candidate : *candidates) {
+  TREATY_TRY(const Operand items, items_of(std::move(input)));
+  TREATY_TRY(const auto candidates, keyed(items->get_array(), arguments, arguments.is_true(0), 1));
+  if (candidates.empty()) return Operand::undefined(kNoName);
+  TREATY_TRY_VOID(check_comparable(candidates));
+  const Keyed* best = &candidates.front();
+  for (const Keyed& candidate : candidates) {
     if (is_largest ? is_before(*best, candidate) : is_before(candidate, *best)) best = &candidate;
   }
   return Dynamic(*best->item);
 }
 
-Operand undefined_or(const Dynamic* found) {
+// The item at that position: 0 or -1.
+Result end_of(Operand input, std::int64_t position) {
+  if (const auto* text = input->if_string()) {
+    if (text->empty()) return Operand::undefined(kNoName);
+    return Dynamic(boost::json::string(language::character_at(*text, position)));
+  }
+  TREATY_TRY(const Operand items, items_of(std::move(input)));
+  const Dynamic* found = language::element_at(items->get_array(), position);
   return found == nullptr ? Operand::undefined(kNoName) : Operand(Dynamic(*found));
 }
 
@@ -103,12 +106,11 @@ Result items_of(Operand operand) {
 Result to_list(Operand&& input, const Arguments&) { return items_of(std::move(input)); }
 
 Result join(Operand&& input, const Arguments& arguments) {
-  const auto items = items_of(std::move(input));
-  if (!items) return items;
+  TREATY_TRY(const Operand items, items_of(std::move(input)));
   const std::string between = arguments.has(0) ? language::print_operand(arguments[0]) : "";
   std::string out;
   bool is_first = true;
-  for (const Dynamic& item : (*items)->get_array()) {
+  for (const Dynamic& item : items->get_array()) {
     if (!is_first) out += between;
     is_first = false;
     const Operand key = key_of(item, arguments, 1);
@@ -118,25 +120,8 @@ Result join(Operand&& input, const Arguments& arguments) {
   return Dynamic(boost::json::string(out));
 }
 
-Result first(Operand&& input, const Arguments&) {
-  if (const auto* text = input->if_string()) {
-    if (text->empty()) return Operand::undefined(kNoName);
-    return Dynamic(boost::json::string(first_character(*text)));
-  }
-  const auto items = items_of(std::move(input));
-  if (!items) return items;
-  return undefined_or(language::element_at((*items)->get_array(), 0));
-}
-
-Result last(Operand&& input, const Arguments&) {
-  if (const auto* text = input->if_string()) {
-    if (text->empty()) return Operand::undefined(kNoName);
-    return Dynamic(boost::json::string(last_character(*text)));
-  }
-  const auto items = items_of(std::move(input));
-  if (!items) return items;
-  return undefined_or(language::element_at((*items)->get_array(), -1));
-}
+Result first(Operand&& input, const Arguments&) { return end_of(std::move(input), 0); }
+Result last(Operand&& input, const Arguments&) { return end_of(std::move(input), -1); }
 
 Result reverse(Operand&& input, const Arguments&) {
   if (const auto* text = input->if_string()) {
@@ -148,29 +133,26 @@ Result reverse(Operand&& input, const Arguments&) {
     }
     return Dynamic(boost::json::string(out));
   }
-  auto items = items_of(std::move(input));
-  if (!items) return items;
-  Dynamic list = std::move(*items).take();
+  TREATY_TRY(Operand items, items_of(std::move(input)));
+  Dynamic list = std::move(items).take();
   std::ranges::reverse(list.get_array());
   return list;
 }
 
 Result sort(Operand&& input, const Arguments& arguments) {
-  const auto items = items_of(std::move(input));
-  if (!items) return items;
-  auto sorted = keyed((*items)->get_array(), arguments, arguments.is_true(1), 2);
-  if (!sorted) return std::unexpected(sorted.error());
-  if (const auto fine = are_comparable(*sorted); !fine) return std::unexpected(fine.error());
+  TREATY_TRY(const Operand items, items_of(std::move(input)));
+  TREATY_TRY(auto sorted, keyed(items->get_array(), arguments, arguments.is_true(1), 2));
+  TREATY_TRY_VOID(check_comparable(sorted));
   const bool is_backwards = arguments.is_true(0);
   // Equal ones stay in their order, which is that of their places.
-  std::ranges::sort(*sorted, [&](const Keyed& left, const Keyed& right) {
+  std::ranges::sort(sorted, [&](const Keyed& left, const Keyed& right) {
     const auto order = *language::ordering(*left.key, *right.key);
     if (order == 0) return left.item < right.item;
     return (order < 0) != is_backwards;
   });
   List list;
-  list.reserve(sorted->size());
-  for (const Keyed& entry : *sorted) list.push_back(*entry.item);
+  list.reserve(sorted.size());
+  for (const Keyed& entry : sorted) list.push_back(*entry.item);
   return Operand(std::move(list));
 }
 
@@ -183,10 +165,9 @@ Result largest(Operand&& input, const Arguments& arguments) {
 }
 
 Result sum(Operand&& input, const Arguments& arguments) {
-  const auto items = items_of(std::move(input));
-  if (!items) return items;
+  TREATY_TRY(const Operand items, items_of(std::move(input)));
   Result total = arguments.has(1) ? Dynamic(*arguments[1]) : Dynamic(std::int64_t{0});
-  for (const Dynamic& item : (*items)->get_array()) {
+  for (const Dynamic& item : items->get_array()) {
     const Operand key = key_of(item, arguments, 0);
     if (key.is_undefined()) return std::unexpected("an item has no such attribute to be added");
     total = language::calculate(language::Arithmetic::add, **total, *key);

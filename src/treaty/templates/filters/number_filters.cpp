@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "treaty/base/text.h"
-#include "treaty/templates/filters/all_filters.h"
+#include "treaty/templates/filters/filters.h"
 #include "treaty/templates/language/numbers.h"
 #include "treaty/templates/language/operations.h"
 #include "treaty/templates/text/characters.h"

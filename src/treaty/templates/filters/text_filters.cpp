@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "treaty/templates/filters/all_filters.h"
-#include "treaty/templates/language/lookup.h"
+#include "treaty/base/try.h"
+#include "treaty/templates/filters/filters.h"
 #include "treaty/templates/language/numbers.h"
 #include "treaty/templates/language/operations.h"
 #include "treaty/templates/text/characters.h"
-#include "treaty/templates/text/letter_case.h"
 
 namespace treaty::templates::filters {
 namespace {
@@ -90,9 +89,8 @@ Result replace(Operand&& input, const Arguments& arguments) {
   const std::string source = print_operand(input);
   const std::string old = print_operand(arguments[0]);
   const std::string fresh = print_operand(arguments[1]);
-  const auto most = whole_argument(arguments, 2, -1, "count");
-  if (!most) return std::unexpected(most.error());
-  std::int64_t count = *most < 0 ? std::numeric_limits<std::int64_t>::max() : *most;
+  TREATY_TRY(const std::int64_t most, whole_argument(arguments, 2, -1, "count"));
+  std::int64_t count = most < 0 ? std::numeric_limits<std::int64_t>::max() : most;
   if (old.empty()) return replaced_nothing(source, fresh, count);
   std::string out;
   std::size_t at = 0;
@@ -113,18 +111,17 @@ Result truncate(Operand&& input, const Arguments& arguments) {
   if (source == nullptr) {
     return std::unexpected(fmt::format("'truncate' is for strings, not for {}", kind_name(*input)));
   }
-  const auto length = whole_argument(arguments, 0, 255, "length");
-  const auto leeway = whole_argument(arguments, 3, 5, "leeway");
-  if (!length || !leeway) return std::unexpected((length ? leeway : length).error());
+  TREATY_TRY(const std::int64_t length, whole_argument(arguments, 0, 255, "length"));
+  TREATY_TRY(const std::int64_t leeway, whole_argument(arguments, 3, 5, "leeway"));
   const std::string end = arguments.has(2) ? print_operand(arguments[2]) : "...";
   const auto end_size = static_cast<std::int64_t>(character_count(end));
-  if (*length < end_size || *leeway < 0) {
-    return std::unexpected(fmt::format("'truncate' cannot cut to {} characters", *length));
+  if (length < end_size || leeway < 0) {
+    return std::unexpected(fmt::format("'truncate' cannot cut to {} characters", length));
   }
   const std::string_view text = *source;
   const auto size = static_cast<std::int64_t>(character_count(text));
-  if (size <= *length || size - *length <= *leeway) return input;
-  std::string_view cut = first_characters(text, static_cast<std::size_t>(*length - end_size));
+  if (size <= length || size - length <= leeway) return input;
+  std::string_view cut = first_characters(text, static_cast<std::size_t>(length - end_size));
   if (!arguments.is_true(1)) cut = cut.substr(0, cut.rfind(' '));
   return text_value(std::string(cut) + end);
 }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <ranges>
 
+#include "treaty/base/try.h"
 #include "treaty/templates/filters/filters.h"
-#include "treaty/templates/language/lookup.h"
 #include "treaty/templates/language/operations.h"
 
 namespace treaty::templates::language {
@@ -83,9 +83,8 @@ Result Evaluation::begin_of(const Access& access, std::size_t& done) {
     }
   }
   if (const auto* index = std::get_if<Index>(&first.content)) {
-    auto key = evaluate(*index->key);
-    if (!key) return key;
-    if (const auto* text = (*key)->if_string()) {
+    TREATY_TRY(const Operand key, evaluate(*index->key));
+    if (const auto* text = key->if_string()) {
       if (const Dynamic* found = find_input(scope_, *text)) {
         done = 1;
         return Operand::borrowed(*found);
@@ -109,9 +108,8 @@ Result Evaluation::step(Operand base, const Step& step) {
     return this->member(std::move(base), *member);
   }
   if (const auto* index = std::get_if<Index>(&step.content)) {
-    const auto key = evaluate(*index->key);
-    if (!key) return key;
-    return this->index(std::move(base), *key);
+    TREATY_TRY(const Operand key, evaluate(*index->key));
+    return this->index(std::move(base), key);
   }
   if (const auto* filtering = std::get_if<Filtering>(&step.content)) {
     return filtered(std::move(base), *filtering);
@@ -163,27 +161,24 @@ Result Evaluation::filtered(Operand base, const Filtering& filtering) {
   operands.reserve(filtering.arguments.size());
   filters::Arguments arguments;
   for (const Argument& argument : filtering.arguments) {
-    auto value = evaluate(argument.value);
-    if (!value) return value;
-    operands.push_back(*std::move(value));
+    TREATY_TRY(Operand value, evaluate(argument.value));
+    operands.push_back(std::move(value));
     arguments.set(argument.parameter, operands.back());
   }
   return charged(filtering.filter->apply(std::move(base), arguments));
 }
 
 Result Evaluation::of(const Negation& negation) {
-  const auto operand = evaluate(*negation.operand);
-  if (!operand) return operand;
-  if (operand->is_undefined()) return std::unexpected(undefined_text(*operand));
-  const auto number = numeric_of(**operand);
-  if (!number) return std::unexpected(fmt::format("'-' is not for {}", kind_name(**operand)));
+  TREATY_TRY(const Operand operand, evaluate(*negation.operand));
+  if (operand.is_undefined()) return std::unexpected(undefined_text(operand));
+  const auto number = numeric_of(*operand);
+  if (!number) return std::unexpected(fmt::format("'-' is not for {}", kind_name(*operand)));
   return negated(*number);
 }
 
 Result Evaluation::of(const Not& negation) {
-  const auto operand = evaluate(*negation.operand);
-  if (!operand) return operand;
-  return Dynamic(!operand->is_true());
+  TREATY_TRY(const Operand operand, evaluate(*negation.operand));
+  return Dynamic(!operand.is_true());
 }
 
 Result Evaluation::of(const Logic& logic) {
@@ -209,32 +204,27 @@ std::expected<bool, std::string> Evaluation::compared(Comparison comparison, con
     case Comparison::in:
     case Comparison::not_in: {
       if (right.is_undefined()) return comparison == Comparison::not_in;
-      const auto found = contains(*right, *left);
-      if (!found) return found;
-      return *found == (comparison == Comparison::in);
+      TREATY_TRY(const bool is_found, contains(*right, *left));
+      return is_found == (comparison == Comparison::in);
     }
     default: break;
   }
   if (has_undefined) return std::unexpected(undefined_text(left.is_undefined() ? left : right));
-  const auto order = ordering(*left, *right);
-  if (!order) return std::unexpected(order.error());
+  TREATY_TRY(const std::partial_ordering order, ordering(*left, *right));
   switch (comparison) {
-    case Comparison::less: return *order < 0;
-    case Comparison::less_or_equal: return *order <= 0;
-    case Comparison::greater: return *order > 0;
-    default: return *order >= 0;
+    case Comparison::less: return order < 0;
+    case Comparison::less_or_equal: return order <= 0;
+    case Comparison::greater: return order > 0;
+    default: return order >= 0;
   }
 }
 
 Result Evaluation::of(const Comparisons& comparisons) {
-  Result left = evaluate(comparisons.operands.front());
-  if (!left) return left;
+  TREATY_TRY(Operand left, evaluate(comparisons.operands.front()));
   for (std::size_t at = 0; at < comparisons.operators.size(); ++at) {
-    Result right = evaluate(comparisons.operands[at + 1]);
-    if (!right) return right;
-    const auto holds = compared(comparisons.operators[at], *left, *right);
-    if (!holds) return std::unexpected(holds.error());
-    if (!*holds) return Dynamic(false);
+    TREATY_TRY(Operand right, evaluate(comparisons.operands[at + 1]));
+    TREATY_TRY(const bool holds, compared(comparisons.operators[at], left, right));
+    if (!holds) return Dynamic(false);
     left = std::move(right);
   }
   return Dynamic(true);
@@ -260,9 +250,8 @@ Result Evaluation::calculated(Arithmetic operation, Operand left, const Operand&
 Result Evaluation::of(const Calculation& calculation) {
   Result left = evaluate(calculation.operands.front());
   for (std::size_t at = 0; left && at < calculation.operators.size(); ++at) {
-    Result right = evaluate(calculation.operands[at + 1]);
-    if (!right) return right;
-    left = calculated(calculation.operators[at], *std::move(left), *right);
+    TREATY_TRY(const Operand right, evaluate(calculation.operands[at + 1]));
+    left = calculated(calculation.operators[at], *std::move(left), right);
   }
   return charged(std::move(left));
 }
@@ -271,10 +260,9 @@ Result Evaluation::of(const ListOf& list) {
   List out;
   out.reserve(list.items.size());
   for (const ExpressionNode& node : list.items) {
-    auto item = evaluate(node);
-    if (!item) return item;
-    if (is_deeper(**item, kDeepestValue)) return std::unexpected("the list is nested too deeply");
-    out.push_back(std::move(*item).take());
+    TREATY_TRY(Operand item, evaluate(node));
+    if (is_deeper(*item, kDeepestValue)) return std::unexpected("the list is nested too deeply");
+    out.push_back(std::move(item).take());
   }
   return charged(Operand(std::move(out)));
 }
@@ -282,25 +270,20 @@ Result Evaluation::of(const ListOf& list) {
 Result Evaluation::of(const ObjectOf& object) {
   Object out;
   for (std::size_t at = 0; at < object.keys.size(); ++at) {
-    auto key = evaluate(object.keys[at]);
-    if (!key) return key;
-    auto value = evaluate(object.values[at]);
-    if (!value) return value;
-    if (!(*key)->is_string()) {
-      return std::unexpected(fmt::format("a key is a string, not {}", kind_name(**key)));
+    TREATY_TRY(const Operand key, evaluate(object.keys[at]));
+    TREATY_TRY(Operand value, evaluate(object.values[at]));
+    if (!key->is_string()) {
+      return std::unexpected(fmt::format("a key is a string, not {}", kind_name(*key)));
     }
-    if (is_deeper(**value, kDeepestValue)) {
-      return std::unexpected("the object is nested too deeply");
-    }
-    out.insert_or_assign((*key)->get_string(), std::move(*value).take());
+    if (is_deeper(*value, kDeepestValue)) return std::unexpected("the object is nested too deeply");
+    out.insert_or_assign(key->get_string(), std::move(value).take());
   }
   return Operand(std::move(out));
 }
 
 Result Evaluation::of(const Choice& choice) {
-  const auto condition = evaluate(*choice.condition);
-  if (!condition) return condition;
-  if (condition->is_true()) return evaluate(*choice.value);
+  TREATY_TRY(const Operand condition, evaluate(*choice.condition));
+  if (condition.is_true()) return evaluate(*choice.value);
   if (choice.otherwise == nullptr) return Operand::undefined("");
   return evaluate(*choice.otherwise);
 }

@@ -98,16 +98,8 @@ std::partial_ordering order(const Numeric& left, const Numeric& right) {
 }
 
 std::string_view symbol_of(Arithmetic operation) {
-  switch (operation) {
-    case Arithmetic::add: return "+";
-    case Arithmetic::subtract: return "-";
-    case Arithmetic::multiply: return "*";
-    case Arithmetic::divide: return "/";
-    case Arithmetic::floor_divide: return "//";
-    case Arithmetic::remainder: return "%";
-    case Arithmetic::join: return "~";
-  }
-  return "";
+  constexpr std::string_view kSymbols[] = {"+", "-", "*", "/", "//", "%", "~"};
+  return kSymbols[static_cast<std::size_t>(operation)];
 }
 
 Outcome calculate(Arithmetic operation, const Numeric& left, const Numeric& right) {

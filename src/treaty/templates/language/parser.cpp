@@ -15,8 +15,6 @@ constexpr std::array<std::string_view, 15> kReserved = {"and",  "or",    "not", 
                                                         "if",   "else",  "elif",  "for",  "true",
                                                         "True", "false", "False", "none", "None"};
 
-Child boxed(ExpressionNode node) { return std::make_unique<ExpressionNode>(std::move(node)); }
-
 std::string described(const Token& token) {
   if (token.kind == TokenKind::end) return "the end";
   return quoted_name(token.source);
@@ -78,43 +76,34 @@ ExpressionNode Parser::expression() { return is_condition() ? disjunction() : ch
 ExpressionNode Parser::choice() {
   ExpressionNode value = disjunction();
   if (!token_.is("if")) return value;
-  const std::size_t offset = take().offset;
+  take();
   ExpressionNode condition = disjunction();
   Child otherwise;
   if (skip("else")) {
     const Nesting nesting(*this);
     if (!fault_) otherwise = boxed(choice());
   }
-  return {offset,
-          Choice{boxed(std::move(value)), boxed(std::move(condition)), std::move(otherwise)}};
+  return {Choice{boxed(std::move(value)), boxed(std::move(condition)), std::move(otherwise)}};
 }
 
-ExpressionNode Parser::disjunction() {
-  ExpressionNode first = conjunction();
-  if (!token_.is("or")) return first;
-  Logic logic{.is_and = false, .operands = {}};
-  const std::size_t offset = token_.offset;
-  logic.operands.push_back(std::move(first));
-  while (skip("or")) logic.operands.push_back(conjunction());
-  return {offset, std::move(logic)};
-}
+ExpressionNode Parser::disjunction() { return logic("or", &Parser::conjunction); }
+ExpressionNode Parser::conjunction() { return logic("and", &Parser::negated); }
 
-ExpressionNode Parser::conjunction() {
-  ExpressionNode first = negated();
-  if (!token_.is("and")) return first;
-  Logic logic{.is_and = true, .operands = {}};
-  const std::size_t offset = token_.offset;
+ExpressionNode Parser::logic(std::string_view word, ExpressionNode (Parser::*operand)()) {
+  ExpressionNode first = (this->*operand)();
+  if (!token_.is(word)) return first;
+  Logic logic{.is_and = word == "and", .operands = {}};
   logic.operands.push_back(std::move(first));
-  while (skip("and")) logic.operands.push_back(negated());
-  return {offset, std::move(logic)};
+  while (skip(word)) logic.operands.push_back((this->*operand)());
+  return {std::move(logic)};
 }
 
 ExpressionNode Parser::negated() {
   if (!token_.is("not")) return comparison();
   const Nesting nesting(*this);
-  const std::size_t offset = take().offset;
+  take();
   if (fault_) return {};
-  return {offset, Not{boxed(negated())}};
+  return {Not{boxed(negated())}};
 }
 
 std::optional<Comparison> Parser::comparison_operator() {
@@ -138,20 +127,18 @@ std::optional<Comparison> Parser::comparison_operator() {
 ExpressionNode Parser::comparison() {
   Comparisons chain;
   chain.operands.push_back(sum());
-  const std::size_t offset = token_.offset;
   while (const auto comparison = comparison_operator()) {
     chain.operators.push_back(*comparison);
     chain.operands.push_back(sum());
   }
   if (chain.operators.empty()) return std::move(chain.operands.front());
-  return {offset, std::move(chain)};
+  return {std::move(chain)};
 }
 
 ExpressionNode Parser::chain(ExpressionNode (Parser::*operand)(),
                              std::span<const Arithmetic> operators) {
   Calculation calculation;
   calculation.operands.push_back((this->*operand)());
-  const std::size_t offset = token_.offset;
   while (true) {
     const auto found = std::ranges::find_if(
         operators, [&](Arithmetic known) { return token_.is(symbol_of(known)); });
@@ -161,7 +148,7 @@ ExpressionNode Parser::chain(ExpressionNode (Parser::*operand)(),
     calculation.operands.push_back((this->*operand)());
   }
   if (calculation.operators.empty()) return std::move(calculation.operands.front());
-  return {offset, std::move(calculation)};
+  return {std::move(calculation)};
 }
 
 ExpressionNode Parser::sum() {
@@ -185,25 +172,24 @@ ExpressionNode Parser::product() {
 ExpressionNode Parser::tested() {
   ExpressionNode operand = unary();
   if (!skip("is")) return operand;
-  const std::size_t offset = operand.offset;
   Access access{boxed(std::move(operand)), {}};
   for (auto next = testing(); next; next = step()) access.steps.push_back(*std::move(next));
-  return {offset, std::move(access)};
+  return {std::move(access)};
 }
 
 ExpressionNode Parser::unary() {
   if (!token_.is("-")) return access();
   const Nesting nesting(*this);
-  const std::size_t offset = take().offset;
+  take();
   if (fault_) return {};
   ExpressionNode operand = unary();
   if (const auto* literal = std::get_if<Literal>(&operand.content);
       literal != nullptr && literal->value.is_number()) {
     if (auto value = language::negated(*numeric_of(literal->value))) {
-      return {offset, Literal{*std::move(value)}};
+      return {Literal{*std::move(value)}};
     }
   }
-  return {offset, Negation{boxed(std::move(operand))}};
+  return {Negation{boxed(std::move(operand))}};
 }
 
 }  // namespace treaty::templates::language

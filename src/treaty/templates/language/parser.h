@@ -7,12 +7,20 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "treaty/templates/expression.h"
 #include "treaty/templates/language/tokens.h"
 #include "treaty/templates/language/tree.h"
 
 namespace treaty::templates::language {
+
+// A variable of a template, and where it stands.
+struct NamedVariable {
+  std::string name;
+  std::size_t offset = 0;
+};
 
 class Parser {
  public:
@@ -37,8 +45,8 @@ class Parser {
 
   bool has_named(Root root) const { return named_[static_cast<std::size_t>(root)]; }
 
-  // Whether the variable `loop` was named since the last time it was asked.
-  bool has_named_loop() const { return has_named_loop_; }
+  // The variables that were named since the last time it was asked: names beyond the four roots.
+  std::vector<NamedVariable> take_variables() { return std::exchange(variables_, {}); }
 
  private:
   // One level more, as long as it lives.
@@ -57,6 +65,7 @@ class Parser {
   ExpressionNode choice();
   ExpressionNode disjunction();
   ExpressionNode conjunction();
+  ExpressionNode logic(std::string_view word, ExpressionNode (Parser::*operand)());
   ExpressionNode negated();
   ExpressionNode comparison();
   ExpressionNode sum();
@@ -84,9 +93,13 @@ class Parser {
   Token token_;
   std::size_t nesting_ = 0;
   std::array<bool, 5> named_{};
-  bool has_named_loop_ = false;
+  std::vector<NamedVariable> variables_;
   std::optional<SyntaxFault> fault_;
 };
+
+inline Child boxed(ExpressionNode node) {
+  return std::make_unique<ExpressionNode>(std::move(node));
+}
 
 // Names that mean something else.
 bool is_reserved(std::string_view name);

@@ -10,10 +10,6 @@
 namespace treaty::templates::language {
 namespace {
 
-Child boxed_operand(ExpressionNode node) {
-  return std::make_unique<ExpressionNode>(std::move(node));
-}
-
 bool is_literal(const ExpressionNode& node) {
   return std::holds_alternative<Literal>(node.content);
 }
@@ -37,13 +33,12 @@ std::optional<Dynamic> constant_of(std::string_view name, bool in_condition) {
 
 ExpressionNode Parser::access() {
   ExpressionNode base = atom();
-  const std::size_t offset = base.offset;
   std::vector<Step> steps;
   while (auto next = step()) steps.push_back(*std::move(next));
   if (token_.is("(")) fail(token_.offset, "functions cannot be called");
   if (token_.is("**")) fail(token_.offset, "there is no operator '**'");
   if (steps.empty()) return base;
-  return {offset, Access{boxed_operand(std::move(base)), std::move(steps)}};
+  return {Access{boxed(std::move(base)), std::move(steps)}};
 }
 
 std::optional<Step> Parser::step() {
@@ -74,13 +69,13 @@ std::optional<Step> Parser::index() {
   ExpressionNode key = expression();
   if (token_.is(":")) fail(token_.offset, "there are no slices");
   if (!skip("]")) fail_at_token("']'");
-  return Step{Index{boxed_operand(std::move(key))}};
+  return Step{Index{boxed(std::move(key))}};
 }
 
 ExpressionNode Parser::atom() {
   if (token_.kind == TokenKind::integer || token_.kind == TokenKind::literal) {
     Token token = take();
-    return {token.offset, Literal{std::move(token.value)}};
+    return {Literal{std::move(token.value)}};
   }
   if (token_.kind == TokenKind::name) return name_or_constant();
   if (token_.is("[")) return list();
@@ -95,14 +90,14 @@ ExpressionNode Parser::atom() {
 // In templates `(1, 2)` is a list like any other.
 ExpressionNode Parser::parentheses() {
   const Nesting nesting(*this);
-  const std::size_t offset = take().offset;
+  take();
   if (fault_) return {};
   ExpressionNode inside = expression();
   if (!is_condition() && token_.is(",")) {
     ListOf list;
     list.items.push_back(std::move(inside));
     while (skip(",") && !token_.is(")")) list.items.push_back(expression());
-    inside = {offset, std::move(list)};
+    inside = {std::move(list)};
   }
   if (!skip(")")) fail_at_token("')'");
   return inside;
@@ -113,7 +108,7 @@ ExpressionNode Parser::name_or_constant() {
   const std::string name(token_.source);
   if (auto constant = constant_of(name, is_condition())) {
     take();
-    return {offset, Literal{*std::move(constant)}};
+    return {Literal{*std::move(constant)}};
   }
   if (is_operator(name) || (!is_condition() && is_reserved(name))) {
     fail_at_token("a value");
@@ -126,14 +121,14 @@ ExpressionNode Parser::name_or_constant() {
     return {};
   }
   named_[static_cast<std::size_t>(root)] = true;
-  has_named_loop_ = has_named_loop_ || name == "loop";
+  if (root == Root::other) variables_.push_back({name, offset});
   take();
-  return {offset, Name{name, root}};
+  return {Name{name, root}};
 }
 
 ExpressionNode Parser::list() {
   const Nesting nesting(*this);
-  const std::size_t offset = take().offset;
+  take();
   ListOf list;
   while (!fault_ && !token_.is("]")) {
     list.items.push_back(expression());
@@ -141,17 +136,17 @@ ExpressionNode Parser::list() {
     if (is_condition() && token_.is("]")) fail_at_token("a value");
   }
   if (!skip("]")) fail_at_token("']'");
-  if (!std::ranges::all_of(list.items, is_literal)) return {offset, std::move(list)};
+  if (!std::ranges::all_of(list.items, is_literal)) return {std::move(list)};
   // The same every time: made once.
   List constant;
   for (ExpressionNode& item : list.items)
     constant.push_back(std::move(std::get<Literal>(item.content).value));
-  return {offset, Literal{std::move(constant)}};
+  return {Literal{std::move(constant)}};
 }
 
 ExpressionNode Parser::object() {
   const Nesting nesting(*this);
-  const std::size_t offset = take().offset;
+  take();
   ObjectOf object;
   while (!fault_ && !token_.is("}")) {
     object.keys.push_back(expression());
@@ -160,7 +155,7 @@ ExpressionNode Parser::object() {
     if (!skip(",")) break;
   }
   if (!skip("}")) fail_at_token("'}'");
-  return {offset, std::move(object)};
+  return {std::move(object)};
 }
 
 std::optional<Step> Parser::filtering() {
@@ -194,6 +189,7 @@ std::vector<Argument> Parser::arguments(const filters::Filter& filter) {
     std::size_t parameter = arguments.size();
     ExpressionNode value = expression();
     if (const auto* name = std::get_if<Name>(&value.content); name != nullptr && skip("=")) {
+      if (name->root == Root::other) variables_.pop_back();  // It names a parameter.
       const auto found = std::ranges::find(filter.parameters, name->name);
       parameter = static_cast<std::size_t>(found - filter.parameters.begin());
       value = expression();

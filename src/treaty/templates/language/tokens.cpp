@@ -6,9 +6,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <expected>
+#include <optional>
 
 #include "treaty/base/text.h"
-#include "treaty/templates/language/escapes.h"
+#include "treaty/templates/expression.h"
 #include "treaty/templates/language/operations.h"
 #include "treaty/templates/text/characters.h"
 
@@ -45,6 +47,118 @@ std::size_t exponent_at(std::string_view text, std::size_t at) {
   const std::size_t sign = has_sign ? 1 : 0;
   const std::size_t digits = digits_at(text, at + 1 + sign);
   return digits == 0 ? 0 : 1 + sign + digits;
+}
+
+// --- Strings between quotes, and what a backslash means in them
+
+constexpr char32_t kLastCodePoint = 0x10FFFF;
+
+bool is_high_surrogate(char32_t c) { return c >= 0xD800 && c <= 0xDBFF; }
+bool is_low_surrogate(char32_t c) { return c >= 0xDC00 && c <= 0xDFFF; }
+
+// Exactly `count` hexadecimal digits at the beginning.
+std::optional<char32_t> read_digits(std::string_view text, std::size_t count) {
+  if (text.size() < count) return std::nullopt;
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + count, value, 16);
+  if (error != std::errc() || end != text.data() + count) return std::nullopt;
+  return value;
+}
+
+struct Piece {
+  char32_t code_point;
+  std::size_t size;  // Of the escape, from the backslash on.
+};
+
+// `\uXXXX` and, for what needs it, the second half of the pair.
+std::optional<Piece> read_unicode(std::string_view text) {
+  const auto first = read_digits(text.substr(2), 4);
+  if (!first || is_low_surrogate(*first)) return std::nullopt;
+  if (!is_high_surrogate(*first)) return Piece{*first, 6};
+  if (!text.substr(6).starts_with("\\u")) return std::nullopt;
+  const auto second = read_digits(text.substr(8), 4);
+  if (!second || !is_low_surrogate(*second)) return std::nullopt;
+  return Piece{0x10000 + ((*first - 0xD800) << 10U) + (*second - 0xDC00), 12};
+}
+
+std::optional<Piece> read_hexadecimal(std::string_view text, std::size_t digits) {
+  const auto value = read_digits(text.substr(2), digits);
+  if (!value || *value > kLastCodePoint || is_high_surrogate(*value) || is_low_surrogate(*value)) {
+    return std::nullopt;
+  }
+  return Piece{*value, 2 + digits};
+}
+
+// Up to three digits, of which there is one.
+Piece read_octal(std::string_view text) {
+  char32_t value = 0;
+  std::size_t size = 1;
+  for (; size < text.size() && size < 4 && text[size] >= '0' && text[size] <= '7'; ++size) {
+    value = value * 8 + static_cast<char32_t>(text[size] - '0');
+  }
+  return {value, size};
+}
+
+// The character that a backslash and `c` stand for; those after `t` are of templates only.
+std::optional<char> plain_escape(char c, Dialect dialect) {
+  constexpr std::string_view kNames = "\\'\"nrtabfv";
+  constexpr std::string_view kMeanings = "\\'\"\n\r\t\a\b\f\v";
+  const std::size_t at = kNames.substr(0, dialect == Dialect::condition ? 6 : 10).find(c);
+  return at == std::string_view::npos ? std::nullopt : std::optional(kMeanings[at]);
+}
+
+// What the backslash that begins `text` and what follows it mean. Nothing: no more than they are.
+std::expected<std::optional<Piece>, std::string> read_escape(std::string_view text,
+                                                             Dialect dialect) {
+  const char c = text[1];
+  if (const auto plain = plain_escape(c, dialect)) {
+    return Piece{static_cast<unsigned char>(*plain), 2};
+  }
+  if (dialect == Dialect::condition && c != 'u') {
+    return std::unexpected(R"(a string has only the escapes \\ \' \" \n \r \t \uXXXX)");
+  }
+  if (c >= '0' && c <= '7') return read_octal(text);
+  if (c != 'x' && c != 'u' && c != 'U') return std::nullopt;
+  const auto piece = c == 'u' ? read_unicode(text) : read_hexadecimal(text, c == 'x' ? 2 : 8);
+  if (!piece) return std::unexpected("the escape names no character");
+  return piece;
+}
+
+// Conditions have the escapes \\ \' \" \n \r \t \uXXXX and nothing else; templates those of
+// Python, and other backslashes stay.
+std::expected<std::string, SyntaxFault> unescape(std::string_view text, Dialect dialect) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] != '\\') {
+      out.push_back(text[at++]);
+      continue;
+    }
+    if (dialect == Dialect::text && text[at + 1] == '\n') {  // The line goes on.
+      at += 2;
+      continue;
+    }
+    const auto piece = read_escape(text.substr(at), dialect);
+    if (!piece) return std::unexpected(SyntaxFault{piece.error(), at});
+    if (piece->has_value()) {
+      append_utf8(out, (*piece)->code_point);
+      at += (*piece)->size;
+    } else {
+      out.push_back(text[at++]);
+    }
+  }
+  return out;
+}
+
+// The size of the string in quotes that begins `text`, both quotes included; 0 when it has no end.
+std::size_t quoted_size(std::string_view text) {
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    if (text[at] == '\\') {
+      ++at;
+    } else if (text[at] == text[0]) {
+      return at + 1;
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -121,7 +235,7 @@ Token Tokens::text() {
   const std::size_t size = quoted_size(rest());
   if (size == 0) return bad("the string has no end");
   const std::string_view inside = rest().substr(1, size - 2);
-  auto unescaped = dialect_ == Dialect::condition ? unescape_strictly(inside) : unescape(inside);
+  auto unescaped = unescape(inside, dialect_);
   if (!unescaped) {
     at_ += 1 + unescaped.error().offset;
     return bad(std::move(unescaped.error().message));

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -99,7 +98,6 @@ struct Choice {
 };
 
 struct ExpressionNode {
-  std::size_t offset = 0;
   std::variant<Literal, Name, Access, Negation, Not, Logic, Comparisons, Calculation, ListOf,
                ObjectOf, Choice>
       content;
@@ -132,9 +130,5 @@ struct Argument {
   std::size_t parameter;  // Of the filter.
   ExpressionNode value;
 };
-
-// Everything directly below `node`, in the order of the text.
-void for_each_child(const ExpressionNode& node,
-                    const std::function<void(const ExpressionNode&)>& visit);
 
 }  // namespace treaty::templates::language

@@ -1,6 +1,6 @@
 // The letters with two cases (Unicode 14): where the other case is one letter. Written by a program
 // from the Unicode Character Database.
-#include "treaty/templates/text/letter_case.h"
+#include "treaty/templates/text/characters.h"
 
 namespace treaty::templates {
 namespace {
