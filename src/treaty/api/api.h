@@ -22,7 +22,7 @@ struct Route;
 // Replaced as a whole by a reload, on the worker's thread.
 struct ApiSettings {
   std::vector<ApiKey> keys{};  // None: everybody is the tenant `local`.
-  bool always_200 = false;     // Execute requests are always answered with status 200 (D6).
+  bool always_200 = false;     // Execute requests are always answered with status 200.
   std::size_t max_body_bytes = std::size_t{16} << 20U;
 };
 
@@ -34,12 +34,13 @@ class Api {
   // No coroutine of its own: an idle stream holds the frame of its endpoint and none besides.
   boost::asio::awaitable<void> handle(http::Exchange& exchange);
 
-  // For the head of a request whose body has not come: the refusal that the body cannot change.
+  // For the head of a request whose body has not come yet: the refusal that does not depend on the
+  // body. handle() checks the same again.
   std::optional<http::Response> admit(const http::Request& head) const;
 
   void configure(std::shared_ptr<const ApiSettings> settings);
 
-  // For refusals below HTTP: a header too large, a body too large, bad framing.
+  // For what http::Server refuses itself: a header too large, a body too large, bad framing.
   static http::Response refusal(int status, std::string_view message);
 
  private:

@@ -28,12 +28,12 @@ struct RequestContext {
   const std::string& turn_id() const { return names.at(1); }
 };
 
-// An endpoint that answers at once, and one that has more to say.
+// What an endpoint returns: its response, or nothing, because it writes to the exchange itself.
 using Reply = boost::asio::awaitable<http::Response>;
 using Conversation = boost::asio::awaitable<void>;
 
-// The word of a parameter that takes one of two, or whether it is the second of them. Refused: any
-// other.
+// Whether the parameter `name` is `second`. It is `first` when it is absent; any other value is
+// refused.
 std::expected<bool, turns::Refusal> is_second_word(const Target& target, std::string_view name,
                                                    std::string_view first, std::string_view second);
 

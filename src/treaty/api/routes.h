@@ -12,7 +12,7 @@
 
 namespace treaty::api {
 
-// An endpoint that answers at once, or one that writes to the connection itself.
+// An endpoint that returns its response, or one that writes to the exchange itself.
 using RouteHandler =
     std::variant<Reply (*)(const RequestContext&), Conversation (*)(RequestContext)>;
 

@@ -30,7 +30,8 @@ class TurnText {
 
   void append(std::string& out, const turns::StreamEvent& event);
 
-  // A result that can be sent as it is, after what this appends and before a blank line; else null.
+  // If `event` is a result whose body can be sent unchanged: appends the head of the event and
+  // returns the result; the caller sends the body and a blank line. Otherwise null.
   const turns::Outcome* begin_result(std::string& out, const turns::StreamEvent& event) const;
 
  private:

@@ -73,9 +73,9 @@ class BudgetStore {
   // budgets leave. A refusal sets nothing aside.
   virtual Task<Reserved> reserve(Purchase purchase) = 0;
 
-  // Counts a call, and what it took, even if that is more than was set aside, on the day it was set
-  // aside. `conflict` when this process has no such reservation, or it is settled. Whatever a
-  // process leaves behind, however it ends, becomes spent in full.
+  // Counts a call and what it took, on the day of the reservation. It may have taken more than was
+  // reserved. `conflict` when this process has no such reservation, or it is settled. What a
+  // process has not settled when it ends is spent in full.
   virtual Task<void> settle_reservation(std::int64_t id, Amount spent) = 0;
 
   virtual Task<std::vector<Spending>> spending(std::int64_t day) = 0;  // By scope.

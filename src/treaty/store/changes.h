@@ -30,7 +30,7 @@ struct NewSession {
   std::string initial_key{};  // Of a request without ids: finds the session again.
 };
 
-// Guarded: applies only to a turn that is in one of the states that lead there.
+// What a turn becomes. In a change: `conflict` unless leads_to() of planning.h allows the state.
 struct TurnUpdate {
   TurnState state = TurnState::accepted;
   int round = 0;

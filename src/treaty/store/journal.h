@@ -1,4 +1,4 @@
-// The journal of turns: everything that a client was told is written here first.
+// The journal of turns: the answer of a round is written here before a client gets it.
 //
 // Every method may be called from any event loop and completes on the caller's loop, which must
 // live until then. A write that has been answered is on the disk. An Error is `unavailable` (try

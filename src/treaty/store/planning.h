@@ -5,7 +5,14 @@
 //   const Found found = look_up(rows, lookup);
 //   const Change change = decide(found.view);
 //   TREATY_TRY(ChangePlan plan, plan_change(rows, lookup, found, change, {owner, now}));
-//   // INSERT or UPDATE plan.session and plan.turn; INSERT change.request and change.answer.
+//   // INSERT plan.session if plan.opens, with change.open->initial_key.
+//   // Write change.solution_context, under plan.session.context_at.
+//   // INSERT or UPDATE plan.turn, then UPDATE plan.session.
+//   // INSERT change.request. INSERT or REPLACE change.answer.
+//   // Append change.events to the newest round.
+//
+// Settlements are not planned: a store updates the turn only if it is accepted and its own, and
+// sets SessionRow::newest by newest_living() if the turn died.
 #pragma once
 
 #include <cstdint>
@@ -85,7 +92,7 @@ std::expected<ChangePlan, Error> plan_change(JournalRows& rows, const Lookup& lo
                                              const Found& found, const Change& change,
                                              const WriterIdentity& writer);
 
-// Whether a turn may be brought into that state by a change.
+// Whether a change may bring a turn into that state. A settlement may also cancel it.
 bool leads_to(const Turn& turn, TurnState state);
 
 // `conflict` for a settlement that does not end a round.

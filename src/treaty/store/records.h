@@ -1,7 +1,8 @@
 // What the journal holds: sessions, turns, and the requests and answers of their rounds.
 //
 // A round is one request of a client and its answer: the user turn is round 0, each submission of
-// tool results is one more. Requests and answers are written once and never changed.
+// tool results is one more. Requests and answers are written once. Two exceptions: a round that
+// failed and runs again replaces its answer, and `events` may grow.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct Room {
 };
 
 enum class TurnState : std::uint8_t {
-  accepted,  // Somebody runs it, or will: turns.md calls it accepted, then running.
+  accepted,  // Some process runs it, or will; clients see `running`.
   awaiting_tools,
   completed,
   failed,

@@ -1,9 +1,9 @@
-// A store: one place that keeps the journal of turns, budgets, quota pools and machines. Code that
-// uses one of them takes that interface alone; see journal.h for threads and errors.
+// A store: one place that keeps the journal of turns, budgets, quota pools and machines. Most code
+// takes only the interface that it uses; see journal.h for threads and errors.
 //
 //   auto opened = open_store(address, {.purpose = Purpose::run});
 //   if (!opened) return opened.error();
-//   turns::Engine engine(**opened, now);               // Uses the journal.
+//   turns::Engine engine(**opened, now, renderers);    // Uses the journal.
 //   dispatch::Dispatcher::Services services{.budgets = opened->get()};
 //   MachineStore& machines = (*opened)->machines();
 #pragma once

@@ -1,5 +1,6 @@
-// Which turn is meant, and what happens to it (turns.md, "Which turn is meant"). Pure: runs inside
-// the store's transaction on what the journal holds at that moment.
+// Which turn a request means, and what happens to it (docs/reference/api.md, "Run a turn"). Runs
+// inside the store's transaction on what the journal holds at that moment. Pure, but for the ids
+// that it mints.
 #pragma once
 
 #include <functional>
@@ -42,12 +43,13 @@ struct TurnRequest {
 TurnRequest ask(std::string tenant, contracts::AgentExecuteRequest request,
                 const std::optional<std::string>& idempotency_key, store::Milliseconds now);
 
-// A round begins: of a new turn, of a turn whose tools have answered, or once more.
+// A round begins: the first of a new turn, the next one of a turn whose tools have answered, or one
+// that has failed and runs again.
 struct Begin {
   store::Session session{};  // Its id is 0 while it is not stored.
   store::Turn turn{};        // The same.
   std::string solution_context{};
-  // The number of the newest turn before it; 0: none.
+  // The number of the newest turn before it. 0: there is none. kUnknown: the store is asked.
   std::int64_t history_until = 0;
   static constexpr std::int64_t kUnknown = -1;
   std::string earlier_events{};  // Once more: the diary of the attempts before.

@@ -1,5 +1,6 @@
-// The turn engine (turns.md): finds the turn that a request means, journals it, runs it on the
-// agent's backends, journals the answer, and only then tells it.
+// The turn engine: finds the turn that a request means, journals it, runs it on the agent's
+// backends, journals the answer, and only then tells it. ARCHITECTURE.md, "The life of a turn", has
+// the steps.
 //
 // One engine serves all workers. Methods take the worker whose loop they run on.
 #pragma once
@@ -67,8 +68,9 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // The round that the request begins, joins, or had answered before; a refusal is a log that is
-  // finished already and was never opened. The turn goes on whether or not anybody follows it.
+  // Returns the log of a round: of a new one, of the running one that the request joins, or one
+  // that is filled from the journal. A refusal is a finished log without an opening. The round goes
+  // on whether or not anybody follows it.
   boost::asio::awaitable<std::shared_ptr<TurnLog>> execute(Worker& worker, Submission submission);
 
   // A new session, and its opening TurnId. Empty agent: fixed by the first turn.
@@ -81,8 +83,8 @@ class Engine {
   // Ends a running or waiting turn; its state afterwards. A turn that has ended stays as it is.
   Answered<store::TurnState> cancel(Worker& worker, store::Room room, std::string turn_id);
 
-  // To follow the stream of a turn, live or from the journal: the round that holds the event after
-  // `last_id`; without one, the newest. Null: there is nothing after it.
+  // The log of the round that holds the first event after `last_id`, live or from the journal.
+  // Without `last_id`: of the newest round. Null: no event follows.
   Answered<std::shared_ptr<TurnLog>> follow(Worker& worker, store::Room room, std::string turn_id,
                                             std::optional<std::int64_t> last_id);
 
@@ -90,11 +92,13 @@ class Engine {
   Answered<std::vector<DiaryEvent>> events(Worker& worker, store::Room room, std::int64_t last_id,
                                            std::chrono::milliseconds patience);
 
-  // Rings when the diary of a session (Session::id) goes on: for those who wait long, and in
-  // numbers.
+  // Notifies when the diary of the session with this Session::id grows. Many clients can wait for
+  // it.
   std::shared_ptr<Notifier> diary_notifier(std::int64_t session);
 
-  // At the start, before anybody is served: turns that a crash left behind run again, or end.
+  // Claims turns of processes that are gone and runs their newest rounds again; one that has
+  // streamed fails instead, retryable. Called before anybody is served, and while a request waits
+  // for a turn of another process. Returns how many.
   boost::asio::awaitable<std::expected<std::size_t, Error>> recover(Worker& worker);
 
   // Ends turns whose tools did not answer in time. To be called every now and then.

@@ -35,8 +35,8 @@ struct PastTurn {
 };
 std::shared_ptr<const PastTurn> past_turn(std::vector<backends::Message> messages);
 
-// The turns of a session, oldest first. A copy shares them: what it costs to go on with a session
-// hardly grows with it, since all but the newest turns lie in blocks.
+// The turns of a session, oldest first. A copy shares the turns with its original. All but the
+// newest are in blocks, so that a copy of a long history costs little more than one of a short one.
 class History {
  public:
   std::size_t size() const { return blocks_.size() * kBlock - dropped_ + recent_.size(); }
@@ -46,10 +46,10 @@ class History {
   std::size_t tokens() const { return tokens_; }
   bool has_more() const { return has_more_; }  // Older turns were left out.
 
-  // That there are older ones, which are not told.
+  // Notes that there are older turns, which are left out.
   void leave_out_older() { has_more_ = true; }
 
-  // Goes on to the turn of that number. Nothing is there of turns that have died.
+  // Dead turns are never appended, so until() is set on its own.
   void append(std::shared_ptr<const PastTurn> turn);
   void reach(std::int64_t number) { until_ = number; }
 

@@ -26,12 +26,12 @@ class Live {
     std::string fingerprint;
   };
 
-  // The same request that runs already; nothing when there is none, and `mine` stands for it then.
+  // Returns the same request if it runs already. Otherwise registers `mine` and returns nothing.
   std::optional<Request> join(const std::string& key, Request mine);
 
-  // From now on others who come with the same request get this log,
+  // From now on join() returns this log for the request.
   void replace(const std::string& key, std::shared_ptr<TurnLog> log);
-  void leave(const std::string& key);  // or ask the journal.
+  void leave(const std::string& key);  // Removes the request; a repetition asks the journal.
 
   void add(const std::shared_ptr<TurnRun>& run);
   void remove(const TurnRun& run);
@@ -62,7 +62,7 @@ class Live {
       16;  // So many notifiers: time to drop those that nobody holds.
 };
 
-// What makes a request the same, whichever session it names.
+// The key of a request among all that run: tenant, session and RequestRecord::key.
 std::string live_key(const store::Room& room, std::string_view request_key);
 
 }  // namespace treaty::turns

@@ -56,8 +56,8 @@ struct AnswerError {
 
 AnswerError error_of(const Refusal& refusal);
 
-// The HTTP status of an answer's error code: a Reason's, or the code of a backend's
-// failure (turns.md, the last row of the table).
+// The HTTP status of an answer's error code: of a Reason, or of a backend's failure
+// (docs/reference/api.md, "Errors").
 int status_of_code(std::string_view error_code);
 
 // Seconds to wait before the same is tried again; nothing when waiting does not help.

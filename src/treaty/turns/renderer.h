@@ -2,9 +2,10 @@
 // with the request: the engine itself knows no document that a client reads.
 //
 //   class PlainText final : public Renderer { … };            // A family of its own.
-//   engine.execute(worker, {.tenant = tenant, .request = request, .renderer = &plain_text});
+//   const auto log = co_await engine.execute(
+//       worker, {.tenant = tenant, .request = request, .renderer = &plain_text});
 //   const auto outcome = co_await log->outcome();
-//   respond(outcome->renderer->status_of(outcome->error_code), outcome->body_for(plain_text, …));
+//   respond(plain_text.status_of(outcome->error_code), outcome->body_for(plain_text, dialect));
 //
 // Renderers are pure and stateless: one serves all threads, as long as the program runs.
 #pragma once

@@ -60,8 +60,8 @@ struct Settings {
   std::size_t max_running_turns = 1'000;  // More of them: overloaded.
   std::map<std::string, dispatch::Budget, std::less<>> tenant_budgets{};
 
-  // Null when there is none of that name. `default`, whom a request means that names nobody, is
-  // also the only agent there is, whatever its name.
+  // Null when there is none of that name. A request that names no agent means `default`. If there
+  // is only one agent, `default` finds it whatever its name.
   const Agent* find_agent(std::string_view name) const;
 };
 

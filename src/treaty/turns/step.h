@@ -40,12 +40,13 @@ struct Fail {
   contracts::AgentError error;
 };
 
-// Bounds of one answer. Past the number of calls none of them is run; past the bytes, the call.
+// Bounds of one answer. With more calls than this, none is run. A call whose arguments exceed the
+// bytes that are left is not run.
 constexpr std::size_t kMostCalls = 128;
 constexpr std::size_t kMostAllArgumentBytes = std::size_t{4} << 20U;  // Of all calls that are run.
 
-// AgentError::type of an answer beyond what is taken. Another call may do better, but the same turn
-// is not tried again: it would most likely cost the same for nothing.
+// AgentError::type of an answer that is larger than what is accepted. A turn that fails by it is
+// not retryable: the next try would most likely cost the same for nothing.
 constexpr std::string_view kAnswerTooLarge = "AnswerTooLarge";
 
 using Step = std::variant<Finish, AskClient, AskAgain, Fail>;

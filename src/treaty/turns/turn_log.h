@@ -31,12 +31,12 @@ struct Outcome {
   std::string error_code{};                   // Empty: successful.
   std::optional<double> retry_after{};        // Seconds.
   std::vector<dispatch::LimitLine> limits{};  // That kept it from being served.
-  std::string result{};                       // encode(SettledTurn); empty: no turn has run,
-  std::optional<Refusal> refusal{};           // but this was answered.
-  std::string session_id{};                   // Of `result`,
-  std::string turn_id{};                      // whose encoding does not have them.
+  std::string result{};                       // encode(SettledTurn); empty: refusal or old row.
+  std::optional<Refusal> refusal{};           // Instead of `result`: no round has run.
+  std::string session_id{};                   // Not in `result`.
+  std::string turn_id{};                      // Likewise.
 
-  // The bytes for a client of another dialect or another family of routes; mostly the same.
+  // `body`, if renderer and dialect are those of the client; else the same answer in theirs.
   std::string body_for(const Renderer& wanted, contracts::Dialect wanted_dialect) const;
 };
 
@@ -61,7 +61,7 @@ class TurnLog {
  public:
   // --- Written by the turn.
 
-  // From here on the round has a name. Its first event has the id `first_event`.
+  // Adds the event `turn.started`, with the id `first_event`.
   void open(Opening opening, std::int64_t first_event);
   void add(std::string_view delta);
   void show_deltas();            // Until then nobody sees them.

@@ -32,7 +32,7 @@ struct RunServices {
               std::vector<const Renderer*> all_renderers)
       : store(the_store), now(std::move(clock)), renderers(std::move(all_renderers)) {}
 
-  // The one that journalled bytes are of.
+  // The renderer of that name; the first one if there is none.
   const Renderer& renderer_of(std::string_view format) const;
 
   store::Store& store;
@@ -61,7 +61,8 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   TurnRun(std::shared_ptr<RunServices> services, Worker& worker, std::shared_ptr<TurnLog> log,
           RunOrder order);
 
-  // Until the answer is journalled and told. Nobody else holds a run for longer than a moment.
+  // Runs the round until its answer is journalled and told. The coroutine owns the run; others hold
+  // it only for a moment.
   static boost::asio::awaitable<void> run(std::shared_ptr<TurnRun> self);
 
   // The turn ends as soon as its backend lets go.

@@ -17,8 +17,8 @@ enum class News {
   is_gone,  // The client is.
 };
 
-// Whether the client is looked after while nothing is written to it. Whoever does not care learns
-// of its going when it takes no more.
+// Whether a disconnect of the client is noticed while nothing is written to it. With `no` it is
+// noticed when a write fails.
 enum class Watch { no, yes };
 
 boost::asio::awaitable<News> wait_for_news(http::Exchange& exchange, turns::TurnLog& log,
