@@ -88,6 +88,10 @@ std::string last_word(std::string_view text) {
   return std::string(text.substr(text.rfind(' ') + 1));
 }
 
+int wrong_usage(std::string_view path, std::string message) {
+  return tell_failure(path, misused(std::move(message)).error());
+}
+
 // CLI11 does the splitting; exceptions of its own end here.
 int parse_and_run(const Command& command, std::string_view path, std::vector<std::string> words) {
   // What stands behind is for somebody else, and looks like options of his.
@@ -153,7 +157,8 @@ int parse_and_run(const Command& command, std::string_view path, std::vector<std
       arguments.options[option.name] = flag ? "true" : values[option.name];
     }
   }
-  return command.run(arguments);
+  const Result<int> ended = command.run(arguments);
+  return ended ? *ended : tell_failure(path, ended.error());
 }
 
 bool asks_for_help(std::string_view word) {
@@ -219,21 +224,31 @@ Option format_option(std::string help) {
   return {"--format", "", std::move(help), {"human", "json"}};
 }
 
-std::expected<std::int64_t, std::string> read_number_option(const Arguments& arguments,
-                                                            const std::string& option,
-                                                            std::int64_t otherwise,
-                                                            std::int64_t least, std::int64_t most) {
+std::unexpected<CommandFailure> failed_with(int exit_code, std::string message, std::string next) {
+  return std::unexpected(CommandFailure{exit_code, std::move(message), std::move(next)});
+}
+
+std::unexpected<CommandFailure> misused(std::string message) {
+  return std::unexpected(
+      CommandFailure{.exit_code = kWrongUsage, .message = harmless(message), .is_misuse = true});
+}
+
+// Of a verb: "treaty bridge run: MESSAGE".
+int tell_failure(std::string_view command, const CommandFailure& failure) {
+  const std::string name = fmt::format("treaty{}{}", command.empty() ? "" : " ", command);
+  if (!failure.message.empty()) print_error("{}: {}\n", name, failure.message);
+  if (!failure.next.empty()) print_error("Next: {}\n", failure.next);
+  if (failure.is_misuse) print_error("Try: {} --help\n", name);
+  return failure.exit_code;
+}
+
+Result<std::int64_t> read_number_option(const Arguments& arguments, const std::string& option,
+                                        std::int64_t otherwise, std::int64_t least,
+                                        std::int64_t most) {
   if (!arguments.has(option)) return otherwise;
   const auto number = read_number<std::int64_t>(arguments.get(option));
   if (number && *number >= least && *number <= most) return *number;
-  return std::unexpected(fmt::format("{} takes a number from {} to {}", option, least, most));
-}
-
-int wrong_usage(std::string_view command, std::string_view message) {
-  std::string_view space = command.empty() ? "" : " ";
-  print_error("treaty{}{}: {}\nTry: treaty{}{} --help\n", space, command, harmless(message), space,
-              command);
-  return kWrongUsage;
+  return misused(fmt::format("{} takes a number from {} to {}", option, least, most));
 }
 
 int run_command_line(std::span<const Command> commands, int argc, const char* const* argv) {

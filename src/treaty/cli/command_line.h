@@ -21,10 +21,27 @@ namespace treaty::cli {
 constexpr int kOk = 0;
 constexpr int kViolated = 1;  // A contract is violated, or the job failed.
 constexpr int kWrongUsage = 2;
-constexpr int kUnavailable = 69;  // Somebody else is not there.
-constexpr int kTryLater = 75;     // The same may go well another time.
-constexpr int kBadConfiguration =
-    78;  // A key, an address or a file of settings is missing or wrong.
+constexpr int kUnavailable = 69;       // Somebody else is not there.
+constexpr int kTryLater = 75;          // The same may go well another time.
+constexpr int kBadConfiguration = 78;  // A key, an address or a setting is missing or wrong.
+
+// Why a command ends without having done its work. Whoever runs the command tells it on stderr, as
+// "treaty COMMAND: MESSAGE" with the next step on a line below.
+struct CommandFailure {
+  int exit_code = kViolated;
+  std::string message{};   // Foreign text in it is harmless. Empty: it was told already.
+  std::string next{};      // What to do about it, if anything.
+  bool is_misuse = false;  // The next step is to read the help.
+};
+template <class T>
+using Result = std::expected<T, CommandFailure>;
+
+std::unexpected<CommandFailure> failed_with(int exit_code, std::string message,
+                                            std::string next = {});
+std::unexpected<CommandFailure> misused(std::string message);  // kWrongUsage.
+
+// Tells it; answers its exit code. For commands that go on after a failure.
+int tell_failure(std::string_view command, const CommandFailure& failure);
 
 struct Option {
   std::string name;   // "--profile".
@@ -67,11 +84,10 @@ std::optional<Number> read_number(std::string_view text) {
   return number;
 }
 
-// The number in that option, `otherwise` when it is not there. The error is what to say.
-std::expected<std::int64_t, std::string> read_number_option(const Arguments& arguments,
-                                                            const std::string& option,
-                                                            std::int64_t otherwise,
-                                                            std::int64_t least, std::int64_t most);
+// The number in that option, `otherwise` when it is not there.
+Result<std::int64_t> read_number_option(const Arguments& arguments, const std::string& option,
+                                        std::int64_t otherwise, std::int64_t least,
+                                        std::int64_t most);
 
 struct Example {
   std::string command;  // Without the leading "treaty ".
@@ -80,14 +96,13 @@ struct Example {
 
 struct Command {
   std::string name;
-  std::string positionals;  // For the usage line: "CONTRACT FILE...".
-  std::string summary;
-  std::string description;
+  std::string positionals{};  // For the usage line: "CONTRACT FILE...".
+  std::string summary{};
+  std::string description{};
   std::vector<Option> options{};
   std::vector<Example> examples{};
-  std::vector<std::string>
-      words{};  // What its first argument may be, among others: for completion.
-  std::function<int(const Arguments&)> run{};  // None: it has verbs and nothing besides.
+  std::vector<std::string> words{};  // What its first argument may be: for completion.
+  std::function<Result<int>(const Arguments&)> run{};  // None: it has verbs and nothing besides.
   std::vector<Command> verbs{};  // Its first word says which; each is a whole command of its own.
 
   // With a run of its own and verbs, a first word that names no verb is an argument of its own; a
@@ -98,9 +113,5 @@ struct Command {
 
 // Runs the command that the arguments name and answers its exit code.
 int run_command_line(std::span<const Command> commands, int argc, const char* const* argv);
-
-// "treaty COMMAND: MESSAGE" (of a verb: "bridge run") and the next step to take, on stderr; answers
-// kWrongUsage.
-int wrong_usage(std::string_view command, std::string_view message);
 
 }  // namespace treaty::cli

@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "treaty/cli/manual/completion.h"
-#include "treaty/cli/manual/man_page.h"
+#include "treaty/cli/manual/manual.h"
 
 namespace treaty::cli {
 namespace {

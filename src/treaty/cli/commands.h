@@ -1,8 +1,7 @@
 // Every command of the program.
 //
-// Each command has a namespace and a file of its own (verbs of `bridge` and `machine` included), so
-// that two commands may use the same name for different things. A command that needs a gateway, a
-// store or agents gets them from app/wire_up.cpp:
+// Commands that do different things have namespaces of their own, so that two of them may use the
+// same name. A command that needs a gateway or agents gets them from app/wire_up.cpp:
 //
 //   std::vector<cli::Command> commands = {cli::check::command(),
 //   cli::serve::command(open_gateway)}; cli::manual::add_commands(commands); return
@@ -16,18 +15,15 @@
 
 namespace treaty::cli {
 
-struct MachineServices;
-struct Stores;
-
 // clang-format off
+namespace answers { Command classify_command(); }
+namespace answers { Command limits_command(); }
 namespace call { Command command(); }
 namespace chat { Command command(OpenGateway open); }
 namespace check { Command command(); }
-namespace classify { Command command(); }
 namespace compose { Command command(); }
 namespace configuration { Command command(); }
 namespace hash { Command command(); }
-namespace limits { Command command(); }
 namespace limits_watch { Command command(); }
 namespace mock_provider { Command command(); }
 namespace normalize { Command command(); }
@@ -35,7 +31,7 @@ namespace rules { Command command(); }
 namespace run { Command command(OpenGateway open); }
 namespace schemas { Command command(); }
 namespace serve { Command command(OpenGateway open); }
-namespace sessions { Command command(Stores stores); }
+namespace sessions { Command command(); }
 namespace version { Command command(); }
 
 namespace bridge_commands { Command command(const OpenGateway& open); }
@@ -47,18 +43,18 @@ namespace bridge_respond { Command command(); }
 namespace bridge_run { Command command(OpenGateway open); }
 namespace bridge_watch { Command command(OpenGateway open); }
 
-namespace machine { Command command(const MachineServices& services); }
-namespace machine_check { Command command(); }
+namespace machine { Command command(const OpenMachineAgents& open); }
 namespace machine_eval { Command command(); }
-namespace machine_graph { Command command(const MachineServices& services); }
-namespace machine_list { Command command(const MachineServices& services); }
-namespace machine_pool { Command command(const MachineServices& services); }
-namespace machine_prune { Command command(const MachineServices& services); }
-namespace machine_run { Command command(const MachineServices& services); }
-namespace machine_run { Command resume_command(const MachineServices& services); }
-namespace machine_show { Command command(const MachineServices& services); }
-namespace machine_signal { Command command(const MachineServices& services); }
-namespace machine_work { Command command(const MachineServices& services); }
+namespace machine_executions { Command list_command(); }
+namespace machine_executions { Command prune_command(); }
+namespace machine_executions { Command show_command(); }
+namespace machine_files { Command check_command(); }
+namespace machine_files { Command graph_command(); }
+namespace machine_pool { Command command(); }
+namespace machine_pool { Command work_command(OpenMachineAgents open); }
+namespace machine_run { Command command(OpenMachineAgents open); }
+namespace machine_run { Command resume_command(OpenMachineAgents open); }
+namespace machine_run { Command signal_command(OpenMachineAgents open); }
 // clang-format on
 
 namespace manual {

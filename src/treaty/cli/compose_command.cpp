@@ -38,8 +38,8 @@ int compose_one(const Job& job, std::string_view text, const std::string& name) 
   return kViolated;
 }
 
-int run(const Arguments& arguments) {
-  if (arguments.positionals.size() > 1) return wrong_usage("compose", "one file at a time");
+Result<int> run(const Arguments& arguments) {
+  if (arguments.positionals.size() > 1) return misused("one file at a time");
   const std::string path = arguments.positionals.empty() ? "-" : arguments.positionals[0];
   const Job job{.profile = arguments.get("--profile") == "compat"
                                ? assistant::ComposeProfile::compat
@@ -51,10 +51,7 @@ int run(const Arguments& arguments) {
     });
   }
   const auto text = read_input(path, kLargest);
-  if (!text) {
-    print_error("{}: {}\n", harmless(path), text.error().message);
-    return kViolated;
-  }
+  if (!text) return tell_unreadable(text.error());
   return compose_one(job, *text, harmless(path));
 }
 

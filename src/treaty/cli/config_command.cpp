@@ -75,20 +75,19 @@ int show(const config::Sources& sources, bool json) {
   return kOk;
 }
 
-int run(const Arguments& arguments) {
+Result<int> run(const Arguments& arguments) {
   const auto& words = arguments.positionals;
-  if (words.empty()) return wrong_usage("config", "say what to do: check or show");
+  if (words.empty()) return misused("say what to do: check or show");
   const std::string& verb = words[0];
   if (verb != "check" && verb != "show") {
     constexpr std::array<std::string_view, 2> kVerbs = {"check", "show"};
     const std::string_view meant = closest(kVerbs, verb);
-    return wrong_usage("config",
-                       fmt::format("there is no \"{}\" here, but check and show{}", verb,
-                                   meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
+    return misused(fmt::format("there is no \"{}\" here, but check and show{}", verb,
+                               meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
   }
-  if (words.size() > 2) return wrong_usage("config", "one file at a time");
+  if (words.size() > 2) return misused("one file at a time");
   if (words.size() == 2 && arguments.has("--config")) {
-    return wrong_usage("config", "give FILE or --config, not both");
+    return misused("give FILE or --config, not both");
   }
   config::Flags flags = configuration_flags(arguments);
   if (words.size() == 2) flags.config = words[1];

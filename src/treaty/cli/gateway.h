@@ -19,15 +19,22 @@
 
 #include "treaty/base/error.h"
 
+namespace boost::asio {
+class io_context;
+}
 namespace treaty::config {
 struct Configuration;
 }
 namespace treaty::contracts {
 struct AgentExecuteRequest;
 }
-namespace treaty::store {
-struct TurnRecord;
+namespace treaty::machines {
+class Agents;
 }
+namespace treaty::store {
+class Store;
+struct TurnRecord;
+}  // namespace treaty::store
 
 namespace treaty::cli {
 
@@ -61,5 +68,9 @@ class Gateway {
 
 using OpenGateway =
     std::function<std::expected<std::unique_ptr<Gateway>, Error>(const config::Configuration&)>;
+
+// The agents that machines ask, on that loop. The store is for budgets; it may be null.
+using OpenMachineAgents = std::function<std::expected<std::unique_ptr<machines::Agents>, Error>(
+    boost::asio::io_context&, const config::Configuration&, store::Store*)>;
 
 }  // namespace treaty::cli

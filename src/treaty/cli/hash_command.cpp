@@ -12,19 +12,16 @@ namespace {
 
 constexpr std::size_t kLargest = std::size_t{1} << 30U;
 
-int run(const Arguments& arguments) {
-  if (arguments.positionals.empty())
-    return wrong_usage("hash", "which file? - reads standard input");
+Result<int> run(const Arguments& arguments) {
+  if (arguments.positionals.empty()) return misused("which file? - reads standard input");
   if (std::ranges::count(arguments.positionals, "-") > 1) {
-    return wrong_usage("hash", "standard input can be read once");
+    return misused("standard input can be read once");
   }
   int code = kOk;
   for (const std::string& path : arguments.positionals) {
-    const auto bytes = read_input(path, kLargest);
-    if (!bytes || bytes->size() > kLargest) {
-      print_error("{}: {}\n", harmless(path),
-                  bytes ? "is larger than 1 GiB" : bytes.error().message);
-      code = kViolated;
+    const auto bytes = read_within(path, kLargest);
+    if (!bytes) {
+      code = tell_unreadable(bytes.error());
       continue;
     }
     const std::string digest = contracts::content_hash(*bytes);

@@ -125,6 +125,22 @@ std::expected<std::string, Error> read_input(const std::string& path, std::size_
   return bytes;
 }
 
+std::expected<std::string, Error> read_within(const std::string& path, std::size_t limit) {
+  auto bytes = read_input(path, limit);
+  if (!bytes || bytes->size() <= limit) return bytes;
+  const bool in_gibibytes = limit >= std::size_t{1} << 30U;
+  return std::unexpected(
+      Error{ErrorCode::not_a_document,
+            fmt::format("is larger than {} {}", limit >> (in_gibibytes ? 30U : 20U),
+                        in_gibibytes ? "GiB" : "MiB"),
+            path});
+}
+
+int tell_unreadable(const Error& error) {
+  print_error("{}\n", text_of(error));
+  return kViolated;
+}
+
 std::expected<Lines, Error> Lines::open(const std::string& path, std::size_t limit) {
   TREATY_TRY(const auto file, open_file(path));
   return Lines(File(file, close_file), path, limit);
@@ -150,18 +166,12 @@ std::optional<std::string> Lines::next() {
 int for_each_line(const std::string& path, std::size_t limit,
                   const std::function<int(const std::string& line, std::size_t number)>& each) {
   auto lines = Lines::open(path, limit);
-  if (!lines) {
-    print_error("{}: {}\n", harmless(path), lines.error().message);
-    return kViolated;
-  }
+  if (!lines) return tell_unreadable(lines.error());
   int code = kOk;
   for (std::size_t number = 1; const auto line = lines->next(); ++number) {
     if (!is_blank(*line)) code = std::max(code, each(*line, number));
   }
-  if (const auto error = lines->error()) {
-    print_error("{}: {}\n", harmless(path), error->message);
-    code = kViolated;
-  }
+  if (const auto error = lines->error()) return tell_unreadable(*error);
   return code;
 }
 

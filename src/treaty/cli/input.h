@@ -19,6 +19,12 @@ namespace treaty::cli {
 // than allowed is enough to know.
 std::expected<std::string, Error> read_input(const std::string& path, std::size_t limit);
 
+// The same; more than `limit` is an error, too.
+std::expected<std::string, Error> read_within(const std::string& path, std::size_t limit);
+
+// "PATH: MESSAGE" on stderr; answers kViolated.
+int tell_unreadable(const Error& error);
+
 // The lines of a file, one at a time, however long the file is. A line longer than `limit` comes
 // as its first `limit` + 1 bytes.
 class Lines {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "treaty/base/json_write.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
@@ -31,7 +31,7 @@ struct Settings {
   bool json = false;
 };
 
-std::expected<Settings, std::string> read_settings(const Arguments& arguments) {
+Result<Settings> read_settings(const Arguments& arguments) {
   Settings settings{.seed = std::random_device{}(),
                     .quiet = arguments.has("--quiet"),
                     .json = wants_json(arguments)};
@@ -39,19 +39,19 @@ std::expected<Settings, std::string> read_settings(const Arguments& arguments) {
   if (settings.host == "localhost") settings.host = "127.0.0.1";
   if (arguments.has("--port")) {
     const auto port = read_number<std::uint16_t>(arguments.get("--port"));
-    if (!port) return std::unexpected("--port takes a number from 0 to 65535; 0 is a free one");
+    if (!port) return misused("--port takes a number from 0 to 65535; 0 is a free one");
     settings.port = *port;
   }
   if (arguments.has("--seed")) {
     const auto seed = read_number<std::uint64_t>(arguments.get("--seed"));
-    if (!seed) return std::unexpected("--seed takes a whole number, 0 or more");
+    if (!seed) return misused("--seed takes a whole number, 0 or more");
     settings.seed = *seed;
   }
   if (arguments.has("--script") && arguments.has("--recordings")) {
-    return std::unexpected("give --script or --recordings, not both");
+    return misused("give --script or --recordings, not both");
   }
   if (arguments.has("--check") && !arguments.has("--script") && !arguments.has("--recordings")) {
-    return std::unexpected("--check needs --script FILE or --recordings DIR");
+    return misused("--check needs --script FILE or --recordings DIR");
   }
   return settings;
 }
@@ -59,7 +59,7 @@ std::expected<Settings, std::string> read_settings(const Arguments& arguments) {
 std::optional<backends::Script> load_script(const std::string& path) {
   const auto text = read_input(path, kLargest);
   if (!text) {
-    print_error("{}: {}\n", harmless(path), text.error().message);
+    tell_unreadable(text.error());
     return std::nullopt;
   }
   auto script = backends::read_script(*text);
@@ -76,7 +76,7 @@ std::optional<std::vector<mock::Track>> load_recordings(const std::string& direc
   std::vector<mock::Track> recordings;
   for (const auto& path : expand_paths({directory}, Expand::directories)) {
     if (!path) {
-      print_error("{}: {}\n", harmless(path.error().where), harmless(path.error().message));
+      tell_unreadable(path.error());
       continue;
     }
     const auto text = read_input(*path, kLargest);
@@ -101,9 +101,7 @@ void tell_address(const Settings& settings, std::uint16_t port) {
   const std::string url =
       fmt::format("http://{}{}{}:{}", is_v6 ? "[" : "", settings.host, is_v6 ? "]" : "", port);
   if (settings.json) {
-    json::Writer writer;
-    writer.begin_object().member("url", url).member("port", port).end_object();
-    print("{}\n", writer.take());
+    print_json({{"url", url}, {"port", port}});
   } else {
     print("treaty mock listens on {}\n", url);
     print("  export OPENAI_BASE_URL={}/v1 OPENAI_API_KEY=mock\n", url);
@@ -128,9 +126,10 @@ int serve(mock::PlayedProvider provider, const Settings& settings) {
   });
   const auto port = server.listen(settings.host, settings.port);
   if (!port) {
-    print_error("treaty mock: cannot listen on {}:{}: {}\n{}\n", harmless(settings.host),
-                settings.port, harmless(port.error().message),
-                "Choose another with --port N; --port 0 takes a free one.");
+    print_error(
+        "treaty mock: cannot listen on {}:{}: {}\n"
+        "Choose another with --port N; --port 0 takes a free one.\n",
+        harmless(settings.host), settings.port, harmless(port.error().message));
     return kUnavailable;
   }
   asio::signal_set signals(context, SIGINT, SIGTERM);
@@ -143,9 +142,8 @@ int serve(mock::PlayedProvider provider, const Settings& settings) {
   return kOk;
 }
 
-int run(const Arguments& arguments) {
-  const auto settings = read_settings(arguments);
-  if (!settings) return wrong_usage("mock", settings.error());
+Result<int> run(const Arguments& arguments) {
+  TREATY_TRY(const auto settings, read_settings(arguments));
   if (arguments.has("--recordings")) {
     auto recordings = load_recordings(arguments.get("--recordings"));
     if (!recordings) return kBadConfiguration;
@@ -153,7 +151,7 @@ int run(const Arguments& arguments) {
       print("{}: {} recordings\n", harmless(arguments.get("--recordings")), recordings->size());
       return kOk;
     }
-    return serve({mock::Recordings(std::move(*recordings)), settings->seed}, *settings);
+    return serve({mock::Recordings(std::move(*recordings)), settings.seed}, settings);
   }
   backends::Script script;
   if (arguments.has("--script")) {
@@ -166,7 +164,7 @@ int run(const Arguments& arguments) {
           script.replies.size());
     return kOk;
   }
-  return serve({std::move(script), settings->seed}, *settings);
+  return serve({std::move(script), settings.seed}, settings);
 }
 
 }  // namespace
@@ -174,7 +172,6 @@ int run(const Arguments& arguments) {
 Command command() {
   return {
       .name = "mock",
-      .positionals = "",
       .summary = "Play a provider over HTTP, from a script or from recordings",
       .description =
           R"(Answers chat completions, responses, Anthropic messages, legacy completions, Gemini and

@@ -107,13 +107,12 @@ void print_markdown(const std::vector<const Rule*>& rules) {
   }
 }
 
-int run(const Arguments& arguments) {
-  if (arguments.positionals.size() > 1)
-    return wrong_usage("rules", "one rule or contract at a time");
+Result<int> run(const Arguments& arguments) {
+  if (arguments.positionals.size() > 1) return misused("one rule or contract at a time");
   const std::string what = arguments.positionals.empty() ? "" : arguments.positionals[0];
   const std::vector<const Rule*> rules = select(what);
   if (rules.empty()) {
-    return wrong_usage("rules", fmt::format("there is no rule or contract \"{}\"", what));
+    return misused(fmt::format("there is no rule or contract \"{}\"", what));
   }
   const std::string format = arguments.get("--format");
   if (format == "markdown") {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "treaty/base/json.h"
-#include "treaty/base/json_write.h"
+#include "treaty/base/json_text.h"
 #include "treaty/base/schema/schema.h"
 #include "treaty/base/text.h"
 #include "treaty/cli/commands.h"
@@ -21,22 +21,20 @@ using schema::Schema;
 
 constexpr std::size_t kLargest = std::size_t{16} << 20U;
 
-std::string described(std::string_view where, std::string_view message) {
-  return harmless(where.empty() ? std::string(message) : fmt::format("{}: {}", where, message));
+// The verdict on one value, as NDJSON has it; answers the exit code.
+int print_verdict(const std::optional<Schema::Mismatch>& mismatch) {
+  json::ObjectText verdict{{"valid", !mismatch}};
+  if (mismatch) {
+    verdict.add("where", mismatch->where);
+    verdict.add("message", mismatch->message);
+  }
+  print_json(verdict);
+  return mismatch ? kViolated : kOk;
 }
 
-// The verdict on one value, as NDJSON has it.
-std::string verdict(const std::optional<Schema::Mismatch>& mismatch) {
-  json::Writer writer;
-  writer.begin_object().member("valid", !mismatch);
-  if (mismatch) writer.member("where", mismatch->where).member("message", mismatch->message);
-  return writer.end_object().take();
-}
-
-std::string refusal(const Error& error) {
-  json::Writer writer;
-  writer.begin_object().member("refused", error.message).member("where", error.where);
-  return writer.end_object().take();
+int print_refusal(std::string_view message, std::string_view where = {}) {
+  print_json({{"refused", message}, {"where", where}});
+  return kViolated;
 }
 
 // A line is {"schema": …, "data": …}.
@@ -50,17 +48,11 @@ int judge_pair(const std::string& line, std::size_t /*number*/) {
     const std::string message = document.faults().empty()
                                     ? "expected {\"schema\": …, \"data\": …}"
                                     : fmt::format("is not JSON: {}", document.faults()[0].message);
-    print_document(refusal({ErrorCode::not_a_document, message}) + "\n");
-    return kViolated;
+    return print_refusal(message);
   }
   const auto compiled = Schema::compile(rules->source());
-  if (!compiled) {
-    print_document(refusal(compiled.error()) + "\n");
-    return kViolated;
-  }
-  const auto mismatch = compiled->mismatch_of_text(data->source());
-  print_document(verdict(mismatch) + "\n");
-  return mismatch ? kViolated : kOk;
+  if (!compiled) return print_refusal(compiled.error().message, compiled.error().where);
+  return print_verdict(compiled->mismatch_of_text(data->source()));
 }
 
 int judge_pairs(const std::vector<std::string>& paths) {
@@ -73,13 +65,11 @@ int judge_pairs(const std::vector<std::string>& paths) {
 
 int judge_file(const Schema& schema, const std::string& path) {
   const auto text = read_input(path, kLargest);
-  if (!text) {
-    print_error("{}: {}\n", harmless(path), text.error().message);
-    return kViolated;
-  }
+  if (!text) return tell_unreadable(text.error());
   const auto mismatch = schema.mismatch_of_text(*text);
   print("{}: {}\n", harmless(path),
-        mismatch ? described(mismatch->where, mismatch->message) : "valid");
+        mismatch ? text_of({ErrorCode::not_a_document, mismatch->message, mismatch->where})
+                 : "valid");
   return mismatch ? kViolated : kOk;
 }
 
@@ -87,13 +77,12 @@ int validate(const Arguments& arguments, const std::vector<std::string>& paths) 
   const std::string path = arguments.get("--validate");
   const auto text = read_input(path, kLargest);
   if (!text) {
-    print_error("{}: {}\n", harmless(path), text.error().message);
+    tell_unreadable(text.error());
     return kBadConfiguration;
   }
   const auto compiled = Schema::compile(*text);
   if (!compiled) {
-    print_error("{}: {}\n", harmless(path),
-                described(compiled.error().where, compiled.error().message));
+    print_error("{}: {}\n", harmless(path), text_of(compiled.error()));
     return kBadConfiguration;
   }
   int code = kOk;
@@ -103,49 +92,45 @@ int validate(const Arguments& arguments, const std::vector<std::string>& paths) 
       continue;
     }
     code = std::max(code, for_each_line(one, kLargest, [&](const std::string& line, std::size_t) {
-                      const auto mismatch = compiled->mismatch_of_text(line);
-                      print_document(verdict(mismatch) + "\n");
-                      return mismatch ? kViolated : kOk;
+                      return print_verdict(compiled->mismatch_of_text(line));
                     }));
   }
   return code;
 }
 
-int print_schema(const Arguments& arguments) {
+Result<int> print_schema(const Arguments& arguments) {
   if (arguments.positionals.empty()) {
     for (const contracts::Contract contract : contracts::kContracts) {
       print("{:16}  {}\n", contracts::name_of(contract), contracts::title_of(contract));
     }
     return kOk;
   }
-  if (arguments.positionals.size() > 1) return wrong_usage("schema", "one contract at a time");
+  if (arguments.positionals.size() > 1) return misused("one contract at a time");
   const auto contract = contracts::contract_named(arguments.positionals[0]);
   if (!contract) {
-    return wrong_usage("schema",
-                       fmt::format("there is no contract \"{}\"; `treaty schema` lists them",
-                                   arguments.positionals[0]));
+    return misused(fmt::format("there is no contract \"{}\"; `treaty schema` lists them",
+                               arguments.positionals[0]));
   }
   const bool camel = arguments.get("--dialect") == "camel";
   if (camel && !contracts::has_dialects(*contract)) {
-    return wrong_usage(
-        "schema", fmt::format("{} has one dialect, snake_case", contracts::name_of(*contract)));
+    return misused(fmt::format("{} has one dialect, snake_case", contracts::name_of(*contract)));
   }
   print("{}", contracts::schema_text(
                   *contract, camel ? contracts::Dialect::camel : contracts::Dialect::pascal));
   return kOk;
 }
 
-int run(const Arguments& arguments) {
+Result<int> run(const Arguments& arguments) {
   const bool validates = arguments.has("--validate");
   if (!validates && !arguments.has("--ndjson")) return print_schema(arguments);
   if (arguments.get("--dialect") == "camel") {
-    return wrong_usage("schema", "--dialect is for the schemas of contracts");
+    return misused("--dialect is for the schemas of contracts");
   }
   std::vector<std::string> paths = arguments.positionals;
   if (paths.empty()) paths.emplace_back("-");
   const auto from_stdin = std::ranges::count(paths, "-");
   if (from_stdin + (arguments.get("--validate") == "-" ? 1 : 0) > 1) {
-    return wrong_usage("schema", "standard input can be read once");
+    return misused("standard input can be read once");
   }
   return validates ? validate(arguments, paths) : judge_pairs(paths);
 }

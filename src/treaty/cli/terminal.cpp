@@ -61,6 +61,8 @@ void print_document(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+void print_json(const json::ObjectText& object) { print_document(object.text() + "\n"); }
+
 bool stdout_has_colors() {
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
@@ -86,6 +88,11 @@ std::string shell_word(std::string_view text) {
 std::string harmless(std::string_view text) { return tamed(text, false); }
 
 std::string harmless_lines(std::string_view text) { return tamed(text, true); }
+
+std::string text_of(const Error& error) {
+  const std::string place = error.where.empty() ? "" : harmless(error.where) + ": ";
+  return place + harmless(error.message);
+}
 
 std::string table_text(const TableRows& rows) {
   std::vector<std::size_t> widths;

@@ -8,6 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "treaty/base/error.h"
+#include "treaty/base/json_text.h"
+
 namespace treaty::cli {
 
 // Unlike fmt's own, these never throw: that stdout is closed or full is told once, at the end.
@@ -25,6 +28,9 @@ void print_error(fmt::format_string<Arguments...> format, Arguments&&... argumen
 // A document on stdout: byte for byte into a file or a pipe; on a terminal, nothing in it that the
 // terminal would obey. No piece of it ends inside a character.
 void print_document(std::string_view text);
+
+// A JSON object on a line of its own, as a document.
+void print_json(const json::ObjectText& object);
 
 // Colours only on a terminal, and not with NO_COLOR.
 bool stdout_has_colors();
@@ -44,6 +50,9 @@ std::string harmless(std::string_view text);
 // Foreign text that keeps its lines and tabs, and nothing else that a terminal would obey. May be
 // given in pieces, as long as no piece ends inside a character.
 std::string harmless_lines(std::string_view text);
+
+// "WHERE: MESSAGE", harmless; the message alone when it says where.
+std::string text_of(const Error& error);
 
 // A table for a terminal: each column as wide as its widest cell, the last one as it is.
 using TableRows = std::vector<std::vector<std::string>>;

@@ -20,7 +20,6 @@ int run(const Arguments& arguments) {
 Command command() {
   return {
       .name = "version",
-      .positionals = "",
       .summary = "Print the version",
       .description = "The version of the program and of the library it is made of.",
       .options = {format_option("How to print")},

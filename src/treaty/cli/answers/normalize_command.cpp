@@ -51,9 +51,8 @@ void print_for_people(const std::string& path, const contracts::AgentResult& res
 }
 
 int normalize_one(const Job& job, const std::string& path) {
-  const auto text = read_input(path, kLargest);
+  const auto text = read_within(path, kLargest);
   if (!text) return tell_failure(job, path, text.error().message);
-  if (text->size() > kLargest) return tell_failure(job, path, "is larger than 256 MiB");
   auto recording = backends::read_recording(*text);
   if (!recording) return tell_failure(job, path, recording.error().message);
   if (job.protocol != nullptr) recording->protocol = job.protocol;
@@ -71,16 +70,16 @@ int normalize_one(const Job& job, const std::string& path) {
   return kOk;
 }
 
-int run(const Arguments& arguments) {
-  if (arguments.positionals.empty()) return wrong_usage("normalize", "name at least one file");
+Result<int> run(const Arguments& arguments) {
+  if (arguments.positionals.empty()) return misused("name at least one file");
   const std::string named = arguments.get("--protocol");
   Job job{.protocol = nullptr, .prices = {}, .as_json = wants_json(arguments)};
   if (!named.empty()) {
     job.protocol = backends::find_protocol(named);
     if (job.protocol == nullptr) {
-      return wrong_usage("normalize", "there is no protocol " + named +
-                                          "; known are chat_completions, completions, responses, "
-                                          "anthropic_messages, gemini, ollama_native");
+      return misused("there is no protocol " + named +
+                     "; known are chat_completions, completions, responses, "
+                     "anthropic_messages, gemini, ollama_native");
     }
   }
   if (auto prices = results::read_prices(results::built_in_prices())) job.prices = *prices;

@@ -1,4 +1,6 @@
 // Whom the commands of the bridge ask: the gateway of this process, or one behind an address.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -6,7 +8,7 @@
 #include "treaty/cli/bridge/ask_agent.h"
 #include "treaty/cli/shared/configured.h"
 #include "treaty/cli/shared/local_client.h"
-#include "treaty/cli/shared/remote_address.h"
+#include "treaty/cli/shared/remote_client.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
@@ -62,32 +64,29 @@ std::string asks_itself(const config::Configuration& configuration,
   return {};
 }
 
-std::expected<std::unique_ptr<AgentClients>, int> open_own_agents(
-    std::string_view command, const Arguments& arguments, const OpenGateway& open,
-    std::span<const std::string> directories) {
-  auto configuration = load_private_configuration(command, arguments);
-  if (!configuration) return std::unexpected(kBadConfiguration);
-  if (const std::string name = asks_itself(*configuration, directories); !name.empty()) {
-    print_error(
-        "treaty {}: the agent {} asks by file in a directory that is answered here: it would be "
-        "asked its own questions\n"
-        "Next: answer with another configuration: --config FILE\n",
-        command, harmless(name));
-    return std::unexpected(kBadConfiguration);
+Result<std::unique_ptr<AgentClients>> open_own_agents(std::string_view command,
+                                                      const Arguments& arguments,
+                                                      const OpenGateway& open,
+                                                      std::span<const std::string> directories) {
+  TREATY_TRY(auto configuration, load_private_configuration(command, arguments));
+  if (const std::string name = asks_itself(configuration, directories); !name.empty()) {
+    return failed_with(kBadConfiguration,
+                       fmt::format("the agent {} asks by file in a directory that is answered "
+                                   "here: it would be asked its own questions",
+                                   harmless(name)),
+                       "answer with another configuration: --config FILE");
   }
   const std::string agent = arguments.get("--agent");
-  if (!agent.empty() && configuration->turns.find_agent(agent) == nullptr) {
-    print_error(
-        "treaty {}: the configuration has no agent {}\n"
-        "Next: treaty config show lists those that it has\n",
-        command, harmless(agent));
-    return std::unexpected(kBadConfiguration);
+  if (!agent.empty() && configuration.turns.find_agent(agent) == nullptr) {
+    return failed_with(kBadConfiguration,
+                       fmt::format("the configuration has no agent {}", harmless(agent)),
+                       "treaty config show lists those that it has");
   }
-  configuration->turns.explicit_sessions = false;  // Each request has a session of its own.
-  configuration->workers = 1;
-  for (auto& [name, one] : configuration->turns.agents) one.deadline = kLongestTurn;
-  TREATY_TRY(auto gateway, open_gateway(command, open, *configuration));
-  return std::make_unique<LocalAgentClients>(std::move(gateway), std::move(configuration->turns));
+  configuration.turns.explicit_sessions = false;  // Each request has a session of its own.
+  configuration.workers = 1;
+  for (auto& [name, one] : configuration.turns.agents) one.deadline = kLongestTurn;
+  TREATY_TRY(auto gateway, open_gateway(open, configuration));
+  return std::make_unique<LocalAgentClients>(std::move(gateway), std::move(configuration.turns));
 }
 
 }  // namespace
@@ -99,20 +98,19 @@ std::vector<Option> asking_options() {
                  configuration_options()});
 }
 
-std::expected<AskOptions, std::string> read_ask_options(std::string_view command,
-                                                        const Arguments& arguments) {
+Result<AskOptions> read_ask_options(std::string_view command, const Arguments& arguments) {
   TREATY_TRY(auto tools, read_client_tools(arguments));
   return AskOptions{.command = std::string(command),
                     .agent = arguments.get("--agent"),
                     .tools = std::move(tools)};
 }
 
-std::expected<std::unique_ptr<AgentClients>, int> open_agent_clients(
-    std::string_view command, const Arguments& arguments, const OpenGateway& open,
-    std::span<const std::string> directories) {
-  auto address = read_remote_address(arguments);
-  if (!address) return std::unexpected(tell_bad_address(command, address.error()));
-  if (*address) return std::make_unique<RemoteAgentClients>(**std::move(address));
+Result<std::unique_ptr<AgentClients>> open_agent_clients(std::string_view command,
+                                                         const Arguments& arguments,
+                                                         const OpenGateway& open,
+                                                         std::span<const std::string> directories) {
+  TREATY_TRY(auto address, read_remote_address(arguments));
+  if (address) return std::make_unique<RemoteAgentClients>(*std::move(address));
   return open_own_agents(command, arguments, open, directories);
 }
 

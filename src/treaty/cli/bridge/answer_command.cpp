@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "treaty/base/try.h"
 #include "treaty/bridge/names.h"
 #include "treaty/cli/bridge/ask_agent.h"
 #include "treaty/cli/bridge/directory.h"
@@ -17,15 +18,10 @@ using bridge::Exchange;
 
 constexpr const char* kCommand = "bridge answer";
 
-struct Refusal {
-  int exit_code = kViolated;
-  std::string message{};
-};
-
 // The request that is to be answered, of those that are there.
-std::expected<Exchange, Refusal> choose(const std::vector<Exchange>& exchanges,
-                                        const std::set<std::string>& answered, bool replaces,
-                                        const std::string& phase) {
+Result<Exchange> choose(const std::vector<Exchange>& exchanges,
+                        const std::set<std::string>& answered, bool replaces,
+                        const std::string& phase) {
   const Exchange* taken = nullptr;    // Its answer was taken away, and it asks the same again;
   const Exchange* settled = nullptr;  // its answer is there;
   const Exchange* broken = nullptr;   // it cannot be read.
@@ -42,63 +38,47 @@ std::expected<Exchange, Refusal> choose(const std::vector<Exchange>& exchanges,
   }
   if (settled != nullptr && replaces) return *settled;
   if (broken != nullptr) {
-    return std::unexpected(Refusal{
-        kViolated, fmt::format("{}: {}\nNext: treaty check bridge-request {}",
-                               harmless(broken->request.path), harmless(broken->request.problem),
-                               shell_word(harmless(broken->request.path)))});
+    const std::string path = harmless(broken->request.path);
+    return failed_with(kViolated, fmt::format("{}: {}", path, harmless(broken->request.problem)),
+                       fmt::format("treaty check bridge-request {}", shell_word(path)));
   }
   if (taken != nullptr) {
-    return std::unexpected(Refusal{
-        kTryLater, fmt::format("{}: request {} was answered, and its answer was taken away\n"
-                               "Next: --replace has it answered again",
-                               phase_text(*taken), harmless(taken->request.document->request_id))});
+    return failed_with(
+        kTryLater,
+        fmt::format("{}: request {} was answered, and its answer was taken away",
+                    phase_text(*taken), harmless(taken->request.document->request_id)),
+        "--replace has it answered again");
   }
   if (settled != nullptr) {
-    return std::unexpected(
-        Refusal{kViolated,
-                fmt::format("no request waits: {} is answered, in {}\n"
-                            "Next: run the program with --resume; --replace has it answered again",
-                            phase_text(*settled), harmless(settled->response.path))});
+    return failed_with(kViolated,
+                       fmt::format("no request waits: {} is answered, in {}", phase_text(*settled),
+                                   harmless(settled->response.path)),
+                       "run the program with --resume; --replace has it answered again");
   }
-  return std::unexpected(
-      Refusal{kViolated, "no request waits\nNext: run the program until it leaves with 42"});
+  return failed_with(kViolated, "no request waits", "run the program until it leaves with 42");
 }
 
-int tell(const Refusal& refusal) {
-  print_error("treaty {}: {}\n", kCommand, refusal.message);
-  return refusal.exit_code;
-}
-
-int answer(bridge::Driver& driver, AgentClients& agents, Signals& signals, const Exchange& exchange,
-           const AskOptions& options) {
-  const AnswerOutcome reply = answer_shown(driver, agents, signals, exchange, options);
-  if (!reply.response) {
-    if (reply.signal == 0) return tell({reply.exit_code, reply.failure});
-    return tell({128 + reply.signal, "interrupted; the request still waits"});
+Result<int> run(const Arguments& arguments, const OpenGateway& open) {
+  TREATY_TRY(auto options, read_ask_options(kCommand, arguments));
+  const bool replaces = arguments.has("--replace");
+  if (replaces) options.existing = bridge::Existing::replace;
+  TREATY_TRY(const auto directory, named_directory(arguments));
+  Signals signals{SIGINT, SIGTERM};
+  TREATY_TRY(auto driver, open_driver("answer", directory));
+  const auto exchanges = bridge::read_exchanges(driver.directory());
+  if (!exchanges) return failed_with(kUnavailable, harmless(exchanges.error().message));
+  TREATY_TRY(const auto chosen, choose(*exchanges, bridge::answered_requests(driver.history()),
+                                       replaces, arguments.get("--phase")));
+  TREATY_TRY(const auto agents,
+             open_agent_clients(kCommand, arguments, open, std::span(&directory, 1)));
+  const AnswerOutcome reply = answer_shown(driver, *agents, signals, chosen, options);
+  if (reply.signal != 0 && !reply.response) {
+    return failed_with(128 + reply.signal, "interrupted; the request still waits");
   }
-  print_error("treaty {}: {}\n", kCommand, answer_line(exchange, *reply.response));
+  if (!reply.response) return failed_with(reply.exit_code, reply.failure);
+  print_error("treaty {}: {}\n", kCommand, answer_line(chosen, *reply.response));
   const bool success = std::holds_alternative<contracts::BridgeSuccess>(reply.response->outcome);
   return success ? kOk : kViolated;
-}
-
-int run(const Arguments& arguments, const OpenGateway& open) {
-  auto options = read_ask_options(kCommand, arguments);
-  if (!options) return wrong_usage(kCommand, options.error());
-  const bool replaces = arguments.has("--replace");
-  if (replaces) options->existing = bridge::Existing::replace;
-  const auto directory = named_directory(kCommand, arguments);
-  if (!directory) return directory.error();
-  Signals signals{SIGINT, SIGTERM};
-  auto driver = open_driver(kCommand, *directory);
-  if (!driver) return driver.error();
-  const auto exchanges = bridge::read_exchanges(driver->directory());
-  if (!exchanges) return tell({kUnavailable, harmless(exchanges.error().message)});
-  const auto chosen = choose(*exchanges, bridge::answered_requests(driver->history()), replaces,
-                             arguments.get("--phase"));
-  if (!chosen) return tell(chosen.error());
-  auto agents = open_agent_clients(kCommand, arguments, open, std::span(&*directory, 1));
-  if (!agents) return agents.error();
-  return answer(*driver, **agents, signals, *chosen, *options);
 }
 
 }  // namespace
@@ -106,7 +86,6 @@ int run(const Arguments& arguments, const OpenGateway& open) {
 Command command(OpenGateway open) {
   return {
       .name = "answer",
-      .positionals = "",
       .summary = "Answer one waiting request and leave",
       .description =
           R"(For hosts that drive the loop themselves: the request that waits in the directory is run

@@ -30,18 +30,20 @@ AnswerPool::AnswerPool(std::size_t most_threads, Work work)
 
 AnswerPool::~AnswerPool() {
   cancel_all();
+  std::list<Worker> ending;  // Each thread keeps the address of its worker.
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     is_closing_ = true;
+    ending.swap(workers_);
   }
   changed_.notify_all();
-  for (Worker& worker : workers_) worker.thread.join();
+  for (Worker& worker : ending) worker.thread.join();
   if (finished_event_ >= 0) close(finished_event_);
 }
 
 void AnswerPool::add(AnswerJob job) {
   ++unfinished_;
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   waiting_.push_back(std::move(job));
   if (waiting_.size() > idle_ && workers_.size() < most_threads_ && !start_worker() &&
       workers_.empty()) {
@@ -69,10 +71,10 @@ void AnswerPool::serve(Worker& worker) {
   // Blocked as long as the thread lives: a cancellation that comes too late for its job must
   // neither end the process nor the next job.
   Signals blocked{cancel_signal()};
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
     ++idle_;
-    changed_.wait(lock, [this] { return is_closing_ || !waiting_.empty(); });
+    while (!is_closing_ && waiting_.empty()) changed_.wait(lock);
     --idle_;
     if (waiting_.empty()) return;
     AnswerJob job = std::move(waiting_.front());
@@ -110,7 +112,7 @@ void AnswerPool::interrupt(Worker& worker) {
 }
 
 void AnswerPool::cancel(const std::function<bool(const AnswerJob&)>& is_meant) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (Worker& worker : workers_) {
     if (worker.job != nullptr && is_meant(*worker.job)) interrupt(worker);
   }
@@ -126,7 +128,7 @@ void AnswerPool::cancel(const std::function<bool(const AnswerJob&)>& is_meant) {
 }
 
 void AnswerPool::cancel_waiting() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (AnswerJob& job : waiting_) finish(std::move(job), cancelled());
   waiting_.clear();
 }
@@ -138,7 +140,7 @@ void AnswerPool::cancel_all() {
 std::vector<FinishedJob> AnswerPool::take_finished() {
   std::uint64_t ignored = 0;
   [[maybe_unused]] const auto got = read(finished_event_, &ignored, sizeof(ignored));
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   unfinished_ -= finished_.size();
   return std::exchange(finished_, {});
 }

@@ -3,18 +3,17 @@
 
 #include <pthread.h>
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "treaty/base/mutex.h"
 #include "treaty/bridge/driver.h"
 #include "treaty/bridge/memory.h"
 #include "treaty/cli/bridge/ask_agent.h"
@@ -60,7 +59,7 @@ class AnswerPool {
   std::size_t unfinished() const { return unfinished_; }
 
  private:
-  // Members that the threads share are behind mutex_.
+  // Its members are behind mutex_, but for the thread, which is joined without it.
   struct Worker {
     std::thread thread{};
     pthread_t handle{};
@@ -68,10 +67,10 @@ class AnswerPool {
     const AnswerJob* job = nullptr;
   };
 
-  bool start_worker();
+  bool start_worker() TREATY_REQUIRES(mutex_);
   void serve(Worker& worker);
   AnswerOutcome answer(const AnswerJob& job) const;
-  void finish(AnswerJob job, AnswerOutcome reply);
+  void finish(AnswerJob job, AnswerOutcome reply) TREATY_REQUIRES(mutex_);
   static void interrupt(Worker& worker);
 
   std::size_t most_threads_;
@@ -79,13 +78,13 @@ class AnswerPool {
   int finished_event_;
   std::size_t unfinished_ = 0;
 
-  std::mutex mutex_{};
-  std::condition_variable changed_{};
-  bool is_closing_ = false;
-  std::size_t idle_ = 0;
-  std::deque<AnswerJob> waiting_{};
-  std::vector<FinishedJob> finished_{};
-  std::list<Worker> workers_{};
+  Mutex mutex_{};
+  ConditionVariable changed_{};
+  bool is_closing_ TREATY_GUARDED_BY(mutex_) = false;
+  std::size_t idle_ TREATY_GUARDED_BY(mutex_) = 0;
+  std::deque<AnswerJob> waiting_ TREATY_GUARDED_BY(mutex_){};
+  std::vector<FinishedJob> finished_ TREATY_GUARDED_BY(mutex_){};
+  std::list<Worker> workers_ TREATY_GUARDED_BY(mutex_){};
 };
 
 }  // namespace treaty::cli

@@ -6,15 +6,15 @@
 #include <array>
 #include <chrono>
 
+#include "treaty/backends/bridge/asker.h"
 #include "treaty/base/ids.h"
+#include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
-#include "treaty/bridge/result_file.h"
-#include "treaty/cli/bridge/deadline.h"
 #include "treaty/cli/bridge/progress.h"
-#include "treaty/cli/bridge/turn_result.h"
 #include "treaty/cli/shared/invoke_report.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/turns/settings.h"
 
 namespace treaty::cli {
 namespace {
@@ -35,6 +35,27 @@ std::string_view error_code_of(const TurnEnd& end) {
   const auto* failure =
       end.result ? std::get_if<contracts::Failure>(&end.result->outcome) : nullptr;
   return failure == nullptr ? std::string_view() : failure->errors.front().error_code;
+}
+
+contracts::UsageInfo usage_of(const contracts::Usage& usage) {
+  return {.input_tokens = usage.prompt_tokens,
+          .output_tokens = usage.completion_tokens,
+          .total_tokens = usage.total_tokens,
+          .cache_read_tokens = usage.cached_tokens};
+}
+
+// Whom the round asked last, and what the provider said of the call.
+void take_round(AgentResult& result, const turns::SettledTurn& round) {
+  json::ObjectText data;
+  if (!round.model.empty()) data.add("model", round.model);
+  if (round.result.provider_data) {
+    const auto id = round.result.provider_data->find_text("request_id").value_or("");
+    if (!id.empty()) data.add("request_id", id);
+  }
+  if (!data.empty()) result.provider_data = std::move(data);
+  if (result.error && round.result.error) {
+    result.error->status_code = round.result.error->status_code;
+  }
 }
 
 // One request on its way to an answer.
@@ -131,11 +152,10 @@ class Inquiry {
                                .quiet_text = true,
                                .tell = [this](const std::string& lines) { told_ += lines; }});
     const auto began = Clock::now();
-    Deadline deadline(std::chrono::seconds(std::min(request_.timeout_seconds, kLongestWait)),
-                      [&] { canceller->cancel(asked.session_id, asked.turn_id); });
+    Repeater deadline(most(), [&] { canceller->cancel(asked.session_id, asked.turn_id); });
     TurnEnd end =
         conversation.turn({asked.session_id, asked.turn_id, turn_of(request_, asked.agent)});
-    expired_ = deadline.has_expired();
+    expired_ = deadline.has_acted();
     took_ = std::chrono::duration<double>(Clock::now() - began).count();
     return end;
   }
@@ -143,9 +163,12 @@ class Inquiry {
   // No tool runs longer than the request waits.
   ClientTools tools() const {
     ClientTools tools = options_.tools;
-    const std::chrono::seconds most(std::min(request_.timeout_seconds, kLongestWait));
-    tools.time_limit = std::min<std::chrono::milliseconds>(tools.time_limit, most);
+    tools.time_limit = std::min<std::chrono::milliseconds>(tools.time_limit, most());
     return tools;
+  }
+
+  std::chrono::seconds most() const {
+    return std::chrono::seconds(std::min(request_.timeout_seconds, kLongestWait));
   }
 
   AnswerOutcome reply_of(const TurnEnd& end, const AskedRequest& asked) {
@@ -189,7 +212,7 @@ class Inquiry {
 
   static AnswerOutcome unwritable(const Error& error) {
     return {.exit_code = error.code == ErrorCode::conflict ? kViolated : kUnavailable,
-            .failure = fmt::format("{}: {}", harmless(error.where), harmless(error.message))};
+            .failure = text_of(error)};
   }
 
   bridge::Driver& driver_;
@@ -206,6 +229,68 @@ class Inquiry {
 };
 
 }  // namespace
+
+contracts::UserTurn turn_of(const contracts::BridgeRequest& request, const std::string& agent) {
+  contracts::UserTurn turn{.instruction = request.prompt};
+  json::ObjectText context = request.context;
+  context.erase(backends::kAskedBy);  // Which process asks is nothing to the agent.
+  if (!context.empty()) {
+    json::Writer writer(json::Layout::indented);
+    json::write(writer, context);
+    turn.input_artifacts.push_back({.relative_path = "context.json",
+                                    .file_name = "context.json",
+                                    .contents = writer.take(),
+                                    .mime_type = "application/json"});
+  }
+  if (!agent.empty()) turn.agent_context_id = agent;
+  return turn;
+}
+
+AgentResult result_of(const contracts::InvokeResult& result,
+                      const std::optional<turns::SettledTurn>& round) {
+  AgentResult out;
+  if (const auto* failure = std::get_if<contracts::Failure>(&result.outcome)) {
+    const contracts::InvokeError& first = failure->errors.front();
+    std::string message = first.message;
+    if (first.details) message += fmt::format(": {}", *first.details);
+    out.finish_reason = "error";
+    out.error = contracts::AgentError{
+        .message = std::move(message),
+        .code = first.error_code.empty() ? std::optional<std::string>() : first.error_code,
+        .retryable = !first.fatal_error};
+  } else {
+    const auto& response = std::get<contracts::AgentExecuteResponse>(result.outcome);
+    const auto* last = std::get_if<contracts::FinalResponse>(&response.kind);
+    out.content = last == nullptr ? "" : last->primary_output_text;
+    out.finish_reason = "stop";
+    if (last != nullptr && last->usage) out.usage = usage_of(*last->usage);
+    if (last != nullptr && last->user_warnings) {
+      out.metadata = json::ObjectText{{"user_warnings", *last->user_warnings}};
+    }
+  }
+  if (round) take_round(out, *round);
+  return out;
+}
+
+bridge::AnsweredBy answered_by(const std::string& agent,
+                               const std::optional<turns::SettledTurn>& round) {
+  bridge::AnsweredBy who{.agent = agent.empty() ? turns::kDefaultAgent : agent};
+  if (round) {
+    who.backend = round->backend;
+    who.model = round->model;
+  }
+  return who;
+}
+
+AgentResult timed_out(std::int64_t seconds) {
+  return {.finish_reason = "error",
+          .error = contracts::AgentError{
+              .message = fmt::format("the agent did not answer within {} second{}", seconds,
+                                     seconds == 1 ? "" : "s"),
+              .code = "timeout",
+              .type = "Deadline",
+              .retryable = true}};
+}
 
 AnswerOutcome answer_request(bridge::Driver& driver, AgentClients& agents, Signals& signals,
                              const Exchange& exchange, const std::optional<AskedRequest>& earlier,

@@ -10,11 +10,13 @@
 
 #include "treaty/bridge/driver.h"
 #include "treaty/bridge/memory.h"
+#include "treaty/bridge/result_file.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/gateway.h"
 #include "treaty/cli/shared/client_tools.h"
 #include "treaty/cli/shared/conversation.h"
 #include "treaty/cli/shared/signals.h"
+#include "treaty/contracts/agent_result.h"
 
 namespace treaty::cli {
 
@@ -40,14 +42,33 @@ struct AskOptions {
   ClientTools tools{};
   bridge::Existing existing = bridge::Existing::keep;  // What to do with an answer that is there.
 };
-std::expected<AskOptions, std::string> read_ask_options(std::string_view command,
-                                                        const Arguments& arguments);
+Result<AskOptions> read_ask_options(std::string_view command, const Arguments& arguments);
 
-// Tells on stderr why not; the error is the exit code. `directories`: where their answers go. An
-// agent that asks by file there would be asked its own questions, and is refused.
-std::expected<std::unique_ptr<AgentClients>, int> open_agent_clients(
-    std::string_view command, const Arguments& arguments, const OpenGateway& open,
-    std::span<const std::string> directories);
+// `directories`: where their answers go. An agent that asks by file there would be asked its own
+// questions, and is refused.
+Result<std::unique_ptr<AgentClients>> open_agent_clients(std::string_view command,
+                                                         const Arguments& arguments,
+                                                         const OpenGateway& open,
+                                                         std::span<const std::string> directories);
+
+// --- Between requests and turns. Pure.
+
+// The prompt is the instruction, the context an artifact. It does not stream: a turn of which
+// something has left cannot be run again after a crash. Empty agent: the default one.
+contracts::UserTurn turn_of(const contracts::BridgeRequest& request, const std::string& agent);
+
+// Of a turn that has ended: what its client was told, and what its last round knows of the
+// provider.
+contracts::AgentResult result_of(const contracts::InvokeResult& result,
+                                 const std::optional<turns::SettledTurn>& round);
+
+// Who was asked last.
+bridge::AnsweredBy answered_by(const std::string& agent,
+                               const std::optional<turns::SettledTurn>& round);
+
+contracts::AgentResult timed_out(std::int64_t seconds);
+
+// --- Asking
 
 // What came of a request.
 struct AnswerOutcome {

@@ -5,7 +5,6 @@ namespace treaty::cli::bridge_commands {
 Command command(const OpenGateway& open) {
   return {
       .name = "bridge",
-      .positionals = "",
       .summary = "Programs that ask agents by files: drive, answer, watch, check, mend",
       .description =
           R"(A program that needs an agent in the middle of its work writes .agent-request.json, saves

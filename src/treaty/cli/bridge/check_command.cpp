@@ -3,6 +3,7 @@
 
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/bridge/exchange.h"
 #include "treaty/bridge/names.h"
 #include "treaty/cli/bridge/directory.h"
@@ -17,8 +18,6 @@ namespace {
 using bridge::AnswerState;
 using bridge::Exchange;
 using bridge::FileState;
-
-constexpr const char* kCommand = "bridge check";
 
 template <class Document>
 Checked checked_file(const bridge::BridgeFile<Document>& file, std::string_view contract) {
@@ -74,14 +73,13 @@ void tell(const Mended& mended, const std::string& resolved, const std::string& 
 }
 
 // What was done is told, whether or not all of it could be.
-int fix(const std::string& resolved, const std::string& given) {
-  auto driver = open_driver(kCommand, resolved);
-  if (!driver) return driver.error();
+Result<void> fix(const std::string& resolved, const std::string& given) {
+  TREATY_TRY(auto driver, open_driver("check", resolved));
   std::vector<Mended> done;
-  const auto mended = mend_directory(*driver, timestamp_now(), done);
+  const auto mended = mend_directory(driver, timestamp_now(), done);
   for (const Mended& one : done) tell(one, resolved, given);
-  if (mended) return kOk;
-  return tell_unusable(kCommand, mended.error(), kUnavailable);
+  if (!mended) return unusable(mended.error(), kUnavailable);
+  return {};
 }
 
 class Report {
@@ -123,15 +121,12 @@ class Report {
   CheckTally tally_{};
 };
 
-int run(const Arguments& arguments) {
-  const auto resolved = named_directory(kCommand, arguments);
-  if (!resolved) return resolved.error();
+Result<int> run(const Arguments& arguments) {
+  TREATY_TRY(const auto resolved, named_directory(arguments));
   const std::string given = arguments.get("--dir", ".");
-  if (arguments.has("--fix")) {
-    if (const int code = fix(*resolved, given); code != kOk) return code;
-  }
+  if (arguments.has("--fix")) TREATY_TRY_VOID(fix(resolved, given));
   const auto exchanges = bridge::read_exchanges(given);
-  if (!exchanges) return tell_unusable(kCommand, exchanges.error(), kViolated);
+  if (!exchanges) return unusable(exchanges.error(), kViolated);
   Report report(wants_json(arguments));
   for (const Exchange& exchange : *exchanges) report.add(exchange);
   return report.finish();
@@ -142,7 +137,6 @@ int run(const Arguments& arguments) {
 Command command() {
   return {
       .name = "check",
-      .positionals = "",
       .summary = "Check the requests and answers of a directory, together",
       .description =
           R"(Each request by its contract, each answer by its own, whether it belongs to the request

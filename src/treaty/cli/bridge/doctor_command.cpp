@@ -114,7 +114,6 @@ int run(const Arguments& arguments) {
 Command command() {
   return {
       .name = "doctor",
-      .positionals = "",
       .summary = "Tell what is wrong in a directory, why, and the command that mends it",
       .description =
           R"(Looks and changes nothing. The first line says how the directory stands; then comes

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "treaty/base/try.h"
 #include "treaty/bridge/journal.h"
 #include "treaty/bridge/names.h"
 #include "treaty/cli/bridge/directory.h"
@@ -14,8 +15,6 @@ namespace treaty::cli::bridge_log {
 namespace {
 
 using bridge::Entry;
-
-constexpr const char* kCommand = "bridge log";
 
 std::string number_in(const Entry& entry, std::string_view name) {
   if (const auto integer = entry.details.find_integer(name)) return fmt::format("{}", *integer);
@@ -174,22 +173,15 @@ std::string time_text(const std::string& at) {
   return text;
 }
 
-void tell_damage(std::size_t damaged) {
-  if (damaged == 0) return;
-  print_error("treaty {}: {} damaged line{} left out\n", kCommand, damaged,
-              damaged == 1 ? " is" : "s are");
-}
-
-int run(const Arguments& arguments) {
+Result<int> run(const Arguments& arguments) {
   std::optional<std::size_t> limit;
   if (arguments.has("--limit")) {
     limit = read_number<std::size_t>(arguments.get("--limit"));
-    if (!limit || *limit == 0) return wrong_usage(kCommand, "--limit is a number from 1 on");
+    if (!limit || *limit == 0) return misused("--limit is a number from 1 on");
   }
-  const auto directory = named_directory(kCommand, arguments);
-  if (!directory) return directory.error();
-  const auto journal = bridge::read_journal(bridge::journal_path(*directory));
-  if (!journal) return tell_unusable(kCommand, journal.error(), kViolated);
+  TREATY_TRY(const auto directory, named_directory(arguments));
+  const auto journal = bridge::read_journal(bridge::journal_path(directory));
+  if (!journal) return unusable(journal.error(), kViolated);
   const bool json = wants_json(arguments);
   const std::size_t count = journal->entries.size();
   const std::size_t first = limit && *limit < count ? count - *limit : 0;
@@ -202,7 +194,10 @@ int run(const Arguments& arguments) {
       print("{}  {}\n", harmless(time_text(entry.at)), harmless(event_text(entry)));
     }
   }
-  tell_damage(journal->damaged_lines);
+  if (const std::size_t damaged = journal->damaged_lines; damaged > 0) {
+    print_error("treaty bridge log: {} damaged line{} left out\n", damaged,
+                damaged == 1 ? " is" : "s are");
+  }
   return kOk;
 }
 
@@ -211,7 +206,6 @@ int run(const Arguments& arguments) {
 Command command() {
   return {
       .name = "log",
-      .positionals = "",
       .summary = "Show what happened in a directory: runs, requests, answers, repairs",
       .description =
           R"(The journal, a line each: time (UTC), event, phase, agent, seconds, tokens, error. Lines

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
-
 #include "treaty/bridge/names.h"
 #include "treaty/cli/terminal.h"
 
@@ -13,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kTick{200};
+constexpr std::chrono::milliseconds kPeriod{200};
 constexpr const char* kClearLine = "\r\x1b[K";
 
 std::string tokens_in(const json::ObjectText& metadata) {
@@ -64,20 +62,43 @@ std::string answer_line(const bridge::Exchange& exchange,
                      response_text(response));
 }
 
-Waiting::Waiting(const bridge::Exchange& exchange, const std::string& agent)
-    : what_(fmt::format("{} · agent {}", phase_text(exchange), harmless(agent))) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  thread_ = std::jthread([this](const std::stop_token& stop) { count(stop); });
+Repeater::Repeater(std::chrono::milliseconds first, std::function<void()> act)
+    : thread_([this, first, act = std::move(act)] {
+        for (auto time = Clock::now() + first; wait_until(time); time = Clock::now() + kPeriod) {
+          has_acted_ = true;
+          act();
+        }
+      }) {}
+
+Repeater::~Repeater() {
+  {
+    const MutexLock lock(mutex_);
+    is_stopped_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
 }
 
-void Waiting::count(const std::stop_token& stop) {
-  const auto began = Clock::now();
-  std::unique_lock lock(mutex_);
-  while (!stop.stop_requested()) {
-    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
-    print_error("{}{} · {:.1f} s", kClearLine, what_, seconds);
-    changed_.wait_for(lock, stop, kTick, [] { return false; });
+// False when it is not wanted any more.
+bool Repeater::wait_until(Clock::time_point time) {
+  MutexLock lock(mutex_);
+  while (!is_stopped_ && changed_.wait_until(lock, time)) {
   }
+  return !is_stopped_;
+}
+
+Waiting::Waiting(const bridge::Exchange& exchange, const std::string& agent) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  std::string what = fmt::format("{} · agent {}", phase_text(exchange), harmless(agent));
+  counter_.emplace(std::chrono::milliseconds(0), [what = std::move(what), began = Clock::now()] {
+    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    print_error("{}{} · {:.1f} s", kClearLine, what, seconds);
+  });
+}
+
+Waiting::~Waiting() {
+  if (!counter_) return;
+  counter_.reset();
   print_error("{}", kClearLine);
 }
 

@@ -2,12 +2,14 @@
 // line when it is answered everywhere.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <stop_token>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "treaty/base/mutex.h"
 #include "treaty/bridge/exchange.h"
 #include "treaty/contracts/bridge_response.h"
 
@@ -20,18 +22,37 @@ std::string phase_text(const bridge::Exchange& exchange);
 std::string answer_line(const bridge::Exchange& exchange,
                         const contracts::BridgeResponse& response);
 
-// Counts on a terminal as long as it lives, and leaves no trace there.
+// Calls a function when time is up, and again and again as long as it lives: what the function is
+// to end may not have begun yet. The function runs on a thread of its own.
+class Repeater {
+ public:
+  Repeater(std::chrono::milliseconds first, std::function<void()> act);
+  ~Repeater();
+  Repeater(const Repeater&) = delete;
+  Repeater& operator=(const Repeater&) = delete;
+
+  bool has_acted() const { return has_acted_; }
+
+ private:
+  bool wait_until(std::chrono::steady_clock::time_point time);
+
+  Mutex mutex_{};
+  ConditionVariable changed_{};
+  bool is_stopped_ TREATY_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> has_acted_ = false;
+  std::thread thread_;
+};
+
+// Counts the seconds on a terminal as long as it lives, and leaves no trace there.
 class Waiting {
  public:
   Waiting(const bridge::Exchange& exchange, const std::string& agent);
+  ~Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
 
  private:
-  void count(const std::stop_token& stop);
-
-  std::string what_;
-  std::mutex mutex_{};
-  std::condition_variable_any changed_{};
-  std::jthread thread_{};
+  std::optional<Repeater> counter_{};
 };
 
 }  // namespace treaty::cli

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <semaphore>
+
 namespace treaty::cli {
 namespace {
 
@@ -79,6 +81,34 @@ TEST_CASE("tokens that are no counts are not told") {
       response({{"input_tokens", "12"}, {"output_tokens", 3}, {"agent", 7}});
 
   CHECK(answer_line(exchange("", 1), given) == "phase 1 · 1.2 s · success");
+}
+
+using namespace std::chrono_literals;
+
+TEST_CASE("a repeater whose time is not up does nothing, and does not hold up its end") {
+  bool acted = false;
+  {
+    const Repeater repeater(24h, [&] { acted = true; });
+    CHECK(!repeater.has_acted());
+  }
+  CHECK(!acted);
+}
+
+TEST_CASE("a repeater acts again and again until it is heard") {
+  std::counting_semaphore<> acted{0};
+
+  const Repeater repeater(1ms, [&] { acted.release(); });
+
+  for (int time = 0; time < 3; ++time) CHECK(acted.try_acquire_for(60s));
+  CHECK(repeater.has_acted());
+}
+
+TEST_CASE("a repeater may wait as long as a request can wait") {
+  bool acted = false;
+  {
+    const Repeater repeater(std::chrono::seconds(30LL * 24 * 3600), [&] { acted = true; });
+  }
+  CHECK(!acted);
 }
 
 }  // namespace treaty::cli

@@ -7,6 +7,7 @@
 
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/bridge/memory.h"
 #include "treaty/bridge/names.h"
 #include "treaty/cli/bridge/directory.h"
@@ -24,32 +25,15 @@ namespace fs = std::filesystem;
 using bridge::Exchange;
 using bridge::FileState;
 
-constexpr const char* kCommand = "bridge respond";
 constexpr std::size_t kLargest = std::size_t{16} << 20U;  // JSON-03.
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-struct Refusal {
-  int exit_code = kViolated;
-  std::string message{};
-  std::string next{};
-};
-
-int tell(const Refusal& refusal) {
-  if (refusal.exit_code == kWrongUsage) return wrong_usage(kCommand, refusal.message);
-  print_error("treaty {}: {}\n", kCommand, harmless(refusal.message));
-  if (!refusal.next.empty()) print_error("Next: {}\n", harmless(refusal.next));
-  return refusal.exit_code;
-}
-
-std::unexpected<Refusal> refuse(std::string message, std::string next = {}) {
-  return std::unexpected(Refusal{kViolated, std::move(message), std::move(next)});
-}
-std::unexpected<Refusal> misused(std::string message) {
-  return std::unexpected(Refusal{kWrongUsage, std::move(message)});
+std::unexpected<CommandFailure> refuse(std::string_view message, std::string_view next = {}) {
+  return failed_with(kViolated, harmless(message), harmless(next));
 }
 
 // Everything but the text, which may take its time.
-std::expected<GivenAnswer, Refusal> read_options(const Arguments& arguments) {
+Result<GivenAnswer> read_options(const Arguments& arguments) {
   const std::string status = arguments.get("--status");
   GivenAnswer given{.status = status == "error"     ? GivenStatus::error
                               : status == "timeout" ? GivenStatus::timeout
@@ -86,7 +70,7 @@ struct Selection {
   bool settled_too = false;    // One that is answered may be meant.
 };
 
-std::expected<Selection, Refusal> read_selection(const Arguments& arguments) {
+Result<Selection> read_selection(const Arguments& arguments) {
   Selection selection{.directory = arguments.get("--dir", "."),
                       .phase = arguments.get("--phase"),
                       .settled_too = arguments.has("--replace") || arguments.has("--stdout")};
@@ -118,8 +102,7 @@ std::string list_of(const std::vector<const Exchange*>& exchanges) {
   return fmt::format("{}", fmt::join(lines, ", "));
 }
 
-std::expected<Exchange, Refusal> choose_among(const std::vector<Exchange>& exchanges,
-                                              const Selection& selection) {
+Result<Exchange> choose_among(const std::vector<Exchange>& exchanges, const Selection& selection) {
   std::vector<const Exchange*> waiting;
   std::vector<const Exchange*> settled;
   const Exchange* broken = nullptr;
@@ -156,7 +139,7 @@ std::expected<Exchange, Refusal> choose_among(const std::vector<Exchange>& excha
 }
 
 // The request file of another name, as if it stood where it belongs.
-std::expected<Exchange, Refusal> read_other_file(const std::string& path) {
+Result<Exchange> read_other_file(const std::string& path) {
   Exchange exchange{.request = bridge::read_request(path)};
   if (exchange.is_asked()) return exchange;
   return refuse(fmt::format("{}: {}", path,
@@ -165,27 +148,26 @@ std::expected<Exchange, Refusal> read_other_file(const std::string& path) {
                 "treaty check bridge-request tells more");
 }
 
-std::expected<Exchange, Refusal> choose(const Selection& selection) {
+Result<Exchange> choose(const Selection& selection) {
   if (!selection.request_file.empty() && !selection.suffix) {
     return read_other_file(selection.request_file);
   }
   const auto exchanges = bridge::read_exchanges(selection.directory);
   if (!exchanges) {
-    return refuse(fmt::format("{}: {}", exchanges.error().where, exchanges.error().message),
-                  "treaty bridge doctor tells more");
+    return refuse(text_of(exchanges.error()), "treaty bridge doctor tells more");
   }
   return choose_among(*exchanges, selection);
 }
 
-std::expected<void, Refusal> read_text(const Arguments& arguments, GivenAnswer& given) {
+Result<void> read_text(const Arguments& arguments, GivenAnswer& given) {
   const bool is_named = arguments.has("--text");
   if (given.status != GivenStatus::success && !is_named) return {};
   const std::string path = arguments.get("--text", "-");
   if (path == "-" && isatty(STDIN_FILENO) == 1) {
-    print_error("treaty {}: type the answer, then Ctrl-D\n", kCommand);
+    print_error("treaty bridge respond: type the answer, then Ctrl-D\n");
   }
   auto text = read_input(path, kLargest);
-  if (!text) return refuse(fmt::format("{}: {}", text.error().where, text.error().message));
+  if (!text) return refuse(text_of(text.error()));
   if (text->size() > kLargest) {
     return refuse("the answer is larger than 16 MiB", "let the agent write a file, and name it");
   }
@@ -197,54 +179,48 @@ std::expected<void, Refusal> read_text(const Arguments& arguments, GivenAnswer& 
   }
   if (text->starts_with(kByteOrderMark)) {
     text->erase(0, kByteOrderMark.size());
-    print_error("treaty {}: the byte order mark is left out\n", kCommand);
+    print_error("treaty bridge respond: the byte order mark is left out\n");
   }
   given.text = *std::move(text);
   return {};
 }
 
 // The request may be another one by now: reading the text took its time.
-int write(const Selection& selection, const Exchange& chosen,
-          const contracts::BridgeResponse& response, bridge::Existing existing) {
+Result<int> write(const Selection& selection, const Exchange& chosen,
+                  const contracts::BridgeResponse& response, bridge::Existing existing) {
   const auto resolved = bridge::resolve_directory(selection.directory);
-  if (!resolved) return tell({kViolated, resolved.error().message});
-  auto driver = open_driver(kCommand, *resolved);
-  if (!driver) return driver.error();
-  const Exchange exchange = bridge::read_exchange(driver->directory(), chosen.suffix);
+  if (!resolved) return refuse(resolved.error().message);
+  TREATY_TRY(auto driver, open_driver("respond", *resolved));
+  const Exchange exchange = bridge::read_exchange(driver.directory(), chosen.suffix);
   if (!exchange.is_asked() || exchange.request.document->request_id != response.request_id) {
-    return tell({kViolated, "the request has changed meanwhile; nothing is written",
-                 "look at the request, then answer that one"});
+    return refuse("the request has changed meanwhile; nothing is written",
+                  "look at the request, then answer that one");
   }
-  if (const auto written = driver->write_answer(exchange, response, existing); !written) {
+  if (const auto written = driver.write_answer(exchange, response, existing); !written) {
     const bool conflict = written.error().code == ErrorCode::conflict;
-    return tell({conflict ? kViolated : kUnavailable,
-                 fmt::format("{}: {}", written.error().where, written.error().message),
-                 "treaty bridge doctor tells more"});
+    return failed_with(conflict ? kViolated : kUnavailable, text_of(written.error()),
+                       "treaty bridge doctor tells more");
   }
   print("{}: written; it answers {}\n", harmless(chosen.response.path),
         harmless(response.request_id));
   return kOk;
 }
 
-int run(const Arguments& arguments) {
-  auto given = read_options(arguments);
-  if (!given) return tell(given.error());
-  const auto selection = read_selection(arguments);
-  if (!selection) return tell(selection.error());
-  if (const auto there = bridge::resolve_directory(selection->directory); !there) {
-    return tell({kViolated, fmt::format("{}: {}", there.error().where, there.error().message),
-                 "name a directory that is there: --dir DIR"});
+Result<int> run(const Arguments& arguments) {
+  TREATY_TRY(auto given, read_options(arguments));
+  TREATY_TRY(const auto selection, read_selection(arguments));
+  if (const auto there = bridge::resolve_directory(selection.directory); !there) {
+    return refuse(text_of(there.error()), "name a directory that is there: --dir DIR");
   }
-  const auto chosen = choose(*selection);
-  if (!chosen) return tell(chosen.error());
-  if (const auto read = read_text(arguments, *given); !read) return tell(read.error());
-  const auto response = wrap_answer(*chosen->request.document, *given, timestamp_now());
-  if (!response) return tell({kViolated, response.error()});
+  TREATY_TRY(const auto chosen, choose(selection));
+  TREATY_TRY_VOID(read_text(arguments, given));
+  const auto response = wrap_answer(*chosen.request.document, given, timestamp_now());
+  if (!response) return refuse(response.error());
   if (arguments.has("--stdout")) {
     print_document(contracts::encode(*response));
     return kOk;
   }
-  return write(*selection, *chosen, *response,
+  return write(selection, chosen, *response,
                arguments.has("--replace") ? bridge::Existing::replace : bridge::Existing::keep);
 }
 
@@ -253,7 +229,6 @@ int run(const Arguments& arguments) {
 Command command() {
   return {
       .name = "respond",
-      .positionals = "",
       .summary = "Write the response file for an answer of yours, with its envelope",
       .description =
           R"(Takes the answer from standard input, as text or as JSON, and writes the response file

@@ -1,29 +1,391 @@
 // `treaty bridge run`: drives a program that asks agents by files.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 
+#include "treaty/base/text.h"
 #include "treaty/base/try.h"
+#include "treaty/bridge/driving.h"
+#include "treaty/bridge/names.h"
+#include "treaty/cli/bridge/ask_agent.h"
 #include "treaty/cli/bridge/directory.h"
-#include "treaty/cli/bridge/drive.h"
+#include "treaty/cli/bridge/program.h"
+#include "treaty/cli/bridge/progress.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli::bridge_run {
 namespace {
 
+using bridge::DriveFault;
+using bridge::Exchange;
+using bridge::Stage;
+
 constexpr const char* kCommand = "bridge run";
 
-std::expected<DriveOptions, std::string> read_options(const Arguments& arguments) {
+void say(std::string_view text) { print_error("treaty {}: {}\n", kCommand, text); }
+
+std::string id_of(const Exchange& exchange) { return exchange.request.document->request_id; }
+
+// Words are any bytes; a journal is UTF-8.
+std::vector<std::string> as_journalled(std::vector<std::string> command) {
+  for (std::string& word : command) word = repaired_utf8(word);
+  return command;
+}
+
+std::string request_text(const Exchange& exchange) {
+  return fmt::format("{}, request_id {}", phase_text(exchange), harmless(id_of(exchange)));
+}
+
+// What became of the last answer, for whoever asks why the program does not take it.
+std::string answer_text(const Exchange& exchange) {
+  if (exchange.answer != bridge::AnswerState::answered) return "the answer was taken away";
+  const auto& outcome = exchange.response.document->outcome;
+  if (std::holds_alternative<contracts::BridgeSuccess>(outcome)) {
+    return fmt::format("the answer is in {}", harmless(exchange.response.path));
+  }
+  const auto* error = std::get_if<contracts::BridgeError>(&outcome);
+  return fmt::format(
+      "the answer in {} says: {}", harmless(exchange.response.path),
+      harmless(error != nullptr ? error->error_message
+                                : std::get<contracts::BridgeTimeout>(outcome).error_message));
+}
+
+// A signal that asks to leave is for the driver, too. One that a program answers in its own way, or
+// passes over, changes nothing: then its end is its end.
+bool was_interrupted(const ProgramEnd& end) {
+  const bool left_for_it = end.code == bridge::kNeedAgent || end.code == 128 + end.asked_to;
+  return end.asked_to != 0 && end.signal == 0 && left_for_it;
+}
+
+// How it ended. One that left as if the signal had ended it is told like one that it ended.
+json::ObjectText details_of(const ProgramEnd& end) {
+  if (end.signal != 0) return {{"signal", end.signal}};
+  if (was_interrupted(end) && end.code != bridge::kNeedAgent) return {{"signal", end.asked_to}};
+  return {{"code", end.code}};
+}
+
+// Where a run may have left something of an exchange in the directory. A place that the request
+// names outside of it may be somebody else's by now, and a file that is no answer is.
+std::vector<std::string> places_of(const Exchange& exchange, const std::string& directory) {
+  std::vector<std::string> places = {
+      exchange.request.path, bridge::path_in(directory, bridge::response_name(exchange.suffix))};
+  const bool is_inside = std::filesystem::path(exchange.response.path).parent_path() == directory;
+  if (is_inside && bridge::may_give_way(exchange.response)) {
+    places.push_back(exchange.response.path);
+  }
+  return places;
+}
+
+int code_of_unstarted(int failure) {
+  return failure == ENOENT || failure == ENOTDIR ? kNotFound : kNotStarted;
+}
+
+std::string unstarted_text(const std::string& program, int failure) {
+  return fmt::format("{} cannot be started: {}", harmless(program), std::strerror(failure));
+}
+
+struct DriveOptions {
+  std::vector<std::string> command{};  // The program and its arguments.
+  std::vector<std::string> words{};    // The options of the run itself, as they were given.
+  int most_resumes = bridge::kDefaultMostResumes;
+  bool fresh = false;  // An interrupted run is not gone on with.
+  AskOptions ask{};
+};
+
+// A program, its questions, their answers, the program again.
+class Drive {
+ public:
+  Drive(bridge::Driver& driver, std::unique_ptr<AgentClients> agents, Signals& signals,
+        DriveOptions options)
+      : driver_(driver),
+        agents_(std::move(agents)),
+        signals_(signals),
+        options_(std::move(options)) {}
+
+  // Drives until the program leaves with anything but 42, or cannot go on; answers the exit code.
+  int run() {
+    if (const auto begun = begin(); !begun) return finish(begun.error());
+    while (true) {
+      if (run_.stage == Stage::started) {
+        const auto ended = run_program();
+        if (!ended) return finish(ended.error());
+        if (was_interrupted(*ended)) {
+          return finish(
+              {128 + ended->asked_to, "interrupted", "interrupted; the same command goes on"});
+        }
+        if (ended->signal != 0) {
+          return finish({ended->exit_code(), "killed",
+                         fmt::format("the program was ended by signal {} ({}); the same command "
+                                     "goes on with it",
+                                     ended->signal, strsignal(ended->signal))});
+        }
+        if (ended->code != bridge::kNeedAgent) {
+          return finish({.exit_code = ended->code, .reason = "exited", .is_final = true});
+        }
+        run_.stage = Stage::needs;
+      }
+      if (const auto answered = answer_all(); !answered) return finish(answered.error());
+      run_.stage = Stage::started;
+    }
+  }
+
+ private:
+  // How a run ends that the program did not end itself.
+  struct End {
+    int exit_code = kOk;
+    std::string reason{};   // For the journal.
+    std::string message{};  // For people.
+    bool is_final = false;
+    bool is_refused = false;  // Nothing was begun, so nothing has ended.
+  };
+  template <class T>
+  using Step = std::expected<T, End>;
+
+  Step<void> begin() {
+    run_ = bridge::remember_run(driver_.history());
+    const bool is_open = run_.stage != Stage::none;
+    const bool is_same = is_open && run_.command == as_journalled(options_.command);
+    if (is_open && !is_same && !options_.fresh) {
+      std::vector<std::string> words;
+      words.reserve(run_.command.size());
+      for (const std::string& word : run_.command) words.push_back(shell_word(harmless(word)));
+      say(
+          fmt::format("a run of another program was interrupted here: {}\n"
+                      "Next: go on with that one, or give --fresh, which puts its files aside",
+                      fmt::join(words, " ")));
+      return std::unexpected(End{.exit_code = kTryLater, .is_refused = true});
+    }
+    if (auto gone = await_earlier(); !gone) return gone;
+    return is_same && !options_.fresh ? go_on() : begin_fresh();
+  }
+
+  // Two programs in one directory would take each other's answers.
+  Step<void> await_earlier() {
+    if (run_.program && bridge::is_running(*run_.program)) {
+      say(fmt::format(
+          "the program of the interrupted run still runs (process {}); waiting for its end",
+          run_.program->pid));
+      if (const int signal = wait_for_stranger(*run_.program, signals_)) {
+        return std::unexpected(End{128 + signal, "interrupted", "interrupted"});
+      }
+    }
+    run_.program.reset();
+    return {};
+  }
+
+  Step<void> begin_fresh() {
+    run_ = {.stage = Stage::started, .command = options_.command};
+    std::error_code ignored;
+    auto noted = note("run.started", {{"command", options_.command},
+                                      {"options", options_.words},
+                                      {"from", std::filesystem::current_path(ignored).string()}});
+    if (!noted) return noted;
+    return clear_table();
+  }
+
+  bool resumes_by_itself() const {
+    return std::ranges::find(options_.command, bridge::kResumeFlag) != options_.command.end();
+  }
+
+  // A program that begins finds nothing of an earlier one: neither an answer that it could take for
+  // its own, nor a request that it did not make.
+  Step<void> clear_table() {
+    if (resumes_by_itself()) return {};
+    const auto exchanges = bridge::read_exchanges(driver_.directory());
+    if (!exchanges) return std::unexpected(unavailable(exchanges.error()));
+    for (const Exchange& exchange : *exchanges) {
+      for (const std::string& path : places_of(exchange, driver_.directory())) {
+        std::error_code ignored;
+        if (!std::filesystem::exists(path, ignored)) continue;
+        const auto kept = driver_.quarantine(path, "leftover");
+        if (!kept) return std::unexpected(unavailable(kept.error()));
+        say(fmt::format("{} was left by an earlier run and is kept as {}", harmless(path),
+                        harmless(*kept)));
+      }
+    }
+    return {};
+  }
+
+  Step<void> go_on() {
+    if (auto noted = note("run.continued"); !noted) return noted;
+    if (run_.stage == Stage::over) {
+      return std::unexpected(End{
+          run_.exit_code, "exited",
+          fmt::format("the interrupted run had ended: the program left with {}", run_.exit_code),
+          true});
+    }
+    say(run_.stage == Stage::needs || run_.resumed ? "going on with an interrupted run"
+                                                   : "beginning an interrupted run again");
+    if (run_.stage == Stage::started && !run_.resumed) return clear_table();
+    is_taken_up_ = true;
+    return {};
+  }
+
+  Step<ProgramEnd> run_program() {
+    if (const auto signal = signals_.take()) {
+      return std::unexpected(End{128 + *signal, "interrupted", "interrupted"});
+    }
+    std::vector<std::string> words = options_.command;
+    if (run_.resumed && !resumes_by_itself()) words.emplace_back(bridge::kResumeFlag);
+    const auto program = BridgeProgram::start(words, driver_.directory());
+    if (!program) {
+      return std::unexpected(End{code_of_unstarted(program.error()), "not_started",
+                                 unstarted_text(words[0], program.error()), !run_.resumed});
+    }
+    is_taken_up_ = false;
+    const auto process = bridge::find_process(program->pid()).value_or(bridge::Process{});
+    const auto noted = note("program.started", {{"pid", program->pid()},
+                                                {"started", process.started},
+                                                {"boot", process.boot},
+                                                {"resume", run_.resumed}});
+    const ProgramEnd end = program->wait(signals_);  // Whatever became of the journal.
+    const auto told = noted ? note("program.exited", details_of(end)) : noted;
+    if (!told) {
+      // Its own end matters more than the journal's, unless it wants to be run again.
+      if (end.signal != 0 || end.code == bridge::kNeedAgent) return std::unexpected(told.error());
+      say(told.error().message);
+    }
+    return end;
+  }
+
+  Step<void> answer_all() {
+    const auto exchanges = bridge::read_exchanges(driver_.directory());
+    if (!exchanges) return std::unexpected(unavailable(exchanges.error()));
+    const auto next = bridge::after_need(*exchanges, run_, options_.most_resumes);
+    if (const auto* stop = std::get_if<bridge::Stop>(&next)) {
+      const bool has_answer = stop->fault == DriveFault::same_request &&
+                              (*exchanges)[stop->place].answer == bridge::AnswerState::answered;
+      const bool has_none =
+          stop->fault == DriveFault::no_request || stop->fault == DriveFault::broken_request;
+      if (is_taken_up_ && has_none) return start_again();
+      // The driver died before the program could take its answer.
+      if (!is_taken_up_ || !has_answer) return std::unexpected(end_of(*stop, *exchanges));
+    } else if (const auto* found = std::get_if<bridge::Resume>(&next)) {
+      for (const std::size_t place : found->found) {
+        if (auto taken = take_found((*exchanges)[place]); !taken) return taken;
+      }
+    } else {
+      for (const std::size_t place : std::get<bridge::AnswerRequests>(next).waiting) {
+        if (auto answered = answer((*exchanges)[place]); !answered) return answered;
+      }
+    }
+    run_.resumed = true;
+    return {};
+  }
+
+  // What it asked was of no use, and nobody has mended it: perhaps the program was.
+  Step<void> start_again() {
+    if (run_.resumed) return {};
+    return clear_table();
+  }
+
+  Step<void> take_found(const Exchange& exchange) {
+    say(fmt::format("{}: answered already, in {}", request_text(exchange),
+                    harmless(exchange.response.path)));
+    const std::string key = bridge::phase_key(exchange);
+    ++run_.answers[key];
+    run_.answered.insert(id_of(exchange));
+    return note(
+        "answer.found",
+        {{"request_id", id_of(exchange)}, {"phase_key", key}, {"file", exchange.response.path}});
+  }
+
+  Step<void> answer(const Exchange& exchange) {
+    const AnswerOutcome reply = answer_shown(driver_, *agents_, signals_, exchange, options_.ask);
+    if (reply.response) {
+      say(answer_line(exchange, *reply.response));
+      ++run_.answers[bridge::phase_key(exchange)];
+      run_.answered.insert(id_of(exchange));
+    }
+    if (reply.signal != 0) {
+      return std::unexpected(
+          End{128 + reply.signal, "interrupted", "interrupted; the same command goes on"});
+    }
+    if (!reply.response) return std::unexpected(End{reply.exit_code, "unavailable", reply.failure});
+    return {};
+  }
+
+  End end_of(const bridge::Stop& stop, const std::vector<Exchange>& exchanges) const {
+    const std::string place = harmless(driver_.directory());
+    switch (stop.fault) {
+      case DriveFault::no_request:
+        return {
+            kViolated, "no_request",
+            fmt::format("the program left with 42, but there is no request in {}\n"
+                        "Next: it has to write {} there (TREATY_BRIDGE_DIR names the directory) "
+                        "before it leaves; --dir DIR looks elsewhere",
+                        place, bridge::request_name(""))};
+      case DriveFault::broken_request: {
+        const Exchange& exchange = exchanges[stop.place];
+        return {kViolated, "broken_request",
+                fmt::format(
+                    "the request in {} cannot be used: {}\nNext: treaty check bridge-request {}",
+                    harmless(exchange.request.path), harmless(exchange.request.problem),
+                    shell_word(harmless(exchange.request.path)))};
+      }
+      case DriveFault::same_request: {
+        const Exchange& exchange = exchanges[stop.place];
+        return {kTryLater, "same_request",
+                fmt::format("the program asks again what has been answered ({}); {}\n"
+                            "Next: let the program read the answer when it is run with --resume; "
+                            "`treaty bridge answer --replace --dir {}` has it answered anew",
+                            request_text(exchange), answer_text(exchange), shell_word(place))};
+      }
+      case DriveFault::too_many_resumes: break;
+    }
+    const Exchange& exchange = exchanges[stop.place];
+    return {kTryLater, "too_many_resumes",
+            fmt::format("{} was answered {} times and the program still asks\n"
+                        "Next: `treaty bridge log --dir {}` shows its questions; --max-resumes N "
+                        "allows more",
+                        phase_text(exchange), options_.most_resumes, shell_word(place))};
+  }
+
+  Step<void> note(std::string event, json::ObjectText details = {}) {
+    const auto noted = driver_.note(std::move(event), std::move(details));
+    if (noted) return {};
+    return std::unexpected(unavailable(noted.error()));
+  }
+
+  static End unavailable(const Error& error) {
+    return {kUnavailable, "unavailable", text_of(error)};
+  }
+
+  int finish(const End& end) {
+    if (!end.message.empty()) say(end.message);
+    if (end.is_refused) return end.exit_code;
+    agents_.reset();  // It takes its time; who is killed meanwhile has not told his end.
+    const auto noted = driver_.note("run.ended", {{"exit", end.exit_code},
+                                                  {"final", end.is_final},
+                                                  {"reason", end.reason},
+                                                  {"message", end.message}});
+    // The next run finds this one open and goes on with it, which is all that is lost.
+    if (!noted && end.is_final)
+      say(fmt::format("{}: {}", noted.error().where, noted.error().message));
+    return end.exit_code;
+  }
+
+  bridge::Driver& driver_;
+  std::unique_ptr<AgentClients> agents_;
+  Signals& signals_;
+  DriveOptions options_;
+  bridge::RunMemory run_{};
+  bool is_taken_up_ = false;  // Of an interrupted run nothing has been done yet.
+};
+
+Result<DriveOptions> read_options(const Arguments& arguments) {
   DriveOptions options{.command = arguments.positionals, .fresh = arguments.has("--fresh")};
   if (options.command.empty()) {
-    return std::unexpected("name the program to drive, after --: treaty bridge run -- ./program");
+    return misused("name the program to drive, after --: treaty bridge run -- ./program");
   }
   if (arguments.has("--max-resumes")) {
     options.most_resumes = read_number<int>(arguments.get("--max-resumes")).value_or(0);
-    if (options.most_resumes < 1) return std::unexpected("--max-resumes is a number from 1 on");
+    if (options.most_resumes < 1) return misused("--max-resumes is a number from 1 on");
   }
   TREATY_TRY(auto ask, read_ask_options(kCommand, arguments));
   options.ask = std::move(ask);
@@ -46,30 +408,20 @@ std::vector<std::string> words_of(const Arguments& arguments) {
   return words;
 }
 
-// Told before anything is touched.
-int tell_unstartable(const std::string& program, int failure) {
-  const bool missing = failure == ENOENT || failure == ENOTDIR;
-  print_error("treaty {}: {} cannot be started: {}\n", kCommand, harmless(program),
-              std::strerror(failure));
-  return missing ? kNotFound : kNotStarted;
-}
-
-int run(const Arguments& arguments, const OpenGateway& open) {
-  auto options = read_options(arguments);
-  if (!options) return wrong_usage(kCommand, options.error());
-  options->words = words_of(arguments);
-  const auto directory = named_directory(kCommand, arguments);
-  if (!directory) return directory.error();
-  const std::string& program = options->command.front();
-  if (const int failure = find_program(program)) return tell_unstartable(program, failure);
+Result<int> run(const Arguments& arguments, const OpenGateway& open) {
+  TREATY_TRY(auto options, read_options(arguments));
+  options.words = words_of(arguments);
+  TREATY_TRY(const auto directory, named_directory(arguments));
+  const std::string& program = options.command.front();
+  if (const int failure = find_program(program)) {  // Told before anything is touched.
+    return failed_with(code_of_unstarted(failure), unstarted_text(program, failure));
+  }
   // nohup has it ignored, and so it stays.
   Signals signals =
       is_ignored(SIGHUP) ? Signals{SIGINT, SIGTERM} : Signals{SIGINT, SIGTERM, SIGHUP};
-  auto agents = open_agent_clients(kCommand, arguments, open, std::span(&*directory, 1));
-  if (!agents) return agents.error();
-  auto driver = open_driver(kCommand, *directory);
-  if (!driver) return driver.error();
-  return Drive(*driver, *std::move(agents), signals, *std::move(options)).run();
+  TREATY_TRY(auto agents, open_agent_clients(kCommand, arguments, open, std::span(&directory, 1)));
+  TREATY_TRY(auto driver, open_driver("run", directory));
+  return Drive(driver, std::move(agents), signals, std::move(options)).run();
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-#include "treaty/cli/bridge/turn_result.h"
-
 #include <doctest/doctest.h>
+
+#include "treaty/cli/bridge/ask_agent.h"
 
 namespace treaty::cli {
 namespace {

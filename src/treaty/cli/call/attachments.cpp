@@ -19,25 +19,18 @@ namespace {
 constexpr std::size_t kLargestImage = std::size_t{20} << 20U;
 constexpr std::size_t kLargestSchema = std::size_t{1} << 20U;
 
-std::unexpected<Error> refused(std::string message) {
-  return std::unexpected(Error{ErrorCode::not_a_document, std::move(message)});
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  auto bytes = read_within(path, limit);
+  if (!bytes) return misused(text_of(bytes.error()));
+  return *std::move(bytes);
 }
 
-std::expected<std::string, Error> read_file(const std::string& path, std::size_t limit) {
-  auto bytes = read_input(path, limit);
-  if (!bytes) return refused(fmt::format("{}: {}", harmless(path), bytes.error().message));
-  if (bytes->size() > limit) {
-    return refused(fmt::format("{}: is larger than {} MiB", harmless(path), limit >> 20U));
-  }
-  return bytes;
-}
-
-std::expected<std::string, Error> object_of(std::string_view text, std::string_view what) {
+Result<std::string> object_of(std::string_view text, std::string_view what) {
   const json::Document document(text);
   if (!document.faults().empty()) {
-    return refused(fmt::format("{}: is not JSON: {}", what, document.faults()[0].message));
+    return misused(fmt::format("{}: is not JSON: {}", what, document.faults()[0].message));
   }
-  if (!document.root()->is_object()) return refused(fmt::format("{}: is not an object", what));
+  if (!document.root()->is_object()) return misused(fmt::format("{}: is not an object", what));
   return json::minified(*document.root());
 }
 
@@ -62,7 +55,7 @@ std::optional<backends::Tool> whole_tool(json::Value object) {
   return tool;
 }
 
-std::expected<backends::Tool, Error> tool_of(std::string_view json_text, std::string name) {
+Result<backends::Tool> tool_of(std::string_view json_text, std::string name) {
   const json::Document document(json_text);
   if (auto tool = whole_tool(*document.root())) {
     if (!name.empty()) tool->name = std::move(name);
@@ -71,8 +64,8 @@ std::expected<backends::Tool, Error> tool_of(std::string_view json_text, std::st
   } else if (!name.empty()) {
     return backends::Tool{.name = std::move(name), .parameters_json = std::string(json_text)};
   }
-  if (name.empty()) return refused("--tool: the JSON of a tool has a \"name\"");
-  return refused(
+  if (name.empty()) return misused("--tool: the JSON of a tool has a \"name\"");
+  return misused(
       fmt::format("--tool: \"{}\" is no name of a tool: letters, digits, _ and -, at "
                   "most 64",
                   harmless(name)));
@@ -88,16 +81,16 @@ std::string_view image_type_of(std::string_view bytes) {
   return {};
 }
 
-std::expected<backends::ImagePart, Error> read_image(const std::string& path) {
+Result<backends::ImagePart> read_image(const std::string& path) {
   TREATY_TRY(const auto bytes, read_file(path, kLargestImage));
   const std::string_view type = image_type_of(bytes);
   if (type.empty()) {
-    return refused(fmt::format("{}: is not a PNG, JPEG, GIF or WebP image", harmless(path)));
+    return misused(fmt::format("{}: is not a PNG, JPEG, GIF or WebP image", harmless(path)));
   }
   return backends::ImagePart{.media_type = std::string(type), .base64 = base64_encode(bytes)};
 }
 
-std::expected<backends::Tool, Error> read_tool(const std::string& word) {
+Result<backends::Tool> read_tool(const std::string& word) {
   if (trimmed(word).starts_with('{')) {
     TREATY_TRY(const auto object, object_of(word, "--tool"));
     return tool_of(object, "");
@@ -105,7 +98,7 @@ std::expected<backends::Tool, Error> read_tool(const std::string& word) {
   const std::size_t equals = word.find('=');
   std::string name = word.substr(0, equals);
   if (!contracts::is_tool_name(name)) {
-    return refused(
+    return misused(
         fmt::format("--tool: \"{}\" is no name of a tool: letters, digits, _ and -, at "
                     "most 64",
                     harmless(name)));
@@ -121,7 +114,7 @@ std::expected<backends::Tool, Error> read_tool(const std::string& word) {
   return tool_of(object, std::move(name));
 }
 
-std::expected<backends::OutputSchema, Error> read_output_schema(const std::string& path) {
+Result<backends::OutputSchema> read_output_schema(const std::string& path) {
   TREATY_TRY(const auto text, read_file(path, kLargestSchema));
   TREATY_TRY(auto object, object_of(text, harmless(path)));
   return backends::OutputSchema{.schema_json = std::move(object)};

@@ -1,25 +1,24 @@
 // What a call carries beside its text: images, tools, a schema of the answer, each from a file or
-// from the command line itself. The error's message says what to do about it.
+// from the command line itself.
 #pragma once
 
-#include <expected>
 #include <string>
 #include <string_view>
 
 #include "treaty/backends/call.h"
-#include "treaty/base/error.h"
+#include "treaty/cli/command_line.h"
 
 namespace treaty::cli {
 
 // PNG, JPEG, GIF or WebP, told by its first bytes; empty when it is none of them.
 std::string_view image_type_of(std::string_view bytes);
 
-std::expected<backends::ImagePart, Error> read_image(const std::string& path);
+Result<backends::ImagePart> read_image(const std::string& path);
 
 // NAME, NAME=FILE (a schema of its parameters, or a whole tool), or the JSON of a whole tool in one
 // of the shapes that providers document.
-std::expected<backends::Tool, Error> read_tool(const std::string& word);
+Result<backends::Tool> read_tool(const std::string& word);
 
-std::expected<backends::OutputSchema, Error> read_output_schema(const std::string& path);
+Result<backends::OutputSchema> read_output_schema(const std::string& path);
 
 }  // namespace treaty::cli

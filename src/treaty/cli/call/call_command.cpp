@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -42,21 +43,9 @@ struct CallOptions {
   bool json = false;
 };
 
-// Why a call cannot even be tried, and with what to exit.
-struct CallRefusal {
-  int code = kWrongUsage;
-  std::string message{};
-};
-
 using backends::Provider;
 
-using Outcome = std::expected<void, CallRefusal>;
-
 constexpr std::size_t kLongestText = std::size_t{16} << 20U;
-
-std::unexpected<CallRefusal> refused(std::string message, int code = kWrongUsage) {
-  return std::unexpected(CallRefusal{code, std::move(message)});
-}
 
 std::vector<std::string_view> provider_names() {
   std::vector<std::string_view> names;
@@ -64,21 +53,21 @@ std::vector<std::string_view> provider_names() {
   return names;
 }
 
-Outcome read_provider(const Arguments& arguments, CallOptions& options) {
+Result<void> read_provider(const Arguments& arguments, CallOptions& options) {
   const std::string name = arguments.get("--provider");
   const std::vector<std::string_view> names = provider_names();
   if (name.empty()) {
-    return refused(fmt::format("say who to call: --provider {}", fmt::join(names, "|")));
+    return misused(fmt::format("say who to call: --provider {}", fmt::join(names, "|")));
   }
   options.provider = backends::find_provider(name);
   if (options.provider != nullptr) return {};
   const std::string_view meant = closest(names, name);
-  return refused(fmt::format("there is no provider \"{}\"{}; known are {}", harmless(name),
+  return misused(fmt::format("there is no provider \"{}\"{}; known are {}", harmless(name),
                              meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant),
                              fmt::join(names, ", ")));
 }
 
-Outcome read_protocol(const Arguments& arguments, CallOptions& options) {
+Result<void> read_protocol(const Arguments& arguments, CallOptions& options) {
   const Provider& provider = *options.provider;
   options.protocol = provider.protocol;
   if (!arguments.has("--protocol")) return {};
@@ -87,111 +76,107 @@ Outcome read_protocol(const Arguments& arguments, CallOptions& options) {
   if (options.protocol != nullptr) return {};
   std::vector<std::string_view> spoken = {provider.protocol->name};
   for (const backends::Protocol* other : provider.also_speaks) spoken.push_back(other->name);
-  return refused(fmt::format("{} does not speak \"{}\", but {}", provider.name, harmless(name),
+  return misused(fmt::format("{} does not speak \"{}\", but {}", provider.name, harmless(name),
                              fmt::join(spoken, ", ")));
 }
 
 // An address that was given with the command is wrong usage; one of the environment, configuration.
-Outcome read_address(const Arguments& arguments, CallOptions& options) {
+Result<void> read_address(const Arguments& arguments, CallOptions& options) {
   const Provider& provider = *options.provider;
   options.base_url =
       backends::base_url_of(provider, arguments.get("--base-url"), backends::process_environment);
   options.key = backends::key_of(provider, backends::process_environment);
   if (options.base_url.empty()) {
-    return refused(fmt::format("{} has no address of its own: give --base-url, or set {}",
-                               provider.name, provider.base_url_variables[0]),
-                   kBadConfiguration);
+    return failed_with(kBadConfiguration,
+                       fmt::format("{} has no address of its own: give --base-url, or set {}",
+                                   provider.name, provider.base_url_variables[0]));
   }
   const auto address =
       backends::address_of(provider, options.base_url, *options.protocol, options.call);
   if (address) return {};
   if (arguments.has("--base-url")) {
-    return refused(fmt::format("--base-url: {}", address.error().message));
+    return misused(fmt::format("--base-url: {}", address.error().message));
   }
-  return refused(fmt::format("{}: {}", fmt::join(provider.base_url_variables, " or "),
-                             address.error().message),
-                 kBadConfiguration);
+  return failed_with(kBadConfiguration,
+                     fmt::format("{}: {}", fmt::join(provider.base_url_variables, " or "),
+                                 address.error().message));
 }
 
-std::expected<std::string, CallRefusal> read_text(const Arguments& arguments) {
+Result<std::string> read_text(const Arguments& arguments) {
   if (arguments.positionals.empty()) {
-    return refused("say something: a text, or - for standard input");
+    return misused("say something: a text, or - for standard input");
   }
-  if (arguments.positionals.size() > 1) return refused("one text at a time: put it in quotes");
+  if (arguments.positionals.size() > 1) return misused("one text at a time: put it in quotes");
   std::string text = arguments.positionals[0];
   if (text == "-") {
     auto read = read_input("-", kLongestText);
-    if (!read) return refused(fmt::format("standard input: {}", read.error().message), kViolated);
+    if (!read) {
+      return failed_with(kViolated, fmt::format("standard input: {}", read.error().message));
+    }
     text = *std::move(read);
   }
-  if (text.size() > kLongestText) return refused("the text is longer than 16 MiB");
-  if (!is_utf8(text)) return refused("the text is not UTF-8");
+  if (text.size() > kLongestText) return misused("the text is longer than 16 MiB");
+  if (!is_utf8(text)) return misused("the text is not UTF-8");
   return text;
 }
 
-Outcome read_message(const Arguments& arguments, backends::Call& call) {
+Result<void> read_message(const Arguments& arguments, backends::Call& call) {
   TREATY_TRY(auto text, read_text(arguments));
   backends::UserMessage message{{backends::TextPart{std::move(text)}}};
   for (const std::string& path : arguments.all("--image")) {
-    auto image = read_image(path);
-    if (!image) return refused(image.error().message);
-    message.parts.emplace_back(*std::move(image));
+    TREATY_TRY(auto image, read_image(path));
+    message.parts.emplace_back(std::move(image));
   }
   if (message.parts.size() == 1 && is_blank(std::get<backends::TextPart>(message.parts[0]).text)) {
-    return refused("the text is blank");
+    return misused("the text is blank");
   }
   call.messages.push_back(std::move(message));
   return {};
 }
 
-Outcome read_tools(const Arguments& arguments, backends::Call& call) {
+Result<void> read_tools(const Arguments& arguments, backends::Call& call) {
   for (const std::string& word : arguments.all("--tool")) {
-    auto tool = read_tool(word);
-    if (!tool) return refused(tool.error().message);
-    for (const backends::Tool& other : call.tools) {
-      if (other.name == tool->name) {
-        return refused(fmt::format("--tool: there are two tools named {}", tool->name));
-      }
+    TREATY_TRY(auto tool, read_tool(word));
+    if (std::ranges::find(call.tools, tool.name, &backends::Tool::name) != call.tools.end()) {
+      return misused(fmt::format("--tool: there are two tools named {}", tool.name));
     }
-    call.tools.push_back(*std::move(tool));
+    call.tools.push_back(std::move(tool));
   }
   if (!arguments.has("--schema")) return {};
-  auto schema = read_output_schema(arguments.get("--schema"));
-  if (!schema) return refused(schema.error().message);
-  call.output = *std::move(schema);
+  TREATY_TRY(call.output, read_output_schema(arguments.get("--schema")));
   return {};
 }
 
-Outcome read_numbers(const Arguments& arguments, CallOptions& options) {
+Result<void> read_numbers(const Arguments& arguments, CallOptions& options) {
   if (arguments.has("--max-tokens")) {
     const auto count = read_number<std::int64_t>(arguments.get("--max-tokens"));
-    if (!count || *count < 1) return refused("--max-tokens is a whole number, 1 or more");
+    if (!count || *count < 1) return misused("--max-tokens is a whole number, 1 or more");
     options.call.max_output_tokens = count;
   }
   if (arguments.has("--temperature")) {
     const auto temperature = read_number<double>(arguments.get("--temperature"));
     if (!temperature || !(*temperature >= 0 && *temperature <= 2)) {
-      return refused("--temperature is a number between 0 and 2");
+      return misused("--temperature is a number between 0 and 2");
     }
     options.call.temperature = temperature;
   }
   if (arguments.has("--timeout")) {
     const auto seconds = read_number<double>(arguments.get("--timeout"));
     if (!seconds || !(*seconds > 0 && *seconds <= 86'400)) {
-      return refused("--timeout is a number of seconds, up to 86400");
+      return misused("--timeout is a number of seconds, up to 86400");
     }
     options.timeout = std::chrono::milliseconds(std::lround(std::ceil(*seconds * 1000)));
   }
   return {};
 }
 
-Outcome read_model(const Arguments& arguments, CallOptions& options) {
+Result<void> read_model(const Arguments& arguments, CallOptions& options) {
   options.call.model = arguments.get("--model");
   if (!is_blank(options.call.model) && is_utf8(options.call.model)) return {};
-  return refused(fmt::format("say which model of {}: --model NAME", options.provider->name));
+  return misused(fmt::format("say which model of {}: --model NAME", options.provider->name));
 }
 
-std::expected<CallOptions, CallRefusal> read_call_options(const Arguments& arguments) {
+Result<CallOptions> read_call_options(const Arguments& arguments) {
   CallOptions options;
   options.json = wants_json(arguments);
   options.ca_file = arguments.get("--ca-file");
@@ -200,7 +185,7 @@ std::expected<CallOptions, CallRefusal> read_call_options(const Arguments& argum
   // On a terminal somebody is watching.
   const bool watched = !options.json && isatty(STDOUT_FILENO) == 1;
   options.call.stream = arguments.has("--stream") || watched;
-  if (!is_utf8(options.call.system)) return refused("--system is not UTF-8");
+  if (!is_utf8(options.call.system)) return misused("--system is not UTF-8");
 
   TREATY_TRY_VOID(read_provider(arguments, options));
   TREATY_TRY_VOID(read_protocol(arguments, options));
@@ -282,42 +267,35 @@ void report(const AgentResult& result, const CallOptions& options, TextOutput& o
 }
 
 // The user's table in the place of the program's own.
-std::expected<results::PriceTable, std::string> prices_of(const std::string& path) {
+Result<results::PriceTable> prices_of(const std::string& path) {
   constexpr std::size_t kLargest = std::size_t{10} << 20U;
-  if (path.empty())
+  if (path.empty()) {
     return results::read_prices(results::built_in_prices()).value_or(results::PriceTable());
+  }
   const auto text = read_input(path, kLargest);
-  if (!text) return std::unexpected(fmt::format("{}: {}", harmless(path), text.error().message));
+  if (!text) return failed_with(kBadConfiguration, text_of(text.error()));
   auto prices = results::read_prices(*text);
   if (prices) return *std::move(prices);
-  return std::unexpected(fmt::format("{}:{}: {}", harmless(path), prices.error().where,
-                                     harmless(prices.error().message)));
+  return failed_with(kBadConfiguration,
+                     fmt::format("{}:{}: {}", harmless(path), prices.error().where,
+                                 harmless(prices.error().message)));
 }
 
-int run(const Arguments& arguments) {
-  const auto options = read_call_options(arguments);
-  if (!options) {
-    if (options.error().code == kWrongUsage) return wrong_usage("call", options.error().message);
-    print_error("treaty call: {}\n", options.error().message);
-    return options.error().code;
-  }
-  const auto prices = prices_of(options->prices_file);
-  if (!prices) {
-    print_error("treaty call: {}\n", prices.error());
-    return kBadConfiguration;
-  }
+Result<int> run(const Arguments& arguments) {
+  TREATY_TRY(const auto options, read_call_options(arguments));
+  TREATY_TRY(const auto prices, prices_of(options.prices_file));
   // Found out before anybody is called, and whether or not the address is one of https.
-  if (!options->ca_file.empty()) {
+  if (!options.ca_file.empty()) {
     constexpr std::size_t kLargestFile = std::size_t{16} << 20U;
-    if (const auto file = read_input(options->ca_file, kLargestFile); !file) {
-      print_error("treaty call: --ca-file {}: {}\n", harmless(options->ca_file),
-                  file.error().message);
-      return kBadConfiguration;
+    if (const auto file = read_input(options.ca_file, kLargestFile); !file) {
+      return failed_with(
+          kBadConfiguration,
+          fmt::format("--ca-file {}: {}", harmless(options.ca_file), file.error().message));
     }
   }
-  AnswerText text(!options->json && options->call.stream);
-  const Ended ended = run_call(*options, *prices, text);
-  report(ended.result, *options, text.output);
+  AnswerText text(!options.json && options.call.stream);
+  const Ended ended = run_call(options, prices, text);
+  report(ended.result, options, text.output);
   return ended.signal != 0 ? 128 + ended.signal : exit_code_of(ended.result);
 }
 

@@ -141,10 +141,7 @@ void fix_in_place(const Job& job, const std::string& path, const std::string& te
 // The repaired document on stdout; what was done, and what is left to do, on stderr.
 int print_fixed(const Job& job, const std::string& path) {
   const auto text = read_input(path, job.options.max_size);
-  if (!text) {
-    print_error("{}: {}\n", harmless(path), text.error().message);
-    return kViolated;
-  }
+  if (!text) return tell_unreadable(text.error());
   Repaired repaired = repair(job, *text);
   tell_repairs(path, repaired);
   // Of a document over the limit there is only a part: nothing to print.
@@ -170,9 +167,9 @@ void check_file(const Job& job, const std::string& path, Reporter& reporter) {
   }
 }
 
-int check_the_continuation(const Job& job, const std::vector<std::string>& files) {
+Result<int> check_the_continuation(const Job& job, const std::vector<std::string>& files) {
   if (files.size() != 2) {
-    return wrong_usage("check", "a continuation takes two files: PENDING SUBMITTED");
+    return misused("a continuation takes two files: PENDING SUBMITTED");
   }
   std::array<Checked, 2> checked;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -217,11 +214,9 @@ std::expected<std::string, Error> read_request_id(const std::string& path) {
       Error{ErrorCode::not_a_document, "is no bridge request: it has no request_id", path});
 }
 
-std::expected<Job, Error> read_job(const Arguments& arguments) {
-  const auto wrong = [](std::string message) {
-    return std::unexpected(Error{ErrorCode::wrong_usage, std::move(message)});
-  };
-  if (arguments.positionals.empty()) return wrong("which contract? treaty check CONTRACT FILE...");
+Result<Job> read_job(const Arguments& arguments) {
+  if (arguments.positionals.empty())
+    return misused("which contract? treaty check CONTRACT FILE...");
   const std::string& name = arguments.positionals[0];
   Job job{.contract = contracts::contract_named(name),
           .profile = arguments.get("--profile"),
@@ -232,22 +227,22 @@ std::expected<Job, Error> read_job(const Arguments& arguments) {
           .in_place = arguments.has("--in-place")};
   if (!job.contract && name != kAuto && name != kContinuation) {
     if (std::error_code ignored; std::filesystem::exists(name, ignored)) {
-      return wrong(fmt::format("the contract comes first: treaty check auto {}", name));
+      return misused(fmt::format("the contract comes first: treaty check auto {}", name));
     }
-    return wrong(
+    return misused(
         fmt::format("there is no contract \"{}\"; there are request, response, "
                     "invoke-result, agent-result, bridge-request, bridge-response, "
                     "assistant, continuation and auto",
                     name));
   }
-  if (arguments.positionals.size() < 2) return wrong("which file? - reads standard input");
-  if (job.in_place && !job.fix) return wrong("--in-place goes with --fix");
-  if (job.fix && job.ndjson) return wrong("--fix repairs whole files, not the lines of --ndjson");
+  if (arguments.positionals.size() < 2) return misused("which file? - reads standard input");
+  if (job.in_place && !job.fix) return misused("--in-place goes with --fix");
+  if (job.fix && job.ndjson) return misused("--fix repairs whole files, not the lines of --ndjson");
   const auto streams = std::ranges::count(arguments.positionals, "-");
-  if (streams > 1) return wrong("standard input can be read once");
-  if (streams == 1 && job.in_place) return wrong("--in-place needs a file, not standard input");
+  if (streams > 1) return misused("standard input can be read once");
+  if (streams == 1 && job.in_place) return misused("--in-place needs a file, not standard input");
   if (name == kContinuation && (job.fix || job.ndjson || arguments.has("--recursive"))) {
-    return wrong("a continuation is two documents: no --fix, --ndjson or --recursive");
+    return misused("a continuation is two documents: no --fix, --ndjson or --recursive");
   }
   job.options.profile =
       job.profile == "lenient" ? contracts::Profile::lenient : contracts::Profile::strict;
@@ -260,45 +255,43 @@ std::expected<Job, Error> read_job(const Arguments& arguments) {
   job.options.now = timestamp_now();
   if (arguments.has("--max-size")) {
     const auto size = read_number<std::size_t>(arguments.get("--max-size"));
-    if (!size || *size == 0) return wrong("--max-size takes a number of bytes");
+    if (!size || *size == 0) return misused("--max-size takes a number of bytes");
     job.options.max_size = *size;
   }
   if (arguments.has("--request")) {
     const auto id = read_request_id(arguments.get("--request"));
-    if (!id) return wrong(fmt::format("--request {} {}", id.error().where, id.error().message));
+    if (!id) return misused(fmt::format("--request {} {}", id.error().where, id.error().message));
     job.options.request_id = *id;
   }
   return job;
 }
 
 // One document repaired on stdout.
-int run_fix(const Job& job, const std::vector<std::expected<std::string, Error>>& paths) {
+Result<int> run_fix(const Job& job, const std::vector<std::expected<std::string, Error>>& paths) {
   int code = kOk;
   for (const auto& path : paths) {
     if (path) continue;
-    print_error("{}: {}\n", harmless(path.error().where), path.error().message);
-    code = kViolated;
+    code = tell_unreadable(path.error());
   }
   if (code != kOk) return code;
   if (paths.size() == 1) return print_fixed(job, *paths[0]);
-  return wrong_usage("check", "--fix prints one repaired document; --in-place takes several");
+  return misused("--fix prints one repaired document; --in-place takes several");
 }
 
-int run(const Arguments& arguments) {
-  const auto job = read_job(arguments);
-  if (!job) return wrong_usage("check", job.error().message);
+Result<int> run(const Arguments& arguments) {
+  TREATY_TRY(const auto job, read_job(arguments));
   const std::vector<std::string> files(arguments.positionals.begin() + 1,
                                        arguments.positionals.end());
-  if (arguments.positionals[0] == kContinuation) return check_the_continuation(*job, files);
-  const auto below = job->ndjson ? Expand::ndjson_below : Expand::directories;
+  if (arguments.positionals[0] == kContinuation) return check_the_continuation(job, files);
+  const auto below = job.ndjson ? Expand::ndjson_below : Expand::directories;
   const auto paths = expand_paths(files, arguments.has("--recursive") ? below : Expand::globs);
-  if (job->fix && !job->in_place) return run_fix(*job, paths);
-  Reporter reporter(job->format);
+  if (job.fix && !job.in_place) return run_fix(job, paths);
+  Reporter reporter(job.format);
   for (const auto& path : paths) {
     if (path) {
-      check_file(*job, *path, reporter);
+      check_file(job, *path, reporter);
     } else {
-      reporter.add(troubled(*job, path.error()));
+      reporter.add(troubled(job, path.error()));
     }
   }
   return reporter.finish();

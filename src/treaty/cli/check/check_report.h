@@ -1,6 +1,7 @@
 // How the verdicts of `treaty check` are written: for people, for programs, and as SARIF.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,26 @@ struct CheckTally {
 
   void add(const Checked& checked);
 };
+
+// A place in a document.
+struct Mark {
+  std::string_view text;   // The whole document.
+  std::size_t offset;      // What is meant begins there, in bytes,
+  std::size_t length;      // and has as many; at least one is marked.
+  std::size_t line;        // As it is told; from 1.
+  std::size_t column;      // In characters, from 1.
+  std::string_view where;  // A JSON pointer, written beside the caret.
+};
+
+// A finding as people read it: place, rule and message, then the quoted line, then the hint.
+struct FindingText {
+  std::string_view file;
+  std::string_view rule;
+  std::string_view message;
+  std::string_view hint;
+  bool is_violation;
+};
+std::string finding_text(const FindingText& finding, const Mark& mark, bool colors);
 
 // Like a compiler's: place, rule, message, the line with a caret, the hint.
 std::string human_report(const Checked& checked, bool colors);

@@ -1,8 +1,7 @@
-#include "treaty/cli/limits/limits_source.h"
-
 #include <doctest/doctest.h>
 
 #include "treaty/cli/command_line.h"
+#include "treaty/cli/limits/limits_view.h"
 
 namespace treaty::cli::limits_watch {
 namespace {

@@ -1,9 +1,12 @@
 #include "treaty/cli/limits/limits_view.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "treaty/base/json.h"
+#include "treaty/cli/command_line.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli::limits_watch {
@@ -80,6 +83,42 @@ LimitsView::Budget budget_of(const Value& value) {
           .resets_in = number_in(value, "ResetsIn")};
 }
 
+LimitsTrouble trouble_of(const http::FetchFailure& failure) {
+  const bool is_wrong = failure.kind == http::FailureKind::bad_address;
+  return {.exit_code = kUnavailable,
+          .text = harmless(failure.message),
+          .next = is_wrong ? "check --url" : "start a gateway there (treaty serve), or check --url",
+          .may_pass = true};
+}
+
+// The first error of an InvokeResult; nothing when it is none.
+std::string message_in(const http::Response& response) {
+  const json::Document document(response.body);
+  const auto errors = json::find_member(document.root(), "Errors");
+  if (!errors || !errors->is_array() || errors->elements().empty()) return {};
+  const json::Value first = *errors->elements().begin();
+  return fmt::format(": {}: {}", harmless(json::find_text(first, "ErrorCode")),
+                     harmless(json::find_text(first, "Message")));
+}
+
+LimitsTrouble trouble_of(const http::Response& response) {
+  LimitsTrouble trouble{
+      .exit_code = kBadConfiguration,
+      .text = fmt::format("HTTP status {}{}", response.status, message_in(response))};
+  switch (response.status) {
+    case 401:
+    case 403:
+      trouble.next = "name the variable that holds a key of that gateway with --key-env";
+      break;
+    case 404: trouble.next = "check --url: there is no gateway, or one that tells no limits"; break;
+    default:
+      trouble.may_pass = response.status == 429 || response.status >= 500;
+      trouble.exit_code = trouble.may_pass ? kTryLater : kViolated;
+      trouble.next = trouble.may_pass ? "try again later" : "check --url";
+  }
+  return trouble;
+}
+
 }  // namespace
 
 std::expected<LimitsView, std::string> parse_limits(std::string_view text) {
@@ -106,6 +145,18 @@ LimitsView without_times(LimitsView view) {
   }
   for (LimitsView::Budget& budget : view.budgets) budget.resets_in = 0;
   return view;
+}
+
+AnsweredLimits read_limits_answer(const std::expected<http::Response, http::FetchFailure>& answer) {
+  if (!answer) return std::unexpected(trouble_of(answer.error()));
+  if (answer->status != 200) return std::unexpected(trouble_of(*answer));
+  auto view = parse_limits(answer->body);
+  if (!view) {
+    return std::unexpected(LimitsTrouble{
+        .exit_code = kViolated, .text = view.error(), .next = "check --url: is that a gateway?"});
+  }
+  const json::Document document(answer->body);
+  return ToldLimits{json::minified(*document.root()), *std::move(view)};
 }
 
 }  // namespace treaty::cli::limits_watch

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "treaty/http/client.h"
+
 namespace treaty::cli::limits_watch {
 
 // Texts are harmless: a terminal may show them. Times are seconds from the moment of the answer.
@@ -63,5 +65,21 @@ std::expected<LimitsView, std::string> parse_limits(std::string_view text);
 
 // Without what changes by itself as time goes by: two answers that tell the same are equal then.
 LimitsView without_times(LimitsView view);
+
+struct ToldLimits {
+  std::string json{};  // As it was told, on one line.
+  LimitsView view{};
+};
+
+struct LimitsTrouble {
+  int exit_code = 0;
+  std::string text{};     // For people.
+  std::string next{};     // What to do about it.
+  bool may_pass = false;  // By itself: whoever watches goes on trying.
+};
+
+using AnsweredLimits = std::expected<ToldLimits, LimitsTrouble>;
+
+AnsweredLimits read_limits_answer(const std::expected<http::Response, http::FetchFailure>& answer);
 
 }  // namespace treaty::cli::limits_watch

@@ -1,8 +1,8 @@
-#include "treaty/cli/limits/live_screen.h"
-
 #include <doctest/doctest.h>
 
 #include <array>
+
+#include "treaty/cli/limits/limits_drawing.h"
 
 namespace treaty::cli::limits_watch {
 namespace {

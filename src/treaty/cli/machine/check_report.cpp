@@ -8,7 +8,6 @@
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/base/yaml.h"
-#include "treaty/cli/check/quoted_line.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"

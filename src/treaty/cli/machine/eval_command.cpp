@@ -21,7 +21,6 @@ using templates::Expression;
 using templates::Template;
 
 constexpr std::size_t kLargest = std::size_t{64} << 20U;
-constexpr std::string_view kName = "machine eval";
 
 using Outcome = std::expected<templates::Dynamic, std::string>;
 
@@ -127,38 +126,35 @@ int answer_lines(const std::string& path) {
   });
 }
 
-int answer_one(const Arguments& arguments) {
+Result<int> answer_one(const Arguments& arguments) {
   Question question{.is_template = arguments.has("--template"),
                     .source = boost::json::string(arguments.positionals[0]),
                     .scope = {}};
   const std::string scope = arguments.get("--scope", "{}");
   const json::Document document(scope, {.max_size = kLargest});
   const auto read = read_json(document);
-  if (!read) return wrong_usage(kName, fmt::format("--scope is not JSON: {}", read.error()));
+  if (!read) return misused(fmt::format("--scope is not JSON: {}", read.error()));
   auto object = read_scope(*read);
-  if (!object) return wrong_usage(kName, "--scope is an object: '{\"context\": {}}'");
+  if (!object) return misused("--scope is an object: '{\"context\": {}}'");
   question.scope = *std::move(object);
   const Outcome outcome = answer(question);
-  if (!outcome) {
-    print_error("treaty {}: {}\n", kName, harmless(outcome.error()));
-    return kViolated;
-  }
+  if (!outcome) return failed_with(kViolated, harmless(outcome.error()));
   json::Writer writer;
   json::write(writer, *outcome);
   print_document(writer.take() + "\n");
   return kOk;
 }
 
-int run(const Arguments& arguments) {
+Result<int> run(const Arguments& arguments) {
   if (arguments.has("--ndjson")) {
     if (arguments.has("--scope") || arguments.has("--template")) {
-      return wrong_usage(kName, "with --ndjson the scope is in the lines");
+      return misused("with --ndjson the scope is in the lines");
     }
-    if (arguments.positionals.size() > 1) return wrong_usage(kName, "one file at a time");
+    if (arguments.positionals.size() > 1) return misused("one file at a time");
     return answer_lines(arguments.positionals.empty() ? "-" : arguments.positionals[0]);
   }
   if (arguments.positionals.size() != 1) {
-    return wrong_usage(kName, "one condition in quotes, or --ndjson and lines on standard input");
+    return misused("one condition in quotes, or --ndjson and lines on standard input");
   }
   return answer_one(arguments);
 }

@@ -2,10 +2,9 @@
 
 namespace treaty::cli::machine {
 
-Command command(const MachineServices& services) {
+Command command(const OpenMachineAgents& open) {
   return {
       .name = "machine",
-      .positionals = "",
       .summary = "State machines over agents: check, run, resume, look into, draw",
       .description =
           R"(Runs flatmachine files durably: every step is on the disk before the next one, and a
@@ -14,17 +13,17 @@ machine that was killed goes on where it was.)",
                    {"machine list", "What runs, what waits, what has ended?"}},
       .verbs =
           {
-              machine_run::command(services),
-              machine_run::resume_command(services),
-              machine_check::command(),
-              machine_graph::command(services),
+              machine_run::command(open),
+              machine_run::resume_command(open),
+              machine_files::check_command(),
+              machine_files::graph_command(),
               machine_eval::command(),
-              machine_list::command(services),
-              machine_show::command(services),
-              machine_signal::command(services),
-              machine_prune::command(services),
-              machine_pool::command(services),
-              machine_work::command(services),
+              machine_executions::list_command(),
+              machine_executions::show_command(),
+              machine_run::signal_command(open),
+              machine_executions::prune_command(),
+              machine_pool::command(),
+              machine_pool::work_command(open),
           },
   };
 }

@@ -1,22 +1,28 @@
 #include "treaty/cli/machine/machine_drive.h"
 
 #include <fmt/format.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include "treaty/base/try.h"
 #include "treaty/cli/input.h"
+#include "treaty/cli/machine/check_report.h"
 #include "treaty/cli/machine/json_argument.h"
 #include "treaty/cli/machine/run_report.h"
-#include "treaty/cli/machine/tool_commands.h"
 #include "treaty/cli/shared/client_tools.h"
 #include "treaty/cli/shared/configured.h"
 #include "treaty/cli/terminal.h"
@@ -24,14 +30,10 @@
 #include "treaty/machines/journal/account.h"
 #include "treaty/machines/run/world.h"
 #include "treaty/machines/script/simulation.h"
+#include "treaty/tools/runner.h"
 
 namespace treaty::cli {
 namespace {
-
-class MachineProgress final : public machines::RunObserver {
- public:
-  void on_event(const machines::RunEvent& event) override;
-};
 
 // A line for it, without its end; empty when there is nothing to say.
 std::string progress_line(const machines::RunEvent& event, bool colors) {
@@ -56,10 +58,13 @@ std::string progress_line(const machines::RunEvent& event, bool colors) {
   return "";
 }
 
-void MachineProgress::on_event(const machines::RunEvent& event) {
-  const std::string line = progress_line(event, std::getenv("NO_COLOR") == nullptr);
-  if (!line.empty()) print_error("{}\n", line);
-}
+class MachineProgress final : public machines::RunObserver {
+ public:
+  void on_event(const machines::RunEvent& event) override {
+    const std::string line = progress_line(event, std::getenv("NO_COLOR") == nullptr);
+    if (!line.empty()) print_error("{}\n", line);
+  }
+};
 
 namespace asio = boost::asio;
 
@@ -91,6 +96,76 @@ asio::awaitable<std::map<std::string, std::int64_t>> asked_before(store::Machine
   co_return asked;
 }
 
+// Readable once the run is not wanted any more.
+class Interrupt {
+ public:
+  Interrupt() : descriptor_(::eventfd(0, EFD_CLOEXEC)) {}
+  ~Interrupt() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  void raise() const {
+    const std::uint64_t one = 1;
+    (void)!::write(descriptor_, &one, sizeof one);
+  }
+
+ private:
+  int descriptor_;
+};
+
+tools::ToolOutcome outcome_of_run(const std::string& tool, const ProcessRun& run,
+                                  std::chrono::milliseconds time_limit) {
+  const auto outcome = outcome_of(tool, run, time_limit);
+  if (const auto* error = std::get_if<contracts::ErrorMessage>(&outcome)) {
+    return {.content = error->text, .is_error = true};
+  }
+  return {.content = run.output};
+}
+
+// Tools of machines that commands of the user's run: `--tool NAME='COMMAND'`. A command runs beside
+// the event loop; its time limit is that of --tool-timeout, or the machine's.
+class ToolCommands final : public tools::ToolRunner {
+ public:
+  explicit ToolCommands(ClientTools tools) : tools_(std::move(tools)) {}
+
+  asio::awaitable<std::optional<tools::ToolOutcome>> run(const tools::ToolInvocation& call,
+                                                         double /*deadline*/) override {
+    if (!tools_.commands.contains(call.name)) {
+      co_return tools::no_provider_for(call.name);
+    }
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const auto executor = co_await asio::this_coro::executor;
+    const Interrupt interrupt;
+    asio::steady_timer ended(executor, asio::steady_timer::time_point::max());
+    std::optional<ProcessRun> run;
+    bool is_over = false;
+    std::thread beside([&] {
+      run = run_tool(tools_,
+                     {.tool_call_id = call.id, .name = call.name, .arguments_json = call.arguments},
+                     interrupt.descriptor());
+      asio::post(executor, [&] {
+        is_over = true;
+        ended.cancel();
+      });
+    });
+    while (!is_over) {
+      boost::system::error_code ignored;
+      co_await ended.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+      const auto state = co_await asio::this_coro::cancellation_state;
+      if (state.cancelled() != asio::cancellation_type::none) interrupt.raise();
+    }
+    beside.join();
+    if (!run) co_return tools::ToolOutcome{.content = "It did not run.", .is_error = true};
+    co_return outcome_of_run(call.name, *run, tools_.time_limit);
+  }
+
+ private:
+  ClientTools tools_;
+};
+
 // Everything that is around a machine, for as long as the loop runs.
 class Surroundings final : public MachineStage {
  public:
@@ -99,8 +174,7 @@ class Surroundings final : public MachineStage {
         drive_(drive),
         shows_progress_(!wants_json(drive.arguments) && isatty(2) != 0) {}
 
-  // The error is told already: it is the exit code.
-  std::expected<void, int> open() {
+  Result<void> open() {
     built_in_ = machines::built_in_hooks(
         {.client = std::make_shared<http::Client>(loop_),
          .log = [](std::string_view line) { print_error("{}\n", harmless(line)); }});
@@ -112,40 +186,28 @@ class Surroundings final : public MachineStage {
     }
     hooks_ = built_in_;
     timeline_ = machines::real_timeline();
-    auto tools = read_client_tools(drive_.arguments);
-    if (!tools) return std::unexpected(wrong_usage(drive_.command, tools.error()));
-    tools_ = std::make_unique<ToolCommands>(std::move(*tools));
-    auto configuration = load_private_configuration(drive_.command, drive_.arguments);
-    if (!configuration) return std::unexpected(kBadConfiguration);
-    auto agents = drive_.services.open_agents(loop_, *configuration, drive_.store.whole());
-    if (!agents) return std::unexpected(tell_error(drive_.command, agents.error()));
+    TREATY_TRY(auto tools, read_client_tools(drive_.arguments));
+    tools_ = std::make_unique<ToolCommands>(std::move(tools));
+    TREATY_TRY(const auto configuration,
+               load_private_configuration(drive_.command, drive_.arguments));
+    auto agents = drive_.open_agents(loop_, configuration, drive_.store.whole());
+    if (!agents) return std::unexpected(failure_of(agents.error()));
     agents_ = std::move(*agents);
     return {};
   }
 
   machines::World world() override {
     const auto opener = machine_opener(names_of(hooks_));
-    if (simulation_) {
-      return {.agents = *simulation_,
-              .tools = *simulation_,
-              .timeline = simulation_->timeline(),
-              .store = drive_.store.machines(),
-              .hooks = hooks_,
-              .open_machine = opener,
-              .observer = observer(),
-              .after_write = simulation_->after_write(),
-              .notes_hooks = true,
-              .is_stopping = [this] { return is_stopped_; }};
-    }
-    return {.agents = *agents_,
-            .tools = *tools_,
-            .timeline = *timeline_,
+    machines::Simulation* script = simulation_.get();
+    return {.agents = script ? static_cast<machines::Agents&>(*script) : *agents_,
+            .tools = script ? static_cast<tools::ToolRunner&>(*script) : *tools_,
+            .timeline = script ? script->timeline() : *timeline_,
             .store = drive_.store.machines(),
             .hooks = hooks_,
             .open_machine = opener,
-            .observer = observer(),
-            .after_write = {},
-            .notes_hooks = false,
+            .observer = shows_progress_ ? &progress_ : nullptr,
+            .after_write = script ? script->after_write() : machines::AfterWrite(),
+            .notes_hooks = script != nullptr,
             .is_stopping = [this] { return is_stopped_; }};
   }
 
@@ -174,8 +236,6 @@ class Surroundings final : public MachineStage {
   }
 
  private:
-  machines::RunObserver* observer() { return shows_progress_ ? &progress_ : nullptr; }
-
   asio::io_context& loop_;
   const MachineDrive& drive_;
   bool shows_progress_;
@@ -189,9 +249,10 @@ class Surroundings final : public MachineStage {
   std::unique_ptr<tools::ToolRunner> tools_{};
 };
 
-int report(const MachineDrive& drive, const std::expected<machines::Outcome, Error>& outcome,
-           const machines::List* hooks) {
-  if (!outcome) return tell_trouble(drive.command, outcome.error());
+Result<int> report(const MachineDrive& drive,
+                   const std::expected<machines::Outcome, Error>& outcome,
+                   const machines::List* hooks) {
+  if (!outcome) return std::unexpected(machine_failure(outcome.error()));
   // A simulation leaves nothing behind, unless it is told where.
   const bool is_kept = !drive.script || drive.arguments.has("--store");
   const auto options = is_kept ? std::optional(options_to_find(drive.arguments)) : std::nullopt;
@@ -218,28 +279,35 @@ std::vector<Option> driving_options(Steps steps) {
   return joined({options, client_tool_options(), machine_store_options()});
 }
 
-std::expected<std::optional<machines::Script>, int> read_script_option(std::string_view command,
-                                                                       const Arguments& arguments) {
+Result<std::optional<machines::Script>> read_script_option(const Arguments& arguments) {
   if (!arguments.has("--script")) return std::nullopt;
   const std::string path = arguments.get("--script");
+  const auto failed = [&](int code, std::string_view why) {
+    return failed_with(code, fmt::format("{}: {}", harmless(path), harmless(why)));
+  };
   const auto text = read_input(path, kLargestScript);
-  if (!text) {
-    print_error("treaty {}: {}: {}\n", command, harmless(path), harmless(text.error().message));
-    return std::unexpected(kUnavailable);
-  }
+  if (!text) return failed(kUnavailable, text.error().message);
   auto script = machines::read_script(*text);
-  if (!script) {
-    print_error("treaty {}: {}: {}\n", command, harmless(path), harmless(script.error()));
-    return std::unexpected(kWrongUsage);
-  }
+  if (!script) return failed(kWrongUsage, script.error());
   return std::optional(std::move(*script));
 }
 
-HookNames known_hooks(const std::optional<machines::Script>& script) {
-  HookNames names;
-  if (!script) return names;
-  for (const auto& [name, _] : script->hooks) names.insert(name);
-  return names;
+Result<std::shared_ptr<const machines::Machine>> read_machine_to_run(
+    std::string_view command, const Arguments& arguments,
+    const std::optional<machines::Script>& script) {
+  const std::string& path = arguments.positionals.front();
+  HookNames hooks;
+  if (script) {
+    for (const auto& [name, _] : script->hooks) hooks.insert(name);
+  }
+  auto file = read_machine_file(path, hooks);
+  if (!file) {
+    return failed_with(kUnavailable,
+                       fmt::format("{}: {}", harmless(path), harmless(file.error().message)));
+  }
+  if (file->loaded.machine) return file->loaded.machine;
+  return failed_with(refuse_machine(command, path, std::move(file->loaded), wants_json(arguments)),
+                     "");
 }
 
 namespace {
@@ -271,17 +339,17 @@ int run_loop(asio::io_context& loop, Surroundings& surroundings, const OnStage& 
 
 }  // namespace
 
-int drive_on_stage(const MachineDrive& drive, const OnStage& run) {
+Result<int> drive_on_stage(const MachineDrive& drive, const OnStage& run) {
   asio::io_context loop(1);
   Surroundings surroundings(loop, drive);
-  if (auto opened = surroundings.open(); !opened) return opened.error();
+  TREATY_TRY_VOID(surroundings.open());
   return run_loop(loop, surroundings, run);
 }
 
-int drive_machines(const MachineDrive& drive, const InWorld& run) {
+Result<int> drive_machines(const MachineDrive& drive, const InWorld& run) {
   asio::io_context loop(1);
   Surroundings surroundings(loop, drive);
-  if (auto opened = surroundings.open(); !opened) return opened.error();
+  TREATY_TRY_VOID(surroundings.open());
   std::expected<machines::Outcome, Error> outcome;
   run_loop(loop, surroundings, [&](MachineStage& stage) -> asio::awaitable<int> {
     std::expected<void, Error> ready;

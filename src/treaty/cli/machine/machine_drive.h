@@ -6,10 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "treaty/cli/command_line.h"
+#include "treaty/cli/gateway.h"
 #include "treaty/cli/machine/machine_files.h"
 #include "treaty/cli/machine/machine_stores.h"
-#include "treaty/cli/shared/services.h"
 #include "treaty/machines/script/script.h"
 
 namespace treaty::cli {
@@ -18,16 +17,17 @@ namespace treaty::cli {
 enum class Steps { limited, unlimited };
 std::vector<Option> driving_options(Steps steps = Steps::limited);
 
-// --script; nothing when there is none. The error is told already: it is the exit code.
-std::expected<std::optional<machines::Script>, int> read_script_option(std::string_view command,
-                                                                       const Arguments& arguments);
+// --script; nothing when there is none.
+Result<std::optional<machines::Script>> read_script_option(const Arguments& arguments);
 
-// Hooks that a machine of this process may name.
-HookNames known_hooks(const std::optional<machines::Script>& script);
+// The machine that a command is to run. One that is refused is told, on stdout for programs.
+Result<std::shared_ptr<const machines::Machine>> read_machine_to_run(
+    std::string_view command, const Arguments& arguments,
+    const std::optional<machines::Script>& script);
 
 struct MachineDrive {
   std::string command;
-  const MachineServices& services;
+  const OpenMachineAgents& open_agents;
   const Arguments& arguments;
   const OpenedMachines& store;
   std::optional<machines::Script> script{};
@@ -52,13 +52,13 @@ class MachineStage {
 // Runs what it is told to on a stage, until that and everything that it launched has ended. Answers
 // its exit code.
 using OnStage = std::function<boost::asio::awaitable<int>(MachineStage& stage)>;
-int drive_on_stage(const MachineDrive& drive, const OnStage& run);
+Result<int> drive_on_stage(const MachineDrive& drive, const OnStage& run);
 
-// What is to be run in that world. An Error has its exit code by the house's convention.
+// What is to be run in that world.
 using InWorld = std::function<boost::asio::awaitable<std::expected<machines::Outcome, Error>>(
     const machines::World& world)>;
 
 // Runs it, tells how it ended on stdout, and answers the exit code.
-int drive_machines(const MachineDrive& drive, const InWorld& run);
+Result<int> drive_machines(const MachineDrive& drive, const InWorld& run);
 
 }  // namespace treaty::cli

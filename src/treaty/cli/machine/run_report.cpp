@@ -7,7 +7,6 @@
 #include "treaty/base/json_dynamic.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/machine/json_argument.h"
-#include "treaty/cli/shared/configured.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/machines/run/agent_values.h"
 
@@ -99,18 +98,6 @@ int exit_code_of(const Outcome& outcome) {
     case Status::lost: break;
   }
   return outcome.trouble.code == ErrorCode::conflict ? kTryLater : kUnavailable;
-}
-
-int tell_trouble(std::string_view command, const Error& error) {
-  const auto tell = [&](int code) {
-    const std::string place = error.where.empty() ? "" : harmless(error.where) + ": ";
-    print_error("treaty {}: {}{}\n", command, place, harmless(error.message));
-    return code;
-  };
-  if (error.code == ErrorCode::conflict) return tell(kTryLater);
-  if (error.code == ErrorCode::not_a_document) return tell(kViolated);
-  if (error.code == ErrorCode::wrong_usage) return tell(kWrongUsage);
-  return tell_error(command, error);
 }
 
 }  // namespace treaty::cli

@@ -3,9 +3,7 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
-#include "treaty/base/error.h"
 #include "treaty/machines/journal/outcome.h"
 
 namespace treaty::cli {
@@ -21,8 +19,5 @@ std::string outcome_text(const machines::Outcome& outcome,
 constexpr int kMachineWaits = 3;
 
 int exit_code_of(const machines::Outcome& outcome);
-
-// Why nothing was run, or could be looked at, on stderr; answers the exit code.
-int tell_trouble(std::string_view command, const Error& error);
 
 }  // namespace treaty::cli

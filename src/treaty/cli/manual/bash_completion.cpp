@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "treaty/cli/manual/completion.h"
+#include "treaty/cli/manual/manual.h"
 
 namespace treaty::cli::manual {
 namespace {

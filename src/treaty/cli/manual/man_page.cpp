@@ -1,8 +1,7 @@
-#include "treaty/cli/manual/man_page.h"
-
 #include <fmt/format.h>
 
 #include "treaty/base/text.h"
+#include "treaty/cli/manual/manual.h"
 
 namespace treaty::cli::manual {
 namespace {

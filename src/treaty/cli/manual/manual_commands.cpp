@@ -1,8 +1,9 @@
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "treaty/cli/commands.h"
-#include "treaty/cli/manual/completion.h"
-#include "treaty/cli/manual/man_page.h"
+#include "treaty/cli/manual/manual.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli::manual {
@@ -10,7 +11,7 @@ namespace {
 
 using Table = std::shared_ptr<const std::vector<Command>>;
 
-int complete(const Table& table, const Arguments& arguments) {
+Result<int> complete(const Table& table, const Arguments& arguments) {
   const std::string shell = arguments.positionals.size() == 1 ? arguments.positionals[0] : "";
   if (shell == "bash") {
     print("{}", bash_completion(*table));
@@ -19,7 +20,7 @@ int complete(const Table& table, const Arguments& arguments) {
   } else if (shell == "fish") {
     print("{}", fish_completion(*table));
   } else {
-    return wrong_usage("completion", "say for which shell: bash, zsh or fish");
+    return misused("say for which shell: bash, zsh or fish");
   }
   return kOk;
 }
@@ -43,7 +44,6 @@ for fish in ~/.config/fish/completions. Exit: 0 printed, 2 wrong usage.)",
 Command man_command() {
   return {
       .name = "man",
-      .positionals = "",
       .summary = "Print the manual page",
       .description = "`make install` puts it where `man treaty` finds it. Exit: 0 printed.",
       .examples = {{"man > treaty.1", "For `man ./treaty.1`"}},
@@ -52,6 +52,27 @@ Command man_command() {
 }
 
 }  // namespace
+
+std::string names_of(std::span<const Command> commands) {
+  std::vector<std::string_view> names;
+  for (const Command& command : commands) names.emplace_back(command.name);
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+bool takes_value(const Option& option) { return !option.choices.empty() || !option.value.empty(); }
+
+Completes completes(const Option& option) {
+  if (!option.choices.empty()) return Completes::words;
+  if (option.value == "FILE" || option.value == "SCHEMA") return Completes::files;
+  if (option.value == "DIR") return Completes::directories;
+  return Completes::nothing;
+}
+
+bool takes_files(const Command& command) { return command.positionals.contains("FILE"); }
+
+bool takes_directories(const Command& command) { return command.positionals.contains("DIR"); }
+
+bool takes_program(const Command& command) { return command.positionals.contains("PROGRAM"); }
 
 void add_commands(std::vector<Command>& commands) {
   commands.push_back(completion_command());

@@ -6,9 +6,9 @@
 #include <csignal>
 
 #include "treaty/base/json.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/run/run_request.h"
-#include "treaty/cli/shared/ask_result.h"
 #include "treaty/cli/shared/configured.h"
 #include "treaty/cli/shared/conversation.h"
 #include "treaty/cli/shared/invoke_report.h"
@@ -125,35 +125,32 @@ void tell_waits(std::string_view kind, std::string_view data) {
               harmless(who), harmless(json::find_text(root, "Reason")));
 }
 
-int run(const Arguments& arguments, const OpenGateway& open) {
-  auto tools = read_client_tools(arguments);
-  if (!tools) return wrong_usage("run", tools.error());
-  const auto request = read_run_request(arguments);
-  if (!request) return wrong_usage("run", request.error());
-  auto configuration = load_private_configuration("run", arguments);
-  if (!configuration) return kBadConfiguration;
+Result<int> run(const Arguments& arguments, const OpenGateway& open) {
+  TREATY_TRY(auto tools, read_client_tools(arguments));
+  TREATY_TRY(const auto request, read_run_request(arguments));
+  TREATY_TRY(auto configuration, load_private_configuration("run", arguments));
   // A session without a name given is this turn's own; nobody else opens it.
   const bool is_own = !arguments.has("--session");
-  if (is_own) configuration->turns.explicit_sessions = false;
-  configuration->workers = 1;
-  if (is_own)
-    warn_of_unknown_tools(*tools, *configuration, arguments.get("--agent", turns::kDefaultAgent));
+  configuration.workers = 1;
+  if (is_own) {
+    configuration.turns.explicit_sessions = false;
+    warn_of_unknown_tools(tools, configuration, arguments.get("--agent", turns::kDefaultAgent));
+  }
 
   Signals signals{SIGINT, SIGTERM};
-  auto gateway = open_gateway("run", open, *configuration);
-  if (!gateway) return gateway.error();
+  TREATY_TRY(const auto gateway, open_gateway(open, configuration));
   const bool json = wants_json(arguments);
-  LocalClient client(**gateway, signals, tell_waits);
+  LocalClient client(*gateway, signals, tell_waits);
   LineInput input(STDIN_FILENO, signals);
   Conversation conversation(client, signals,
                             {.command = "run",
-                             .tools = *std::move(tools),
+                             .tools = std::move(tools),
                              .quiet_text = json,
                              .ask_user = asking(input, arguments)});
-  const TurnEnd end = take_turn(conversation, client, arguments.get("--session"), *request);
+  const TurnEnd end = take_turn(conversation, client, arguments.get("--session"), request);
   if (json && !end.invoke_result.empty()) print_document(end.invoke_result + "\n");
   std::fflush(stdout);
-  tell_ids(end, *request);
+  tell_ids(end, request);
   return end.signal != 0 ? 128 + end.signal : end.exit_code;
 }
 

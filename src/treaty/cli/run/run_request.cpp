@@ -21,27 +21,24 @@ using contracts::UserTurn;
 // A request has to stay below the limit of a document.
 constexpr std::size_t kLargestRequest = std::size_t{16} << 20U;
 
-std::expected<std::string, std::string> read_text(const Arguments& arguments) {
+Result<std::string> read_text(const Arguments& arguments) {
   if (arguments.positionals.size() > 1) {
-    return std::unexpected("one text at a time: put it in quotes");
+    return misused("one text at a time: put it in quotes");
   }
   std::string text = arguments.positionals.empty() ? "" : arguments.positionals[0];
   if (text == "-") {
     auto read = read_input("-", kLargestRequest);
-    if (!read) return std::unexpected(fmt::format("standard input: {}", read.error().message));
+    if (!read) return misused(fmt::format("standard input: {}", read.error().message));
     text = *std::move(read);
   }
-  if (text.size() > kLargestRequest) return std::unexpected("the text is longer than 16 MiB");
-  if (!is_utf8(text)) return std::unexpected("the text is not UTF-8");
+  if (text.size() > kLargestRequest) return misused("the text is longer than 16 MiB");
+  if (!is_utf8(text)) return misused("the text is not UTF-8");
   return text;
 }
 
-std::expected<InputArtifact, std::string> read_artifact(const std::string& path) {
-  auto bytes = read_input(path, kLargestRequest);
-  if (!bytes) return std::unexpected(fmt::format("--file {}: {}", path, bytes.error().message));
-  if (bytes->size() > kLargestRequest) {
-    return std::unexpected(fmt::format("--file {}: is larger than 16 MiB", path));
-  }
+Result<InputArtifact> read_artifact(const std::string& path) {
+  auto bytes = read_within(path, kLargestRequest);
+  if (!bytes) return misused(fmt::format("--file {}: {}", path, bytes.error().message));
   InputArtifact artifact{.relative_path = artifact_path(path),
                          .file_name = std::filesystem::path(path).filename().string(),
                          .contents = "",
@@ -52,18 +49,17 @@ std::expected<InputArtifact, std::string> read_artifact(const std::string& path)
   return artifact;
 }
 
-std::expected<void, std::string> read_attachments(const Arguments& arguments, UserTurn& turn) {
+Result<void> read_attachments(const Arguments& arguments, UserTurn& turn) {
   for (const std::string& path : arguments.all("--file")) {
     TREATY_TRY(auto artifact, read_artifact(path));
     turn.input_artifacts.push_back(std::move(artifact));
   }
   for (const std::string& path : arguments.all("--image")) {
-    auto image = read_image(path);
-    if (!image) return std::unexpected(image.error().message);
+    TREATY_TRY(auto image, read_image(path));
     turn.clipboard_images.push_back(
         {.id = fmt::format("image-{}", turn.clipboard_images.size() + 1),
-         .mime_type = std::move(image->media_type),
-         .data_base64 = std::move(image->base64)});
+         .mime_type = std::move(image.media_type),
+         .data_base64 = std::move(image.base64)});
   }
   return {};
 }
@@ -92,8 +88,7 @@ std::string violations_of(const contracts::AgentExecuteRequest& request) {
   return out;
 }
 
-std::expected<std::optional<contracts::AgentExecuteRequest>, std::string> read_run_request(
-    const Arguments& arguments) {
+Result<std::optional<contracts::AgentExecuteRequest>> read_run_request(const Arguments& arguments) {
   const bool asks_nothing = arguments.positionals.empty() && arguments.all("--file").empty() &&
                             arguments.all("--image").empty();
   if (asks_nothing && arguments.has("--session") && !arguments.has("--agent")) return std::nullopt;
@@ -102,16 +97,14 @@ std::expected<std::optional<contracts::AgentExecuteRequest>, std::string> read_r
   if (!is_blank(text)) turn.instruction = std::move(text);
   TREATY_TRY_VOID(read_attachments(arguments, turn));
   if (!turn.instruction && turn.input_artifacts.empty() && turn.clipboard_images.empty()) {
-    return std::unexpected("say something: a text, or - for standard input");
+    return misused("say something: a text, or - for standard input");
   }
   if (arguments.has("--agent")) turn.agent_context_id = arguments.get("--agent");
   turn.streaming = !arguments.has("--no-stream") && arguments.get("--format") != "json";
   contracts::AgentExecuteRequest request{
       arguments.has("--session") ? arguments.get("--session") : new_uuid(), new_uuid(),
       std::move(turn)};
-  if (const std::string broken = violations_of(request); !broken.empty()) {
-    return std::unexpected(broken);
-  }
+  if (const std::string broken = violations_of(request); !broken.empty()) return misused(broken);
   return request;
 }
 

@@ -1,7 +1,6 @@
 // What the words after `treaty run` ask of the agent.
 #pragma once
 
-#include <expected>
 #include <optional>
 #include <string>
 
@@ -11,9 +10,8 @@
 namespace treaty::cli {
 
 // The request with ids of its own where none were given; nothing when only a session is named, in
-// which a turn waits. The error is wrong usage.
-std::expected<std::optional<contracts::AgentExecuteRequest>, std::string> read_run_request(
-    const Arguments& arguments);
+// which a turn waits.
+Result<std::optional<contracts::AgentExecuteRequest>> read_run_request(const Arguments& arguments);
 
 // A path as an artifact names it: relative and inside (REQ-31), however the user wrote it.
 std::string artifact_path(const std::string& path);

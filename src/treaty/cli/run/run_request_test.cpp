@@ -46,7 +46,7 @@ TEST_CASE("a session and nothing to say is no request: what waits there is meant
 TEST_CASE("what no gateway would take is refused before one is opened") {
   const auto refused = [](const Arguments& arguments) {
     const auto request = read_run_request(arguments);
-    return request ? std::string() : request.error();
+    return request ? std::string() : request.error().message;
   };
 
   CHECK(refused({.positionals = {" "}, .options = {}}).contains("say something"));

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "treaty/base/ids.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/serve/welcome.h"
 #include "treaty/cli/shared/configured.h"
@@ -20,19 +21,16 @@ using config::Configuration;
 
 constexpr int kMostWorkers = 256;
 
-// Nothing when it is wrong, which was told then.
-std::optional<Configuration> configuration_of(const Arguments& arguments, int workers) {
+Result<Configuration> configuration_of(const Arguments& arguments, int workers) {
   auto configuration = load_configuration("serve", arguments);
   if (configuration && workers != 0) configuration->workers = workers;
   return configuration;
 }
 
 // The address, or the journal with the turns that a crash left behind.
-int cannot_listen(const Error& error) {
-  if (error.code != ErrorCode::wrong_usage) return tell_error("serve", error);
-  print_error("treaty serve: {}\nNext: name another address with --listen ADDRESS:PORT\n",
-              harmless(error.message));
-  return kUnavailable;
+CommandFailure cannot_listen(const Error& error) {
+  if (error.code != ErrorCode::wrong_usage) return failure_of(error);
+  return {kUnavailable, harmless(error.message), "name another address with --listen ADDRESS:PORT"};
 }
 
 // What is wrong with the new one has been told by then; the old one stays.
@@ -66,32 +64,29 @@ void leave(Gateway& gateway, Signals& signals, int number) {
   gateway.stop();
 }
 
-int run(const Arguments& arguments, const OpenGateway& open) {
-  const auto given = read_number_option(arguments, "--workers", 0, 1, kMostWorkers);
-  if (!given) return wrong_usage("serve", given.error());
-  const int workers = static_cast<int>(*given);
+Result<int> run(const Arguments& arguments, const OpenGateway& open) {
+  TREATY_TRY(const auto given, read_number_option(arguments, "--workers", 0, 1, kMostWorkers));
+  const int workers = static_cast<int>(given);
   // Before the first thread, so that signals come to this one alone.
   Signals signals{SIGINT, SIGTERM, SIGHUP};
   // Whoever read the address may have left since.
   std::signal(SIGPIPE, SIG_IGN);
-  auto configuration = configuration_of(arguments, workers);
-  if (!configuration) return kBadConfiguration;
-  auto gateway = open_gateway("serve", open, *configuration);
-  if (!gateway) return gateway.error();
-  const auto port = (*gateway)->listen();
-  if (!port) return cannot_listen(port.error());
+  TREATY_TRY(auto configuration, configuration_of(arguments, workers));
+  TREATY_TRY(const auto gateway, open_gateway(open, configuration));
+  const auto port = gateway->listen();
+  if (!port) return std::unexpected(cannot_listen(port.error()));
 
-  print("{}", wants_json(arguments) ? ready_line(*configuration, *port, getpid())
-                                    : welcome(*configuration, *port,
+  print("{}", wants_json(arguments) ? ready_line(configuration, *port, getpid())
+                                    : welcome(configuration, *port,
                                               "try-" + new_uuid().substr(0, 8), program_name()));
   std::fflush(stdout);
   for (;;) {
     const int number = signals.wait();
     if (number == SIGHUP) {
-      reload(**gateway, *configuration, arguments, workers);
+      reload(*gateway, configuration, arguments, workers);
       continue;
     }
-    leave(**gateway, signals, number);
+    leave(*gateway, signals, number);
     return kOk;
   }
 }
@@ -101,7 +96,6 @@ int run(const Arguments& arguments, const OpenGateway& open) {
 Command command(OpenGateway open) {
   return {
       .name = "serve",
-      .positionals = "",
       .summary = "Run agents behind HTTP: requests in, journalled answers out",
       .description =
           R"(Takes AgentExecuteRequests at POST /v1/agent/execute and answers InvokeResults, plain or

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <iterator>
 #include <optional>
@@ -15,22 +13,24 @@
 #include "treaty/cli/commands.h"
 #include "treaty/cli/sessions/session_report.h"
 #include "treaty/cli/shared/configured.h"
-#include "treaty/cli/shared/services.h"
+#include "treaty/cli/shared/wait_for.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli::sessions {
 namespace {
 
-constexpr const char* kCommand = "sessions";
 constexpr const char* kLocal = "local";  // The tenant of a server without keys.
 constexpr std::size_t kPage = 500;
 
-int tell(const Error& error) {
-  const std::string place = error.where.empty() ? "" : harmless(error.where) + ": ";
-  print_error("treaty {}: {}{}\n", kCommand, place, harmless(error.message));
-  const bool is_configuration =
-      error.code == ErrorCode::wrong_usage || error.code == ErrorCode::not_a_document;
-  return is_configuration ? kBadConfiguration : kUnavailable;
+CommandFailure store_failure(const Error& error) {
+  CommandFailure failure = failure_of(error);
+  failure.next.clear();
+  return failure;
+}
+
+template <class T>
+Result<T> await_store(boost::asio::awaitable<std::expected<T, Error>> task) {
+  return wait_for(std::move(task), store_failure);
 }
 
 struct Job {
@@ -43,15 +43,15 @@ struct Job {
   }
 };
 
-std::expected<std::vector<store::Session>, Error> all_sessions(const Job& job, std::size_t most) {
+Result<std::vector<store::Session>> all_sessions(const Job& job, std::size_t most) {
   std::vector<store::Session> sessions;
   while (sessions.size() < most) {
     const std::size_t limit = std::min(kPage, most - sessions.size());
     TREATY_TRY(
         auto page,
-        wait_for(job.store.list_sessions({.tenant = job.tenant(),
-                                          .before = sessions.empty() ? 0 : sessions.back().id,
-                                          .limit = limit})));
+        await_store(job.store.list_sessions({.tenant = job.tenant(),
+                                             .before = sessions.empty() ? 0 : sessions.back().id,
+                                             .limit = limit})));
     const bool is_last = page.size() < limit;
     std::move(page.begin(), page.end(), std::back_inserter(sessions));
     if (is_last) break;
@@ -59,10 +59,10 @@ std::expected<std::vector<store::Session>, Error> all_sessions(const Job& job, s
   return sessions;
 }
 
-std::expected<std::vector<store::Turn>, Error> all_turns(const Job& job, std::int64_t session) {
+Result<std::vector<store::Turn>> all_turns(const Job& job, std::int64_t session) {
   std::vector<store::Turn> turns;
   while (true) {
-    TREATY_TRY(auto page, wait_for(job.store.list_turns(
+    TREATY_TRY(auto page, await_store(job.store.list_turns(
                               session, turns.empty() ? 0 : turns.back().number, kPage)));
     const bool is_last = page.size() < kPage;
     std::move(page.begin(), page.end(), std::back_inserter(turns));
@@ -70,88 +70,71 @@ std::expected<std::vector<store::Turn>, Error> all_turns(const Job& job, std::in
   }
 }
 
-// The session that the command line names; told when there is none.
-std::expected<store::Session, int> named_session(const Job& job) {
+// The session that the command line names.
+Result<store::Session> named_session(const Job& job) {
   const store::Room room{job.tenant().value_or(kLocal), job.arguments.positionals[1]};
-  auto found = wait_for(job.store.find_session(room));
-  if (!found) return std::unexpected(tell(found.error()));
-  if (*found) return **std::move(found);
-  print_error("treaty {}: tenant {} has no session {}; see `treaty sessions list`\n", kCommand,
-              harmless(room.tenant), harmless(room.session_id));
-  return std::unexpected(kViolated);
+  TREATY_TRY(auto found, await_store(job.store.find_session(room)));
+  if (found) return *std::move(found);
+  return failed_with(kViolated,
+                     fmt::format("tenant {} has no session {}; see `treaty sessions list`",
+                                 harmless(room.tenant), harmless(room.session_id)));
 }
 
-int list(const Job& job) {
+Result<int> list(const Job& job) {
   std::size_t most = 100;
   if (job.arguments.has("--limit")) {
     most = read_number<std::size_t>(job.arguments.get("--limit")).value_or(0);
-    if (most == 0) {
-      return wrong_usage(kCommand, "--limit is a number from 1 on");
-    }
+    if (most == 0) return misused("--limit is a number from 1 on");
   }
-  const auto sessions = all_sessions(job, most);
-  if (!sessions) return tell(sessions.error());
+  TREATY_TRY(const auto sessions, all_sessions(job, most));
   if (job.is_json()) {
-    print_document(json_of(*sessions) + "\n");
-  } else if (sessions->empty()) {
-    print("no sessions\n");
+    print_document(json_of(sessions) + "\n");
   } else {
-    print("{}", table_of(*sessions));
+    print("{}", sessions.empty() ? "no sessions\n" : table_of(sessions));
   }
   return kOk;
 }
 
-int show(const Job& job) {
-  const auto session = named_session(job);
-  if (!session) return session.error();
-  const auto turns = all_turns(job, session->id);
-  if (!turns) return tell(turns.error());
+Result<int> show(const Job& job) {
+  TREATY_TRY(const auto session, named_session(job));
+  TREATY_TRY(const auto turns, all_turns(job, session.id));
   if (job.is_json()) {
-    print_document(json_of(*session, *turns) + "\n");
+    print_document(json_of(session, turns) + "\n");
   } else {
-    print("{}\n{}", table_of(std::span(&*session, 1)), table_of(*turns));
+    print("{}\n{}", table_of(std::span(&session, 1)), table_of(turns));
   }
   return kOk;
 }
 
-int export_all(const Job& job) {
-  const auto session = named_session(job);
-  if (!session) return session.error();
-  const auto turns = all_turns(job, session->id);
-  if (!turns) return tell(turns.error());
-  print_document(line_of(*session) + "\n");
-  for (const store::Turn& turn : *turns) {
-    const auto record = wait_for(job.store.find_turn(session->room, turn.turn_id));
-    if (!record) return tell(record.error());
-    if (!*record) continue;  // Deleted meanwhile.
-    for (const store::Round& round : (*record)->rounds) {
-      print_document(line_of((*record)->turn, round.request) + "\n");
-      if (round.answer) print_document(line_of((*record)->turn, *round.answer) + "\n");
+Result<int> export_all(const Job& job) {
+  TREATY_TRY(const auto session, named_session(job));
+  TREATY_TRY(const auto turns, all_turns(job, session.id));
+  print_document(line_of(session) + "\n");
+  for (const store::Turn& turn : turns) {
+    TREATY_TRY(const auto record, await_store(job.store.find_turn(session.room, turn.turn_id)));
+    if (!record) continue;  // Deleted meanwhile.
+    for (const store::Round& round : record->rounds) {
+      print_document(line_of(record->turn, round.request) + "\n");
+      if (round.answer) print_document(line_of(record->turn, *round.answer) + "\n");
     }
   }
   return kOk;
 }
 
-int prune(const Job& job) {
-  const auto age = read_age(job.arguments.get("--older-than"));
-  if (!age) {
-    return wrong_usage(kCommand, "prune needs --older-than and a time like 12h, 30d or 8w");
-  }
+Result<int> prune(const Job& job) {
+  const auto age = read_age(job.arguments.get("--older-than")).value_or(0);  // Checked by run().
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
                        std::chrono::system_clock::now().time_since_epoch())
                        .count();
   const bool is_dry = job.arguments.has("--dry-run");
-  const auto pruned = wait_for(is_dry ? job.store.prunable(now - *age, job.tenant())
-                                      : job.store.prune(now - *age, job.tenant()));
-  if (!pruned) return tell(pruned.error());
+  TREATY_TRY(const auto pruned, await_store(is_dry ? job.store.prunable(now - age, job.tenant())
+                                                   : job.store.prune(now - age, job.tenant())));
   if (job.is_json()) {
-    print(R"({{"Sessions":{},"Turns":{},"DryRun":{}}})"
-          "\n",
-          pruned->sessions, pruned->turns, is_dry);
+    print_json({{"Sessions", pruned.sessions}, {"Turns", pruned.turns}, {"DryRun", is_dry}});
   } else {
     print("{} {} with {}\n", is_dry ? "would delete" : "deleted",
-          pruned->sessions == 1 ? "1 session" : fmt::format("{} sessions", pruned->sessions),
-          pruned->turns == 1 ? "1 turn" : fmt::format("{} turns", pruned->turns));
+          pruned.sessions == 1 ? "1 session" : fmt::format("{} sessions", pruned.sessions),
+          pruned.turns == 1 ? "1 turn" : fmt::format("{} turns", pruned.turns));
   }
   return kOk;
 }
@@ -159,7 +142,7 @@ int prune(const Job& job) {
 struct Verb {
   std::string_view name;
   bool names_session;
-  int (*run)(const Job&);
+  Result<int> (*run)(const Job&);
 };
 
 constexpr std::array<Verb, 4> kVerbs = {{{"list", false, list},
@@ -167,7 +150,7 @@ constexpr std::array<Verb, 4> kVerbs = {{{"list", false, list},
                                          {"export", true, export_all},
                                          {"prune", false, prune}}};
 
-int run(const Stores& stores, const Arguments& arguments) {
+Result<int> run(const Arguments& arguments) {
   const auto& words = arguments.positionals;
   std::vector<std::string_view> names;
   const Verb* verb = nullptr;
@@ -175,42 +158,38 @@ int run(const Stores& stores, const Arguments& arguments) {
     names.emplace_back(one.name);
     if (!words.empty() && words[0] == one.name) verb = &one;
   }
-  if (words.empty()) {
-    return wrong_usage(kCommand, "say what to do: list, show, export or prune");
-  }
+  if (words.empty()) return misused("say what to do: list, show, export or prune");
   if (verb == nullptr) {
     const std::string meant(closest(names, words[0]));
-    return wrong_usage(kCommand, fmt::format("there is no \"{}\" here, but list, show, export and "
-                                             "prune{}",
-                                             harmless(words[0]),
-                                             meant.empty() ? "" : "; did you mean " + meant + "?"));
+    return misused(
+        fmt::format("there is no \"{}\" here, but list, show, export and "
+                    "prune{}",
+                    harmless(words[0]), meant.empty() ? "" : "; did you mean " + meant + "?"));
   }
   if (words.size() != (verb->names_session ? 2U : 1U)) {
-    return wrong_usage(kCommand, fmt::format("{} {}", verb->name,
-                                             verb->names_session ? "needs one SESSION"
-                                                                 : "takes no further argument"));
+    return misused(
+        fmt::format("{} {}", verb->name,
+                    verb->names_session ? "needs one SESSION" : "takes no further argument"));
   }
   const bool prunes = verb->name == "prune";
   if (prunes && !read_age(arguments.get("--older-than"))) {
-    return wrong_usage(kCommand, "prune needs --older-than and a time like 12h, 30d or 8w");
+    return misused("prune needs --older-than and a time like 12h, 30d or 8w");
   }
   if (!prunes && (arguments.has("--older-than") || arguments.has("--dry-run"))) {
-    return wrong_usage(kCommand, "--older-than and --dry-run belong to prune");
+    return misused("--older-than and --dry-run belong to prune");
   }
-  const auto address = stores.address(arguments);
-  if (!address) return tell(address.error());
   const bool writes = prunes && !arguments.has("--dry-run");
   const auto store =
-      stores.open(*address, writes ? store::Purpose::maintain : store::Purpose::read);
-  if (!store) return tell(store.error());
+      open_configured_store(arguments, writes ? store::Purpose::maintain : store::Purpose::read);
+  if (!store) return std::unexpected(store_failure(store.error()));
   return verb->run({.arguments = arguments, .store = **store});
 }
 
 }  // namespace
 
-Command command(Stores stores) {
+Command command() {
   return {
-      .name = kCommand,
+      .name = "sessions",
       .positionals = "list|show SESSION|export SESSION|prune",
       .summary = "Look into the journal: list, show, export or prune sessions",
       .description =
@@ -231,8 +210,7 @@ configuration that is not in order.)",
                    {"sessions export s1 > s1.ndjson", "Everything that was said in it"},
                    {"sessions prune --older-than 30d --dry-run", "What would go?"}},
       .words = {"list", "show", "export", "prune"},
-      .run = [stores =
-                  std::move(stores)](const Arguments& arguments) { return run(stores, arguments); },
+      .run = run,
   };
 }
 

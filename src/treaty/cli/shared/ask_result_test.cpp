@@ -1,9 +1,9 @@
-#include "treaty/cli/shared/ask_result.h"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <array>
+
+#include "treaty/cli/shared/conversation.h"
 
 namespace treaty::cli {
 namespace {

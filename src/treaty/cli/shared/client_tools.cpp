@@ -20,10 +20,10 @@ using contracts::ResultJson;
 // A single variable cannot be much longer (128 KiB), and then nothing would start at all.
 constexpr std::size_t kLongestVariable = std::size_t{96} << 10U;
 
-std::expected<std::chrono::milliseconds, std::string> read_time_limit(const std::string& text) {
+Result<std::chrono::milliseconds> read_time_limit(const std::string& text) {
   const auto seconds = read_number<double>(text);
   if (!seconds || !(*seconds > 0 && *seconds <= 86'400)) {
-    return std::unexpected("--tool-timeout is a number of seconds, up to 86400");
+    return misused("--tool-timeout is a number of seconds, up to 86400");
   }
   return std::chrono::milliseconds(std::lround(std::ceil(*seconds * 1000)));
 }
@@ -55,23 +55,23 @@ std::vector<Option> client_tool_options() {
           {"--tool-timeout", "SECONDS", "For each run of a tool (60)"}};
 }
 
-std::expected<ClientTools, std::string> read_client_tools(const Arguments& arguments) {
+Result<ClientTools> read_client_tools(const Arguments& arguments) {
   ClientTools tools;
   for (const std::string& word : arguments.all("--tool")) {
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     if (!contracts::is_tool_name(name)) {
-      return std::unexpected(
+      return misused(
           fmt::format("--tool: \"{}\" is no name of a tool: letters, digits, _ and -, at most 64",
                       harmless(name)));
     }
     const std::string command = equals == std::string::npos ? "" : word.substr(equals + 1);
     if (is_blank(command)) {
-      return std::unexpected(
+      return misused(
           fmt::format("--tool: say what {} runs, for example --tool {}='cat'", name, name));
     }
     if (!tools.commands.emplace(name, command).second) {
-      return std::unexpected(fmt::format("--tool: there are two commands for {}", name));
+      return misused(fmt::format("--tool: there are two commands for {}", name));
     }
   }
   if (arguments.has("--tool-timeout")) {

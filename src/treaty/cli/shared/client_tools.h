@@ -5,7 +5,6 @@
 #pragma once
 
 #include <chrono>
-#include <expected>
 #include <functional>
 #include <map>
 #include <string>
@@ -24,7 +23,7 @@ struct ClientTools {
 
 // For the commands that take tools: --tool and --tool-timeout.
 std::vector<Option> client_tool_options();
-std::expected<ClientTools, std::string> read_client_tools(const Arguments& arguments);
+Result<ClientTools> read_client_tools(const Arguments& arguments);
 
 // What a run came to, as the model will read it: the output as ResultJson when it is JSON, else as
 // a JSON string; a failure as ErrorMessage. Never blank.

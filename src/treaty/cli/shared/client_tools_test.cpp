@@ -24,7 +24,7 @@ std::string failure(const ProcessRun& run) {
   return found == nullptr ? "" : found->text;
 }
 
-std::expected<ClientTools, std::string> tools_of(std::vector<std::string> words) {
+Result<ClientTools> tools_of(std::vector<std::string> words) {
   return read_client_tools({.positionals = {}, .options = {}, .lists = {{"--tool", words}}});
 }
 

@@ -3,17 +3,25 @@
 #include <fmt/format.h>
 
 #include "treaty/cli/terminal.h"
+#include "treaty/store/open_store.h"
 
 namespace treaty::cli {
 namespace {
 
-std::optional<config::Configuration> load(std::string_view command, config::Flags flags) {
-  auto configuration = config::load(config::process_sources(std::move(flags)));
-  if (configuration) return *std::move(configuration);
-  for (const Diagnostic& problem : configuration.error()) {
+using Loaded = std::expected<config::Configuration, std::vector<Diagnostic>>;
+
+Loaded load_private(const Arguments& arguments) {
+  config::Flags flags = configuration_flags(arguments);
+  flags.listen = "127.0.0.1:0";
+  return config::load(config::process_sources(std::move(flags)));
+}
+
+Result<config::Configuration> told(std::string_view command, Loaded loaded) {
+  if (loaded) return *std::move(loaded);
+  for (const Diagnostic& problem : loaded.error()) {
     print_error("treaty {}: {}\n", command, harmless(text_of(problem)));
   }
-  return std::nullopt;
+  return failed_with(kBadConfiguration, "");
 }
 
 std::string_view next_step_of(ErrorCode code) {
@@ -50,24 +58,21 @@ config::Flags configuration_flags(const Arguments& arguments) {
       .config = given("--config"), .listen = given("--listen"), .state_dir = given("--state-dir")};
 }
 
-std::optional<config::Configuration> load_configuration(std::string_view command,
-                                                        const Arguments& arguments) {
-  return load(command, configuration_flags(arguments));
+Result<config::Configuration> load_configuration(std::string_view command,
+                                                 const Arguments& arguments) {
+  return told(command, config::load(config::process_sources(configuration_flags(arguments))));
 }
 
-std::optional<config::Configuration> load_private_configuration(std::string_view command,
-                                                                const Arguments& arguments) {
-  config::Flags flags = configuration_flags(arguments);
-  flags.listen = "127.0.0.1:0";
-  return load(command, std::move(flags));
+Result<config::Configuration> load_private_configuration(std::string_view command,
+                                                         const Arguments& arguments) {
+  return told(command, load_private(arguments));
 }
 
-std::expected<std::string, Error> configured_address(const Arguments& arguments) {
+std::expected<std::unique_ptr<store::Store>, Error> open_configured_store(
+    const Arguments& arguments, store::Purpose purpose) {
   // Nothing is served here: whatever the configuration says of addresses is not to be judged.
-  config::Flags flags = configuration_flags(arguments);
-  flags.listen = "127.0.0.1:0";
-  auto loaded = config::load(config::process_sources(std::move(flags)));
-  if (loaded) return std::move(loaded->store);
+  const auto loaded = load_private(arguments);
+  if (loaded) return store::open_store(loaded->store, {.purpose = purpose});
   std::string problems;
   for (const Diagnostic& problem : loaded.error()) {
     problems += (problems.empty() ? "" : "; ") + text_of(problem);
@@ -75,20 +80,19 @@ std::expected<std::string, Error> configured_address(const Arguments& arguments)
   return std::unexpected(Error{.code = ErrorCode::wrong_usage, .message = problems});
 }
 
-std::expected<std::unique_ptr<Gateway>, int> open_gateway(
-    std::string_view command, const OpenGateway& open, const config::Configuration& configuration) {
+Result<std::unique_ptr<Gateway>> open_gateway(const OpenGateway& open,
+                                              const config::Configuration& configuration) {
   auto gateway = open(configuration);
-  if (gateway) return *std::move(gateway);
-  return std::unexpected(tell_error(command, gateway.error()));
+  if (!gateway) return std::unexpected(failure_of(gateway.error()));
+  return *std::move(gateway);
 }
 
-int tell_error(std::string_view command, const Error& error) {
-  const std::string place = error.where.empty() ? "" : harmless(error.where) + ": ";
-  print_error("treaty {}: {}{}\nNext: {}\n", command, place, harmless(error.message),
-              next_step_of(error.code));
+CommandFailure failure_of(const Error& error) {
   const bool is_configuration =
       error.code == ErrorCode::wrong_usage || error.code == ErrorCode::not_a_document;
-  return is_configuration ? kBadConfiguration : kUnavailable;
+  return {.exit_code = is_configuration ? kBadConfiguration : kUnavailable,
+          .message = text_of(error),
+          .next = std::string(next_step_of(error.code))};
 }
 
 std::string_view path_of_store(std::string_view address) {

@@ -1,11 +1,9 @@
-// From the words of a command to an open gateway: the configuration, its problems told as people
-// need them, the exit code when it is not to be.
+// From the words of a command to an open gateway or store: the configuration, its problems told as
+// people need them, the failure when it is not to be.
 #pragma once
 
 #include <expected>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +11,7 @@
 #include "treaty/cli/gateway.h"
 #include "treaty/config/configuration.h"
 #include "treaty/config/load.h"
+#include "treaty/store/store_options.h"
 
 namespace treaty::cli {
 
@@ -20,24 +19,25 @@ namespace treaty::cli {
 std::vector<Option> configuration_options();
 config::Flags configuration_flags(const Arguments& arguments);
 
-// Every problem is told on stderr; nothing then, and the command ends with kBadConfiguration.
-std::optional<config::Configuration> load_configuration(std::string_view command,
-                                                        const Arguments& arguments);
+// Every problem is told on stderr, each on a line that begins with the command.
+Result<config::Configuration> load_configuration(std::string_view command,
+                                                 const Arguments& arguments);
 
 // The same for a gateway that serves this process alone: whatever is said of addresses, it listens
 // on a free port of the loopback, if at all.
-std::optional<config::Configuration> load_private_configuration(std::string_view command,
-                                                                const Arguments& arguments);
+Result<config::Configuration> load_private_configuration(std::string_view command,
+                                                         const Arguments& arguments);
 
-// Where the store is in the configuration of this process. The Error names every problem.
-std::expected<std::string, Error> configured_address(const Arguments& arguments);
+// The store of the configuration. An Error of the configuration names every problem.
+std::expected<std::unique_ptr<store::Store>, Error> open_configured_store(
+    const Arguments& arguments, store::Purpose purpose);
 
-// Tells on stderr why a store or a backend cannot be opened; the error is the exit code.
-std::expected<std::unique_ptr<Gateway>, int> open_gateway(
-    std::string_view command, const OpenGateway& open, const config::Configuration& configuration);
+// Fails when the store or a backend cannot be opened.
+Result<std::unique_ptr<Gateway>> open_gateway(const OpenGateway& open,
+                                              const config::Configuration& configuration);
 
-// What is wrong with a gateway and what to do about it, on stderr; answers the exit code.
-int tell_error(std::string_view command, const Error& error);
+// What is wrong with a gateway or a store, and what to do about it.
+CommandFailure failure_of(const Error& error);
 
 // Where the journal is, without its scheme.
 std::string_view path_of_store(std::string_view address);

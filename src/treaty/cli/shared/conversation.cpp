@@ -27,6 +27,19 @@ constexpr int kMostRounds = 64;
 
 }  // namespace
 
+ToolReply ask_result(LineInput& input, const contracts::ToolCall& call) {
+  using Kind = LineInput::Read::Kind;
+  const auto read = input.next(fmt::format(
+      "result of {} (JSON or text; nothing: it failed; /cancel) › ", harmless(call.name)));
+  if (read.kind == Kind::end) return std::unexpected(Unanswered::left);
+  if (read.kind != Kind::line || trimmed(read.line) == "/cancel") {
+    return std::unexpected(Unanswered::cancelled);
+  }
+  if (is_blank(read.line)) return ErrorMessage{"The user gave no result."};
+  if (!is_utf8(read.line)) return ErrorMessage{"What the user typed is not UTF-8."};
+  return result_of_text(read.line);
+}
+
 void Conversation::tell(const std::string& lines) const {
   if (options_.tell) {
     options_.tell(lines);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "treaty/cli/shared/client_tools.h"
+#include "treaty/cli/shared/line_input.h"
 #include "treaty/cli/shared/signals.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/agent_execute_request.h"
@@ -76,6 +77,11 @@ using ClientToolOutcome = std::variant<contracts::ResultJson, contracts::ErrorMe
 // Why a call has no result: nobody wants the turn any more, or not now.
 enum class Unanswered { cancelled, left };
 using ToolReply = std::expected<ClientToolOutcome, Unanswered>;
+
+// The result of a client tool, typed by whoever sits there. A line is the result, an empty one says
+// that the tool failed. `/cancel` and an interrupt give the turn up; the end of the input leaves it
+// waiting.
+ToolReply ask_result(LineInput& input, const contracts::ToolCall& call);
 
 struct ConversationOptions {
   std::string command{};  // "run", for messages.

@@ -1,4 +1,4 @@
-// The gateway of this very process as a door: one turn at a time, no network.
+// A client of the gateway in this very process: one turn at a time, no network.
 #pragma once
 
 #include "treaty/cli/gateway.h"

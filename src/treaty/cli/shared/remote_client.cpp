@@ -10,10 +10,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
+#include <cstdlib>
 
 #include "treaty/api/target.h"
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/text.h"
 #include "treaty/base/try.h"
 #include "treaty/cli/terminal.h"
 
@@ -35,6 +37,16 @@ constexpr http::FetchOptions kShortOptions{.timeouts = {.first_byte = std::chron
 
 constexpr int kMostCancels = 7;  // In some ten seconds.
 
+Result<std::string> read_key(const Arguments& arguments) {
+  if (!arguments.has("--key-env")) return std::string();
+  const std::string name = arguments.get("--key-env");
+  const char* value = std::getenv(name.c_str());
+  const std::string_view key = value == nullptr ? std::string_view() : trimmed(value);
+  if (!key.empty() && !has_control_character(key)) return std::string(key);
+  return failed_with(kBadConfiguration,
+                     fmt::format("{} holds no key: export {}=…", harmless(name), harmless(name)));
+}
+
 // The first error of an InvokeResult, for people; the status when it is none.
 ClientFailure refusal_of(const http::Response& response) {
   ClientFailure failure{
@@ -53,31 +65,56 @@ ClientFailure refusal_of(const http::Response& response) {
 
 }  // namespace
 
+std::vector<Option> remote_options() {
+  return {{"--url", "URL", "The gateway (http://127.0.0.1:8088); else one in this process"},
+          {"--key-env", "NAME", "The variable that holds the gateway's key"}};
+}
+
+Result<std::optional<RemoteAddress>> read_remote_address(const Arguments& arguments) {
+  const std::string text = arguments.get("--url");
+  if (!arguments.has("--url")) {
+    if (!arguments.has("--key-env")) return std::nullopt;
+    return misused("--key-env goes with --url");
+  }
+  for (const std::string name : {"--config", "--state-dir"}) {
+    if (!arguments.has(name)) continue;
+    return misused(name + " is for the gateway of this process: leave --url away");
+  }
+  const auto url = http::parse_url(text);
+  if (!url) return misused(fmt::format("--url: {}", url.error().message));
+  TREATY_TRY(auto key, read_key(arguments));
+  return RemoteAddress{.url = *url, .text = text, .key = std::move(key)};
+}
+
 RemoteClient::RemoteClient(RemoteAddress address, Signals& signals)
     : address_(std::move(address)),
       signals_(signals),
       client_(context_, {.proxy_from_environment = address_.through_proxy}) {}
 
-http::Url RemoteClient::url_of(std::string_view path) const {
-  http::Url url = address_.url;
-  while (url.target.ends_with('/')) url.target.pop_back();
-  url.target += path;
-  return url;
+http::Url RemoteAddress::url_of(std::string_view path) const {
+  http::Url full = url;
+  while (full.target.ends_with('/')) full.target.pop_back();
+  full.target += path;
+  return full;
 }
 
-void RemoteClient::sign(http::Request& request) const {
-  request.headers.set("accept", "text/event-stream, application/json");
+void RemoteAddress::sign(http::Request& request) const {
   request.headers.set("user-agent", "treaty/" TREATY_VERSION);
+  if (!key.empty()) request.headers.set("authorization", "Bearer " + key);
+}
+
+void RemoteClient::complete(http::Request& request) const {
+  request.headers.set("accept", "text/event-stream, application/json");
   if (!request.body.empty()) request.headers.set("content-type", "application/json");
-  if (!address_.key.empty()) request.headers.set("authorization", "Bearer " + address_.key);
+  address_.sign(request);
 }
 
 RemoteClient::Task<void> RemoteClient::converse(RemoteRound& round) {
   for (;;) {
     RemoteRoundSink sink(round.events());
     http::Request request = round.next_request();
-    sign(request);
-    const http::Url url = url_of(request.target);
+    complete(request);
+    const http::Url url = address_.url_of(request.target);
     const auto fetched = co_await client_.fetch(url, std::move(request), kTurnOptions, sink);
     const bool was_reached = was_reached_;
     if (sink.response.status != 0) was_reached_ = true;
@@ -175,8 +212,8 @@ RemoteClient::Task<RemoteClient::Fetched> RemoteClient::post(std::string path, s
 
 RemoteClient::Task<RemoteClient::Fetched> RemoteClient::send(std::string path,
                                                              http::Request request) {
-  sign(request);
-  const http::Url url = url_of(path);
+  complete(request);
+  const http::Url url = address_.url_of(path);
   co_return co_await client_.fetch_all(url, std::move(request), kShortOptions);
 }
 

@@ -8,7 +8,9 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "treaty/cli/command_line.h"
 #include "treaty/cli/shared/conversation.h"
 #include "treaty/cli/shared/remote_round.h"
 #include "treaty/cli/shared/signals.h"
@@ -21,7 +23,16 @@ struct RemoteAddress {
   std::string text{};         // As the user wrote it.
   std::string key{};          // For `Authorization: Bearer`; empty: none.
   bool through_proxy = true;  // When the environment names one.
+
+  http::Url url_of(std::string_view path) const;
+  void sign(http::Request& request) const;  // Who asks, and by what right.
 };
+
+// --url and --key-env, for commands that talk to a gateway.
+std::vector<Option> remote_options();
+
+// Nothing when the gateway of this process is meant.
+Result<std::optional<RemoteAddress>> read_remote_address(const Arguments& arguments);
 
 class RemoteClient : public GatewayClient {
  public:
@@ -53,8 +64,7 @@ class RemoteClient : public GatewayClient {
   std::expected<std::optional<std::string>, ClientFailure> look_up(const std::string& path);
   std::expected<OpenedSession, ClientFailure> open(const std::string& path,
                                                    const std::string& body);
-  http::Url url_of(std::string_view path) const;
-  void sign(http::Request& request) const;
+  void complete(http::Request& request) const;
 
   RemoteAddress address_;
   Signals& signals_;

@@ -1,6 +1,6 @@
-#include "treaty/cli/shared/turn_events.h"
-
 #include <doctest/doctest.h>
+
+#include "treaty/cli/shared/remote_round.h"
 
 namespace treaty::cli {
 namespace {

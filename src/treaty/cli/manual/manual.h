@@ -1,4 +1,4 @@
-// Completions of the command line, written from the table of commands: they cannot name an option
+// The manual page and completions, written from the table of commands: they cannot name an option
 // that is not there, nor forget one that is.
 #pragma once
 
@@ -8,6 +8,9 @@
 #include "treaty/cli/command_line.h"
 
 namespace treaty::cli::manual {
+
+// treaty(1), for the man macros of groff and mandoc.
+std::string man_page(std::span<const Command> commands);
 
 std::string bash_completion(std::span<const Command> commands);
 std::string zsh_completion(std::span<const Command> commands);

@@ -1,23 +1,82 @@
-// `treaty machine show`.
+// `treaty machine list`, `show` and `prune`: executions that a store keeps.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "treaty/base/json_dynamic.h"
+#include "treaty/base/json_text.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/machine/execution_status.h"
 #include "treaty/cli/machine/json_argument.h"
 #include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/machine/run_report.h"
+#include "treaty/cli/sessions/session_report.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/machines/journal/account.h"
 #include "treaty/machines/run/agent_values.h"
-#include "treaty/store/machines.h"
 
-namespace treaty::cli::machine_show {
+namespace treaty::cli::machine_executions {
 namespace {
+
+Result<int> list(const Arguments& arguments) {
+  TREATY_TRY(const auto store, open_to_look(arguments, store::Purpose::read));
+  TREATY_TRY(const auto all, await_store(store.machines().list_executions()));
+  std::vector<store::ExecutionRow> rows = all;
+  const bool only_waiting = arguments.has("--waiting");
+  if (only_waiting) {
+    std::erase_if(rows, [](const store::ExecutionRow& row) {
+      return status_of(row) != ExecutionStatus::waiting;
+    });
+  }
+  if (wants_json(arguments)) {
+    for (const store::ExecutionRow& row : rows) {
+      print_document(execution_json(row, channel_of(row, all)) + "\n");
+    }
+  } else if (rows.empty()) {
+    print("no executions{}\n", only_waiting ? " wait" : "");
+  } else {
+    print("{}", executions_table(rows, all));
+  }
+  return kOk;
+}
+
+Result<store::PruneQuery> read_query(const Arguments& arguments) {
+  store::PruneQuery query{.only_count = arguments.has("--dry-run")};
+  if (!arguments.has("--older-than") && !arguments.has("--keep")) {
+    return misused("say what shall go: --older-than 30d, --keep 100, or both");
+  }
+  if (arguments.has("--older-than")) {
+    const auto age = read_age(arguments.get("--older-than"));
+    if (!age) return misused("--older-than is a time like 12h, 30d or 8w");
+    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                         std::chrono::system_clock::now().time_since_epoch())
+                         .count();
+    query.before = now - *age;
+  }
+  if (arguments.has("--keep")) {
+    TREATY_TRY(const auto keep, read_count(arguments, "--keep", 0, 0));
+    query.keep = static_cast<std::size_t>(keep);
+  }
+  return query;
+}
+
+Result<int> prune(const Arguments& arguments) {
+  TREATY_TRY(const auto query, read_query(arguments));
+  const auto purpose = query.only_count ? store::Purpose::read : store::Purpose::maintain;
+  TREATY_TRY(const auto store, open_to_look(arguments, purpose));
+  TREATY_TRY(const auto pruned, await_store(store.machines().prune_executions(query)));
+  if (wants_json(arguments)) {
+    print_json({{"count", pruned.size()}, {"executions", pruned}, {"dry_run", query.only_count}});
+  } else {
+    print("{} {}\n", query.only_count ? "would delete" : "deleted",
+          pruned.size() == 1 ? "1 execution" : fmt::format("{} executions", pruned.size()));
+  }
+  return kOk;
+}
 
 struct ExecutionView {
   store::ExecutionRow row{};
@@ -27,11 +86,14 @@ struct ExecutionView {
   std::vector<store::ExecutionRow> children{};
   std::string place{};  // What a command that goes on needs besides: " --store runs".
 
-  bool is_completed() const;
-  machines::Dynamic output() const;  // Of a completed one.
-};
+  bool is_completed() const { return status_of(row) == ExecutionStatus::completed; }
 
-using machines::Outcome;
+  // Of a completed one.
+  machines::Dynamic output() const {
+    const bool is_told = account.ended && account.ended->status == machines::Status::completed;
+    return is_told ? account.ended->output : snapshot.output;
+  }
+};
 
 using machines::StepAccount;
 
@@ -61,11 +123,7 @@ void write_step(json::Writer& writer, const StepAccount& step) {
     for (const machines::CallAccount& call : step.calls) write_call(writer, call);
     writer.end_array();
   }
-  if (!step.tools.empty()) {
-    writer.name("tools").begin_array();
-    for (const std::string& tool : step.tools) writer.value(tool);
-    writer.end_array();
-  }
+  if (!step.tools.empty()) writer.name("tools").raw(json::ValueText(step.tools).text());
   if (!step.waits.empty()) {
     writer.name("waits").begin_array();
     for (const double wait : step.waits) writer.value(wait);
@@ -103,7 +161,7 @@ std::string line_of(const StepAccount& step) {
   }
   for (const std::string& tool : step.tools) out += fmt::format("      used {}\n", harmless(tool));
   for (const double wait : step.waits) out += fmt::format("      waited {} s\n", wait);
-  for (const Outcome& child : step.children) {
+  for (const machines::Outcome& child : step.children) {
     out += fmt::format("      ran {}: {}\n", harmless(child.execution), name_of(child.status));
   }
   if (step.signal) out += fmt::format("      got {}\n", compact(*step.signal));
@@ -119,13 +177,6 @@ std::string end_text(const ExecutionView& view) {
   const machines::Object& error = view.account.ended->error;
   return fmt::format("error\n  {} ({})\n", harmless(machines::sentence_of(error)),
                      harmless(machines::text_of(error, "code")));
-}
-
-bool ExecutionView::is_completed() const { return status_of(row) == ExecutionStatus::completed; }
-
-machines::Dynamic ExecutionView::output() const {
-  const bool is_told = account.ended && account.ended->status == machines::Status::completed;
-  return is_told ? account.ended->output : snapshot.output;
 }
 
 std::string view_json(const ExecutionView& view) {
@@ -199,7 +250,6 @@ std::string view_text(const ExecutionView& view) {
   return next.empty() ? out : out + next + "\n";
 }
 
-constexpr const char* kShow = "machine show";
 constexpr std::string_view kAddress = "flatagents://";
 constexpr std::string_view kResult = "/result";
 
@@ -214,17 +264,6 @@ Wanted wanted_by(const std::string& word) {
   return {.execution = word.substr(kAddress.size(), size), .only_result = true};
 }
 
-int unknown(const std::string& execution) {
-  print_error("treaty {}: there is no execution {}; see `treaty machine list`\n", kShow,
-              harmless(execution));
-  return kViolated;
-}
-
-int unreadable(const std::string& execution, std::string why) {
-  return tell_trouble(kShow,
-                      {.code = ErrorCode::corrupt, .message = std::move(why), .where = execution});
-}
-
 int print_result(const ExecutionView& view) {
   if (view.is_completed()) {
     json::Writer writer;
@@ -234,7 +273,7 @@ int print_result(const ExecutionView& view) {
   }
   const ExecutionStatus status = status_of(view.row);
   const bool has_failed = status == ExecutionStatus::failed && view.account.ended;
-  print_error("treaty {}: {} {}{}\n{}\n", kShow, harmless(view.row.execution),
+  print_error("treaty machine show: {} {}{}\n{}\n", harmless(view.row.execution),
               has_failed ? "failed: " : "is ",
               has_failed ? harmless(machines::sentence_of(view.account.ended->error))
                          : sentence_of(view.row, view.channel),
@@ -242,35 +281,41 @@ int print_result(const ExecutionView& view) {
   return status == ExecutionStatus::failed ? kViolated : kMachineWaits;
 }
 
-int show(const MachineServices& services, const Arguments& arguments) {
-  if (arguments.positionals.size() != 1) {
-    return wrong_usage(kShow, "name one execution; `treaty machine list` lists them");
+Result<ExecutionView> read_view(const Arguments& arguments, const std::string& execution) {
+  TREATY_TRY(const auto store, open_to_look(arguments, store::Purpose::read));
+  TREATY_TRY(const auto record, await_store(store.machines().find_execution(execution)));
+  TREATY_TRY(const auto all, await_store(store.machines().list_executions()));
+  const auto row = std::ranges::find(all, execution, &store::ExecutionRow::execution);
+  if (!record || row == all.end()) {
+    return failed_with(kViolated, fmt::format("there is no execution {}; see `treaty machine list`",
+                                              harmless(execution)));
   }
-  const Wanted wanted = wanted_by(arguments.positionals.front());
-  const auto store = open_to_look(kShow, services, arguments, store::Purpose::read);
-  if (!store) return store.error();
-  const auto record = wait_for(store->machines().find_execution(wanted.execution));
-  if (!record) return tell_trouble(kShow, record.error());
-  const auto all = wait_for(store->machines().list_executions());
-  if (!all) return tell_trouble(kShow, all.error());
-  const auto row = std::ranges::find(*all, wanted.execution, &store::ExecutionRow::execution);
-  if (!*record || row == all->end()) return unknown(wanted.execution);
-
-  auto snapshot = machines::read_snapshot((*record)->snapshot);
-  if (!snapshot) return unreadable(wanted.execution, std::move(snapshot.error()));
-  auto account = machines::read_account((*record)->journal);
-  if (!account) return unreadable(wanted.execution, std::move(account.error()));
+  const auto unreadable = [&](std::string why) {
+    return std::unexpected(machine_failure({ErrorCode::corrupt, std::move(why), execution}));
+  };
+  auto snapshot = machines::read_snapshot(record->snapshot);
+  if (!snapshot) return unreadable(std::move(snapshot.error()));
+  auto account = machines::read_account(record->journal);
+  if (!account) return unreadable(std::move(account.error()));
   ExecutionView view{.row = *row,
-                     .channel = channel_of(*row, *all),
+                     .channel = channel_of(*row, all),
                      .snapshot = std::move(*snapshot),
                      .account = std::move(*account)};
   if (arguments.has("--store")) {
     view.place = " --store " + shell_word(harmless(arguments.get("--store")));
   }
-  std::ranges::copy_if(*all, std::back_inserter(view.children), [&](const auto& other) {
-    return is_below(other.execution, wanted.execution);
-  });
+  std::ranges::copy_if(all, std::back_inserter(view.children),
+                       [&](const auto& other) { return is_below(other.execution, execution); });
   std::ranges::sort(view.children, {}, &store::ExecutionRow::execution);
+  return view;
+}
+
+Result<int> show(const Arguments& arguments) {
+  if (arguments.positionals.size() != 1) {
+    return misused("name one execution; `treaty machine list` lists them");
+  }
+  const Wanted wanted = wanted_by(arguments.positionals.front());
+  TREATY_TRY(const auto view, read_view(arguments, wanted.execution));
   if (wanted.only_result) return print_result(view);
   if (wants_json(arguments)) {
     print_document(view_json(view) + "\n");
@@ -282,7 +327,25 @@ int show(const MachineServices& services, const Arguments& arguments) {
 
 }  // namespace
 
-Command command(const MachineServices& services) {
+Command list_command() {
+  return {
+      .name = "list",
+      .summary = "List executions and where they stand, the newest first",
+      .description =
+          R"(running: a process has it. waiting: for a signal. interrupted: it goes on with `treaty
+machine resume`. Machines that others have started are listed too: their ids begin
+with that of the other one. JSON is one object a line. Exit: 0 done, 69 no store or
+none that can be used, 78 a configuration that is not in order.)",
+      .options =
+          joined({{{"--waiting", "", "Only those that wait for a signal"}}, looking_options()}),
+      .examples = {{"machine list", "All executions of the configured store"},
+                   {"machine list --store runs --waiting --format json",
+                    "Those in a directory that wait, for a program"}},
+      .run = list,
+  };
+}
+
+Command show_command() {
   return {
       .name = "show",
       .positionals = "ID",
@@ -296,8 +359,30 @@ in order.)",
       .examples = {{"machine show writer-7", "All that is known of it, and what to do next"},
                    {"machine show writer-7 --format json", "The same for a program"},
                    {"machine show flatagents://writer-7/result", "Only its output"}},
-      .run = [services](const Arguments& arguments) { return show(services, arguments); },
+      .run = show,
   };
 }
 
-}  // namespace treaty::cli::machine_show
+Command prune_command() {
+  return {
+      .name = "prune",
+      .summary = "Delete old executions with all that they have kept",
+      .description =
+          R"(Whole executions, and never one that a process runs or that waits for a signal. Say at
+least one of the two limits. Exit: 0 done, 2 wrong usage, 69 no store or none that can
+be used, 78 a configuration that is not in order.)",
+      .options =
+          joined({{
+                      {"--older-than", "AGE", "Those that nothing was written to for 12h, 30d, 8w"},
+                      {"--keep", "N", "Of what is left, all but the newest N"},
+                      {"--dry-run", "", "Only say which"},
+                  },
+                  looking_options()}),
+      .examples = {{"machine prune --older-than 30d --dry-run", "What would go?"},
+                   {"machine prune --older-than 30d --keep 1000 --format json",
+                    "Delete them, and say which"}},
+      .run = prune,
+  };
+}
+
+}  // namespace treaty::cli::machine_executions

@@ -1,4 +1,4 @@
-#include "treaty/cli/machine/pool_items.h"
+#include "treaty/cli/machine/json_argument.h"
 
 #include <doctest/doctest.h>
 
