@@ -36,7 +36,10 @@ class Writer {
   Writer& value(std::string_view text);
   Writer& value(const char* text) { return value(std::string_view(text)); }
   Writer& value(bool boolean) { return raw(boolean ? "true" : "false"); }
-  Writer& value(std::integral auto integer) { return raw(std::to_string(integer)); }
+  Writer& value(std::integral auto integer) {
+    const auto bits = static_cast<std::uint64_t>(integer);
+    return integer < 0 ? whole(0 - bits, true) : whole(bits, false);
+  }
   Writer& value(double decimal) { return raw(decimal_text(decimal)); }
   Writer& value(const Number& number) {
     return number.is_whole() ? value(number.whole()) : value(number.value());
@@ -52,6 +55,7 @@ class Writer {
  private:
   static constexpr std::size_t kUsual = 256;  // Bytes that most of what is written fits into.
 
+  Writer& whole(std::uint64_t magnitude, bool is_negative);
   Writer& open(char bracket);
   Writer& close(char bracket);
   bool is_just_opened() const;

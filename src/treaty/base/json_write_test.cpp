@@ -31,6 +31,30 @@ TEST_CASE("strings are escaped as little as JSON allows") {
   CHECK(out == "\"a\\\"b\\\\c\\n\\t\\r\\u0001é😀/\"");
 }
 
+TEST_CASE("a text of any length is quoted as it is, wherever its one escape stands") {
+  for (std::size_t length = 0; length < 40; ++length) {
+    const std::string plain(length, 'x');
+    std::string out(300, ' ');  // Long enough that it has to grow on the way.
+    append_quoted(out, plain);
+    CHECK(out == std::string(300, ' ') + '"' + plain + '"');
+    for (std::size_t at = 0; at < length; ++at) {
+      std::string text = plain;
+      text[at] = '"';
+      std::string quoted;
+      append_quoted(quoted, text);
+      CHECK(quoted == '"' + plain.substr(0, at) + "\\\"" + plain.substr(at + 1) + '"');
+    }
+  }
+}
+
+TEST_CASE("an integer is written with all its digits, the smallest and the largest included") {
+  Writer writer;
+  writer.begin_array().value(0).value(-1).value(std::numeric_limits<std::int64_t>::min());
+  writer.value(std::numeric_limits<std::uint64_t>::max()).value(std::int8_t{-128});
+
+  CHECK(writer.end_array().take() == "[0,-1,-9223372036854775808,18446744073709551615,-128]");
+}
+
 TEST_CASE("a decimal stays a decimal and reads back as the same double") {
   CHECK(decimal_text(1.0) == "1.0");
   CHECK(decimal_text(0.1) == "0.1");

@@ -331,6 +331,7 @@ bool KnownSecrets::may_begin(std::string_view text, std::size_t at) const {
 
 std::optional<KnownSecrets::Place> KnownSecrets::find(std::string_view text,
                                                       std::size_t from) const {
+  if (spellings_.empty()) return std::nullopt;
   for (std::size_t at = from; at < text.size(); ++at) {
     if (!may_begin(text, at)) continue;
     const std::string_view rest = text.substr(at);

@@ -414,8 +414,7 @@ Decoded<AgentResult> decode_agent_result(std::string_view bytes, const DecodeOpt
                                 kAgentResultNames);
 }
 
-std::string encode(const AgentResult& result) {
-  json::Writer writer;
+void write(json::Writer& writer, const AgentResult& result) {
   const auto text = [&](AgentResultField field, const std::optional<std::string>& value) {
     if (value) writer.member(kAgentResultNames[field], *value);
   };
@@ -440,7 +439,13 @@ std::string encode(const AgentResult& result) {
   object(kProviderData, result.provider_data);
   part(kAgentResultToolCalls, result.tool_calls);
   text(kRenderedUserPrompt, result.rendered_user_prompt);
-  return writer.end_object().take();
+  writer.end_object();
+}
+
+std::string encode(const AgentResult& result) {
+  json::Writer writer;
+  write(writer, result);
+  return writer.take();
 }
 
 std::string encode(const RateLimitState& state) {

@@ -85,6 +85,7 @@ struct AgentResult {
 };
 
 std::string encode(const AgentResult& result);
+void write(json::Writer& writer, const AgentResult& result);
 
 // Parts of it, for those who print them alone.
 std::string encode(const RateLimitState& state);

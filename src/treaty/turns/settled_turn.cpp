@@ -94,7 +94,7 @@ contracts::AgentResult result_of(const AnswerError& error) {
 std::string encode(const SettledTurn& turn) {
   json::Writer writer;
   writer.begin_object().member("backend", turn.backend).member("model", turn.model);
-  writer.name("agent_result").raw(contracts::encode(turn.result));
+  contracts::write(writer.name("agent_result"), turn.result);
   if (const auto* error = std::get_if<AnswerError>(&turn.answer)) {
     writer.name("error");
     write(writer, *error);

@@ -1,5 +1,6 @@
 #include "treaty/base/json/scan.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -9,34 +10,38 @@
 namespace treaty::json {
 namespace {
 
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::size_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kOnes = 0x0101010101010101U;
 constexpr std::uint64_t kHighs = 0x8080808080808080U;
 
 constexpr std::uint64_t zero_bytes(std::uint64_t word) { return (word - kOnes) & ~word & kHighs; }
 
+// How many bytes of the word are plain, from the first in memory on.
+std::size_t plain_bytes(std::uint64_t word) {
+  const std::uint64_t special = zero_bytes(word ^ (kOnes * '"')) |
+                                zero_bytes(word ^ (kOnes * '\\')) |
+                                ((word - kOnes * 0x20U) & ~word & kHighs) | (word & kHighs);
+  return static_cast<std::size_t>(std::countr_zero(special)) / 8;
+}
+
 }  // namespace
 
 std::size_t plain_run(const char* at, const char* end) {
-  const char* const start = at;
-  if constexpr (std::endian::native == std::endian::little) {
-    while (end - at >= 8) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, at, 8);
-      const std::uint64_t special = zero_bytes(word ^ (kOnes * '"')) |
-                                    zero_bytes(word ^ (kOnes * '\\')) |
-                                    ((word - kOnes * 0x20U) & ~word & kHighs) | (word & kHighs);
-      if (special != 0) {
-        return static_cast<std::size_t>(at - start) +
-               static_cast<std::size_t>(std::countr_zero(special)) / 8;
-      }
-      at += 8;
-    }
+  const auto length = static_cast<std::size_t>(end - at);
+  if (length < kWord) {
+    std::uint64_t word = kOnes * 'a';  // Plain beyond the end.
+    std::memcpy(&word, at, length);
+    return std::min(length, plain_bytes(word));
   }
-  while (at != end && *at != '"' && *at != '\\' && static_cast<unsigned char>(*at) >= 0x20 &&
-         static_cast<unsigned char>(*at) < 0x80) {
-    ++at;
+  for (std::size_t done = 0; done < length; done += kWord) {
+    done = std::min(done, length - kWord);  // The last word overlaps the one before.
+    std::uint64_t word = 0;
+    std::memcpy(&word, at + done, kWord);
+    if (const std::size_t plain = plain_bytes(word); plain < kWord) return done + plain;
   }
-  return static_cast<std::size_t>(at - start);
+  return length;
 }
 
 int hex_digit(char c) {
