@@ -2,6 +2,7 @@
 // both. Pure.
 #pragma once
 
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,13 @@ std::vector<turns::AnswerError> warnings_of(const contracts::Findings& warnings)
 
 // A failure of the store.
 turns::Refusal refusal_of(const Error& error);
+
+// What the store has answered, with its failure as a refusal.
+template <class T>
+std::expected<T, turns::Refusal> stored(std::expected<T, Error> answer) {
+  if (answer) return *std::move(answer);
+  return std::unexpected(refusal_of(answer.error()));
+}
 
 // A parameter or a member with a value that makes no sense.
 turns::Refusal wrong_value(std::string message, std::string context);

@@ -16,7 +16,9 @@ Conversation respond(http::Exchange& exchange, http::Response response) {
 }
 
 Conversation reply(RequestContext context, Reply (*endpoint)(const RequestContext&)) {
-  co_await context.exchange.respond(co_await endpoint(context));
+  auto response = co_await endpoint(context);
+  co_await context.exchange.respond(response ? *std::move(response)
+                                             : refusal_response(response.error()));
 }
 
 Conversation call(const RouteHandler& handler, RequestContext context) {

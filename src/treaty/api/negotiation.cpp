@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 
 namespace treaty::api {
@@ -17,14 +18,6 @@ constexpr std::size_t kLongestKey = 255;
 
 Refusal unsupported(std::string message, std::string context) {
   return {Reason::unsupported_media_type, std::move(message), std::move(context)};
-}
-
-// Takes what stands before the next separator off the front, trimmed.
-std::string_view take(std::string_view& rest, char separator) {
-  const std::size_t end = rest.find(separator);
-  const std::string_view piece = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  return trimmed(piece);
 }
 
 std::string_view unquoted(std::string_view text) {
@@ -40,7 +33,7 @@ bool is_json_type(std::string_view type) {
 // RFC 9110 §12.4.2; what is no weight counts as 1.
 double weight_in(std::string_view parameters) {
   while (!parameters.empty()) {
-    const std::string_view parameter = take(parameters, ';');
+    const std::string_view parameter = trimmed(take_until(parameters, ';'));
     if (!starts_with_folded(parameter, "q=")) continue;
     double weight = 1;
     const std::string_view text = parameter.substr(2);
@@ -64,12 +57,12 @@ std::expected<void, Refusal> require_json(const Headers& headers) {
   if (auto plain = require_plain(headers); !plain) return plain;
   std::string_view rest = headers.get("content-type");
   if (trimmed(rest).empty()) return {};
-  if (!is_json_type(take(rest, ';'))) {
+  if (!is_json_type(trimmed(take_until(rest, ';')))) {
     return std::unexpected(
         unsupported("this takes JSON; send `Content-Type: application/json`", "Content-Type"));
   }
   while (!rest.empty()) {
-    const std::string_view parameter = take(rest, ';');
+    const std::string_view parameter = trimmed(take_until(rest, ';'));
     if (!starts_with_folded(parameter, "charset=")) continue;
     const std::string_view charset = unquoted(parameter.substr(8));
     if (equal_folded(charset, "utf-8") || equal_folded(charset, "utf8") ||
@@ -86,8 +79,8 @@ std::optional<StreamForm> stream_form_in(const Headers& headers) {
   std::optional<StreamForm> best;
   double most = 0;
   while (!rest.empty()) {
-    std::string_view entry = take(rest, ',');
-    const std::string_view type = take(entry, ';');
+    std::string_view entry = trimmed(take_until(rest, ','));
+    const std::string_view type = trimmed(take_until(entry, ';'));
     const bool lines =
         equal_folded(type, "application/x-ndjson") || equal_folded(type, "application/ndjson");
     if (!lines && !equal_folded(type, "text/event-stream")) continue;
@@ -117,9 +110,8 @@ std::expected<std::optional<std::int64_t>, Refusal> last_event_id_in(const Heade
   std::string_view text = headers.get("last-event-id");
   if (text.empty()) text = target.parameter("last_event_id").value_or("");
   if (text.empty()) return std::nullopt;
-  std::int64_t id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error != std::errc() || end != text.data() + text.size() || id < 0) {
+  const auto id = parse_number<std::int64_t>(text);
+  if (!id || *id < 0) {
     return std::unexpected(Refusal{Reason::contract_violation,
                                    "Last-Event-ID is the `id` of the last event that was read, an "
                                    "integer; leave it out to begin at the beginning",

@@ -1,6 +1,5 @@
 #include "treaty/api/records_json.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,12 +7,10 @@
 #include "treaty/api/answers.h"
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
-#include "treaty/contracts/invoke_result.h"
 
 namespace treaty::api {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000;                     // In milliseconds.
 constexpr std::size_t kMostBytes = std::size_t{64} << 10U;  // Of a small object.
 
 void write_members(json::Writer& writer, std::string_view session_id, const store::Turn& turn) {
@@ -31,21 +28,6 @@ void write_members(json::Writer& writer, std::string_view session_id, const stor
   }
 }
 
-// The calls that the last answer told the client to make.
-void write_pending(json::Writer& writer, const store::AnswerRecord& answer) {
-  const auto result = contracts::decode_invoke_result(answer.body);
-  if (!result) return;
-  const auto* response = std::get_if<contracts::AgentExecuteResponse>(&result->outcome);
-  if (response == nullptr) return;
-  const auto* waiting = std::get_if<contracts::ClientToolContinuation>(&response->kind);
-  if (waiting == nullptr) return;
-  writer.name("PendingToolCalls").begin_array();
-  for (const contracts::ToolCall& call : waiting->tool_calls) {
-    contracts::write(writer, call, contracts::Dialect::pascal);
-  }
-  writer.end_array();
-}
-
 const store::AnswerRecord* newest_answer(const store::TurnRecord& record) {
   const store::AnswerRecord* newest = nullptr;
   for (const store::Round& round : record.rounds) {
@@ -58,12 +40,6 @@ const store::AnswerRecord* newest_answer(const store::TurnRecord& record) {
 
 std::string_view shown_state(store::TurnState state) {
   return state == store::TurnState::accepted ? "running" : store::name_of(state);
-}
-
-std::string timestamp_of(store::Milliseconds time) {
-  const std::int64_t rest = ((time % kSecond) + kSecond) % kSecond;
-  const auto seconds = static_cast<std::time_t>((time - rest) / kSecond);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), rest);
 }
 
 void write_session(json::Writer& writer, const store::Session& session,
@@ -89,8 +65,10 @@ void write_turn(json::Writer& writer, std::string_view session_id,
                 const store::TurnRecord& record) {
   writer.begin_object();
   write_members(writer, session_id, record.turn);
+  if (record.turn.state == store::TurnState::awaiting_tools) {
+    writer.name("PendingToolCalls").raw(record.turn.pending);
+  }
   if (const store::AnswerRecord* answer = newest_answer(record)) {
-    if (record.turn.state == store::TurnState::awaiting_tools) write_pending(writer, *answer);
     writer.name("Result").raw(answer->body);
   }
   writer.end_object();

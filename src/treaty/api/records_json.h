@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "treaty/base/json_write.h"
+#include "treaty/base/timestamp.h"
 #include "treaty/store/records.h"
 #include "treaty/turns/refusals.h"
 
@@ -24,9 +25,6 @@ void write_turn(json::Writer& writer, std::string_view session_id, const store::
 
 // As clients know it: what is accepted runs.
 std::string_view shown_state(store::TurnState state);
-
-// "2026-11-16T03:49:52.123Z".
-std::string timestamp_of(store::Milliseconds time);
 
 // The texts of a small JSON object whose members are all texts, may all be left out, and are named
 // in `names`, in either case. An empty body has none. Without names it is empty, or {}.

@@ -66,9 +66,10 @@ TEST_CASE("a turn in a list has no result") {
 
 TEST_CASE("a turn that waits shows its calls and its deadline, and its answer as it was given") {
   const std::string body = waiting_answer();
-  const store::TurnRecord record{
+  store::TurnRecord record{
       .turn = some_turn(TurnState::awaiting_tools),
       .rounds = {{.request = {}, .answer = store::AnswerRecord{.body = body}}}};
+  record.turn.pending = R"([{"ToolCallId":"a","Name":"look","ArgumentsJson":"{}"}])";
   json::Writer writer;
   write_turn(writer, "s1", record);
   const std::string text = writer.take();

@@ -28,8 +28,11 @@ struct RequestContext {
   const std::string& turn_id() const { return names.at(1); }
 };
 
+template <class T>
+using Refusable = boost::asio::awaitable<std::expected<T, turns::Refusal>>;
+
 // What an endpoint returns: its response, or nothing, because it writes to the exchange itself.
-using Reply = boost::asio::awaitable<http::Response>;
+using Reply = Refusable<http::Response>;
 using Conversation = boost::asio::awaitable<void>;
 
 // Whether the parameter `name` is `second`. It is `first` when it is absent; any other value is

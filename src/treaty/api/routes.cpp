@@ -6,6 +6,7 @@
 #include <array>
 
 #include "treaty/api/endpoints/endpoints.h"
+#include "treaty/base/pieces.h"
 
 namespace treaty::api {
 namespace {
@@ -38,17 +39,10 @@ constexpr std::array kRoutes = {
 
 constexpr std::string_view kName = "{}";
 
-std::string_view take_segment(std::string_view& path) {
-  const std::size_t end = path.find('/');
-  const std::string_view segment = path.substr(0, end);
-  path.remove_prefix(end == std::string_view::npos ? path.size() : end + 1);
-  return segment;
-}
-
 bool leads_to(std::string_view path, std::span<const std::string> segments) {
   for (const std::string& segment : segments) {
     if (path.empty()) return false;
-    const std::string_view wanted = take_segment(path);
+    const std::string_view wanted = take_until(path, '/');
     if (wanted == kName ? segment.empty() : wanted != segment) return false;
   }
   return path.empty();
@@ -101,7 +95,7 @@ std::vector<std::string> names_in(const Route& route, std::span<const std::strin
   std::vector<std::string> names;
   std::string_view path = route.path;
   for (const std::string& segment : segments) {
-    if (take_segment(path) == kName) names.push_back(segment);
+    if (take_until(path, '/') == kName) names.push_back(segment);
   }
   return names;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 #include "treaty/base/try.h"
 
@@ -46,26 +47,6 @@ std::expected<std::string, Error> decoded(std::string_view text, Part part) {
   return out;
 }
 
-// The pieces between separators, one at a time.
-class Pieces {
- public:
-  Pieces(std::string_view text, char separator) : rest_(text), separator_(separator) {}
-
-  std::optional<std::string_view> next() {
-    if (ended_) return std::nullopt;
-    const std::size_t end = rest_.find(separator_);
-    const std::string_view piece = rest_.substr(0, end);
-    ended_ = end == std::string_view::npos;
-    if (!ended_) rest_.remove_prefix(end + 1);
-    return piece;
-  }
-
- private:
-  std::string_view rest_;
-  char separator_;
-  bool ended_ = false;
-};
-
 bool is_unreserved(char c) {
   return is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
@@ -73,24 +54,23 @@ bool is_unreserved(char c) {
 }  // namespace
 
 std::expected<Target, Error> Target::parse(std::string_view text) {
-  const std::size_t question = text.find('?');
-  std::string_view path = text.substr(0, question);
+  std::string_view path = take_until(text, '?');
+  std::string_view& query = text;
   if (path.starts_with('/')) path.remove_prefix(1);
 
   Target target;
-  for (Pieces pieces(path, '/'); const auto piece = pieces.next();) {
-    TREATY_TRY(auto segment, decoded(*piece, Part::path));
+  for (bool is_last = false; !is_last;) {
+    is_last = !path.contains('/');
+    TREATY_TRY(auto segment, decoded(take_until(path, '/'), Part::path));
     target.segments_.push_back(std::move(segment));
   }
-  if (question == std::string_view::npos) return target;
-  for (Pieces pieces(text.substr(question + 1), '&'); const auto piece = pieces.next();) {
-    if (piece->empty()) continue;
-    const std::size_t equals = piece->find('=');
-    TREATY_TRY(auto name, decoded(piece->substr(0, equals), Part::query));
-    TREATY_TRY(
-        auto value,
-        decoded(equals == std::string_view::npos ? "" : piece->substr(equals + 1), Part::query));
-    target.parameters_.emplace_back(std::move(name), std::move(value));
+  while (!query.empty()) {
+    std::string_view value = take_until(query, '&');
+    if (value.empty()) continue;
+    const std::string_view name = take_until(value, '=');
+    TREATY_TRY(auto decoded_name, decoded(name, Part::query));
+    TREATY_TRY(auto decoded_value, decoded(value, Part::query));
+    target.parameters_.emplace_back(std::move(decoded_name), std::move(decoded_value));
   }
   return target;
 }

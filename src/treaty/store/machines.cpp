@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <tuple>
 
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 
@@ -83,11 +83,10 @@ std::optional<KeyParts> read_checkpoint_key(std::string_view key) {
   name.remove_prefix(kStep.size());
   if (name.size() <= kEnding.size()) return std::nullopt;
   name.remove_suffix(kEnding.size());
-  KeyParts parts;
-  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), parts.step);
-  if (code != std::errc() || end == name.data() + name.size() || *end != '_') return std::nullopt;
-  parts.event = name.substr(static_cast<std::size_t>(end - name.data()) + 1);
-  return parts;
+  if (!name.contains('_')) return std::nullopt;
+  const auto step = parse_number<std::int64_t>(take_until(name, '_'));
+  if (!step) return std::nullopt;
+  return KeyParts{.step = *step, .event = std::string(name)};
 }
 
 void sort_newest_first(std::vector<ExecutionRow>& rows) {

@@ -5,13 +5,13 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <csignal>
 #include <cstdint>
 #include <optional>
 
 #include "treaty/base/files.h"
+#include "treaty/base/pieces.h"
 
 namespace treaty::store {
 namespace {
@@ -25,21 +25,6 @@ std::string host_name() {
   std::string host = name.data();
   std::erase(host, ':');
   return host;
-}
-
-template <class Number>
-std::optional<Number> read_number(std::string_view text) {
-  Number number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-std::string_view take_until(std::string_view& text, char end) {
-  const std::size_t at = text.find(end);
-  const std::string_view taken = text.substr(0, at);
-  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
-  return taken;
 }
 
 struct Status {
@@ -57,7 +42,7 @@ std::optional<Status> status_of(pid_t pid) {
   rest.remove_prefix(bracket + 2);
   Status status{.state = rest.front()};
   for (int i = 0; i < kFieldsToStart; ++i) take_until(rest, ' ');
-  const auto start = read_number<std::uint64_t>(take_until(rest, ' '));
+  const auto start = parse_number<std::uint64_t>(take_until(rest, ' '));
   if (!start) return std::nullopt;
   status.start = *start;
   return status;
@@ -73,8 +58,8 @@ std::string process_name() {
 
 bool is_gone(std::string_view name) {
   if (take_until(name, ':') != host_name()) return false;
-  const auto pid = read_number<pid_t>(take_until(name, ':'));
-  const auto start = read_number<std::uint64_t>(take_until(name, ':'));
+  const auto pid = parse_number<pid_t>(take_until(name, ':'));
+  const auto start = parse_number<std::uint64_t>(take_until(name, ':'));
   if (!pid || *pid <= 0 || !start) return false;
   if (::kill(*pid, 0) != 0 && errno == ESRCH) return true;
   const auto status = status_of(*pid);

@@ -73,17 +73,18 @@ std::string verdict_on(const RequestContext& context, std::optional<Contract> co
   return contracts::verdict_json(checked);
 }
 
-http::Response composed_response(const RequestContext& context, assistant::ComposeProfile profile) {
+std::expected<http::Response, Refusal> composed_response(const RequestContext& context,
+                                                         assistant::ComposeProfile profile) {
   const std::size_t most = context.settings->max_body_bytes;
   // Any depth: what is nested too deep for a document is still an input.
   const json::Document document(context.request().body, {.max_size = most, .max_depth = most});
   if (!document.root()) {
-    return refusal_response(
-        {.reason = Reason::contract_violation,
-         .message = "the body is no JSON",
-         .details = document.faults().empty()
-                        ? std::nullopt
-                        : std::optional("JSON-01: " + document.faults()[0].message)});
+    return std::unexpected(
+        Refusal{.reason = Reason::contract_violation,
+                .message = "the body is no JSON",
+                .details = document.faults().empty()
+                               ? std::nullopt
+                               : std::optional("JSON-01: " + document.faults()[0].message)});
   }
   const auto composition = assistant::compose(document.root(), profile, new_uuid);
   return json_response(200, contracts::encode(composition.response));
@@ -95,45 +96,40 @@ http::Response composed_response(const RequestContext& context, assistant::Compo
 Reply check_document(const RequestContext& context) {
   const std::string& name = context.names.at(0);
   const auto contract = contracts::contract_named(name);
-  if (!contract && name != kAuto) co_return refusal_response(unknown_contract(" and auto"));
-  if (const auto plain = require_plain(context.request().headers); !plain) {
-    co_return refusal_response(plain.error());
-  }
-  const auto options = options_in(context);
-  if (!options) co_return refusal_response(options.error());
-  auto verdict = co_await offload(context.pool, context.request().body.size(),
-                                  [&] { return verdict_on(context, contract, *options); });
-  co_return verdict ? json_response(200, *std::move(verdict)) : refusal_response(verdict.error());
+  if (!contract && name != kAuto) co_return std::unexpected(unknown_contract(" and auto"));
+  TREATY_CO_TRY_VOID(require_plain(context.request().headers));
+  TREATY_CO_TRY(const auto options, options_in(context));
+  TREATY_CO_TRY(auto verdict, co_await offload(context.pool, context.request().body.size(), [&] {
+                  return verdict_on(context, contract, options);
+                }));
+  co_return json_response(200, std::move(verdict));
 }
 
 Reply respond_as_assistant(const RequestContext& context) {
-  if (const auto json = require_json(context.request().headers); !json) {
-    co_return refusal_response(json.error());
-  }
-  const auto compat = is_second_word(context.target, "profile", "strict", "compat");
-  if (!compat) co_return refusal_response(compat.error());
+  TREATY_CO_TRY_VOID(require_json(context.request().headers));
+  TREATY_CO_TRY(const bool compat, is_second_word(context.target, "profile", "strict", "compat"));
   const auto profile =
-      *compat ? assistant::ComposeProfile::compat : assistant::ComposeProfile::strict;
-  auto response = co_await offload(context.pool, context.request().body.size(),
-                                   [&] { return composed_response(context, profile); });
-  co_return response ? *std::move(response) : refusal_response(response.error());
+      compat ? assistant::ComposeProfile::compat : assistant::ComposeProfile::strict;
+  TREATY_CO_TRY(auto response, co_await offload(context.pool, context.request().body.size(), [&] {
+                  return composed_response(context, profile);
+                }));
+  co_return response;
 }
 
 Reply show_schema(const RequestContext& context) {
   std::string_view name = context.names.at(0);
-  if (!name.ends_with(kJson)) co_return refusal_response(unknown_contract(", each as NAME.json"));
-  name.remove_suffix(kJson.size());
-  const auto contract = contracts::contract_named(name);
-  if (!contract) co_return refusal_response(unknown_contract(", each as NAME.json"));
-  const auto camel = is_second_word(context.target, "dialect", "pascal", "camel");
-  if (!camel) co_return refusal_response(camel.error());
-  if (*camel && !contracts::has_dialects(*contract)) {
-    co_return refusal_response(
+  const bool has_ending = name.ends_with(kJson);
+  if (has_ending) name.remove_suffix(kJson.size());
+  const auto contract = has_ending ? contracts::contract_named(name) : std::nullopt;
+  if (!contract) co_return std::unexpected(unknown_contract(", each as NAME.json"));
+  TREATY_CO_TRY(const bool camel, is_second_word(context.target, "dialect", "pascal", "camel"));
+  if (camel && !contracts::has_dialects(*contract)) {
+    co_return std::unexpected(
         wrong_value(fmt::format("{} has one dialect, snake_case", name), "dialect"));
   }
   http::Response response =
-      json_response(200, contracts::schema_text(*contract, *camel ? contracts::Dialect::camel
-                                                                  : contracts::Dialect::pascal));
+      json_response(200, contracts::schema_text(*contract, camel ? contracts::Dialect::camel
+                                                                 : contracts::Dialect::pascal));
   response.headers.set("content-type", "application/schema+json");
   co_return response;
 }

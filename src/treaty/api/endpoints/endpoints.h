@@ -13,6 +13,7 @@ Conversation follow_turn(RequestContext context);
 Conversation follow_events(RequestContext context);
 
 // sessions.cpp
+Refusable<store::Session> find_session(const RequestContext& context);  // That the path names.
 Reply open_session(const RequestContext& context);
 Reply list_sessions(const RequestContext& context);
 Reply show_session(const RequestContext& context);

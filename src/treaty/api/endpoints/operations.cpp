@@ -4,6 +4,7 @@
 #include "treaty/api/endpoints/endpoints.h"
 #include "treaty/api/limits_json.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/try.h"
 #include "treaty/dispatch/budgets/purchase.h"
 
 namespace treaty::api {
@@ -48,8 +49,9 @@ Reply tell_health(const RequestContext&) { co_return json_response(200, R"({"Sta
 Reply tell_readiness(const RequestContext& context) {
   const auto probed = co_await context.engine.store().probe();
   if (probed) co_return json_response(200, R"({"Status":"ready"})");
-  co_return refusal_response({turns::Reason::store_unavailable,
-                              "the store cannot be written to; the server's log tells why"});
+  co_return std::unexpected(
+      turns::Refusal{turns::Reason::store_unavailable,
+                     "the store cannot be written to; the server's log tells why"});
 }
 
 Reply tell_version(const RequestContext&) {
@@ -63,10 +65,9 @@ Reply show_limits(const RequestContext& context) {
   const auto settings = context.worker.settings;
   const dispatch::Pools& pools = dispatcher->pools();
   const auto today = dispatch::day_of(pools.unix_now());
-  const auto spending = co_await context.engine.store().spending(today);
-  if (!spending) co_return refusal_response(refusal_of(spending.error()));
+  TREATY_CO_TRY(const auto spending, stored(co_await context.engine.store().spending(today)));
   co_return json_response(
-      200, limits_json(pools.view(), budgets_for(*settings, context.tenant, *spending),
+      200, limits_json(pools.view(), budgets_for(*settings, context.tenant, spending),
                        pools.unix_now()));
 }
 

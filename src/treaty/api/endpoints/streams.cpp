@@ -59,13 +59,11 @@ struct Followed {
   contracts::Dialect dialect = contracts::Dialect::pascal;
 };
 
-boost::asio::awaitable<std::expected<Followed, turns::Refusal>> find_followed(
-    const RequestContext& context) {
+Refusable<Followed> find_followed(const RequestContext& context) {
   TREATY_CO_TRY(const auto last_id, last_event_id_in(context.request().headers, context.target));
-  auto log =
-      co_await context.engine.follow(context.worker, context.room(), context.turn_id(), last_id);
-  if (!log) co_return std::unexpected(std::move(log.error()));
-  Followed followed{.log = std::move(*log)};
+  TREATY_CO_TRY(auto log, co_await context.engine.follow(context.worker, context.room(),
+                                                         context.turn_id(), last_id));
+  Followed followed{.log = std::move(log)};
   if (!followed.log) co_return followed;
   followed.last_id = last_id.value_or(0);
   followed.dialect = co_await dialect_of(context, *followed.log);
@@ -110,55 +108,32 @@ boost::asio::awaitable<Diary> send_next_entries(const RequestContext& context,
   co_return sent ? Diary::went_on : Diary::has_ended;
 }
 
-struct DiaryQuery {
-  std::int64_t last_id = 0;
-  bool once = false;  // Only what is there now.
-};
-
-std::expected<DiaryQuery, turns::Refusal> read_diary_query(const RequestContext& context) {
-  TREATY_TRY(const auto last_id, last_event_id_in(context.request().headers, context.target));
-  TREATY_TRY(const auto once, is_second_word(context.target, "follow", "true", "false"));
-  return DiaryQuery{last_id.value_or(0), once};
-}
-
 // Where a diary goes on, and what tells that it does.
 struct OpenDiary {
   std::int64_t last_id = 0;
+  bool once = false;  // Only what is there now.
   std::shared_ptr<Notifier> notifier{};
 };
 
-boost::asio::awaitable<std::expected<OpenDiary, turns::Refusal>> open_diary(
-    const RequestContext& context, std::int64_t last_id) {
-  const auto session = co_await context.engine.store().find_session(context.room());
-  if (!session) co_return std::unexpected(refusal_of(session.error()));
-  if (!*session) {
-    co_return std::unexpected(turns::Refusal{
-        turns::Reason::session_not_found, "there is no such session; POST /v1/sessions opens one",
-        context.names.at(0)});
-  }
-  co_return OpenDiary{last_id, context.engine.diary_notifier((*session)->id)};
+Refusable<OpenDiary> open_diary(const RequestContext& context) {
+  TREATY_CO_TRY(const auto last_id, last_event_id_in(context.request().headers, context.target));
+  TREATY_CO_TRY(const bool once, is_second_word(context.target, "follow", "true", "false"));
+  TREATY_CO_TRY(const store::Session session, co_await find_session(context));
+  co_return OpenDiary{last_id.value_or(0), once, context.engine.diary_notifier(session.id)};
 }
 
 // The head. Nothing when there is no more to say.
 boost::asio::awaitable<std::optional<OpenDiary>> begin_diary(const RequestContext& context) {
-  auto query = read_diary_query(context);
-  if (!query) {
-    co_await context.exchange.respond(refusal_response(query.error()));
-    co_return std::nullopt;
-  }
-  auto diary = co_await open_diary(context, query->last_id);
-  if (!diary) {
-    co_await context.exchange.respond(refusal_response(diary.error()));
-    co_return std::nullopt;
-  }
-  if (context.is_head()) {
-    co_await context.exchange.respond(head_of_stream(StreamForm::events));
+  auto diary = co_await open_diary(context);
+  if (!diary || context.is_head()) {
+    co_await context.exchange.respond(diary ? head_of_stream(StreamForm::events)
+                                            : refusal_response(diary.error()));
     co_return std::nullopt;
   }
   if (!co_await context.exchange.begin(200, stream_headers(StreamForm::events))) {
     co_return std::nullopt;
   }
-  if (!query->once) co_return std::move(*diary);
+  if (!diary->once) co_return std::move(*diary);
   while (co_await send_next_entries(context, diary->last_id) == Diary::went_on) {
   }
   co_await context.exchange.end();

@@ -2,17 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
+#include <limits>
 #include <map>
-#include <mutex>
 
 #include "treaty/base/ids.h"
+#include "treaty/base/json.h"
+#include "treaty/base/json_write.h"
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
+#include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
 #include "treaty/store/directory/execution_folder.h"
 #include "treaty/store/directory/files.h"
-#include "treaty/store/directory/signal_folder.h"
 #include "treaty/store/directory/work_file.h"
 
 namespace treaty::store {
@@ -25,6 +27,99 @@ using Texts = std::vector<std::string>;
 
 constexpr int kVersion = 1;  // In the file `.version`.
 constexpr std::string_view kTrash = ".pruned-";
+
+constexpr const char* kSignals = ".signals";
+constexpr std::string_view kAnyone = "_anyone_";
+
+// In the middle of a name: number_addressee_id.json.
+std::string mark_of(const std::string& addressee) {
+  return addressee.empty() ? std::string(kAnyone)
+                           : fmt::format("_{}_", directory::file_name_of(addressee));
+}
+
+std::string encode_signal(const std::string& id, const std::string& channel,
+                          const std::string& data, const std::string& addressee, Milliseconds now) {
+  json::Writer writer;
+  writer.begin_object().member("id", id).member("channel", channel).member("data_json", data);
+  writer.member("created_at", timestamp_of(now));
+  if (!addressee.empty()) writer.member("addressee", addressee);
+  writer.end_object();
+  return writer.take();
+}
+
+struct SignalFile {
+  std::string name{};  // In the store.
+  std::string data{};
+};
+
+// Signals in files: a folder for each channel, and in it a file for each signal, named so that
+// their order is that of their coming and that nobody has to open one to know whom it is for.
+//
+// Whoever writes holds the lock of the store.
+class SignalFolder {
+ public:
+  explicit SignalFolder(std::string store) : store_(std::move(store)) {}
+
+  // The oldest one on the channel for this execution, or for anyone.
+  std::expected<std::optional<SignalFile>, Error> oldest(const std::string& channel,
+                                                         const std::string& execution) const {
+    const std::string folder = folder_of(channel);
+    const std::string mark = mark_of(execution);
+    for (const std::string& file : directory::names_in(fmt::format("{}/{}", store_, folder))) {
+      if (!file.contains(mark) && !file.contains(kAnyone)) continue;
+      SignalFile signal{.name = fmt::format("{}/{}", folder, file)};
+      const std::string path = fmt::format("{}/{}", store_, signal.name);
+      TREATY_TRY(const auto bytes, directory::load_file(path));
+      if (!bytes) continue;
+      const json::Document document(*bytes,
+                                    {.max_size = std::numeric_limits<std::uint32_t>::max()});
+      const auto data = json::find_member(document.root(), "data_json");
+      if (!data || !data->is_string()) {
+        return std::unexpected(Error{.code = ErrorCode::corrupt,
+                                     .message = "a signal of the store is damaged; remove its file",
+                                     .where = path});
+      }
+      signal.data = data->text();
+      return signal;
+    }
+    return std::nullopt;
+  }
+
+  // Without an addressee: for anyone.
+  std::expected<void, Error> add(const std::string& channel, const std::string& data,
+                                 const std::string& addressee, Milliseconds now) {
+    const std::string folder = fmt::format("{}/{}", store_, folder_of(channel));
+    TREATY_TRY_VOID(directory::make_directory(folder));
+    const auto names = directory::names_in(folder);
+    std::string_view last = names.empty() ? std::string_view() : names.back();
+    const auto number = parse_number<std::uint64_t>(take_until(last, '_')).value_or(0) + 1;
+    const std::string id = new_uuid();
+    return directory::save_file(
+        fmt::format("{}/{:012}{}{}.json", folder, number, mark_of(addressee), id),
+        encode_signal(id, channel, data, addressee, now));
+  }
+
+  // Those that are for this execution alone.
+  std::expected<void, Error> remove_all_of(const std::string& execution) {
+    const std::string mark = mark_of(execution);
+    const std::string all = fmt::format("{}/{}", store_, kSignals);
+    for (const std::string& channel : directory::names_in(all)) {
+      const std::string folder = fmt::format("{}/{}", all, channel);
+      for (const std::string& file : directory::names_in(folder)) {
+        if (!file.contains(mark)) continue;
+        TREATY_TRY_VOID(directory::remove_file(fmt::format("{}/{}", folder, file)));
+      }
+    }
+    return {};
+  }
+
+ private:
+  static std::string folder_of(const std::string& channel) {
+    return fmt::format("{}/{}", kSignals, directory::file_name_of(channel));
+  }
+
+  std::string store_;
+};
 
 class DirectoryStore final : public MachineStore {
  public:
@@ -281,7 +376,7 @@ class DirectoryStore final : public MachineStore {
   const bool is_read_only_;
   const std::function<Milliseconds()> now_;
   const std::string owner_;
-  directory::SignalFolder signals_;
+  SignalFolder signals_;
   std::map<std::string, WorkFile> pools_{};  // Under the lock.
 };
 
@@ -298,9 +393,8 @@ std::expected<void, Error> check_version(const std::string& path, Purpose purpos
     return directory::save_file(file, fmt::format("{}\n", kVersion));
   }
   const std::string_view digits = trimmed(*text);
-  int version = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), version);
-  if (code == std::errc() && end == digits.data() + digits.size() && version <= kVersion) return {};
+  const auto version = parse_number<int>(digits);
+  if (version && *version <= kVersion) return {};
   return std::unexpected(Error{
       .code = ErrorCode::too_new,
       .message = fmt::format("the store has version {}, and this program knows versions up to "
