@@ -61,7 +61,7 @@ class Reference(ServingTest):
 
     def test_every_code_of_a_refusal_is_in_the_table(self):
         source = (ROOT / "src" / "treaty" / "turns" / "refusals.cpp").read_text(encoding="utf-8")
-        codes = re.findall(r'return "(\w+)";', source)
+        codes = re.findall(r'\{Reason::\w+, "(\w+)", \d+\}', source)
         self.assertGreater(len(codes), 15)
         text = PAGE.read_text(encoding="utf-8")
         self.assertEqual([code for code in codes if f"`{code}`" not in text], [])
