@@ -56,9 +56,7 @@ std::expected<std::string, Refusal> tenant_of(const Headers& headers,
         Refusal{Reason::unauthenticated,
                 "this server needs a key; send it as `Authorization: Bearer KEY`"});
   }
-  Sha256 digest;
-  digest.add(key);
-  const std::string sha256 = digest.hex();
+  const std::string sha256 = sha256_hex(key);
   const ApiKey* found = nullptr;
   for (const ApiKey& known : keys) {
     if (equal_in_constant_time(known.sha256, sha256)) found = &known;

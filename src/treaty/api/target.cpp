@@ -4,18 +4,13 @@
 
 #include <algorithm>
 
+#include "treaty/base/percent.h"
 #include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 #include "treaty/base/try.h"
 
 namespace treaty::api {
 namespace {
-
-int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  const char lower = to_lower(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 enum class Part { path, query };
 
@@ -45,10 +40,6 @@ std::expected<std::string, Error> decoded(std::string_view text, Part part) {
         Error{ErrorCode::not_a_document, "the address is not UTF-8 once it is percent-decoded"});
   }
   return out;
-}
-
-bool is_unreserved(char c) {
-  return is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 }  // namespace
@@ -82,16 +73,6 @@ std::optional<std::string_view> Target::parameter(std::string_view name) const {
   return found->second;
 }
 
-std::string path_segment(std::string_view id) {
-  std::string out;
-  for (const char c : id) {
-    if (is_unreserved(c)) {
-      out += c;
-    } else {
-      fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
+std::string path_segment(std::string_view id) { return percent_encoded(id); }
 
 }  // namespace treaty::api

@@ -29,9 +29,9 @@ struct Catalog {
 // A pool is an account and a model: known again after a restart by a digest, which holds no key.
 dispatch::PoolNames pools_of_provider(const std::string& name,
                                       const config::HttpProvider& settings) {
-  Sha256 digest;
-  digest.add(fmt::format("{}\n{}\n{}", settings.kind, settings.base_url, settings.key));
-  const std::string account = digest.hex().substr(0, 32);
+  const std::string account =
+      sha256_hex(fmt::format("{}\n{}\n{}", settings.kind, settings.base_url, settings.key))
+          .substr(0, 32);
   return [name, account](const std::string& model) {
     return dispatch::PoolName{
         .key = fmt::format("{}/{}", account, model), .provider = name, .model = model};

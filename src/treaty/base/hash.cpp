@@ -7,35 +7,28 @@
 
 namespace treaty {
 
-namespace {
-
-// Looked up once: OpenSSL takes longer to find it than to hash a small request with it.
-const EVP_MD* algorithm() {
-  static const EVP_MD* const kFound = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  return kFound;
+std::string sha256_hex(std::string_view bytes) {
+  Sha256 digest;
+  digest.add(bytes);
+  return digest.hex();
 }
 
-}  // namespace
+void Sha256::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
 
-struct Sha256::State {
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
-  State() { EVP_DigestInit_ex(context, algorithm(), nullptr); }
-  ~State() { EVP_MD_CTX_free(context); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-};
-
-Sha256::Sha256() : state_(std::make_unique<State>()) {}
-Sha256::~Sha256() = default;
+Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
+  // Looked up once: OpenSSL takes longer to find it than to hash a small request with it.
+  static const EVP_MD* const kAlgorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  EVP_DigestInit_ex(context_.get(), kAlgorithm, nullptr);
+}
 
 void Sha256::add(std::string_view bytes) {
-  EVP_DigestUpdate(state_->context, bytes.data(), bytes.size());
+  EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size());
 }
 
 std::string Sha256::bytes() {
   std::string digest(EVP_MAX_MD_SIZE, '\0');
   unsigned size = 0;
-  EVP_DigestFinal_ex(state_->context, reinterpret_cast<unsigned char*>(digest.data()), &size);
+  EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(digest.data()), &size);
   digest.resize(size);
   return digest;
 }

@@ -5,15 +5,17 @@
 #include <string>
 #include <string_view>
 
+struct evp_md_ctx_st;
+
 namespace treaty {
 
-// SHA-256 over bytes that come in pieces.
+// The SHA-256 of a text: 64 lower-case hex digits.
+std::string sha256_hex(std::string_view bytes);
+
+// The same over bytes that come in pieces.
 class Sha256 {
  public:
   Sha256();
-  ~Sha256();
-  Sha256(const Sha256&) = delete;
-  Sha256& operator=(const Sha256&) = delete;
 
   void add(std::string_view bytes);
 
@@ -24,8 +26,10 @@ class Sha256 {
   std::string bytes();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
 
 }  // namespace treaty

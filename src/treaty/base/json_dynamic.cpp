@@ -1,19 +1,15 @@
 #include "treaty/base/json_dynamic.h"
 
 #include <boost/json/array.hpp>
-#include <charconv>
+
+#include "treaty/base/pieces.h"
 
 namespace treaty::json {
 namespace {
 
 boost::json::value to_dynamic_number(Value value) {
   if (const auto integer = value.integer()) return *integer;
-  if (value.type() == Type::integer) {
-    const std::string_view digits = value.source();
-    std::uint64_t large = 0;
-    const auto [_, error] = std::from_chars(digits.data(), digits.data() + digits.size(), large);
-    if (error == std::errc()) return large;
-  }
+  if (const auto large = parse_number<std::uint64_t>(value.source())) return *large;
   return value.number();
 }
 

@@ -1,10 +1,10 @@
 #include "treaty/base/json_text.h"
 
-#include <charconv>
 #include <limits>
 
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 
 namespace treaty::json {
@@ -20,11 +20,8 @@ void write_number(Writer& writer, Value value) {
     writer.value(*integer);
     return;
   }
-  const std::string_view digits = value.source();
-  std::uint64_t large = 0;
-  const auto [_, error] = std::from_chars(digits.data(), digits.data() + digits.size(), large);
-  if (value.type() == Type::integer && error == std::errc()) {
-    writer.value(large);
+  if (const auto large = parse_number<std::uint64_t>(value.source())) {
+    writer.value(*large);
   } else {
     writer.value(value.number());
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "treaty/base/json_write.h"
+#include "treaty/base/percent.h"
 #include "treaty/base/text.h"
 
 namespace treaty {
@@ -254,20 +255,6 @@ std::string in_json(std::string_view secret) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-std::string in_address(std::string_view secret) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : secret) {
-    if (is_word_character(c) || c == '-' || c == '.' || c == '~') {
-      out.push_back(c);
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out.append({'%', kDigits[byte >> 4U], kDigits[byte & 15U]});
-  }
-  return out;
-}
-
 }  // namespace
 
 // Words of prose joined by hyphens are short or have no digits; a key has a long part with one, or
@@ -314,8 +301,8 @@ KnownSecrets::KnownSecrets(std::span<const std::string> secrets) {
     std::string json = in_json(secret);
     std::string json_with_slashes = json;  // Some writers escape them, too.
     replace_all(json_with_slashes, "/", "\\/");
-    for (std::string& spelling :
-         std::array{secret, std::move(json), std::move(json_with_slashes), in_address(secret)}) {
+    for (std::string& spelling : std::array{secret, std::move(json), std::move(json_with_slashes),
+                                            percent_encoded(secret)}) {
       if (std::ranges::find(spellings_, spelling) != spellings_.end()) continue;
       first_.set(static_cast<unsigned char>(spelling[0]));
       pairs_.set(pair_at(spelling, 0));

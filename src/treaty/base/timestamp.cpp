@@ -154,59 +154,39 @@ bool take_day_name(Pieces& text) {
   return std::ranges::any_of(kDays, [&](std::string_view day) { return text.take_word(day); });
 }
 
-std::optional<double> http_seconds(std::optional<int> year, std::optional<unsigned> month,
-                                   std::optional<int> day, const Parts& time) {
-  if (!year || !month || !day) return std::nullopt;
+// A date that is written like `pattern`: n and N a day's name, short and long; d and e the day,
+// with a zero or a space before a single digit; m the month; y and Y the year in two and four
+// digits; t the time. Every other character stands for itself.
+std::optional<double> date_like(std::string_view pattern, Pieces text) {
+  std::optional<int> year;
+  std::optional<unsigned> month;
+  std::optional<int> day;
+  Parts parts;
+  const auto take = [&](char piece) {
+    switch (piece) {
+      case 'n': return take_day_name(text);
+      case 'N': {
+        const bool is_day = take_day_name(text);
+        while (text.take("adeinorstuy")) continue;  // The rest of its name.
+        return is_day;
+      }
+      case 'd': return (day = text.number(2)).has_value();
+      case 'e': return (day = text.number(text.take(" ") ? 1 : 2)).has_value();
+      case 'm': return (month = take_month(text)).has_value();
+      case 'y':
+        year = text.number(2);
+        if (year) *year += *year < 70 ? 2000 : 1900;
+        return year.has_value();
+      case 'Y': return (year = text.number(4)).has_value();
+      case 't': return take_time(text, parts) == TimestampForm::rfc3339;
+      default: return text.take({&piece, 1});
+    }
+  };
+  if (!std::ranges::all_of(pattern, take) || !text.empty()) return std::nullopt;
   const auto date = calendar_day(*year, *month, static_cast<unsigned>(*day));
   if (!date) return std::nullopt;
-  Parts parts = time;
   parts.date = *date;
   return since_epoch(parts);
-}
-
-// Thu, 01 Jan 2026 00:01:00 GMT
-std::optional<double> imf_date(Pieces text) {
-  if (!take_day_name(text) || !text.take_word(", ")) return std::nullopt;
-  const auto day = text.number(2);
-  if (!text.take(" ")) return std::nullopt;
-  const auto month = take_month(text);
-  if (!text.take(" ")) return std::nullopt;
-  const auto year = text.number(4);
-  Parts parts;
-  if (!text.take(" ") || take_time(text, parts) != TimestampForm::rfc3339) return std::nullopt;
-  if (!text.take_word(" GMT") || !text.empty()) return std::nullopt;
-  return http_seconds(year, month, day, parts);
-}
-
-// Thursday, 01-Jan-26 00:01:00 GMT
-std::optional<double> rfc850_date(Pieces text) {
-  if (!take_day_name(text)) return std::nullopt;
-  while (text.take("adeinorstuy")) continue;  // The rest of the day's name.
-  if (!text.take_word(", ")) return std::nullopt;
-  const auto day = text.number(2);
-  if (!text.take("-")) return std::nullopt;
-  const auto month = take_month(text);
-  if (!text.take("-")) return std::nullopt;
-  auto year = text.number(2);
-  if (year) *year += *year < 70 ? 2000 : 1900;
-  Parts parts;
-  if (!text.take(" ") || take_time(text, parts) != TimestampForm::rfc3339) return std::nullopt;
-  if (!text.take_word(" GMT") || !text.empty()) return std::nullopt;
-  return http_seconds(year, month, day, parts);
-}
-
-// Thu Jan  1 00:01:00 2026
-std::optional<double> asctime_date(Pieces text) {
-  if (!take_day_name(text) || !text.take(" ")) return std::nullopt;
-  const auto month = take_month(text);
-  if (!text.take(" ")) return std::nullopt;
-  const auto day = text.take(" ") ? text.number(1) : text.number(2);
-  Parts parts;
-  if (!text.take(" ") || take_time(text, parts) != TimestampForm::rfc3339) return std::nullopt;
-  if (!text.take(" ")) return std::nullopt;
-  const auto year = text.number(4);
-  if (!text.empty()) return std::nullopt;
-  return http_seconds(year, month, day, parts);
 }
 
 }  // namespace
@@ -220,9 +200,12 @@ std::optional<double> seconds_of_timestamp(std::string_view text) {
 }
 
 std::optional<double> seconds_of_http_date(std::string_view text) {
-  if (const auto date = imf_date(Pieces(text))) return date;
-  if (const auto date = rfc850_date(Pieces(text))) return date;
-  return asctime_date(Pieces(text));
+  // "Thu, 01 Jan 2026 00:01:00 GMT", "Thursday, 01-Jan-26 00:01:00 GMT", "Thu Jan  1 00:01:00
+  // 2026".
+  for (const std::string_view pattern : {"n, d m Y t GMT", "N, d-m-y t GMT", "n m e t Y"}) {
+    if (const auto date = date_like(pattern, Pieces(text))) return date;
+  }
+  return std::nullopt;
 }
 
 std::string http_date(std::int64_t seconds) {

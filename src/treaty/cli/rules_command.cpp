@@ -35,7 +35,7 @@ std::vector<const Rule*> select(const std::string& what) {
   const auto look_through = [&](std::span<const Rule> ledger) {
     for (const Rule& rule : ledger) {
       const bool family = equal_folded(rule.id.substr(0, rule.id.find('-')), what);
-      if (what.empty() || equal_folded(rule.id, what) || rule.contract == what || family) {
+      if (what.empty() || equal_folded(rule.id, what) || rule.contract() == what || family) {
         rules.push_back(&rule);
       }
     }
@@ -69,7 +69,7 @@ std::string command_line_of(const RuleExample& example) {
 
 void print_rule(const Rule& rule, bool colors) {
   print("{}  {} ({})\n\n  {}\n\n  Source: {}\n", painted(rule.id, Color::bold, colors),
-        rule.contract, name_of(rule.effect), rule.sentence, rule.source);
+        rule.contract(), name_of(rule.effect), rule.sentence, rule.source);
   auto example = contracts::example_of(rule.id);
   if (!example) example = machine_example_of(rule.id);
   if (!example) return;
@@ -83,7 +83,7 @@ void print_rule(const Rule& rule, bool colors) {
 void print_json(const Rule& rule, const std::optional<RuleExample>& example) {
   json::Writer writer;
   writer.begin_object();
-  writer.member("id", rule.id).member("contract", rule.contract);
+  writer.member("id", rule.id).member("contract", rule.contract());
   writer.member("effect", name_of(rule.effect));
   writer.member("rule", rule.sentence).member("source", rule.source);
   if (example) {

@@ -134,7 +134,7 @@ ToldVerdict check_told(std::string_view bytes, const DecodeOptions& options) {
   if (contract) return {contract, check(*contract, bytes, options)};
   Verdict verdict = check(Contract::agent_result, bytes, options);
   std::erase_if(verdict.violations, [](const Finding& finding) {
-    return find_rule(finding.rule.text())->contract != "json";
+    return find_rule(finding.rule.text())->contract() != "json";
   });
   verdict.warnings.clear();
   verdict.kind = {};

@@ -17,10 +17,12 @@ enum class Effect {
 
 struct Rule {
   std::string_view id;        // Such as "RES-12".
-  std::string_view contract;  // json, tools, or the name that `treaty check` has for it.
-  Effect effect;
-  std::string_view sentence;  // What it says.
   std::string_view source;    // The clause it comes from, such as "AGN-033 §3.4".
+  std::string_view sentence;  // What it says.
+  Effect effect = Effect::refuses;
+
+  // By the letters of the id: json, tools, or the name that `treaty check` has for the contract.
+  std::string_view contract() const;
 };
 
 // All of them, in the order of the contracts.

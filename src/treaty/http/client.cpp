@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "treaty/http/net/dial.h"
+#include "treaty/http/net/client_connection.h"
 #include "treaty/http/wire/message_head.h"
 #include "treaty/http/wire/response_decoder.h"
 
@@ -133,11 +133,12 @@ class Client::State {
   void keep(const std::string& key, std::shared_ptr<ClientConnection> connection);
   void drop_expired();
   asio::awaitable<Connected> connect(const Url& url, const std::optional<Proxy>& proxy,
-                                     Patience& patience);
+                                     FetchTimeouts& timeouts);
   asio::awaitable<Outcome> send(ClientConnection& connection, std::string_view bytes,
-                                Patience& patience);
+                                FetchTimeouts& timeouts);
   asio::awaitable<Outcome> receive(ClientConnection& connection, ResponseDecoder& decoder,
-                                   const ResponseSink& sink, Patience& patience, bool& got_bytes);
+                                   const ResponseSink& sink, FetchTimeouts& timeouts,
+                                   bool& got_bytes);
 
   asio::io_context& context_;
   ClientOptions options_;
@@ -203,18 +204,18 @@ void Client::State::keep(const std::string& key, std::shared_ptr<ClientConnectio
 
 asio::awaitable<Client::State::Connected> Client::State::connect(const Url& url,
                                                                  const std::optional<Proxy>& proxy,
-                                                                 Patience& patience) {
+                                                                 FetchTimeouts& timeouts) {
   if (url.secure && !tls_) {
     auto made = TlsContext::create(options_.ca_file);
     if (!made) co_return fail(FailureKind::tls, made.error());
     tls_ = std::move(*made);
   }
-  co_return co_await dial(context_, lookups_, url, proxy, tls_ ? &*tls_ : nullptr, patience,
+  co_return co_await dial(context_, lookups_, url, proxy, tls_ ? &*tls_ : nullptr, timeouts,
                           options_.guard.get());
 }
 
 asio::awaitable<Outcome> Client::State::send(ClientConnection& connection, std::string_view bytes,
-                                             Patience& patience) {
+                                             FetchTimeouts& timeouts) {
   while (!bytes.empty()) {
     const IoStep step = connection.write(bytes);
     if (step.outcome == IoOutcome::done) {
@@ -223,9 +224,9 @@ asio::awaitable<Outcome> Client::State::send(ClientConnection& connection, std::
     }
     // A server may answer and close before it has read everything: its answer decides.
     if (step.outcome == IoOutcome::failed || step.outcome == IoOutcome::closed) break;
-    patience.begin(connection, Phase::idle);
+    timeouts.begin(connection, Phase::idle);
     if (const error_code error = co_await connection.wait_for(step.outcome)) {
-      co_return std::unexpected(patience.explain(connection, error));
+      co_return std::unexpected(timeouts.explain(connection, error));
     }
   }
   co_return Outcome{};
@@ -233,7 +234,7 @@ asio::awaitable<Outcome> Client::State::send(ClientConnection& connection, std::
 
 asio::awaitable<Outcome> Client::State::receive(ClientConnection& connection,
                                                 ResponseDecoder& decoder, const ResponseSink& sink,
-                                                Patience& patience, bool& got_bytes) {
+                                                FetchTimeouts& timeouts, bool& got_bytes) {
   IoOutcome wanted = connection.is_secure() ? IoOutcome::done : IoOutcome::wants_read;
   bool satisfied = false;
   for (int reads = 1;; ++reads) {
@@ -248,7 +249,7 @@ asio::awaitable<Outcome> Client::State::receive(ClientConnection& connection,
       }
     }
     if (error && satisfied) co_return Outcome{};
-    if (error) co_return std::unexpected(patience.explain(connection, error));
+    if (error) co_return std::unexpected(timeouts.explain(connection, error));
     const IoStep step = connection.read(scratch_);
     const bool is_over = step.outcome == IoOutcome::failed || step.outcome == IoOutcome::closed;
     if (is_over && satisfied) co_return Outcome{};
@@ -262,9 +263,9 @@ asio::awaitable<Outcome> Client::State::receive(ClientConnection& connection,
     if (*fed) co_return Outcome{};
     if (!satisfied && sink.is_satisfied()) {
       satisfied = true;
-      patience.finish_soon(connection);
+      timeouts.finish_soon(connection);
     }
-    if (decoder.has_head() && !satisfied) patience.begin(connection, Phase::idle);
+    if (decoder.has_head() && !satisfied) timeouts.begin(connection, Phase::idle);
     if (!connection.is_secure() && step.size < scratch_.size()) wanted = IoOutcome::wants_read;
   }
 }
@@ -278,22 +279,22 @@ asio::awaitable<Outcome> Client::State::fetch(const Url& url, const Request& req
   const std::string key =
       fmt::format("{}{}:{} {}", url.secure ? "s " : "", url.host, url.port,
                   *proxy ? authority_of((*proxy)->host, (*proxy)->port) : std::string());
-  Patience patience(options.timeouts);
+  FetchTimeouts timeouts(options.timeouts);
   for (bool may_reuse = true;; may_reuse = false) {
     std::shared_ptr<ClientConnection> connection = may_reuse ? take_idle(key) : nullptr;
     const bool reused = connection != nullptr;
     if (!reused) {
-      auto connected = co_await connect(url, *proxy, patience);
+      auto connected = co_await connect(url, *proxy, timeouts);
       if (!connected) co_return std::unexpected(connected.error());
       connection = std::move(*connected);
     }
     ResponseDecoder decoder(sink, options, request.method == "HEAD");
     bool got_bytes = false;
-    patience.begin(*connection, Phase::first_byte);
-    Outcome outcome = co_await send(*connection, bytes, patience);
+    timeouts.begin(*connection, Phase::first_byte);
+    Outcome outcome = co_await send(*connection, bytes, timeouts);
     if (outcome) {
-      patience.begin(*connection, Phase::first_byte);
-      outcome = co_await receive(*connection, decoder, sink, patience, got_bytes);
+      timeouts.begin(*connection, Phase::first_byte);
+      outcome = co_await receive(*connection, decoder, sink, timeouts, got_bytes);
     }
     if (outcome && decoder.keeps_alive()) {
       keep(key, std::move(connection));

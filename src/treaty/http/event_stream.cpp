@@ -1,8 +1,8 @@
 #include "treaty/http/event_stream.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 
 namespace treaty::http {
@@ -140,10 +140,8 @@ void EventStreamReader::read_field(std::string_view field, std::string_view valu
     set_name(value);
   } else if (field == "id") {
     if (!value.contains('\0')) last_event_id_.assign(value);
-  } else if (field == "retry" && !value.empty() && std::ranges::all_of(value, is_digit)) {
-    std::int64_t milliseconds = 0;
-    const auto read = std::from_chars(value.data(), value.data() + value.size(), milliseconds);
-    if (read.ec == std::errc{}) retry_ = milliseconds;
+  } else if (field == "retry" && std::ranges::all_of(value, is_digit)) {
+    if (const auto milliseconds = parse_number<std::int64_t>(value)) retry_ = milliseconds;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "treaty/base/base64.h"
+#include "treaty/base/percent.h"
 #include "treaty/base/text.h"
 
 namespace treaty::http {
@@ -22,27 +23,6 @@ std::string variable(const char* lower, const char* upper) {
     if (value != nullptr && *value != '\0') return value;
   }
   return {};
-}
-
-int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  const char lower = to_lower(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-std::string percent_decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const bool is_escape = text[at] == '%' && at + 2 < text.size() &&
-                           hex_digit(text[at + 1]) >= 0 && hex_digit(text[at + 2]) >= 0;
-    if (is_escape) {
-      out.push_back(static_cast<char>(hex_digit(text[at + 1]) * 16 + hex_digit(text[at + 2])));
-      at += 2;
-    } else {
-      out.push_back(text[at]);
-    }
-  }
-  return out;
 }
 
 // The address in 10.0.0.0/8 or fd00::/8.

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kTurnedAway = 64;
 
 // How long to wait before accepting again when file descriptors have run out.
-constexpr std::chrono::milliseconds kBreath{20};
+constexpr std::chrono::milliseconds kAcceptPause{20};
 
 Error listen_error(const std::string& address, std::uint16_t port, const error_code& error) {
   const auto say = [](std::string message) {
@@ -47,124 +47,95 @@ Error listen_error(const std::string& address, std::uint16_t port, const error_c
   return say(fmt::format("cannot listen on {} port {}: {}", address, port, error.message()));
 }
 
-}  // namespace
-
-class Server::Listener : public std::enable_shared_from_this<Listener> {
- public:
-  Listener(asio::io_context& context, Handler handler, ServerOptions options)
-      : context_(context),
-        acceptor_(context),
-        breath_(context),
-        state_(std::make_shared<ServerState>(std::move(handler), std::move(options))) {}
-
-  std::expected<std::uint16_t, Error> listen(const std::string& address, std::uint16_t port) {
-    error_code error;
-    const auto ip = asio::ip::make_address(address, error);
-    if (error) {
-      return std::unexpected(Error{
-          .code = ErrorCode::wrong_usage,
-          .message = fmt::format("{} is not an IP address: give one such as 127.0.0.1", address)});
-    }
-    const tcp::endpoint endpoint(ip, port);
-    acceptor_.open(endpoint.protocol(), error);
-    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error && state_->options.reuse_port) share_port(error);
-    if (!error) acceptor_.bind(endpoint, error);
-    if (!error) share_port(error);  // Later than bind: nobody but us may have the port already.
-    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-    if (error) {
-      error_code ignored;
-      acceptor_.close(ignored);
-      return std::unexpected(listen_error(address, port, error));
-    }
-    asio::co_spawn(context_, accept(shared_from_this()), asio::detached);
-    return acceptor_.local_endpoint(error).port();
+void share_port(tcp::acceptor& acceptor, error_code& error) {
+  const int yes = 1;
+  if (setsockopt(acceptor.native_handle(), SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes) != 0) {
+    error = error_code(errno, boost::system::system_category());
   }
-
-  void stop() {
-    state_->stopping = true;
-    error_code ignored;
-    acceptor_.close(ignored);
-    breath_.cancel();
-    for (const auto& connection : all_connections()) connection->on_stop();
-  }
-
-  void abandon() {
-    for (const auto& connection : all_connections()) connection->abandon();
-  }
-
-  void configure(ServerOptions options) { state_->options = std::move(options); }
-
-  void close_all() {
-    stop();
-    for (const auto& connection : all_connections()) connection->close();
-  }
-
-  std::size_t connections() const { return state_->connections.size(); }
-
- private:
-  // Kept: what is done to one may be the end of another.
-  std::vector<std::shared_ptr<ServerConnection>> all_connections() const {
-    std::vector<std::shared_ptr<ServerConnection>> all;
-    for (ServerConnection* connection : state_->connections) all.push_back(connection->self());
-    return all;
-  }
-
-  void share_port(error_code& error) {
-    const int yes = 1;
-    if (setsockopt(acceptor_.native_handle(), SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes) != 0) {
-      error = error_code(errno, boost::system::system_category());
-    }
-  }
-
-  static asio::awaitable<void> accept(std::shared_ptr<Listener> self) {
-    while (self->acceptor_.is_open()) {
-      tcp::socket socket(self->context_);
-      error_code error;
-      co_await self->acceptor_.async_accept(socket,
-                                            asio::redirect_error(asio::use_awaitable, error));
-      if (!error) {
-        self->welcome(std::make_shared<ServerConnection>(std::move(socket), self->state_));
-      } else if (self->acceptor_.is_open() && error != asio::error::connection_aborted) {
-        self->breath_.expires_after(kBreath);
-        co_await self->breath_.async_wait(asio::redirect_error(asio::use_awaitable, error));
-      }
-    }
-  }
-
-  void welcome(const std::shared_ptr<ServerConnection>& connection) {
-    const std::size_t count = state_->load->connections;
-    const std::size_t limit = state_->options.max_connections;
-    if (count <= limit) {
-      ServerConnection::start(connection);
-    } else if (count <= limit + kTurnedAway) {
-      ServerConnection::turn_away(connection);
-    } else {
-      connection->close();
-    }
-  }
-
-  asio::io_context& context_;
-  tcp::acceptor acceptor_;
-  asio::steady_timer breath_;
-  std::shared_ptr<ServerState> state_;
-};
-
-Server::Server(asio::io_context& context, Handler handler, ServerOptions options)
-    : listener_(std::make_shared<Listener>(context, std::move(handler), std::move(options))) {}
-
-Server::~Server() { listener_->close_all(); }
-
-std::expected<std::uint16_t, Error> Server::listen(const std::string& address, std::uint16_t port) {
-  return listener_->listen(address, port);
 }
 
-void Server::stop() { listener_->stop(); }
+// Kept: what is done to one may be the end of another.
+std::vector<std::shared_ptr<ServerConnection>> connections_of(const ServerState& state) {
+  std::vector<std::shared_ptr<ServerConnection>> all;
+  for (ServerConnection* connection : state.connections) all.push_back(connection->self());
+  return all;
+}
 
-void Server::abandon() { listener_->abandon(); }
+void welcome(const ServerState& state, const std::shared_ptr<ServerConnection>& connection) {
+  const std::size_t count = state.load->connections;
+  const std::size_t limit = state.options.max_connections;
+  if (count <= limit) {
+    ServerConnection::start(connection);
+  } else if (count <= limit + kTurnedAway) {
+    ServerConnection::turn_away(connection);
+  } else {
+    connection->close();
+  }
+}
 
-void Server::configure(ServerOptions options) { listener_->configure(std::move(options)); }
+asio::awaitable<void> accept(std::shared_ptr<ServerState> state) {
+  while (state->acceptor.is_open()) {
+    tcp::socket socket(state->acceptor.get_executor());
+    error_code error;
+    co_await state->acceptor.async_accept(socket, asio::redirect_error(asio::use_awaitable, error));
+    if (!error) {
+      welcome(*state, std::make_shared<ServerConnection>(std::move(socket), state));
+    } else if (state->acceptor.is_open() && error != asio::error::connection_aborted) {
+      state->accept_pause.expires_after(kAcceptPause);
+      co_await state->accept_pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    }
+  }
+}
 
-std::size_t Server::connections() const { return listener_->connections(); }
+}  // namespace
+
+Server::Server(asio::io_context& context, Handler handler, ServerOptions options)
+    : state_(std::make_shared<ServerState>(context, std::move(handler), std::move(options))) {}
+
+Server::~Server() {
+  stop();
+  for (const auto& connection : connections_of(*state_)) connection->close();
+}
+
+std::expected<std::uint16_t, Error> Server::listen(const std::string& address, std::uint16_t port) {
+  error_code error;
+  const auto ip = asio::ip::make_address(address, error);
+  if (error) {
+    return std::unexpected(Error{
+        .code = ErrorCode::wrong_usage,
+        .message = fmt::format("{} is not an IP address: give one such as 127.0.0.1", address)});
+  }
+  const tcp::endpoint endpoint(ip, port);
+  tcp::acceptor& acceptor = state_->acceptor;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error && state_->options.reuse_port) share_port(acceptor, error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) share_port(acceptor, error);  // After bind: nobody but us may have the port already.
+  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (error) {
+    error_code ignored;
+    acceptor.close(ignored);
+    return std::unexpected(listen_error(address, port, error));
+  }
+  asio::co_spawn(acceptor.get_executor(), accept(state_), asio::detached);
+  return acceptor.local_endpoint(error).port();
+}
+
+void Server::stop() {
+  state_->stopping = true;
+  error_code ignored;
+  state_->acceptor.close(ignored);
+  state_->accept_pause.cancel();
+  for (const auto& connection : connections_of(*state_)) connection->on_stop();
+}
+
+void Server::abandon() {
+  for (const auto& connection : connections_of(*state_)) connection->abandon();
+}
+
+void Server::configure(ServerOptions options) { state_->options = std::move(options); }
+
+std::size_t Server::connections() const { return state_->connections.size(); }
 
 }  // namespace treaty::http

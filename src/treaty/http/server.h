@@ -76,6 +76,8 @@ class Exchange {
   virtual bool is_wanted() const = 0;
 };
 
+class ServerState;
+
 using Handler = std::function<boost::asio::awaitable<void>(Exchange&)>;
 
 // What servers count together, each against its own limits. For any thread.
@@ -140,8 +142,7 @@ class Server {
   std::size_t connections() const;
 
  private:
-  class Listener;
-  std::shared_ptr<Listener> listener_;
+  std::shared_ptr<ServerState> state_;
 };
 
 }  // namespace treaty::http

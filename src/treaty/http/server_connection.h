@@ -7,12 +7,47 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "treaty/http/net/channel.h"
-#include "treaty/http/server_state.h"
+#include "treaty/http/server.h"
 #include "treaty/http/wire/request_decoder.h"
 
 namespace treaty::http {
+
+class ServerConnection;
+
+// What a server and its connections share.
+class ServerState {
+ public:
+  ServerState(boost::asio::io_context& context, Handler the_handler, ServerOptions the_options)
+      : acceptor(context),
+        accept_pause(context),
+        handler(std::move(the_handler)),
+        options(std::move(the_options)),
+        load(options.load ? options.load : std::make_shared<ServerLoad>()) {}
+
+  boost::asio::ip::tcp::acceptor acceptor;
+  boost::asio::steady_timer accept_pause;  // Before accepting again, when file descriptors ran out.
+  Handler handler;
+  ServerOptions options;
+  const std::shared_ptr<ServerLoad> load;
+  std::vector<ServerConnection*> connections{};  // Each knows its place.
+  bool stopping = false;
+
+  // Used by one connection at a time, never across a wait: a connection that waits holds no buffer.
+  std::vector<char> scratch = std::vector<char>(std::size_t{64} << 10U);
+  std::string out{};
+
+  // The value of Date, made once a second.
+  std::string_view date();
+
+  Response refusal(int status, std::string_view message) const;
+
+ private:
+  std::int64_t date_second_ = -1;
+  std::string date_{};
+};
 
 class ServerConnection final : public Channel, public Exchange {
  public:

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 
 namespace treaty::http {
@@ -28,10 +28,7 @@ bool is_visible(char c) { return c > ' ' && c < '\x7F'; }
 
 // 0 when it is no port.
 std::uint16_t port_of(std::string_view text) {
-  unsigned port = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), port);
-  const bool is_whole = read.ec == std::errc{} && read.ptr == text.data() + text.size();
-  return is_whole && text.size() <= 5 && port <= 65535 ? static_cast<std::uint16_t>(port) : 0;
+  return text.size() <= 5 ? parse_number<std::uint16_t>(text).value_or(0) : std::uint16_t{0};
 }
 
 std::expected<void, Error> read_authority(std::string_view text, Url& url) {

@@ -163,9 +163,7 @@ std::shared_ptr<Machine> read_machine(const Place& root, Findings& findings,
                                       const LoadOptions& options, std::string text) {
   Reader reader(findings, options);
   auto machine = std::make_shared<Machine>();
-  Sha256 digest;
-  digest.add(text);
-  machine->config_hash = digest.hex();
+  machine->config_hash = sha256_hex(text);
   machine->text = std::move(text);
   machine->directory = options.directory;
   read_head(reader, root, *machine);

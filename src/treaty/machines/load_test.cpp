@@ -111,9 +111,7 @@ TEST_CASE("a whole machine is read as it was written") {
   CHECK(read.spec_version == "4.2.1");
   CHECK(read.text == text);
   CHECK(read.directory == "/there");
-  Sha256 digest;
-  digest.add(text);
-  CHECK(read.config_hash == digest.hex());
+  CHECK(read.config_hash == sha256_hex(text));
   CHECK(read.context.size() == 2);
   CHECK(read.agents.at("typed").source.as_object().at("type") == "pi-agent");
   CHECK(read.machines.at("c").path == "./c.yml");

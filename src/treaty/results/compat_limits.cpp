@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 
@@ -30,18 +30,9 @@ std::optional<Number> parse_integer(std::string_view text) {
     if (after_digit) digits += c;
   }
   if (!after_digit) return std::nullopt;
-  std::int64_t value = 0;
-  const auto [_, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc()) return Number(value);
+  if (const auto value = parse_number<std::int64_t>(digits)) return Number(*value);
   return Number(negative ? std::numeric_limits<std::int64_t>::min()
                          : std::numeric_limits<std::int64_t>::max());
-}
-
-std::optional<double> parse_float(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 // Collects digits and points into a number, adds it at h, m, s and ms, and passes over the rest.
@@ -53,7 +44,7 @@ std::optional<Number> parse_compat_duration(std::string_view text) {
     if (is_digit(c) || c == '.') {
       number += c;
     } else if ((c == 'h' || c == 'm' || c == 's') && !number.empty()) {
-      const auto value = parse_float(number);
+      const auto value = parse_number<double>(number);
       if (!value) return std::nullopt;
       const bool milliseconds = c == 'm' && text.substr(i).starts_with("ms");
       if (milliseconds) ++i;
@@ -63,7 +54,7 @@ std::optional<Number> parse_compat_duration(std::string_view text) {
     }
   }
   if (!number.empty()) {
-    const auto value = parse_float(number);
+    const auto value = parse_number<double>(number);
     if (!value) return std::nullopt;
     total += *value;
   }

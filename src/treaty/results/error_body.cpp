@@ -1,8 +1,8 @@
 #include "treaty/results/error_body.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 
 namespace treaty::results {
@@ -60,11 +60,8 @@ std::string page_message(std::string_view page) {
 // A number or a text of digits that is an HTTP error status.
 std::optional<int> as_status(json::Value value) {
   const std::string_view digits = value.is_string() ? trimmed(value.text()) : value.source();
-  int status = 0;
-  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), status);
-  if (error != std::errc() || end != digits.end()) return std::nullopt;
-  if (status < 400 || status > 599) return std::nullopt;
-  return status;
+  const auto status = parse_number<int>(digits);
+  return status && *status >= 400 && *status <= 599 ? status : std::nullopt;
 }
 
 }  // namespace

@@ -140,9 +140,7 @@ std::string key_of(std::string_view name, json::Value arguments) {
   constexpr std::size_t kDigits = 32;
   std::string canonical;
   append_canonical(canonical, arguments);
-  Sha256 digest;
-  digest.add(canonical);
-  return fmt::format("{} {}", name, digest.hex().substr(0, kDigits));
+  return fmt::format("{} {}", name, sha256_hex(canonical).substr(0, kDigits));
 }
 
 constexpr std::size_t kMostShown = 4'096;  // Bytes of arguments that were refused.

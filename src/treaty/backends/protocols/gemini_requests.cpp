@@ -4,6 +4,7 @@
 
 #include "treaty/backends/protocols/request_parts.h"
 #include "treaty/backends/protocols/requests.h"
+#include "treaty/base/percent.h"
 #include "treaty/base/text.h"
 
 namespace treaty::backends {
@@ -139,17 +140,7 @@ void write_generation_config(json::Writer& writer, const Call& call) {
 }
 
 // A model's name in a path. Slashes stay: tuned models have a folder of their own.
-std::string path_segment(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (is_alphanumeric(c) || std::string_view("-._~/@:").find(c) != std::string_view::npos) {
-      out.push_back(c);
-    } else {
-      fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
+std::string path_segment(std::string_view text) { return percent_encoded(text, "-._~/@:"); }
 
 // A result stays the object that it is: it is written again as such.
 void read_user_part(ReceivedMessages& messages, json::Value part) {

@@ -29,13 +29,11 @@ bool is_allowed(std::string_view id, const IdRule& rule) {
 // An id that nobody else's id becomes: what is allowed of it, and a digest of all of it.
 std::string made_anew(std::string_view id, const IdRule& rule) {
   constexpr std::size_t kDigest = 12;
-  Sha256 digest;
-  digest.add(id);
   std::string out;
   std::ranges::copy_if(id, std::back_inserter(out), [&](char c) { return is_allowed(c, rule); });
   const std::size_t kept = rule.most > kDigest ? rule.most - kDigest : 0;
   out.resize(std::min(out.size(), kept));
-  out += digest.hex().substr(0, kDigest);
+  out += sha256_hex(id).substr(0, kDigest);
   return out.substr(0, rule.most);
 }
 

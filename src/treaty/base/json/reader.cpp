@@ -8,6 +8,7 @@
 
 #include "treaty/base/json.h"
 #include "treaty/base/json/scan.h"
+#include "treaty/base/percent.h"
 #include "treaty/base/text.h"
 
 namespace treaty::json {

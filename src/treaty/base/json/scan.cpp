@@ -44,12 +44,6 @@ std::size_t plain_run(const char* at, const char* end) {
   return length;
 }
 
-int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  const char lower = to_lower(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 std::string_view misreading(std::string_view rest) {
   if (rest.starts_with("NaN") || rest.starts_with("Infinity") || rest.starts_with("-Infinity")) {
     return "NaN and Infinity are not JSON; write a number or null";

@@ -9,9 +9,6 @@ namespace treaty::json {
 // How many bytes from `at` on are plain: ASCII, no control character, no quote, no backslash.
 std::size_t plain_run(const char* at, const char* end);
 
-// -1 when it is none.
-int hex_digit(char c);
-
 constexpr bool is_high_surrogate(char32_t c) { return c >= 0xD800 && c <= 0xDBFF; }
 constexpr bool is_low_surrogate(char32_t c) { return c >= 0xDC00 && c <= 0xDFFF; }
 

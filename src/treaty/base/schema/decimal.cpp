@@ -1,8 +1,9 @@
 #include "treaty/base/schema/decimal.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
+
+#include "treaty/base/pieces.h"
 
 namespace treaty::schema {
 namespace {
@@ -16,10 +17,8 @@ constexpr std::int64_t kLargestExponent = 1'000'000'000'000'000;
 std::int64_t exponent_of(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  std::int64_t value = 0;
-  const auto [_, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) value = kLargestExponent;
-  value = std::min(value, kLargestExponent);
+  const std::int64_t value =
+      std::min(parse_number<std::int64_t>(text).value_or(kLargestExponent), kLargestExponent);
   return negative ? -value : value;
 }
 
@@ -61,11 +60,7 @@ Decimal::Decimal(std::string_view number) {
 }
 
 std::optional<std::uint64_t> Decimal::coefficient() const {
-  std::uint64_t value = 0;
-  const char* const end = digits_.data() + digits_.size();
-  const auto [_, error] = std::from_chars(digits_.data(), end, value);
-  if (error != std::errc()) return std::nullopt;
-  return value;
+  return parse_number<std::uint64_t>(digits_);
 }
 
 std::optional<std::uint64_t> Decimal::count() const {

@@ -1,11 +1,11 @@
-#include "treaty/base/schema/equality.h"
-
+// When two JSON values are the same.
 #include <algorithm>
 #include <functional>
 #include <string_view>
 #include <vector>
 
 #include "treaty/base/schema/decimal.h"
+#include "treaty/base/schema/evaluation.h"
 
 namespace treaty::schema {
 namespace {

@@ -1,10 +1,11 @@
-#include "treaty/base/schema/keywords.h"
-
+// Which keywords of JSON Schema 2020-12 say nothing about a value, and what to tell whoever uses
+// one that is not supported.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
+#include <iterator>
 
+#include "treaty/base/schema/compiler.h"
 #include "treaty/base/schema/messages.h"
 #include "treaty/base/text.h"
 

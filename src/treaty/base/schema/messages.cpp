@@ -13,13 +13,6 @@ constexpr std::size_t kLongestList = 500;
 
 }  // namespace
 
-std::string_view beginning(std::string_view text, std::size_t longest) {
-  if (text.size() <= longest) return text;
-  std::size_t size = longest;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
-  return text.substr(0, size);
-}
-
 std::string describe_types(std::uint8_t types) {
   std::vector<std::string> words;
   if ((types & kString) != 0) words.emplace_back("a string");

@@ -9,11 +9,14 @@
 
 #include "treaty/base/json.h"
 #include "treaty/base/schema/program.h"
+#include "treaty/base/text.h"
 
 namespace treaty::schema {
 
 // The text, or as much of it as is read: never half of a character.
-std::string_view beginning(std::string_view text, std::size_t longest = 80);
+inline std::string_view beginning(std::string_view text, std::size_t longest = 80) {
+  return utf8_prefix(text, longest);
+}
 
 // "a string", "an integer or null".
 std::string describe_types(std::uint8_t types);

@@ -1,5 +1,4 @@
-#include "treaty/base/schema/pattern_tree.h"
-
+// Reads the text of a regular expression into a tree.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,8 @@
 #include <utility>
 
 #include "treaty/base/json/scan.h"
+#include "treaty/base/percent.h"
+#include "treaty/base/schema/pattern.h"
 #include "treaty/base/text.h"
 
 namespace treaty::schema {
@@ -311,7 +312,7 @@ class PatternReader {
   char32_t hexadecimal(std::size_t digits) {
     char32_t value = 0;
     for (std::size_t i = 0; i < digits; ++i) {
-      const int digit = rest_.empty() ? -1 : json::hex_digit(rest_[0]);
+      const int digit = rest_.empty() ? -1 : hex_digit(rest_[0]);
       if (digit < 0) {
         fail("has an escape with too few hexadecimal digits");
         return 0;

@@ -292,9 +292,7 @@ Result<int> chat_with_own(Wanted wanted, const Arguments& arguments, const OpenG
                           Signals& signals) {
   TREATY_TRY(auto configuration, load_private_configuration("chat", arguments));
   const std::string key = new_uuid();
-  Sha256 digest;
-  digest.add(key);
-  configuration.keys = {{.tenant = "local", .sha256 = digest.hex()}};
+  configuration.keys = {{.tenant = "local", .sha256 = sha256_hex(key)}};
   configuration.workers = 1;
   TREATY_TRY(const auto gateway, open_gateway(open, configuration));
   const auto port = gateway->listen();

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "treaty/base/json_write.h"
+#include "treaty/base/percent.h"
 #include "treaty/base/text.h"
 #include "treaty/cli/check/check_report.h"
 #include "treaty/contracts/inspection/verdict_json.h"
@@ -16,17 +17,7 @@ using contracts::Finding;
 using contracts::Findings;
 
 // A path as a relative reference of RFC 3986.
-std::string uri_of(std::string_view path) {
-  std::string uri;
-  for (const char c : path) {
-    if (is_alphanumeric(c) || std::string_view("-._~/").contains(c)) {
-      uri.push_back(c);
-    } else {
-      fmt::format_to(std::back_inserter(uri), "%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return uri;
-}
+std::string uri_of(std::string_view path) { return percent_encoded(path, "-._~/"); }
 
 void write_sarif_result(json::Writer& writer, const Checked& checked, std::string_view rule,
                         std::string_view level, std::string_view message, const Finding* finding) {

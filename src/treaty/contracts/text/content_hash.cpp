@@ -30,11 +30,8 @@ std::string cut(std::string_view line) {
 }  // namespace
 
 std::string content_hash(std::string_view bytes) {
+  if (!is_utf8(bytes)) return sha256_hex(bytes);
   Sha256 digest;
-  if (!is_utf8(bytes)) {
-    digest.add(bytes);
-    return digest.hex();
-  }
   for (std::size_t at = 0; at <= bytes.size();) {
     const Line line = line_at(bytes, at);
     // A line of at most 500 bytes has at most 500 units.

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 
 namespace treaty::http {
@@ -112,15 +112,13 @@ std::expected<AddressGuard, std::string> AddressGuard::allowing(
     const auto network = boost::asio::ip::make_address(entry.substr(0, slash), error);
     if (!error) {
       const unsigned most = network.is_v4() ? 32 : 128;
-      unsigned length = most;
-      if (slash != std::string::npos) {
-        const char* end = entry.data() + entry.size();
-        const auto [stop, failed] = std::from_chars(entry.data() + slash + 1, end, length);
-        if (failed != std::errc() || stop != end || length > most) {
-          return std::unexpected(fmt::format("{} is not a network", entry));
-        }
+      const auto length = slash == std::string::npos
+                              ? std::optional(most)
+                              : parse_number<unsigned>(std::string_view(entry).substr(slash + 1));
+      if (!length || *length > most) {
+        return std::unexpected(fmt::format("{} is not a network", entry));
       }
-      guard.networks_.push_back({network, length});
+      guard.networks_.push_back({network, *length});
     } else if (slash == std::string::npos && is_host(entry)) {
       guard.hosts_.push_back(folded(entry));
     } else {

@@ -70,9 +70,9 @@ asio::awaitable<error_code> Channel::wait_writable() {
   co_return error;
 }
 
-Waiter& Channel::waiter() {
+asio::awaitable<bool> Channel::sleep() {
   if (!waiter_) waiter_ = std::make_unique<Waiter>(socket_.get_executor());
-  return *waiter_;
+  return waiter_->wait();
 }
 
 void Channel::wake_up() {

@@ -50,9 +50,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   boost::asio::awaitable<boost::system::error_code> wait_readable();
   boost::asio::awaitable<boost::system::error_code> wait_writable();
 
-  // Sleeps until the waiter is notified, by the deadline or by anybody else, or until cancellation.
-  Waiter& waiter();
-  boost::asio::awaitable<bool> sleep() { return waiter().wait(); }
+  // Sleeps until the deadline, the end of the connection, or cancellation.
+  boost::asio::awaitable<bool> sleep();
 
   // What comes without waiting: would_block when nothing does, eof at the end.
   std::size_t read_now(std::span<char> buffer, boost::system::error_code& error);

@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "treaty/base/offload_pool.h"
 #include "treaty/http/client.h"
 #include "treaty/http/net/channel.h"
 #include "treaty/http/net/tls.h"
+#include "treaty/http/proxy.h"
 
 namespace treaty::http {
 
@@ -51,9 +53,9 @@ class ClientConnection final : public Channel {
 enum class Phase { connect, first_byte, idle };
 
 // The four timeouts of one fetch, held against a connection's one deadline.
-class Patience {
+class FetchTimeouts {
  public:
-  explicit Patience(const Timeouts& timeouts)
+  explicit FetchTimeouts(const Timeouts& timeouts)
       : timeouts_(timeouts), total_end_(after(timeouts.total)) {}
 
   // `phase` begins, or begins again.
@@ -77,5 +79,13 @@ class Patience {
   SteadyTime end_ = SteadyTime::max();
   Phase phase_ = Phase::connect;
 };
+
+// Makes a connection: resolve, connect, tunnel through a proxy, TLS. Names are looked up on the
+// threads of `lookups`. `tls` is used, and needed, for https alone. All of it counts as the phase
+// `connect`. A host with an address that `guard` does not allow is not connected to.
+boost::asio::awaitable<std::expected<std::shared_ptr<ClientConnection>, FetchFailure>> dial(
+    boost::asio::io_context& context, OffloadPool& lookups, const Url& url,
+    const std::optional<Proxy>& proxy, TlsContext* tls, FetchTimeouts& timeouts,
+    const AddressGuard* guard = nullptr);
 
 }  // namespace treaty::http

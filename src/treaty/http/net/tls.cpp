@@ -115,7 +115,7 @@ IoStep TlsStream::write(std::string_view bytes) {
   return step(result, size);
 }
 
-void TlsStream::say_goodbye() {
+void TlsStream::send_close_notify() {
   if (SSL_is_init_finished(ssl_.get()) != 0) SSL_shutdown(ssl_.get());
   ERR_clear_error();
 }

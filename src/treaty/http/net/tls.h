@@ -33,7 +33,7 @@ class TlsStream {
   IoStep write(std::string_view bytes);  // After wants_…, again with the same bytes.
 
   // Tells the peer that nothing follows, if that is possible at once.
-  void say_goodbye();
+  void send_close_notify();
 
   // Why the last step failed, for people.
   const std::string& reason() const { return reason_; }

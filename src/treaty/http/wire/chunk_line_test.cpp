@@ -1,8 +1,8 @@
-#include "treaty/http/wire/chunk_line.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "treaty/http/wire/message_head.h"
 
 using namespace treaty::http;
 

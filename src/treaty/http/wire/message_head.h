@@ -22,9 +22,6 @@ bool has_bare_line_feed(std::string_view bytes, std::size_t from = 0);
 // none.
 std::string_view find_head_fault(std::string_view head, HeadKind kind);
 
-// The same for the fields after the last chunk, blank line included.
-std::string_view find_trailer_fault(std::string_view lines);
-
 // The authority of a target in absolute form (`http://host:8088/path`); empty of any other.
 std::string_view authority_of_target(std::string_view target);
 
@@ -33,5 +30,17 @@ bool is_token(std::string_view text);
 
 // No control characters but the tab: what a field's value may hold.
 bool is_field_value(std::string_view text);
+
+// The line before a chunk is found whole before a parser sees it: Beast's parser asserts when the
+// last chunk of an empty body comes in crumbs, and has no limit for extensions and trailers.
+
+// How many bytes stand between the data of two chunks: the line end of the one (`after_chunk`), the
+// size line of the other; for the last chunk also the trailer with its blank line. npos when they
+// have not all come. What is wrong with them is the parser's to say.
+std::size_t chunk_line_size(std::string_view bytes, bool after_chunk);
+
+// The first fault of those bytes once they are whole, as a sentence; empty when there is none. As
+// strict as with a head: what has two readings is refused (RFC 9112 §7.1).
+std::string_view find_chunk_fault(std::string_view bytes, bool after_chunk);
 
 }  // namespace treaty::http

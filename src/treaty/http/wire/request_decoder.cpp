@@ -8,7 +8,6 @@
 #include <boost/beast/http/error.hpp>
 
 #include "treaty/base/text.h"
-#include "treaty/http/wire/chunk_line.h"
 #include "treaty/http/wire/message_head.h"
 
 namespace treaty::http {

@@ -1,16 +1,15 @@
 #include "treaty/http/wire/response_decoder.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
-#include <optional>
 
 #include "treaty/base/text.h"
-#include "treaty/http/wire/body_coding.h"
-#include "treaty/http/wire/chunk_line.h"
 #include "treaty/http/wire/message_head.h"
 
 namespace treaty::http {
@@ -24,6 +23,107 @@ std::string_view response_text_of(string_view text) { return {text.data(), text.
 
 std::unexpected<FetchFailure> fail(FailureKind kind, std::string message) {
   return std::unexpected(FetchFailure{.kind = kind, .message = std::move(message)});
+}
+
+constexpr std::size_t kPiece = std::size_t{16} << 10U;
+constexpr int kGzip = 15 + 16;
+constexpr int kZlib = 15;
+constexpr int kRaw = -15;
+
+// RFC 1950 §2.2: what the first two bytes of a zlib stream add up to.
+bool is_zlib_head(unsigned char first, unsigned char second) {
+  return (first & 0x0FU) == 8 && ((unsigned{first} << 8U) | second) % 31 == 0;
+}
+
+// Undoes Content-Encoding piece by piece: gzip, deflate and identity, never more than one piece in
+// memory.
+class BodyCoding {
+ public:
+  // Takes decoded bytes; false ends the decoding.
+  using Taker = std::function<bool(std::string_view)>;
+
+  enum class Outcome { more, stopped, broken };
+
+  // Null when the coding is not known.
+  static std::unique_ptr<BodyCoding> named(std::string_view name) {
+    name = trimmed(name);
+    auto coding = std::make_unique<BodyCoding>();
+    coding->is_identity_ = name.empty() || equal_folded(name, "identity");
+    coding->is_gzip_ = equal_folded(name, "gzip") || equal_folded(name, "x-gzip");
+    if (coding->is_gzip_ ? coding->open(kGzip)
+                         : coding->is_identity_ || equal_folded(name, "deflate")) {
+      return coding;
+    }
+    return nullptr;
+  }
+
+  BodyCoding() = default;
+  BodyCoding(const BodyCoding&) = delete;
+  BodyCoding& operator=(const BodyCoding&) = delete;
+  ~BodyCoding() {
+    if (is_open_) inflateEnd(&zlib_);
+  }
+
+  Outcome feed(std::string_view bytes, const Taker& taker);
+
+  // True when what was fed may end here.
+  bool is_whole() const { return is_identity_ || ended_ || (at_start_ && start_.empty()); }
+
+ private:
+  bool open(int window) {
+    is_open_ = inflateInit2(&zlib_, window) == Z_OK;
+    return is_open_;
+  }
+  Outcome inflate_some(const Taker& taker);
+
+  z_stream zlib_{};
+  bool is_identity_ = false;
+  bool is_gzip_ = false;
+  bool is_open_ = false;  // inflateInit was called.
+  bool at_start_ = true;  // No byte came yet, of the body or of the next gzip member.
+  bool ended_ = false;    // The checksum was read and right.
+  std::string start_{};   // The first bytes of deflate, until its form can be told.
+  std::array<char, kPiece> out_;
+};
+
+BodyCoding::Outcome BodyCoding::feed(std::string_view bytes, const Taker& taker) {
+  if (bytes.empty()) return Outcome::more;
+  if (is_identity_) return taker(bytes) ? Outcome::more : Outcome::stopped;
+  if (!is_open_) {
+    // "deflate" means the zlib form; some send the raw one. Two bytes tell which it is.
+    start_.append(bytes);
+    if (start_.size() < 2) return Outcome::more;
+    const bool is_zlib =
+        is_zlib_head(static_cast<unsigned char>(start_[0]), static_cast<unsigned char>(start_[1]));
+    if (!open(is_zlib ? kZlib : kRaw)) return Outcome::broken;
+    bytes = start_;
+  }
+  zlib_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  zlib_.avail_in = static_cast<uInt>(bytes.size());
+  return inflate_some(taker);
+}
+
+BodyCoding::Outcome BodyCoding::inflate_some(const Taker& taker) {
+  while (true) {
+    if (ended_) {
+      if (zlib_.avail_in == 0) return Outcome::more;
+      // RFC 1952 §2.2: a file may have several members. After deflate nothing may follow.
+      if (!is_gzip_ || inflateReset(&zlib_) != Z_OK) return Outcome::broken;
+      ended_ = false;
+    }
+    at_start_ = false;
+    zlib_.next_out = reinterpret_cast<Bytef*>(out_.data());
+    zlib_.avail_out = kPiece;
+    const int result = inflate(&zlib_, Z_NO_FLUSH);
+    const std::size_t size = kPiece - zlib_.avail_out;
+    if (size > 0 && !taker({out_.data(), size})) return Outcome::stopped;
+    ended_ = result == Z_STREAM_END;
+    if (ended_) continue;
+    if (result == Z_BUF_ERROR || (result == Z_OK && zlib_.avail_out > 0)) {
+      return Outcome::more;  // All input is used.
+    }
+    if (result != Z_OK) return Outcome::broken;
+  }
 }
 
 }  // namespace
@@ -40,7 +140,7 @@ class ResponseDecoder::Parser final : public beast_http::basic_parser<false> {
   }
 
   const Response& head() const { return head_; }
-  void set_coding(BodyCoding coding) { coding_ = std::move(coding); }
+  void set_coding(std::unique_ptr<BodyCoding> coding) { coding_ = std::move(coding); }
   bool coding_is_whole() const { return !coding_ || coding_->is_whole(); }
   bool has_enough() const { return has_enough_; }
   bool too_large() const { return too_large_; }
@@ -92,7 +192,7 @@ class ResponseDecoder::Parser final : public beast_http::basic_parser<false> {
 
   ResponseSink& sink_;
   Response head_{.status = 0};
-  std::optional<BodyCoding> coding_{};
+  std::unique_ptr<BodyCoding> coding_{};
   std::size_t room_;
   std::uint64_t chunk_left_ = 0;
   bool after_chunk_ = false;
@@ -168,7 +268,7 @@ std::expected<bool, FetchFailure> ResponseDecoder::read_head(std::string_view he
       return fail(FailureKind::malformed,
                   "the answer's Content-Encoding is none that was asked for (gzip, deflate)");
     }
-    parser_->set_coding(std::move(*coding));
+    parser_->set_coding(std::move(coding));
   }
   sink_.on_head(answer);
   return parser_->is_done();

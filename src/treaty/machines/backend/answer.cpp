@@ -156,9 +156,7 @@ Object input_of(const backends::Call& call) {
 
 std::string public_id_of(std::string_view key) {
   constexpr std::size_t kDigits = 24;
-  Sha256 digest;
-  digest.add(key);
-  return "call_" + digest.hex().substr(0, kDigits);
+  return "call_" + sha256_hex(key).substr(0, kDigits);
 }
 
 AgentResult result_of(const Outcome& outcome) {

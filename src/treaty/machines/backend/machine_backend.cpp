@@ -190,11 +190,7 @@ bool MachineBackend::is_kept() const {
 std::string MachineBackend::execution_of(const backends::Call& call) const {
   if (call.asker.empty()) return "call-" + new_uuid();
   constexpr std::size_t kDigits = 32;
-  Sha256 digest;
-  digest.add(file_);
-  digest.add("\n");
-  digest.add(call.asker);
-  return "turn-" + digest.hex().substr(0, kDigits);
+  return "turn-" + sha256_hex(fmt::format("{}\n{}", file_, call.asker)).substr(0, kDigits);
 }
 
 }  // namespace treaty::machines

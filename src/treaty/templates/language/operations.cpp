@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 #include "treaty/templates/text/characters.h"
 
@@ -39,13 +39,6 @@ const Dynamic* member_of(const Dynamic* object, std::string_view name) {
 Operand part_of(Operand& whole, const Dynamic& part) {
   if (!whole.is_own()) return Operand::borrowed(part);
   return Operand(Dynamic(part));
-}
-
-std::optional<std::int64_t> position_of(std::string_view text) {
-  std::int64_t position = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return position;
 }
 
 }  // namespace
@@ -251,7 +244,7 @@ Operand at_path(const Dynamic& value, std::string_view path) {
   while (true) {
     const std::string_view name = path.substr(0, path.find('.'));
     const Dynamic* next = member_of(at, name);
-    if (const auto position = position_of(name); position && at->is_array()) {
+    if (const auto position = parse_number<std::int64_t>(name); position && at->is_array()) {
       next = element_at(at->get_array(), *position);
     }
     if (next == nullptr) return Operand::undefined("");
