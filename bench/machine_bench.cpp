@@ -19,7 +19,7 @@
 #include "bench/rows.h"
 #include "treaty/machines/load.h"
 #include "treaty/machines/run/runner.h"
-#include "treaty/store/memory/memory_store.h"
+#include "treaty/store/memory/memory_machines.h"
 #include "treaty/store/sqlite/sqlite_store.h"
 
 namespace {

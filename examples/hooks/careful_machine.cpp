@@ -19,7 +19,7 @@
 #include "treaty/machines/hooks/machine_hooks.h"
 #include "treaty/machines/load.h"
 #include "treaty/machines/run/runner.h"
-#include "treaty/store/memory/memory_store.h"
+#include "treaty/store/memory/memory_machines.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "treaty/store/directory/directory_store.h"
-#include "treaty/store/memory/memory_store.h"
+#include "treaty/store/memory/memory_machines.h"
 #include "treaty/store/sqlite/sqlite_store.h"
 
 namespace treaty::store {
@@ -31,7 +31,6 @@ std::expected<std::unique_ptr<Store>, Error> open_store(std::string_view address
   if (const auto path = path_of(address, kSqlite)) {
     return open_sqlite_store(*path, std::move(options));
   }
-  if (address == kMemory) return open_memory_store({.now = std::move(options.now)});
   return std::unexpected(unknown_address(
       address, "the address of a store looks like sqlite:///var/lib/treaty/treaty.db"));
 }

@@ -12,8 +12,7 @@
 
 namespace treaty::store {
 
-// `sqlite://PATH`, or `memory:` for one that ends with the process. `wrong_usage` for any other
-// address.
+// `sqlite://PATH`. `wrong_usage` for any other address.
 std::expected<std::unique_ptr<Store>, Error> open_store(std::string_view address,
                                                         StoreOptions options = {});
 

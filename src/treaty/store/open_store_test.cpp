@@ -12,7 +12,6 @@ TEST_CASE("a store is opened by its address") {
   const testing::TemporaryDirectory directory;
 
   CHECK(open_store("sqlite://" + directory.path() + "/treaty.db"));
-  CHECK(open_store("memory:"));
   CHECK(open_machine_store("directory:" + directory.path() + "/executions"));
   CHECK(open_machine_store("memory:"));
 }

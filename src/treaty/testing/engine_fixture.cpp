@@ -6,8 +6,8 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "treaty/api/invoke_result_renderer.h"
-#include "treaty/store/memory/memory_store.h"
 #include "treaty/store/sqlite/sqlite_store.h"
+#include "treaty/testing/stores/memory_store.h"
 
 namespace treaty::testing {
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "treaty/machines/load.h"
-#include "treaty/store/memory/memory_store.h"
+#include "treaty/store/memory/memory_machines.h"
 #include "treaty/testing/stores/awaiting.h"
 
 namespace treaty::machines {

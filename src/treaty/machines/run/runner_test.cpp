@@ -10,7 +10,7 @@
 #include "treaty/machines/hooks/built_in_hooks.h"
 #include "treaty/machines/load.h"
 #include "treaty/machines/script/simulation.h"
-#include "treaty/store/memory/memory_store.h"
+#include "treaty/store/memory/memory_machines.h"
 
 namespace treaty::machines {
 namespace {

@@ -1,3 +1,5 @@
+#include "treaty/store/memory/memory_machines.h"
+
 #include <algorithm>
 #include <list>
 #include <map>
@@ -8,7 +10,6 @@
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
 #include "treaty/store/leases.h"
-#include "treaty/store/memory/memory_store.h"
 #include "treaty/store/work_pool.h"
 
 namespace treaty::store {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "treaty/store/memory/memory_store.h"
+#include "treaty/store/memory/memory_machines.h"
 
 namespace treaty::testing {
 

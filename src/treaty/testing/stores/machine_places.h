@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "treaty/store/directory/directory_store.h"
-#include "treaty/store/memory/memory_store.h"
+#include "treaty/store/memory/memory_machines.h"
 #include "treaty/testing/stores/store_room.h"
 
 namespace treaty::testing {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "treaty/store/memory/memory_store.h"
+#include "treaty/testing/stores/memory_store.h"
 #include "treaty/testing/stores/repeating_store.h"
 #include "treaty/testing/stores/store_room.h"
 

@@ -1,6 +1,6 @@
-// Stores in memory, for tests and for runs that nobody will resume: nothing outlives the process. A
-// whole store is a SQLite database without a file; machines alone are kept in maps. Calls do their
-// work on the thread of the caller.
+// A store in memory, written apart from every other one: maps instead of SQL, changed by the same
+// pure rules (store/planning.h, store/grants.h). It is the fast store of engine tests, and what the
+// other stores are compared with. Calls complete at once, on the thread of the caller.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,5 @@ struct MemoryOptions {
 // Each store that is opened is an owner of turns of its own. What it leaves unfinished is abandoned
 // when it is destroyed.
 std::unique_ptr<Store> open_memory_store(MemoryOptions options = {});
-
-// What machines keep, without a journal of turns. Of checkpoints only the latest one is kept.
-std::unique_ptr<MachineStore> open_memory_machines(std::function<Milliseconds()> now = {});
 
 }  // namespace treaty::store

@@ -1,0 +1,15 @@
+// What machines keep, in memory: for runs that nobody will resume, and for tests. Nothing outlives
+// the process. Calls do their work on the thread of the caller.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "treaty/store/store_options.h"
+
+namespace treaty::store {
+
+// Of checkpoints only the latest one is kept. Without `now`: the system's clock.
+std::unique_ptr<MachineStore> open_memory_machines(std::function<Milliseconds()> now = {});
+
+}  // namespace treaty::store
