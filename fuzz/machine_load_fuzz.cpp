@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "require.h"
-#include "treaty/machines/graph/chart_text.h"
 #include "treaty/machines/graph/graph.h"
 #include "treaty/machines/graph/layout.h"
 #include "treaty/machines/load.h"
@@ -15,7 +14,7 @@ using fuzz::require;
 
 namespace {
 
-void require_inside(const machines::MachineFinding& finding, std::string_view text) {
+void require_inside(const Diagnostic& finding, std::string_view text) {
   require(!finding.message.empty() && !finding.rule.empty());
   require(finding.line >= 1 && finding.column >= 1 && finding.offset <= text.size());
   require(finding.line <= 1 + std::ranges::count(text, '\n'));
@@ -28,8 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text = fuzz::as_text(data, size);
   const machines::Loaded loaded = machines::load_machine(text, {});
   require((loaded.machine == nullptr) == !loaded.violations.empty());
-  for (const machines::MachineFinding& finding : loaded.violations) require_inside(finding, text);
-  for (const machines::MachineFinding& finding : loaded.warnings) require_inside(finding, text);
+  for (const Diagnostic& finding : loaded.violations) require_inside(finding, text);
+  for (const Diagnostic& finding : loaded.warnings) require_inside(finding, text);
   require(loaded.violations.size() + loaded.warnings.size() <= machines::kMostListed);
   if (!loaded.machine) return 0;
   require(!loaded.machine->states.empty());

@@ -7,12 +7,9 @@
 
 #include "treaty/base/hash.h"
 #include "treaty/base/text.h"
-#include "treaty/machines/reading/findings.h"
-#include "treaty/machines/reading/hook_references.h"
 #include "treaty/machines/reading/reader.h"
 #include "treaty/machines/reading/sections.h"
 #include "treaty/machines/reading/source.h"
-#include "treaty/machines/reading/texts.h"
 
 namespace treaty::machines {
 namespace {

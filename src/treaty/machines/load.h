@@ -10,27 +10,19 @@
 #include <string_view>
 #include <vector>
 
+#include "treaty/base/diagnostic.h"
 #include "treaty/machines/machine.h"
 
 namespace treaty::machines {
 
-// One sentence of machines.md section 1, broken at a place.
-struct MachineFinding {
-  std::string rule;     // "MCH-08".
-  int line = 1;         // From 1.
-  int column = 1;       // In characters, from 1.
-  std::string where{};  // A JSON pointer: "/data/states/s/transitions/0/to".
-  std::string message;
-  std::string hint{};      // What to do about it; may be empty.
-  std::size_t offset = 0;  // Of line and column in the text, in bytes.
-};
-
+// A finding is a sentence of machines.md section 1 that is broken at a place: `rule` is "MCH-08",
+// `where` a JSON pointer ("/data/states/s/transitions/0/to"), the column counts characters.
 constexpr std::size_t kMostListed = 1000;
 
 struct Loaded {
   std::shared_ptr<const Machine> machine{};  // Null when there is a violation.
-  std::vector<MachineFinding> violations{};  // By line.
-  std::vector<MachineFinding> warnings{};
+  std::vector<Diagnostic> violations{};      // By line.
+  std::vector<Diagnostic> warnings{};
   std::size_t more = 0;  // Findings that are not listed: the lists take kMostListed together.
 };
 

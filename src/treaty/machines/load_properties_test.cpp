@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <string>
 
-#include "treaty/machines/graph/chart_text.h"
 #include "treaty/machines/graph/graph.h"
 #include "treaty/machines/load.h"
 
@@ -71,7 +70,7 @@ std::string mutated(std::string text) {
   return text;
 }
 
-bool is_inside(const MachineFinding& finding, std::string_view text) {
+bool is_inside(const Diagnostic& finding, std::string_view text) {
   const auto lines = 1 + std::ranges::count(text, '\n');
   return !finding.message.empty() && finding.rule.starts_with("MCH-") && finding.line >= 1 &&
          finding.line <= lines && finding.column >= 1 && finding.offset <= text.size() &&
@@ -94,10 +93,10 @@ TEST_CASE("a mutated machine is read or refused, and every finding is inside of 
     const Loaded loaded = load_machine(text, {});
 
     RC_ASSERT((loaded.machine == nullptr) == !loaded.violations.empty());
-    for (const MachineFinding& finding : loaded.violations) RC_ASSERT(is_inside(finding, text));
-    for (const MachineFinding& finding : loaded.warnings) RC_ASSERT(is_inside(finding, text));
-    RC_ASSERT(std::ranges::is_sorted(loaded.violations, {}, &MachineFinding::line));
-    RC_ASSERT(std::ranges::is_sorted(loaded.warnings, {}, &MachineFinding::line));
+    for (const Diagnostic& finding : loaded.violations) RC_ASSERT(is_inside(finding, text));
+    for (const Diagnostic& finding : loaded.warnings) RC_ASSERT(is_inside(finding, text));
+    RC_ASSERT(std::ranges::is_sorted(loaded.violations, {}, &Diagnostic::line));
+    RC_ASSERT(std::ranges::is_sorted(loaded.warnings, {}, &Diagnostic::line));
     if (!loaded.machine) return;
     RC_ASSERT(loaded.machine->initial < loaded.machine->states.size());
     const Graph graph = graph_of(*loaded.machine);

@@ -12,9 +12,9 @@ namespace {
 
 using Places = std::vector<std::string>;  // "MCH-08:12": rule and line.
 
-Places places_of(const std::vector<MachineFinding>& findings) {
+Places places_of(const std::vector<Diagnostic>& findings) {
   Places out;
-  for (const MachineFinding& finding : findings) {
+  for (const Diagnostic& finding : findings) {
     out.push_back(fmt::format("{}:{}", finding.rule, finding.line));
   }
   return out;
@@ -60,7 +60,7 @@ TEST_CASE("MCH-08: a transition to an unknown state is refused at its to") {
                                      {});
 
   REQUIRE(loaded.violations.size() == 1);
-  const MachineFinding& finding = loaded.violations[0];
+  const Diagnostic& finding = loaded.violations[0];
   CHECK(finding.rule == "MCH-08");
   CHECK(finding.line == 10);
   CHECK(finding.column == 11);

@@ -16,9 +16,9 @@ namespace {
 
 using Places = std::vector<std::string>;  // "MCH-08:12": rule and line.
 
-Places places_of(const std::vector<MachineFinding>& findings) {
+Places places_of(const std::vector<Diagnostic>& findings) {
   Places out;
-  for (const MachineFinding& finding : findings) {
+  for (const Diagnostic& finding : findings) {
     out.push_back(fmt::format("{}:{}", finding.rule, finding.line));
   }
   return out;
@@ -50,7 +50,7 @@ std::string state(std::string_view keys) {
                              keys));
 }
 
-const MachineFinding& only(const std::vector<MachineFinding>& findings) {
+const Diagnostic& only(const std::vector<Diagnostic>& findings) {
   REQUIRE(findings.size() == 1);
   return findings.front();
 }

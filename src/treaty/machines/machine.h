@@ -2,6 +2,7 @@
 // Section numbers refer to docs/reference/machines.md.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -140,7 +141,10 @@ struct Machine {
   std::string directory{};    // Paths in it are relative to this one.
   std::string config_hash{};  // SHA-256 of the text.
 
-  const State* find(std::string_view state) const;
+  const State* find(std::string_view state) const {
+    const auto found = std::ranges::find(states, state, &State::name);
+    return found == states.end() ? nullptr : &*found;
+  }
 };
 
 }  // namespace treaty::machines

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-#include <utility>
-
 namespace treaty::machines {
 namespace {
 
@@ -26,75 +23,50 @@ std::string state(std::string_view keys) {
                   keys));
 }
 
-MachineRuleExample example(std::string_view rule, std::string passes, std::string fails) {
-  return {.rule = rule, .passes = std::move(passes), .fails = std::move(fails)};
-}
-
-std::vector<MachineRuleExample> of_the_file() {
-  const std::string good = file("states: {end: {type: final}}");
-  return {
-      example("MCH-01", good, "[flatmachine]"),
-      example("MCH-02", good,
-              R"({spec: flatagent, spec_version: "4.2.1", data: {states: {end: {type: final}}}})"),
-      example(
-          "MCH-03", good,
-          R"({spec: flatmachine, spec_version: "3.0.0", data: {states: {end: {type: final}}}})"),
-      example("MCH-04", good, file("state: {}, states: {end: {type: final}}")),
-      example("MCH-05", file("settings: {max_steps: 20}, states: {end: {type: final}}"),
-              file("settings: {max_steps: many}, states: {end: {type: final}}")),
-      example("MCH-06", good, file("states: {}")),
-  };
-}
-
-std::vector<MachineRuleExample> of_the_states() {
-  return {
-      example("MCH-07", states("a: {type: initial, transitions: [{to: end}]}"),
-              states("a: {type: initial, transitions: [{to: end}]}, "
-                     "b: {type: initial, transitions: [{to: end}]}")),
-      example("MCH-08", states("a: {transitions: [{to: end}]}"),
-              states("a: {on_error: nowhere, transitions: [{to: end}]}")),
-      example("MCH-09", states("a: {on_error: b, transitions: [{to: end}]}, b: {type: final}"),
-              states("a: {transitions: [{to: end}]}, b: {type: final}")),
-      example("MCH-10", states("a: {transitions: [{to: end}]}"),
-              states("a: {on_error: end, action: look}")),
-      example("MCH-11", states("a: {transitions: [{to: end}]}"),
-              file("states: {a: {transitions: [{to: a}]}}")),
-      example("MCH-12", states("a: {transitions: [{condition: context.x, to: a}, {to: end}]}"),
-              states("a: {transitions: [{to: end}, {condition: context.x, to: a}]}")),
-      example("MCH-13", states("a: {transitions: [{condition: context.score >= 8, to: end}]}"),
-              states("a: {transitions: [{condition: score >= 8, to: end}]}")),
-  };
-}
-
-std::vector<MachineRuleExample> of_one_state() {
-  return {
-      example("MCH-14", state(R"(agent: writer, input: {topic: "{{ context.topic | trim }}"})"),
-              state(R"(agent: writer, input: {topic: "{{ context.topic | tidy }}"})")),
-      example("MCH-15", state("agent: writer"), state("agent: editor")),
-      example("MCH-16", state("machine: child"), state("machine: parent")),
-      example("MCH-17", state("agent: writer, tool_loop: true"),
-              state("machine: child, tool_loop: true")),
-      example("MCH-18", state("foreach: context.items, machine: child"),
-              state("foreach: context.items, agent: writer")),
-      example("MCH-19", state("agent: writer, hooks: rate-limit"),
-              state("agent: writer, hooks: rate-limits")),
-      example("MCH-20", state("machine: [child]"), state("machine: [child, child]")),
-      example("MCH-21", file("expression_engine: simple, states: {end: {type: final}}"),
-              file("expression_engine: cel, states: {end: {type: final}}")),
-      example("MCH-22", file("states: {end: {type: final}}"),
-              file("states: {end: {type: final, transitions: [{to: end}]}}")),
-  };
-}
-
 }  // namespace
 
 std::vector<MachineRuleExample> rule_examples() {
-  std::vector<MachineRuleExample> out = of_the_file();
-  for (auto part : {of_the_states(), of_one_state()}) {
-    out.insert(out.end(), std::make_move_iterator(part.begin()),
-               std::make_move_iterator(part.end()));
-  }
-  return out;
+  const std::string good = file("states: {end: {type: final}}");
+  return {
+      {"MCH-01", good, "[flatmachine]"},
+      {"MCH-02", good,
+       R"({spec: flatagent, spec_version: "4.2.1", data: {states: {end: {type: final}}}})"},
+      {"MCH-03", good,
+       R"({spec: flatmachine, spec_version: "3.0.0", data: {states: {end: {type: final}}}})"},
+      {"MCH-04", good, file("state: {}, states: {end: {type: final}}")},
+      {"MCH-05", file("settings: {max_steps: 20}, states: {end: {type: final}}"),
+       file("settings: {max_steps: many}, states: {end: {type: final}}")},
+      {"MCH-06", good, file("states: {}")},
+      {"MCH-07", states("a: {type: initial, transitions: [{to: end}]}"),
+       states("a: {type: initial, transitions: [{to: end}]}, "
+              "b: {type: initial, transitions: [{to: end}]}")},
+      {"MCH-08", states("a: {transitions: [{to: end}]}"),
+       states("a: {on_error: nowhere, transitions: [{to: end}]}")},
+      {"MCH-09", states("a: {on_error: b, transitions: [{to: end}]}, b: {type: final}"),
+       states("a: {transitions: [{to: end}]}, b: {type: final}")},
+      {"MCH-10", states("a: {transitions: [{to: end}]}"),
+       states("a: {on_error: end, action: look}")},
+      {"MCH-11", states("a: {transitions: [{to: end}]}"),
+       file("states: {a: {transitions: [{to: a}]}}")},
+      {"MCH-12", states("a: {transitions: [{condition: context.x, to: a}, {to: end}]}"),
+       states("a: {transitions: [{to: end}, {condition: context.x, to: a}]}")},
+      {"MCH-13", states("a: {transitions: [{condition: context.score >= 8, to: end}]}"),
+       states("a: {transitions: [{condition: score >= 8, to: end}]}")},
+      {"MCH-14", state(R"(agent: writer, input: {topic: "{{ context.topic | trim }}"})"),
+       state(R"(agent: writer, input: {topic: "{{ context.topic | tidy }}"})")},
+      {"MCH-15", state("agent: writer"), state("agent: editor")},
+      {"MCH-16", state("machine: child"), state("machine: parent")},
+      {"MCH-17", state("agent: writer, tool_loop: true"), state("machine: child, tool_loop: true")},
+      {"MCH-18", state("foreach: context.items, machine: child"),
+       state("foreach: context.items, agent: writer")},
+      {"MCH-19", state("agent: writer, hooks: rate-limit"),
+       state("agent: writer, hooks: rate-limits")},
+      {"MCH-20", state("machine: [child]"), state("machine: [child, child]")},
+      {"MCH-21", file("expression_engine: simple, states: {end: {type: final}}"),
+       file("expression_engine: cel, states: {end: {type: final}}")},
+      {"MCH-22", file("states: {end: {type: final}}"),
+       file("states: {end: {type: final, transitions: [{to: end}]}}")},
+  };
 }
 
 }  // namespace treaty::machines

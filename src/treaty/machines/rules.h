@@ -2,7 +2,6 @@
 // for each.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -12,7 +12,6 @@
 namespace treaty::templates {
 
 // What names mean while a condition or a template is evaluated. The values stay with the caller.
-
 struct Binding {
   std::string_view name;
   const Dynamic* value;

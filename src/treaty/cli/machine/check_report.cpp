@@ -23,8 +23,8 @@ std::size_t word_length(std::string_view text, std::size_t offset) {
   });
 }
 
-std::string one_finding(const CheckedMachine& checked, const machines::MachineFinding& finding,
-                        bool is_violation, bool colors) {
+std::string one_finding(const CheckedMachine& checked, const Diagnostic& finding, bool is_violation,
+                        bool colors) {
   return finding_text({.file = checked.file,
                        .rule = finding.rule,
                        .message = finding.message,
@@ -39,7 +39,7 @@ std::string one_finding(const CheckedMachine& checked, const machines::MachineFi
                       colors);
 }
 
-void write_finding(json::Writer& writer, const machines::MachineFinding& finding) {
+void write_finding(json::Writer& writer, const Diagnostic& finding) {
   writer.begin_object();
   writer.member("rule", finding.rule);
   writer.member("line", finding.line).member("column", finding.column);
@@ -75,10 +75,10 @@ std::string human_report(const CheckedMachine& checked, bool colors) {
                        harmless(*checked.trouble));
   }
   std::string out;
-  for (const machines::MachineFinding& finding : checked.loaded.violations) {
+  for (const Diagnostic& finding : checked.loaded.violations) {
     out += one_finding(checked, finding, true, colors);
   }
-  for (const machines::MachineFinding& finding : checked.loaded.warnings) {
+  for (const Diagnostic& finding : checked.loaded.warnings) {
     out += one_finding(checked, finding, false, colors);
   }
   if (checked.loaded.more > 0) {
@@ -100,13 +100,14 @@ std::string json_report(const CheckedMachine& checked) {
   writer.member("contract", "machine").member("valid", checked.valid());
   writer.name("violations").begin_array();
   if (checked.trouble) {
-    write_finding(writer, {.rule = std::string(contracts::kInput), .message = *checked.trouble});
+    write_finding(writer, {.rule = std::string(contracts::kInput),
+                           .line = 1,
+                           .column = 1,
+                           .message = *checked.trouble});
   }
-  for (const machines::MachineFinding& finding : checked.loaded.violations)
-    write_finding(writer, finding);
+  for (const Diagnostic& finding : checked.loaded.violations) write_finding(writer, finding);
   writer.end_array().name("warnings").begin_array();
-  for (const machines::MachineFinding& finding : checked.loaded.warnings)
-    write_finding(writer, finding);
+  for (const Diagnostic& finding : checked.loaded.warnings) write_finding(writer, finding);
   writer.end_array();
   if (checked.loaded.more > 0) writer.member("more", checked.loaded.more);
   return writer.end_object().take() + "\n";

@@ -16,7 +16,7 @@
 #include "treaty/cli/machine/run_report.h"
 #include "treaty/cli/sessions/session_report.h"
 #include "treaty/cli/terminal.h"
-#include "treaty/machines/journal/account.h"
+#include "treaty/machines/journal/history.h"
 #include "treaty/machines/run/agent_values.h"
 
 namespace treaty::cli::machine_executions {

@@ -10,10 +10,9 @@
 #include "treaty/cli/machine/check_report.h"
 #include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/terminal.h"
-#include "treaty/machines/graph/chart_text.h"
 #include "treaty/machines/graph/graph.h"
 #include "treaty/machines/graph/layout.h"
-#include "treaty/machines/journal/account.h"
+#include "treaty/machines/journal/history.h"
 
 namespace treaty::cli::machine_files {
 namespace {

@@ -27,7 +27,7 @@
 #include "treaty/cli/shared/configured.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/machines/hooks/built_in_hooks.h"
-#include "treaty/machines/journal/account.h"
+#include "treaty/machines/journal/history.h"
 #include "treaty/machines/run/world.h"
 #include "treaty/machines/script/simulation.h"
 #include "treaty/tools/runner.h"

@@ -9,7 +9,7 @@
 #include "treaty/cli/gateway.h"
 #include "treaty/cli/machine/machine_files.h"
 #include "treaty/cli/machine/machine_stores.h"
-#include "treaty/machines/script/script.h"
+#include "treaty/machines/script/simulation.h"
 
 namespace treaty::cli {
 

@@ -18,7 +18,7 @@ using Opened = std::expected<std::shared_ptr<const machines::Machine>, std::stri
 
 Opened machine_in(const machines::Loaded& loaded, const std::string& where) {
   if (loaded.machine) return loaded.machine;
-  const machines::MachineFinding& first = loaded.violations.front();
+  const Diagnostic& first = loaded.violations.front();
   return std::unexpected(fmt::format("{}:{}: {} {} (see: treaty machine check {})", where,
                                      first.line, first.rule, first.message, where));
 }

@@ -11,7 +11,7 @@
 #include "treaty/cli/machine/machine_drive.h"
 #include "treaty/cli/machine/run_report.h"
 #include "treaty/cli/terminal.h"
-#include "treaty/machines/journal/account.h"
+#include "treaty/machines/journal/history.h"
 
 namespace treaty::cli::machine_run {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "treaty/machines/journal/outcome.h"
+#include "treaty/machines/journal/history.h"
 
 namespace treaty::cli {
 

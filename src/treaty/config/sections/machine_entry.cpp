@@ -27,7 +27,7 @@ constexpr std::size_t kMostTold = 20;  // Of one file.
 
 void note_findings(ConfigReader& reader, const std::string& path, const machines::Loaded& loaded) {
   for (std::size_t i = 0; i < loaded.violations.size(); ++i) {
-    const machines::MachineFinding& finding = loaded.violations[i];
+    const Diagnostic& finding = loaded.violations[i];
     if (i == kMostTold) {
       return reader.note({.where = path,
                           .line = finding.line,

@@ -7,7 +7,7 @@
 
 #include "treaty/backends/call.h"
 #include "treaty/contracts/agent_result.h"
-#include "treaty/machines/journal/outcome.h"
+#include "treaty/machines/journal/history.h"
 
 namespace treaty::machines {
 

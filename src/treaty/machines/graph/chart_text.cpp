@@ -1,7 +1,6 @@
-#include "treaty/machines/graph/chart_text.h"
-
 #include <fmt/format.h>
 
+#include "treaty/machines/graph/graph.h"
 #include "treaty/machines/graph/wording.h"
 
 namespace treaty::machines {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "treaty/base/text.h"
-#include "treaty/machines/reading/hook_references.h"
+#include "treaty/machines/reading/sections.h"
 
 namespace treaty::machines {
 namespace {

@@ -48,4 +48,13 @@ struct Graph {
 // `path`: the names of the states that an execution visited, in order; may be empty.
 Graph graph_of(const Machine& machine, const std::vector<std::string>& path = {});
 
+// A graph as a drawing, or as the text of a chart for programs that draw it themselves. Pure.
+
+std::string mermaid_of(const Graph& graph);  // A Mermaid flowchart.
+std::string dot_of(const Graph& graph);      // A Graphviz digraph.
+
+// No scripts, no fonts from elsewhere; for light and dark pages. The graph has at most
+// kMostDrawnNodes and kMostDrawnEdges.
+std::string svg_of(const Graph& graph);
+
 }  // namespace treaty::machines

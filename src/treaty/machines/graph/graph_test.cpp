@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "treaty/machines/graph/chart_text.h"
 #include "treaty/machines/graph/layout.h"
 #include "treaty/machines/graph/wording.h"
 #include "treaty/machines/load.h"

@@ -1,10 +1,86 @@
 #include "treaty/machines/graph/layers.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <ranges>
 #include <tuple>
 
 namespace treaty::machines {
 namespace {
+
+// Walks from the initial state, then from what it did not reach. Ways that lead back to where the
+// walk comes from are left out: the rest has no cycle.
+class Walk {
+ public:
+  explicit Walk(const Graph& graph) : graph_(graph), out_(graph.nodes.size()), seen_(out_.size()) {
+    for (std::size_t i = 0; i < graph.edges.size(); ++i) {
+      const GraphEdge& edge = graph.edges[i];
+      if (edge.from != edge.to) out_[edge.from].push_back(i);
+    }
+    go(graph.initial);
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      if (seen_[i] == Seen::no) go(i);
+    }
+    std::ranges::reverse(order_);
+  }
+
+  // Every node stands before those that its ways lead to,
+  const std::vector<std::size_t>& order() const { return order_; }
+  // where only these ways count.
+  const std::vector<std::vector<std::size_t>>& ways() const { return ways_; }
+
+ private:
+  enum class Seen : std::uint8_t { no, open, done };
+
+  void go(std::size_t start) {
+    ways_.resize(out_.size());
+    std::vector<std::pair<std::size_t, std::size_t>> open = {{start, 0}};  // Node, next edge.
+    seen_[start] = Seen::open;
+    while (!open.empty()) {
+      auto& [node, next] = open.back();
+      if (next == out_[node].size()) {
+        seen_[node] = Seen::done;
+        order_.push_back(node);
+        open.pop_back();
+        continue;
+      }
+      const std::size_t target = graph_.edges[out_[node][next++]].to;
+      if (seen_[target] == Seen::open) continue;
+      ways_[node].push_back(target);
+      if (seen_[target] == Seen::done) continue;
+      seen_[target] = Seen::open;
+      open.emplace_back(target, 0);
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<std::vector<std::size_t>> out_;
+  std::vector<Seen> seen_;
+  std::vector<std::size_t> order_{};
+  std::vector<std::vector<std::size_t>> ways_{};
+};
+
+// A rank for each node, from 0: below everything that leads to it, but for ways back. Two ends of
+// an edge have different ones unless they are one node.
+std::vector<std::size_t> ranks_of(const Graph& graph) {
+  const Walk walk(graph);
+  std::vector<std::size_t> ranks(graph.nodes.size());
+  std::vector<bool> is_reached(graph.nodes.size());
+  for (const std::size_t node : walk.order()) {
+    for (const std::size_t target : walk.ways()[node]) {
+      ranks[target] = std::max(ranks[target], ranks[node] + 1);
+      is_reached[target] = true;
+    }
+  }
+  // What nothing leads to stands right above what it leads to, not at the top.
+  for (const std::size_t node : std::views::reverse(walk.order())) {
+    if (is_reached[node] || node == graph.initial || walk.ways()[node].empty()) continue;
+    std::size_t nearest = ranks[walk.ways()[node].front()];
+    for (const std::size_t target : walk.ways()[node]) nearest = std::min(nearest, ranks[target]);
+    ranks[node] = nearest - 1;
+  }
+  return ranks;
+}
 
 // Edges past more ranks than that run around the drawing.
 constexpr std::size_t kFarthest = 4;
@@ -136,6 +212,101 @@ void reduce_crossings(Layers& layers) {
     best = layers.layers;
   }
   layers.layers = std::move(best);
+}
+
+constexpr double kGap = 34;       // Between two states,
+constexpr double kLabelGap = 14;  // and between two labels.
+
+// Between the places of neighbours in a layer.
+double separation(const Item& left, const Item& right) {
+  const bool are_nodes = left.kind == ItemKind::node || right.kind == ItemKind::node;
+  return left.right + right.left + (are_nodes ? kGap : kLabelGap);
+}
+
+struct Wish {
+  double place;
+  double weight;
+};
+
+// The places nearest to the wanted ones (least squares) that keep order and distance. With the
+// distances taken off, wanted places only have to ascend: neighbours that do not are pooled.
+std::vector<double> nearest_places(const std::vector<Wish>& wishes,
+                                   const std::vector<double>& offsets) {
+  struct Pool {
+    double sum;
+    double weight;
+    std::size_t count;
+    double mean() const { return sum / weight; }
+  };
+  std::vector<Pool> pools;
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    const auto [place, weight] = wishes[i];
+    pools.push_back({(place - offsets[i]) * weight, weight, 1});
+    while (pools.size() > 1 && pools[pools.size() - 2].mean() >= pools.back().mean()) {
+      const Pool last = pools.back();
+      pools.pop_back();
+      pools.back().sum += last.sum;
+      pools.back().weight += last.weight;
+      pools.back().count += last.count;
+    }
+  }
+  std::vector<double> out;
+  out.reserve(wishes.size());
+  for (const Pool& pool : pools) {
+    for (std::size_t i = 0; i < pool.count; ++i) out.push_back(pool.mean() + offsets[out.size()]);
+  }
+  return out;
+}
+
+// The middle of the neighbours; the middle of all, when it has none. Lines want to be straight.
+Wish wish_of(const Layers& layers, const Item& item, bool above, bool below, double middle) {
+  double sum = 0;
+  std::size_t count = 0;
+  const auto add = [&](const std::vector<std::size_t>& others) {
+    for (const std::size_t other : others) sum += layers.items[other].x;
+    count += others.size();
+  };
+  if (above) add(item.above);
+  if (below) add(item.below);
+  if (count == 0) add(item.above), add(item.below);
+  if (count == 0) return {middle, 1};
+  return {sum / static_cast<double>(count), item.kind == ItemKind::line ? 4.0 : 1.0};
+}
+
+void place_layer(Layers& layers, const std::vector<std::size_t>& layer, bool above, bool below,
+                 double middle) {
+  std::vector<double> offsets;
+  std::vector<Wish> wishes;
+  double offset = 0;
+  for (std::size_t i = 0; i < layer.size(); ++i) {
+    const Item& item = layers.items[layer[i]];
+    if (i > 0) offset += separation(layers.items[layer[i - 1]], item);
+    offsets.push_back(offset);
+    wishes.push_back(wish_of(layers, item, above, below, middle));
+  }
+  const std::vector<double> places = nearest_places(wishes, offsets);
+  for (std::size_t i = 0; i < layer.size(); ++i) layers.items[layer[i]].x = places[i];
+}
+
+double middle_of(const Layers& layers) {
+  double sum = 0;
+  for (const Item& item : layers.items) sum += item.x;
+  return sum / static_cast<double>(layers.items.size());
+}
+
+// Sets Item::x: as near to the neighbours above and below as the order within the layer allows.
+void place_items(Layers& layers) {
+  constexpr int kPasses = 12;
+  const std::size_t count = layers.layers.size();
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const double middle = middle_of(layers);
+    const auto place = [&](std::size_t layer, bool above, bool below) {
+      place_layer(layers, layers.layers[layer], above, below, middle);
+    };
+    for (std::size_t i = 0; i < count; ++i) place(i, true, false);
+    for (std::size_t i = count; i > 0; --i) place(i - 1, false, true);
+    for (std::size_t i = 0; i < count; ++i) place(i, true, true);
+  }
 }
 
 }  // namespace

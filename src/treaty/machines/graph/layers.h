@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "treaty/machines/graph/graph.h"
+#include "treaty/machines/graph/layout.h"
 
 namespace treaty::machines {
 
@@ -48,11 +49,9 @@ struct Layers {
 
 Layers arrange(const Graph& graph, const Sizes& sizes);
 
-// Sets Item::x: as near to the neighbours above and below as the order within the layer allows.
-void place_items(Layers& layers);
-
-// A rank for each node, from 0: below everything that leads to it, but for ways back. Two ends of
-// an edge have different ones unless they are one node.
-std::vector<std::size_t> ranks_of(const Graph& graph);
+// Gives everything in `layout` its place; sizes are there already. Edges run as curves through
+// their labels and the room that was left for them; the far ones around the boxes, through the gaps
+// between ranks and along lanes at the sides.
+void route(const Graph& graph, const Layers& layers, Layout& layout);
 
 }  // namespace treaty::machines

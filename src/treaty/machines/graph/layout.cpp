@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "treaty/machines/graph/layers.h"
-#include "treaty/machines/graph/routing.h"
 #include "treaty/machines/graph/wording.h"
 
 namespace treaty::machines {

@@ -1,11 +1,11 @@
-#include "treaty/machines/graph/routing.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <ranges>
 #include <utility>
+
+#include "treaty/machines/graph/layers.h"
 
 namespace treaty::machines {
 namespace {
@@ -17,6 +17,124 @@ constexpr double kLine = 9;        // Between two lines of a gap.
 constexpr double kBesideBox = 16;  // Between a box and what runs in the gap.
 constexpr double kBesideLabel = 14;
 constexpr double kBesideLanes = 20;
+
+// --- Edges that lead past many ranks run around the boxes
+
+struct Detour {
+  std::size_t edge;
+  bool is_right;          // Which side it runs along.
+  bool leaves_by_side;    // Nothing stands between its source and the side;
+  bool arrives_by_side;   // nor between the side and its target.
+  std::size_t lane = 0;   // From the inside out.
+  std::size_t below = 0;  // Which line of the gap below the source it takes, unless by side;
+  std::size_t above = 0;  // and of the gap above the target.
+};
+
+struct Detours {
+  std::vector<Detour> list{};
+  std::vector<std::size_t> below{};  // How many lines each gap below a rank has,
+  std::vector<std::size_t> above{};  // and each gap above one.
+};
+
+struct LaneWidths {
+  std::vector<double> left{};
+  std::vector<double> right{};
+};
+
+// Whether nothing stands between a node and that side of the drawing.
+class Sides {
+ public:
+  Sides(const Layers& layers, const std::vector<bool>& loops) : layers_(layers), loops_(loops) {}
+
+  bool is_open(std::size_t node, bool right) const {
+    const std::vector<std::size_t>& layer = layers_.layers[2 * layers_.ranks[node]];
+    return right ? layer.back() == node && !loops_[node] : layer.front() == node;
+  }
+
+  // How many of the two ends have to go through a gap.
+  int cost(const GraphEdge& edge, bool right) const {
+    return (is_open(edge.from, right) ? 0 : 1) + (is_open(edge.to, right) ? 0 : 1);
+  }
+
+ private:
+  const Layers& layers_;
+  const std::vector<bool>& loops_;
+};
+
+struct Span {
+  double top;
+  double bottom;
+  double length() const { return bottom - top; }
+};
+
+Span span_of(const GraphEdge& edge, const Layout& layout) {
+  const NodeBox& from = layout.nodes[edge.from];
+  const NodeBox& to = layout.nodes[edge.to];
+  return {std::min(from.corner.y, to.corner.y),
+          std::max(from.corner.y + from.height, to.corner.y + to.height)};
+}
+
+// Which edges run around, and on which side. `loops`: which nodes have one at their right.
+Detours find_detours(const Graph& graph, const Layers& layers, const std::vector<bool>& loops) {
+  Detours out;
+  out.below.resize(layers.rank_count());
+  out.above.resize(layers.rank_count());
+  const Sides sides(layers, loops);
+  for (std::size_t i = 0; i < graph.edges.size(); ++i) {
+    const GraphEdge& edge = graph.edges[i];
+    if (!layers.chains[i].empty() || edge.from == edge.to) continue;
+    const int right = sides.cost(edge, true);
+    const int left = sides.cost(edge, false);
+    // Where both are alike, what went wrong keeps to the left.
+    const bool is_right = right < left || (right == left && edge.way != Way::error);
+    Detour detour{.edge = i,
+                  .is_right = is_right,
+                  .leaves_by_side = sides.is_open(edge.from, is_right),
+                  .arrives_by_side = sides.is_open(edge.to, is_right)};
+    if (!detour.leaves_by_side) detour.below = out.below[layers.ranks[edge.from]]++;
+    if (!detour.arrives_by_side) detour.above = out.above[layers.ranks[edge.to]]++;
+    out.list.push_back(detour);
+  }
+  return out;
+}
+
+// Gives each a lane of its side that is free between its ends. Answers the widths of the lanes.
+LaneWidths assign_lanes(const Graph& graph, const Layout& layout, Detours& detours) {
+  constexpr double kLeastWidth = 14;
+  constexpr double kSpace = 10;
+  // The short ones inside.
+  std::vector<std::pair<double, std::size_t>> order;
+  order.reserve(detours.list.size());
+  for (std::size_t i = 0; i < detours.list.size(); ++i) {
+    order.emplace_back(span_of(graph.edges[detours.list[i].edge], layout).length(), i);
+  }
+  std::ranges::sort(order);
+
+  LaneWidths widths;
+  std::vector<std::vector<Span>> taken[2];
+  for (const auto& [_, i] : order) {
+    Detour& detour = detours.list[i];
+    const Span span = span_of(graph.edges[detour.edge], layout);
+    auto& lanes = taken[detour.is_right ? 1 : 0];
+    const auto is_free = [&](const std::vector<Span>& lane) {
+      return std::ranges::none_of(lane, [&](const Span& other) {
+        return span.top < other.bottom && other.top < span.bottom;
+      });
+    };
+    detour.lane = static_cast<std::size_t>(std::ranges::find_if(lanes, is_free) - lanes.begin());
+    std::vector<double>& side = detour.is_right ? widths.right : widths.left;
+    if (detour.lane == lanes.size()) {
+      lanes.emplace_back();
+      side.push_back(kLeastWidth);
+    }
+    lanes[detour.lane].push_back(span);
+    double& width = side[detour.lane];
+    width = std::max(width, layout.edges[detour.edge].label_width + kSpace);
+  }
+  return widths;
+}
+
+// --- Places and lines
 
 class Router {
  public:
@@ -35,9 +153,7 @@ class Router {
   }
 
  private:
-  struct Ports {
-    std::vector<std::pair<double, std::size_t>> list{};  // Wanted place and edge.
-  };
+  using Ports = std::vector<std::pair<double, std::size_t>>;  // Wanted place and edge.
 
   double middle(std::size_t node) const {
     return layout_.nodes[node].corner.x + layout_.nodes[node].width / 2;
@@ -140,22 +256,22 @@ class Router {
     std::vector<Ports> bottoms(graph_.nodes.size());
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       for (const std::size_t item : layers_.items[i].above) {
-        tops[i].list.emplace_back(item_x(item), layers_.items[item].index);
+        tops[i].emplace_back(item_x(item), layers_.items[item].index);
       }
       for (const std::size_t item : layers_.items[i].below) {
-        bottoms[i].list.emplace_back(item_x(item), layers_.items[item].index);
+        bottoms[i].emplace_back(item_x(item), layers_.items[item].index);
       }
     }
     for (const Detour& detour : detours.list) {
       const double far = detour.is_right ? right_ + 1 : left_ - 1;
       const GraphEdge& edge = graph_.edges[detour.edge];
-      if (!detour.leaves_by_side) bottoms[edge.from].list.emplace_back(far, detour.edge);
-      if (!detour.arrives_by_side) tops[edge.to].list.emplace_back(far, detour.edge);
+      if (!detour.leaves_by_side) bottoms[edge.from].emplace_back(far, detour.edge);
+      if (!detour.arrives_by_side) tops[edge.to].emplace_back(far, detour.edge);
     }
     leaving_.resize(graph_.edges.size());
     arriving_.resize(graph_.edges.size());
     // The mark of the beginning arrives at the initial state as if it were an edge.
-    tops[graph_.initial].list.emplace_back(middle(graph_.initial), graph_.edges.size());
+    tops[graph_.initial].emplace_back(middle(graph_.initial), graph_.edges.size());
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       spread(i, tops[i], top(i));
       spread(i, bottoms[i], bottom(i));
@@ -164,13 +280,13 @@ class Router {
 
   void spread(std::size_t node, Ports& ports, double y) {
     constexpr double kUsual = 26;
-    std::ranges::sort(ports.list);
-    const auto count = static_cast<double>(ports.list.size());
+    std::ranges::sort(ports);
+    const auto count = static_cast<double>(ports.size());
     const double step =
         std::min(kUsual, (layout_.nodes[node].width - 30) / std::max(1.0, count - 1));
-    for (std::size_t i = 0; i < ports.list.size(); ++i) {
+    for (std::size_t i = 0; i < ports.size(); ++i) {
       const double x = middle(node) + (static_cast<double>(i) - (count - 1) / 2) * step;
-      const std::size_t edge = ports.list[i].second;
+      const std::size_t edge = ports[i].second;
       if (edge == graph_.edges.size()) {
         layout_.begin.x = x;
       } else {

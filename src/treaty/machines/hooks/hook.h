@@ -19,6 +19,15 @@ using HookEvent = boost::json::object;
 // {} : nothing. `context`, `unset`, `output`, `to_state`, `recovery_state` as the event allows.
 using HookReply = boost::json::object;
 
+// Thread rule: called on the event loop of the execution, one event at a time.
+//
+//   class Veto final : public Hook {
+//     awaitable<std::expected<HookReply, std::string>> handle(const HookEvent& event) override {
+//       if (text_in(event, "to") != "publish") co_return HookReply{};
+//       co_return HookReply{{"to_state", "review"}};
+//     }
+//   };
+//   registry["veto"] = [](const HookOrder&) { return std::make_shared<Veto>(); };
 class Hook {
  public:
   virtual ~Hook() = default;

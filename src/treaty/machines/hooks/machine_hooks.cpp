@@ -4,48 +4,14 @@
 
 #include <boost/json/array.hpp>
 
-#include "treaty/machines/hooks/event_members.h"
+#include "treaty/machines/run/agent_values.h"
 
 namespace treaty {
-
-void MachineHooks::on_machine_start(Json& /*context*/) {}
-
-Json MachineHooks::on_machine_end(Json& /*context*/, Json output) { return output; }
-
-void MachineHooks::on_state_enter(std::string_view /*state*/, Json& /*context*/) {}
-
-Json MachineHooks::on_state_exit(std::string_view /*state*/, Json& /*context*/, Json output) {
-  return output;
-}
-
-std::string MachineHooks::on_transition(std::string_view /*from*/, std::string_view to,
-                                        Json& /*context*/) {
-  return std::string(to);
-}
-
-std::optional<std::string> MachineHooks::on_error(std::string_view /*state*/, const Json& /*error*/,
-                                                  Json& /*context*/) {
-  return std::nullopt;
-}
-
-void MachineHooks::on_action(std::string_view /*state*/, std::string_view /*action*/,
-                             Json& /*context*/) {}
-
-void MachineHooks::on_tool_calls(std::string_view /*state*/, const Json& /*tool_calls*/,
-                                 Json& /*context*/) {}
-
-void MachineHooks::on_tool_result(std::string_view /*state*/, const Json& /*tool_result*/,
-                                  Json& /*context*/) {}
 
 namespace machines {
 namespace {
 
 using Answer = std::expected<HookReply, std::string>;
-
-Json value_in(const HookEvent& event, std::string_view name) {
-  const Json* found = event.if_contains(name);
-  return found == nullptr ? Json() : *found;
-}
 
 // What the event's method answers, but for the context.
 HookReply call(MachineHooks& hooks, const HookEvent& event, Json& context) {

@@ -3,7 +3,7 @@
 
 #include "treaty/machines/hooks/arguments.h"
 #include "treaty/machines/hooks/built_in_hooks.h"
-#include "treaty/machines/hooks/event_members.h"
+#include "treaty/machines/run/agent_values.h"
 #include "treaty/templates/value.h"
 
 namespace treaty::machines {
@@ -24,15 +24,15 @@ value number_in(const object& holder, std::string_view name, std::int64_t otherw
 }
 
 bool is_exhausted(const object& window) {
-  const value* remaining = window.if_contains("remaining");
-  return remaining != nullptr && remaining->is_number() && remaining->to_number<double>() == 0;
+  return window.contains("remaining") && window.at("remaining").is_number() &&
+         machines::number_in(window, "remaining") == 0;
 }
 
 // The first one decides.
 const object* find_exhausted(const object& rate_limit) {
-  const value* windows = rate_limit.if_contains("windows");
-  if (windows == nullptr || !windows->is_array()) return nullptr;
-  for (const value& window : windows->get_array()) {
+  const List* windows = list_in(rate_limit, "windows");
+  if (windows == nullptr) return nullptr;
+  for (const value& window : *windows) {
     if (window.is_object() && is_exhausted(window.get_object())) return &window.get_object();
   }
   return nullptr;

@@ -1,6 +1,6 @@
-#include "treaty/machines/journal/account.h"
-
 #include <doctest/doctest.h>
+
+#include "treaty/machines/journal/history.h"
 
 namespace treaty::machines {
 

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <tuple>
 
 #include "treaty/base/json_dynamic.h"
-#include "treaty/machines/journal/line_reading.h"
+#include "treaty/base/try.h"
 #include "treaty/machines/run/agent_values.h"
 
 namespace treaty::machines {
@@ -41,35 +42,83 @@ void describe(Line& line, const Outcome& outcome) {
   line.with_json("waits", Dynamic(std::move(waits)));
 }
 
-// --- Reading
+// --- Reading. A member that is missing or of another kind is 0, empty or null.
 
-using namespace lines;
-
-void read_step(StepHistory& newest, std::string_view kind, const Object& line) {
-  const std::int64_t n = whole(line, "n");
-  if (kind == "call") newest.calls[n] = object(line, "result");
-  if (kind == "wait") {
-    newest.waits[n] = {.seconds = number(line, "seconds"), .until = number(line, "until")};
+std::vector<double> numbers_in(const Object& line, std::string_view name) {
+  std::vector<double> numbers;
+  for (const Dynamic& one : or_empty(list_in(line, name))) {
+    if (one.is_number()) numbers.push_back(one.to_number<double>());
   }
-  if (kind == "child") newest.children[n] = outcome_of(line);
-  if (kind == "launched") newest.launched[n] = whole(line, "calls");
-  if (kind == "tool") {
-    const Dynamic is_error = value(line, "is_error");
-    newest.tools[n] = {.content = text_of(line, "content"),
-                       .is_error = is_error.is_bool() && is_error.get_bool()};
-  }
-  if (kind == "action") newest.action = list(line, "replies");
-  if (kind == "signal") newest.signal = value(line, "data");
-  if (kind == "exit") {
-    newest.exit = StateExit{.result = value(line, "result"),
-                            .output = value(line, "output"),
-                            .redirect = optional_text(line, "redirect"),
-                            .left_to = optional_text(line, "left_to")};
-  }
+  return numbers;
 }
 
-void append(std::vector<double>& all, const std::vector<double>& more) {
-  all.insert(all.end(), more.begin(), more.end());
+std::optional<std::string> optional_text_in(const Object& line, std::string_view name) {
+  return line.contains(name) ? std::optional(text_of(line, name)) : std::nullopt;
+}
+
+Outcome outcome_of(const Object& line) {
+  Outcome outcome{.status = text_of(line, "status") == name_of(Status::completed)
+                                ? Status::completed
+                                : Status::failed,
+                  .execution = text_of(line, "id"),
+                  .output = value_in(line, "output"),
+                  .error = or_empty(object_in(line, "error"))};
+  outcome.calls = whole_in(line, "calls");
+  outcome.waits = numbers_in(line, "waits");
+  return outcome;
+}
+
+std::expected<Object, std::string> parse_line(std::string_view text) {
+  const json::Document document(
+      text, {.max_size = std::size_t{64} << 20U, .max_depth = kDeepestLine + 8});
+  const auto root = document.root();
+  if (!document.faults().empty() || !root || !root->is_object()) {
+    return std::unexpected("it is not a JSON object");
+  }
+  return json::to_dynamic_object(*root);
+}
+
+Beginning beginning_of(const Object& line) {
+  return {.text = text_of(line, "machine"),
+          .directory = text_of(line, "directory"),
+          .input = or_empty(object_in(line, "input")),
+          .parent = text_of(line, "parent"),
+          .depth = whole_in(line, "depth")};
+}
+
+// The error names the line.
+std::expected<void, std::string> for_each_line(
+    const std::vector<std::string>& lines,
+    const std::function<void(std::string_view kind, const Object& line)>& take) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto line = parse_line(lines[i]);
+    if (!line) {
+      return std::unexpected(fmt::format("line {} of its journal: {}", i + 1, line.error()));
+    }
+    take(text_in(*line, "kind"), *line);
+  }
+  return {};
+}
+
+void read_step(StepHistory& newest, std::string_view kind, const Object& line) {
+  const std::int64_t n = whole_in(line, "n");
+  if (kind == "call") newest.calls[n] = or_empty(object_in(line, "result"));
+  if (kind == "wait") {
+    newest.waits[n] = {.seconds = number_in(line, "seconds"), .until = number_in(line, "until")};
+  }
+  if (kind == "child") newest.children[n] = outcome_of(line);
+  if (kind == "launched") newest.launched[n] = whole_in(line, "calls");
+  if (kind == "tool") {
+    newest.tools[n] = {.content = text_of(line, "content"), .is_error = flag_in(line, "is_error")};
+  }
+  if (kind == "action") newest.action = or_empty(list_in(line, "replies"));
+  if (kind == "signal") newest.signal = value_in(line, "data");
+  if (kind == "exit") {
+    newest.exit = StateExit{.result = value_in(line, "result"),
+                            .output = value_in(line, "output"),
+                            .redirect = optional_text_in(line, "redirect"),
+                            .left_to = optional_text_in(line, "left_to")};
+  }
 }
 
 // Sums over all steps. A line may stand twice when a commit was repeated: the last one counts.
@@ -84,15 +133,54 @@ struct Sums {
 void add(Sums& sums, std::string_view kind, const Object& line) {
   using Kind = Sums::Kind;
   const auto place = [&](Kind of) {
-    return Sums::Place(whole(line, "step"), of, whole(line, "n"));
+    return Sums::Place(whole_in(line, "step"), of, whole_in(line, "n"));
   };
   if (kind == "call") sums.calls[place(Kind::own)] = 1;
-  if (kind == "wait") sums.waits[place(Kind::own)] = {number(line, "seconds")};
-  if (kind == "launched") sums.calls[place(Kind::launched)] = whole(line, "calls");
+  if (kind == "wait") sums.waits[place(Kind::own)] = {number_in(line, "seconds")};
+  if (kind == "launched") sums.calls[place(Kind::launched)] = whole_in(line, "calls");
   if (kind != "child") return;
   const Outcome child = outcome_of(line);
   sums.calls[place(Kind::child)] = child.calls;
   sums.waits[place(Kind::child)] = child.waits;
+}
+
+// --- For those who look at it
+
+// By their numbers: a line may stand twice when a commit was repeated, and the last one counts.
+struct Gathered {
+  StepAccount step{};
+  std::map<std::int64_t, CallAccount> calls{};
+  std::map<std::int64_t, double> waits{};
+  std::map<std::int64_t, Outcome> children{};
+  std::map<std::int64_t, std::string> tools{};
+};
+
+CallAccount call_of(const Object& line) {
+  const Object result = or_empty(object_in(line, "result"));
+  CallAccount call{.agent = text_of(line, "agent"),
+                   .finish_reason = text_of(result, "finish_reason")};
+  if (const Object* error = error_of(result)) call.error = *error;
+  return call;
+}
+
+void add(Gathered& step, std::string_view kind, const Object& line) {
+  const std::int64_t number = whole_in(line, "n");
+  if (kind == "call") step.calls[number] = call_of(line);
+  if (kind == "wait") step.waits[number] = number_in(line, "seconds");
+  if (kind == "child") step.children[number] = outcome_of(line);
+  if (kind == "tool") step.tools[number] = text_of(line, "tool");
+  if (kind == "signal") step.step.signal = value_in(line, "data");
+  if (kind == "exit") step.step.redirect = text_of(line, "redirect");
+}
+
+StepAccount account_of(std::int64_t number, Gathered gathered) {
+  StepAccount step = std::move(gathered.step);
+  step.step = number;
+  for (auto& [_, call] : gathered.calls) step.calls.push_back(std::move(call));
+  for (const auto& [_, wait] : gathered.waits) step.waits.push_back(wait);
+  for (auto& [_, tool] : gathered.tools) step.tools.push_back(std::move(tool));
+  for (auto& [_, child] : gathered.children) step.children.push_back(std::move(child));
+  return step;
 }
 
 }  // namespace
@@ -187,35 +275,31 @@ std::expected<History, std::string> read_history(const std::vector<std::string>&
   History history;
   Sums sums;
   bool has_start = false;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const auto line = parse_line(lines[i]);
-    if (!line) {
-      return std::unexpected(fmt::format("line {} of its journal: {}", i + 1, line.error()));
-    }
-    const std::string kind = text_of(*line, "kind");
-    const std::int64_t at = whole(*line, "step");
+  TREATY_TRY_VOID(for_each_line(lines, [&](std::string_view kind, const Object& line) {
+    const std::int64_t at = whole_in(line, "step");
     if (kind == "start") {
       has_start = true;
-      history.beginning = beginning_of(*line);
+      history.beginning = beginning_of(line);
     } else if (kind == "end") {
-      history.ended = outcome_of(*line);
+      history.ended = outcome_of(line);
     } else if (kind == "enter") {
-      if (at <= step) sums.path[at] = text_of(*line, "state");
+      if (at <= step) sums.path[at] = text_of(line, "state");
       // Another state in the same step: what was done in the one before is not this one's.
       if (at >= step) {
         StepHistory& visit = history.steps[at];
-        if (!visit.state.empty() && visit.state != text_of(*line, "state")) visit = {};
-        visit.state = text_of(*line, "state");
+        if (!visit.state.empty() && visit.state != text_in(line, "state")) visit = {};
+        visit.state = text_of(line, "state");
       }
     } else {
-      if (at < step || (at == step && is_step_over)) add(sums, kind, *line);
-      if (at >= step) read_step(history.steps[at], kind, *line);
+      if (at < step || (at == step && is_step_over)) add(sums, kind, line);
+      if (at >= step) read_step(history.steps[at], kind, line);
     }
-  }
+  }));
   if (!has_start) return std::unexpected("its journal has no beginning");
   for (auto& [_, state] : sums.path) history.path.push_back(std::move(state));
   for (const auto& [_, calls] : sums.calls) history.calls += calls;
-  for (const auto& [_, waits] : sums.waits) append(history.waits, waits);
+  for (const auto& [_, waits] : sums.waits)
+    history.waits.insert(history.waits.end(), waits.begin(), waits.end());
   return history;
 }
 
@@ -236,15 +320,43 @@ std::expected<Snapshot, std::string> read_snapshot(std::string_view text) {
   if (!parsed) return std::unexpected("its snapshot: " + parsed.error());
   return Snapshot{.event = text_of(*parsed, "event"),
                   .state = text_of(*parsed, "current_state"),
-                  .step = whole(*parsed, "step"),
-                  .context = object(*parsed, "context"),
-                  .output = value(*parsed, "output"),
-                  .api_calls = whole(*parsed, "total_api_calls"),
-                  .cost = number(*parsed, "total_cost"),
-                  .tool_loop = value(*parsed, "tool_loop_state"),
-                  .launches = list(*parsed, "pending_launches"),
+                  .step = whole_in(*parsed, "step"),
+                  .context = or_empty(object_in(*parsed, "context")),
+                  .output = value_in(*parsed, "output"),
+                  .api_calls = whole_in(*parsed, "total_api_calls"),
+                  .cost = number_in(*parsed, "total_cost"),
+                  .tool_loop = value_in(*parsed, "tool_loop_state"),
+                  .launches = or_empty(list_in(*parsed, "pending_launches")),
                   .machine_name = text_of(*parsed, "machine_name"),
                   .config_hash = text_of(*parsed, "config_hash")};
+}
+
+std::optional<Beginning> read_beginning(const std::vector<std::string>& lines) {
+  if (lines.empty()) return std::nullopt;
+  const auto line = parse_line(lines.front());
+  if (!line || text_of(*line, "kind") != "start") return std::nullopt;
+  return beginning_of(*line);
+}
+
+std::expected<Account, std::string> read_account(const std::vector<std::string>& lines) {
+  Account account;
+  std::map<std::int64_t, Gathered> steps;
+  TREATY_TRY_VOID(for_each_line(lines, [&](std::string_view kind, const Object& line) {
+    const std::int64_t at = whole_in(line, "step");
+    if (kind == "start") {
+      account.beginning = beginning_of(line);
+    } else if (kind == "end") {
+      account.ended = outcome_of(line);
+    } else if (kind == "enter") {
+      steps[at].step.state = text_of(line, "state");
+    } else if (const auto step = steps.find(at); step != steps.end()) {
+      add(step->second, kind, line);
+    }
+  }));
+  for (auto& [number, gathered] : steps) {
+    account.steps.push_back(account_of(number, std::move(gathered)));
+  }
+  return account;
 }
 
 }  // namespace treaty::machines

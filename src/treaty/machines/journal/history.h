@@ -3,17 +3,43 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "treaty/base/error.h"
 #include "treaty/machines/agents.h"
-#include "treaty/machines/journal/outcome.h"
+#include "treaty/machines/machine.h"
 #include "treaty/store/machines.h"
 
 namespace treaty::machines {
+
+enum class Status : std::uint8_t {
+  completed,
+  failed,       // `error` says why.
+  waiting,      // For a signal on `channel`.
+  interrupted,  // Somebody stopped it; it goes on when it is resumed.
+  lost,         // The store did not take a step, or another runner has the execution.
+};
+
+std::string_view name_of(Status status);
+
+// How an execution ended, or why it stands.
+struct Outcome {
+  Status status = Status::completed;
+  std::string execution{};
+  Dynamic output = Object();
+  Object error{};  // Of a failure: code, type, message, retryable, state.
+  std::vector<std::string> path{};
+  std::int64_t calls = 0;  // Of agents, children's included.
+  std::vector<double> waits{};
+  std::string channel{};
+  List tool_calls{};  // That whoever is outside has to answer, each with its `key`.
+  Error trouble{};    // Of one that is lost.
+};
 
 // The end of a state's work, from which its transitions go on.
 struct StateExit {
@@ -24,6 +50,9 @@ struct StateExit {
 };
 
 // --- Lines
+
+// Contexts within contexts: what is deeper is neither written nor read.
+constexpr std::size_t kDeepestLine = 1000;
 
 struct Beginning {
   std::string text{};       // Of the machine.
@@ -100,5 +129,36 @@ struct Snapshot {
   std::string config_hash{};
 };
 std::expected<Snapshot, std::string> read_snapshot(std::string_view text);
+
+// --- What an execution has done, step by step, for those who look at it
+
+struct CallAccount {
+  std::string agent{};
+  std::string finish_reason{};
+  Object error{};  // Empty: none.
+};
+
+struct StepAccount {
+  std::int64_t step = 0;
+  std::string state{};
+  std::vector<CallAccount> calls{};
+  std::vector<std::string> tools{};
+  std::vector<double> waits{};      // Seconds.
+  std::vector<Outcome> children{};  // Those that have ended.
+  std::optional<Dynamic> signal{};  // That it waited for.
+  std::string redirect{};           // A hook's.
+};
+
+struct Account {
+  Beginning beginning{};
+  std::vector<StepAccount> steps{};
+  std::optional<Outcome> ended{};  // The newest end: of one that failed and goes on, the failure.
+};
+
+// How it began; nothing when the journal does not tell.
+std::optional<Beginning> read_beginning(const std::vector<std::string>& lines);
+
+// The error is for people.
+std::expected<Account, std::string> read_account(const std::vector<std::string>& lines);
 
 }  // namespace treaty::machines

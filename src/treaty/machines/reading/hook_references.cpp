@@ -1,11 +1,11 @@
-#include "treaty/machines/reading/hook_references.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
+
+#include "treaty/machines/reading/sections.h"
 
 namespace treaty::machines {
 namespace {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <set>
 #include <string>
@@ -19,21 +18,6 @@ using yaml::Kind;
 using yaml::Node;
 
 constexpr std::string_view kMergeKey = "<<";
-
-// Both halves of "line:column"; 1 where there is none.
-std::pair<int, int> place_of(std::string_view where) {
-  int line = 1;
-  int column = 1;
-  const char* end = where.data() + where.size();
-  const auto [stop, failure] = std::from_chars(where.data(), end, line);
-  if (failure == std::errc() && stop != end) std::from_chars(stop + 1, end, column);
-  return {line, column};
-}
-
-MachineFinding finding_of(const Error& error) {
-  const auto [line, column] = place_of(error.where);
-  return {.rule = "MCH-01", .line = line, .column = column, .message = error.message};
-}
 
 // A member that is not there yet is taken over: what stands in the map itself wins, then what is
 // merged first.
@@ -83,6 +67,101 @@ bool opens_too_many_brackets(std::string_view text) {
   return false;
 }
 
+// Lines and columns of offsets that come in ascending order.
+class Ruler {
+ public:
+  explicit Ruler(std::string_view text) : text_(text) {}
+
+  void mark(Node& node, std::size_t offset) {
+    for (; at_ < offset; ++at_) {
+      if (text_[at_] != '\n') continue;
+      ++line_;
+      line_begin_ = at_ + 1;
+    }
+    node.line = line_;
+    node.column = static_cast<int>(offset - line_begin_) + 1;
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::size_t line_begin_ = 0;
+  int line_ = 1;
+};
+
+class Converter {
+ public:
+  Converter(std::string_view text, std::size_t most) : ruler_(text), left_(most) {}
+
+  bool has_room() const { return left_ > 0; }
+
+  Node convert(json::Value value) {
+    Node node;
+    ruler_.mark(node, value.begin());
+    if (left_ == 0) return node;
+    --left_;
+    switch (value.type()) {
+      case json::Type::null: node.text = "null"; break;
+      case json::Type::boolean:
+        node.kind = Kind::boolean;
+        node.boolean = value.boolean();
+        node.text = value.source();
+        break;
+      case json::Type::integer:
+      case json::Type::decimal: convert_number(value, node); break;
+      case json::Type::string:
+        node.kind = Kind::string;
+        node.text = value.text();
+        break;
+      case json::Type::array:
+        node.kind = Kind::list;
+        for (const json::Value element : value.elements()) node.items.push_back(convert(element));
+        break;
+      case json::Type::object:
+        node.kind = Kind::map;
+        for (const auto& [name, content] : value.members()) {
+          Node key = convert(name);
+          node.members.emplace_back(std::move(key), convert(content));
+        }
+        break;
+    }
+    return node;
+  }
+
+ private:
+  static void convert_number(json::Value value, Node& node) {
+    const auto integer = value.integer();
+    node.kind = integer ? Kind::integer : Kind::decimal;
+    node.integer = integer.value_or(0);
+    node.decimal = value.number();
+    node.text = value.source();
+  }
+
+  Ruler ruler_;
+  std::size_t left_;
+};
+
+Error fault_at(std::string_view text, std::size_t offset, std::string message) {
+  Node place;
+  Ruler(text).mark(place, std::min(offset, text.size()));
+  return {ErrorCode::not_a_document, std::move(message),
+          fmt::format("{}:{}", place.line, place.column)};
+}
+
+// The tree of a text that is grammatical JSON. The error's `where` is "line:column".
+std::expected<Node, Error> json_tree(std::string_view text, const yaml::ReadOptions& options) {
+  const json::Document document(text,
+                                {.max_size = options.max_size, .max_depth = options.max_depth});
+  if (!document.faults().empty()) {
+    const json::Fault& fault = document.faults().front();
+    return std::unexpected(fault_at(text, fault.offset, fault.message));
+  }
+  Converter converter(text, options.max_nodes);
+  Node root = converter.convert(*document.root());
+  if (converter.has_room()) return root;
+  return std::unexpected(fault_at(text, 0, fmt::format("more than {} values", options.max_nodes)));
+}
+
 std::expected<Node, Error> read_tree(std::string_view text) {
   const yaml::ReadOptions options;
   // JSON is YAML but for its escapes of characters past U+FFFF and its tabs.
@@ -105,15 +184,21 @@ std::string kind_of_root(const Node& root) {
 
 }  // namespace
 
-std::expected<Node, MachineFinding> read_source(std::string_view text) {
+std::expected<Node, Diagnostic> read_source(std::string_view text) {
   auto root = read_tree(text);
-  if (!root) return std::unexpected(finding_of(root.error()));
+  if (!root) {
+    Diagnostic finding = diagnostic_of(root.error());
+    finding.rule = "MCH-01";
+    return std::unexpected(std::move(finding));
+  }
   root->line = root->column = 1;
   if (root->kind != Kind::map) {
     return std::unexpected(
-        MachineFinding{.rule = "MCH-01",
-                       .message = kind_of_root(*root) + "; a machine is a mapping",
-                       .hint = "it begins with `spec: flatmachine`, and its states are in `data`"});
+        Diagnostic{.rule = "MCH-01",
+                   .line = 1,
+                   .column = 1,
+                   .message = kind_of_root(*root) + "; a machine is a mapping",
+                   .hint = "it begins with `spec: flatmachine`, and its states are in `data`"});
   }
   apply_merges(*root);
   return std::move(*root);

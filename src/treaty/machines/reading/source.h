@@ -11,9 +11,6 @@
 
 namespace treaty::machines {
 
-std::expected<yaml::Node, MachineFinding> read_source(std::string_view text);
-
-// The same tree of a text that is grammatical JSON. The error's `where` is "line:column".
-std::expected<yaml::Node, Error> json_tree(std::string_view text, const yaml::ReadOptions& options);
+std::expected<yaml::Node, Diagnostic> read_source(std::string_view text);
 
 }  // namespace treaty::machines

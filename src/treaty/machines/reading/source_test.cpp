@@ -14,7 +14,7 @@ std::string json_of(std::string_view text) {
   return yaml::to_json(*tree);
 }
 
-MachineFinding refusal_of(std::string_view text) {
+Diagnostic refusal_of(std::string_view text) {
   const auto tree = read_source(text);
   REQUIRE(!tree.has_value());
   CHECK(tree.error().rule == "MCH-01");

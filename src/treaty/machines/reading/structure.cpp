@@ -4,7 +4,6 @@
 #include <map>
 
 #include "treaty/base/text.h"
-#include "treaty/machines/reading/hook_references.h"
 #include "treaty/machines/reading/sections.h"
 
 namespace treaty::machines {

@@ -1,10 +1,9 @@
-#include "treaty/machines/reading/texts.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "treaty/base/text.h"
+#include "treaty/machines/reading/sections.h"
 
 namespace treaty::machines {
 namespace {

@@ -30,16 +30,6 @@ bool is_member(std::string_view name) {
   return std::ranges::find(kMembers, name) != kMembers.end();
 }
 
-const Dynamic* find(const Object& object, std::string_view member) {
-  const auto found = object.find(member);
-  return found == object.end() ? nullptr : &found->value();
-}
-
-const Object* object_in(const Object& object, std::string_view member) {
-  const Dynamic* value = find(object, member);
-  return value == nullptr ? nullptr : value->if_object();
-}
-
 std::optional<double> number_of(const Dynamic* value) {
   if (value == nullptr) return std::nullopt;
   if (const auto* whole = value->if_int64()) return static_cast<double>(*whole);
@@ -57,11 +47,11 @@ Object whole_error(const Dynamic& told) {
   }
   Object error = told.is_object() ? told.get_object() : Object();
   for (const std::string_view member : {"code", "type", "message"}) {
-    if (const Dynamic* value = find(error, member); value != nullptr && !value->is_string()) {
+    if (const Dynamic* value = error.if_contains(member); value != nullptr && !value->is_string()) {
       error[member] = templates::print(*value);
     }
   }
-  if (find(error, "message") == nullptr) error["message"] = "unknown";
+  if (error.if_contains("message") == nullptr) error["message"] = "unknown";
   return error;
 }
 
@@ -73,7 +63,7 @@ bool is_told(const Dynamic& error) {
 
 // An error without a code could not be told apart from others by a machine.
 void complete(Object& result) {
-  const Dynamic* error = find(result, "error");
+  const Dynamic* error = result.if_contains("error");
   if (error == nullptr) return;
   if (!is_told(*error)) {
     result.stable_erase(result.find("error"));
@@ -83,14 +73,15 @@ void complete(Object& result) {
 }
 
 double cost_of(const Object& result) {
-  const Dynamic* cost = find(result, "cost");
+  const Dynamic* cost = result.if_contains("cost");
   if (cost == nullptr) return 0;
   if (const auto total = number_of(cost)) return *total;
   const Object* parts = cost->if_object();
   if (parts == nullptr) return 0;
-  if (const auto total = number_of(find(*parts, "total"))) return *total;
+  if (const auto total = number_of(parts->if_contains("total"))) return *total;
   double sum = 0;
-  for (const std::string_view part : kCostParts) sum += number_of(find(*parts, part)).value_or(0);
+  for (const std::string_view part : kCostParts)
+    sum += number_of(parts->if_contains(part)).value_or(0);
   return sum;
 }
 
@@ -130,25 +121,55 @@ Object coerce(const Dynamic& answer) {
 }
 
 Object payload_of(const Object& result) {
-  if (const Dynamic* output = find(result, "output")) {
+  if (const Dynamic* output = result.if_contains("output")) {
     if (const auto* object = output->if_object()) return *object;
     return {{"value", *output}};
   }
-  if (const Dynamic* content = find(result, "content")) return {{"content", *content}};
+  if (const Dynamic* content = result.if_contains("content")) return {{"content", *content}};
   return {};
 }
 
 const Object* error_of(const Object& result) { return object_in(result, "error"); }
 
-bool is_retryable(const Object& error) {
-  const Dynamic* retryable = find(error, "retryable");
-  return retryable != nullptr && retryable->is_bool() && retryable->get_bool();
+bool is_retryable(const Object& error) { return flag_in(error, "retryable"); }
+
+Dynamic value_in(const Object& object, std::string_view member) {
+  return or_empty(object.if_contains(member));
+}
+
+const Object* object_in(const Object& object, std::string_view member) {
+  const Dynamic* value = object.if_contains(member);
+  return value == nullptr ? nullptr : value->if_object();
+}
+
+const List* list_in(const Object& object, std::string_view member) {
+  const Dynamic* value = object.if_contains(member);
+  return value == nullptr ? nullptr : value->if_array();
+}
+
+std::string_view text_in(const Object& object, std::string_view member) {
+  const Dynamic* value = object.if_contains(member);
+  return value != nullptr && value->is_string() ? value->get_string().subview()
+                                                : boost::json::string_view();
 }
 
 std::string text_of(const Object& object, std::string_view member) {
-  const Dynamic* value = find(object, member);
-  const auto* text = value == nullptr ? nullptr : value->if_string();
-  return text == nullptr ? std::string() : std::string(*text);
+  return std::string(text_in(object, member));
+}
+
+bool flag_in(const Object& object, std::string_view member) {
+  const Dynamic* value = object.if_contains(member);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+std::int64_t whole_in(const Object& object, std::string_view member) {
+  const Dynamic* value = object.if_contains(member);
+  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+}
+
+double number_in(const Object& object, std::string_view member) {
+  const Dynamic* value = object.if_contains(member);
+  return value != nullptr && value->is_number() ? value->to_number<double>() : 0;
 }
 
 std::string sentence_of(const Object& error) {
@@ -166,20 +187,20 @@ Object failed_result(Object error) {
 }
 
 bool is_empty(const Object& result) {
-  const Dynamic* output = find(result, "output");
+  const Dynamic* output = result.if_contains("output");
   if (output != nullptr && templates::is_true(*output)) return false;
-  const Dynamic* content = find(result, "content");
+  const Dynamic* content = result.if_contains("content");
   return content == nullptr || !content->is_string() || is_blank(content->get_string());
 }
 
 double retry_after_of(const Object& result) {
   const Object* limits = object_in(result, "rate_limit");
   if (limits == nullptr) return 0;
-  return std::max(0.0, number_of(find(*limits, "retry_after")).value_or(0));
+  return std::max(0.0, number_of(limits->if_contains("retry_after")).value_or(0));
 }
 
 std::size_t length_of(const Object& result) {
-  if (const Dynamic* content = find(result, "content");
+  if (const Dynamic* content = result.if_contains("content");
       content != nullptr && content->is_string()) {
     return content->get_string().size();
   }
@@ -191,7 +212,8 @@ std::size_t length_of(const Object& result) {
 Spent spent_by(const Object& result) {
   Spent spent{.api_calls = 1, .cost = cost_of(result)};
   if (const Object* usage = object_in(result, "usage")) {
-    if (const Dynamic* calls = find(*usage, "api_calls"); calls != nullptr && calls->is_int64()) {
+    if (const Dynamic* calls = usage->if_contains("api_calls");
+        calls != nullptr && calls->is_int64()) {
       spent.api_calls = calls->get_int64();
     }
   }
@@ -210,7 +232,7 @@ Object with_sums(Object result, const std::vector<Object>& all) {
       has_usage = true;
       add_counts(usage, *told);
     }
-    has_cost = has_cost || find(one, "cost") != nullptr;
+    has_cost = has_cost || one.if_contains("cost") != nullptr;
     cost += cost_of(one);
     api_calls += spent_by(one).api_calls;
   }
@@ -219,7 +241,7 @@ Object with_sums(Object result, const std::vector<Object>& all) {
     result["usage"] = std::move(usage);
   }
   if (has_cost && all.size() == 1) {
-    result["cost"] = *find(all.front(), "cost");
+    result["cost"] = *all.front().if_contains("cost");
   } else if (has_cost && std::isfinite(cost)) {
     result["cost"] = cost;
   }

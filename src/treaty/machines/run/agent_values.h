@@ -26,8 +26,19 @@ bool is_retryable(const Object& error);
 // "type: message", for people and for context.last_error.
 std::string sentence_of(const Object& error);
 
-// A member that is a text; empty when it is none.
+// Members of open values. One that is missing or of another kind is null, empty, false or 0.
+Dynamic value_in(const Object& object, std::string_view member);
+const Object* object_in(const Object& object, std::string_view member);
+const List* list_in(const Object& object, std::string_view member);
+std::string_view text_in(const Object& object, std::string_view member);
 std::string text_of(const Object& object, std::string_view member);
+bool flag_in(const Object& object, std::string_view member);
+std::int64_t whole_in(const Object& object, std::string_view member);
+double number_in(const Object& object, std::string_view member);
+template <class T>
+T or_empty(const T* value) {
+  return value == nullptr ? T() : *value;
+}
 
 Object make_error(std::string_view code, std::string_view type, std::string_view message,
                   bool retryable = false);

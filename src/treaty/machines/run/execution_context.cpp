@@ -6,10 +6,8 @@
 #include "treaty/base/json_dynamic.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
-#include "treaty/machines/journal/line_reading.h"
 
 namespace treaty::machines {
-
 namespace {
 
 void write_text_or_null(json::Writer& writer, std::string_view name, std::string_view text) {
@@ -90,7 +88,7 @@ RunTask<void> ExecutionContext::checkpoint(std::string_view event, std::string_v
                          .state = std::string(state),
                          .channel = std::string(channel),
                          .snapshot = snapshot(event, state, output, channel)};
-  if (depth_of(kept.snapshot) > lines::kDeepestLine && event != "machine_error") {
+  if (depth_of(kept.snapshot) > kDeepestLine && event != "machine_error") {
     co_return fail("context_too_deep", "ContextTooDeep",
                    "The context has grown too deep: does a state put the context into itself?");
   }
@@ -235,6 +233,34 @@ Attempt<Object> render_object(const std::optional<Template>& source,
   TREATY_TRY(Dynamic value, render(*source, scope));
   if (!value.is_object()) return template_failure("A mapping was expected.");
   return std::move(value.get_object());
+}
+
+Object object_of(const ToolLoopState& loop) {
+  return {{"chain", loop.chain},
+          {"turns", loop.turns},
+          {"tool_calls_count", loop.tool_calls},
+          {"loop_cost", loop.cost},
+          {"calls", loop.calls},
+          {"waits", loop.waits},
+          {"seconds", loop.seconds},
+          {"pending", loop.pending},
+          {"next", static_cast<std::int64_t>(loop.next)},
+          {"skipped", loop.skipped},
+          {"result", loop.result}};
+}
+
+ToolLoopState read_tool_loop_state(const Object& kept) {
+  return {.chain = or_empty(list_in(kept, "chain")),
+          .turns = whole_in(kept, "turns"),
+          .tool_calls = whole_in(kept, "tool_calls_count"),
+          .calls = whole_in(kept, "calls"),
+          .waits = whole_in(kept, "waits"),
+          .cost = number_in(kept, "loop_cost"),
+          .seconds = number_in(kept, "seconds"),
+          .pending = or_empty(list_in(kept, "pending")),
+          .next = static_cast<std::size_t>(std::max<std::int64_t>(whole_in(kept, "next"), 0)),
+          .skipped = or_empty(list_in(kept, "skipped")),
+          .result = or_empty(object_in(kept, "result"))};
 }
 
 }  // namespace treaty::machines

@@ -5,17 +5,17 @@
 //   hook_runner.h        calls hooks and applies their replies
 //   agent_calls.h        calls the agent of a state: once, with retries, in parallel, by vote
 //   tool_loop.h          lets an agent use tools until it answers
-//   child_machines.h     runs the machines of a state
-//   launched_machines.h  starts machines that nobody waits for
-//   state_work.h         what a state does, in its order
-//   state_exit.h         what follows from it: hooks, the context, the next state
+//   child_machines.h     runs the machines of a state, and those that it launches
+//   state_steps.h        what a state does, in its order, and what follows: hooks, the next state
 // execution_run.h puts them together.
 //
 // Thread rule: belongs to one event loop.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,13 +24,78 @@
 #include <variant>
 #include <vector>
 
+#include "treaty/base/error.h"
 #include "treaty/machines/journal/history.h"
+#include "treaty/machines/machine.h"
+#include "treaty/machines/run/agent_values.h"
 #include "treaty/machines/run/journal_writer.h"
-#include "treaty/machines/run/run_failure.h"
-#include "treaty/machines/run/tool_loop_state.h"
 #include "treaty/machines/run/world.h"
 
 namespace treaty::machines {
+
+// Why the work of a state stopped short, and what the runner does about it.
+struct RunFailure {
+  enum class Way : std::uint8_t {
+    routed,       // To on_error, then to the on_error hook; else the machine fails.
+    unrouted,     // The machine fails.
+    interrupted,  // The execution stops here and can be resumed.
+    lost,         // This runner cannot continue it; `trouble` says why.
+  };
+
+  Object error{};
+  Way way = Way::routed;
+  Error trouble{};
+};
+
+template <class T>
+using Attempt = std::expected<T, RunFailure>;
+
+inline std::unexpected<RunFailure> fail(std::string_view code, std::string_view type,
+                                        std::string_view message, bool retryable = false) {
+  return std::unexpected(RunFailure{.error = make_error(code, type, message, retryable)});
+}
+
+// Of a state that takes longer than it may, wherever that is noticed (section 5).
+inline Object state_timeout(std::string_view state) {
+  return make_error("timeout", "StateTimeout",
+                    "The state '" + std::string(state) + "' took longer than its timeout.", true);
+}
+
+inline std::unexpected<RunFailure> template_failure(std::string_view message) {
+  return fail("template_error", "TemplateError", message);
+}
+inline std::unexpected<RunFailure> hook_failure(std::string_view message) {
+  return fail("hook_error", "HookError", message);
+}
+inline std::unexpected<RunFailure> lost(Error trouble) {
+  return std::unexpected(RunFailure{.way = RunFailure::Way::lost, .trouble = std::move(trouble)});
+}
+inline std::unexpected<RunFailure> interrupted() {
+  return std::unexpected(RunFailure{.way = RunFailure::Way::interrupted});
+}
+
+// What a tool loop knows between two of its steps. It is part of every checkpoint, so that a tool
+// that has run does not run again.
+struct ToolLoopState {
+  List chain{};  // Messages after the first prompt, see AgentCall::chain.
+  std::int64_t turns = 0;
+  std::int64_t tool_calls = 0;
+  std::int64_t calls = 0;  // Agent calls so far, for the totals of a resumed execution.
+  std::int64_t waits = 0;  // Waits between them.
+  double cost = 0;
+  double seconds = 0;    // Duration up to the last checkpoint.
+  double began = 0;      // Moment; earlier runners' time is subtracted.
+  List pending{};        // The model's calls that are not all answered,
+  std::size_t next = 0;  // and the first one without an answer.
+  List skipped{};        // Ids and names that hooks exclude.
+  Object result{};       // The model's newest answer.
+  std::string stop{};    // Why the loop ended.
+  std::optional<std::string> left_to{};
+};
+
+// The `tool_loop_state` of a snapshot.
+Object object_of(const ToolLoopState& loop);
+ToolLoopState read_tool_loop_state(const Object& kept);
 
 // A larger context is not written: contexts are for what states tell each other.
 constexpr std::size_t kLargestContext = std::size_t{16} << 20U;

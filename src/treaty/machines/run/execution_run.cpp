@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "treaty/base/try.h"
-#include "treaty/machines/run/launched_machines.h"
-#include "treaty/machines/run/state_work.h"
+#include "treaty/machines/run/child_machines.h"
+#include "treaty/machines/run/state_steps.h"
 
 namespace treaty::machines {
 

@@ -10,7 +10,7 @@
 
 #include "treaty/machines/run/execution_context.h"
 #include "treaty/machines/run/hook_runner.h"
-#include "treaty/machines/run/state_exit.h"
+#include "treaty/machines/run/state_steps.h"
 
 namespace treaty::machines {
 

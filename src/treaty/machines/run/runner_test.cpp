@@ -33,7 +33,7 @@ std::shared_ptr<const Machine> machine(std::string_view data,
   const Loaded loaded =
       load_machine("spec: flatmachine\nspec_version: \"4.2.1\"\ndata:\n" + std::string(data),
                    {.directory = ".", .hooks = std::move(hooks)});
-  for (const MachineFinding& finding : loaded.violations) FAIL_CHECK(finding.message);
+  for (const Diagnostic& finding : loaded.violations) FAIL_CHECK(finding.message);
   REQUIRE(loaded.machine);
   return loaded.machine;
 }

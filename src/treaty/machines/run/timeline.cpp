@@ -13,22 +13,14 @@
 #include <deque>
 #include <random>
 
+#include "treaty/base/clock.h"
+
 namespace treaty::machines {
 namespace {
 
 namespace asio = boost::asio;
-using Clock = std::chrono::steady_clock;
 
-constexpr double kLongest = 1e8;  // Three years: far from where the clock's numbers end.
-
-Clock::duration duration_of(double seconds) {
-  const double bounded = std::clamp(seconds, 0.0, kLongest);
-  return std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(bounded));
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-}
+double seconds_now() { return steady_seconds(std::chrono::steady_clock::now()); }
 
 bool is_cancelled(const asio::cancellation_state& state) {
   return state.cancelled() != asio::cancellation_type::none;
@@ -60,7 +52,7 @@ class Crowd {
   // Until all have ended, or until that moment, or until whoever waits is cancelled.
   asio::awaitable<void> wait(double deadline) {
     while (running_ > 0 && seconds_now() < deadline) {
-      ended_.expires_after(duration_of(deadline - seconds_now()));
+      ended_.expires_at(steady_at(deadline));
       boost::system::error_code ignored;
       co_await ended_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
       if (is_cancelled(co_await asio::this_coro::cancellation_state) && !is_stopped_) co_return;
@@ -96,17 +88,14 @@ class RealTimeline final : public Timeline {
  public:
   double now() const override { return seconds_now(); }
 
-  double unix_now() const override {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-        .count();
-  }
+  double unix_now() const override { return unix_seconds(std::chrono::system_clock::now()); }
 
   double chance() override { return std::uniform_real_distribution<double>(-1, 1)(random_); }
 
   asio::awaitable<bool> wait(double seconds) override {
     co_await asio::this_coro::throw_if_cancelled(false);
     asio::steady_timer timer(co_await asio::this_coro::executor);
-    timer.expires_after(duration_of(seconds));
+    timer.expires_at(steady_at(seconds_now() + seconds));
     boost::system::error_code ignored;
     co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     co_return !is_cancelled(co_await asio::this_coro::cancellation_state);

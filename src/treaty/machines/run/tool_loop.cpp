@@ -7,7 +7,6 @@
 #include "treaty/machines/run/agent_calls.h"
 
 namespace treaty::machines {
-
 namespace {
 
 constexpr std::string_view kEnough =

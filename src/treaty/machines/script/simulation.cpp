@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "treaty/base/json_dynamic.h"
+#include "treaty/base/try.h"
+#include "treaty/base/yaml.h"
 #include "treaty/contracts/agent_result.h"
 #include "treaty/machines/run/agent_values.h"
 #include "treaty/results/errors.h"
@@ -14,6 +17,67 @@
 namespace treaty::machines {
 
 namespace asio = boost::asio;
+
+namespace {
+
+double delay_of(const Object& answer) { return std::max(number_in(answer, "_delay"), 0.0); }
+
+// What a backend throws becomes an error by its words (results.md section 3).
+Object thrown(const std::string& text) {
+  const Headers none;
+  // "429 Too Many Requests": backends in other processes begin with the status.
+  std::optional<int> status;
+  int number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_status = failure == std::errc() && number >= 100 && number < 600 &&
+                         (end == text.data() + text.size() || *end == ' ');
+  if (is_status) status = number;
+  const contracts::AgentError error =
+      results::classify_error({.status = status, .headers = none, .body = text});
+  return failed_result(make_error(error.code.value_or("server_error"), "AgentFailure", text,
+                                  error.retryable.value_or(true)));
+}
+
+using Lists = std::map<std::string, List, std::less<>>;
+
+std::expected<Lists, std::string> lists_in(const Object& object, std::string_view what) {
+  Lists lists;
+  for (const auto& member : object) {
+    const auto* list = member.value().if_array();
+    if (list == nullptr) {
+      return std::unexpected(
+          fmt::format("'{}' of `{}` must be a list", std::string_view(member.key()), what));
+    }
+    lists.emplace(member.key(), *list);
+  }
+  return lists;
+}
+
+std::expected<Object, std::string> root_of(std::string_view text) {
+  const json::Document document(text);
+  if (const auto root = document.root(); root && document.faults().empty()) {
+    if (!root->is_object()) return std::unexpected("it is not a mapping");
+    return json::to_dynamic_object(*root);
+  }
+  const auto node = yaml::read(text);
+  if (!node)
+    return std::unexpected(fmt::format("{} ({})", node.error().message, node.error().where));
+  const std::string as_json = yaml::to_json(*node);
+  const json::Document converted(as_json);
+  const auto root = converted.root();
+  if (!root || !root->is_object()) return std::unexpected("it is not a mapping");
+  return json::to_dynamic_object(*root);
+}
+
+std::expected<Script::Crash, std::string> crash_of(const Object& object) {
+  const Dynamic step = value_in(object, "step");
+  if (text_in(object, "at").empty() || !step.is_int64()) {
+    return std::unexpected("`crash` needs `at`, an event, and `step`, a number");
+  }
+  return Script::Crash{.event = text_of(object, "at"), .step = step.get_int64()};
+}
+
+}  // namespace
 
 asio::awaitable<bool> VirtualTimeline::wait(double seconds) {
   now_ += std::max(seconds, 0.0);
@@ -52,32 +116,6 @@ bool VirtualTimeline::spend(double seconds, double deadline) {
   return !is_cut;
 }
 
-namespace {
-
-double delay_of(const Object& answer) {
-  const auto found = answer.find("_delay");
-  if (found == answer.end() || !found->value().is_number()) return 0;
-  return std::max(found->value().to_number<double>(), 0.0);
-}
-
-// What a backend throws becomes an error by its words (results.md section 3).
-Object thrown(const std::string& text) {
-  const Headers none;
-  // "429 Too Many Requests": backends in other processes begin with the status.
-  std::optional<int> status;
-  int number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_status = failure == std::errc() && number >= 100 && number < 600 &&
-                         (end == text.data() + text.size() || *end == ' ');
-  if (is_status) status = number;
-  const contracts::AgentError error =
-      results::classify_error({.status = status, .headers = none, .body = text});
-  return failed_result(make_error(error.code.value_or("server_error"), "AgentFailure", text,
-                                  error.retryable.value_or(true)));
-}
-
-}  // namespace
-
 Simulation::Simulation(Script script, double unix_now)
     : script_(std::move(script)), timeline_(unix_now) {}
 
@@ -114,11 +152,9 @@ asio::awaitable<std::optional<ToolOutcome>> Simulation::run(const ToolInvocation
   const auto* answer = found->if_object();
   if (answer == nullptr) co_return ToolOutcome{.content = templates::print(*found)};
   timeline_.spend(delay_of(*answer), deadline);
-  const auto error = answer->find("is_error");
-  const auto content = answer->find("content");
-  co_return ToolOutcome{
-      .content = content == answer->end() ? "" : templates::print(content->value()),
-      .is_error = error != answer->end() && templates::is_true(error->value())};
+  const Dynamic* content = answer->if_contains("content");
+  co_return ToolOutcome{.content = content == nullptr ? "" : templates::print(*content),
+                        .is_error = templates::is_true(value_in(*answer, "is_error"))};
 }
 
 class Simulation::ScriptedHook final : public Hook {
@@ -195,6 +231,36 @@ AfterWrite Simulation::after_write() const {
   return [crash = *script_.crash](std::string_view event, std::int64_t step) {
     if (event == crash.event && step == crash.step) ::kill(::getpid(), SIGKILL);
   };
+}
+
+std::expected<Script, std::string> read_script(std::string_view text) {
+  TREATY_TRY(const Object root, root_of(text));
+  Script script;
+  for (const auto& member : root) {
+    const std::string name(member.key());
+    if (member.value().is_null()) continue;
+    const auto* object = member.value().if_object();
+    if (object == nullptr) return std::unexpected(fmt::format("`{}` must be a mapping", name));
+    if (name == "agents" || name == "tools" || name == "signals") {
+      TREATY_TRY((name == "agents"  ? script.agents
+                  : name == "tools" ? script.tools
+                                    : script.signals),
+                 lists_in(*object, name));
+    } else if (name == "hooks") {
+      for (const auto& hook : *object) {
+        const auto* events = hook.value().if_object();
+        if (events == nullptr) return std::unexpected("each of `hooks` must be a mapping");
+        TREATY_TRY(script.hooks[std::string(hook.key())],
+                   lists_in(*events, std::string_view(hook.key())));
+      }
+    } else if (name == "crash") {
+      TREATY_TRY(script.crash, crash_of(*object));
+    } else {
+      return std::unexpected(fmt::format(
+          "`{}` is not known; there are agents, hooks, tools, signals and crash", name));
+    }
+  }
+  return script;
 }
 
 }  // namespace treaty::machines

@@ -3,13 +3,38 @@
 #pragma once
 
 #include <boost/json/array.hpp>
+#include <cstdint>
+#include <expected>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "treaty/machines/machine.h"
 #include "treaty/machines/run/timeline.h"
 #include "treaty/machines/run/world.h"
-#include "treaty/machines/script/script.h"
 
 namespace treaty::machines {
+
+// A script of a simulated run: what agents, tools and hooks answer, which signals are there, and
+// where the process shall die (`treaty machine run --script`).
+struct Script {
+  struct Crash {
+    std::string event{};
+    std::int64_t step = 0;
+  };
+
+  std::map<std::string, List, std::less<>> agents{};  // Answers, in their order.
+  std::map<std::string, List, std::less<>> tools{};
+  std::map<std::string, std::map<std::string, List, std::less<>>, std::less<>> hooks{};
+  std::map<std::string, List, std::less<>> signals{};  // By channel.
+  std::optional<Crash> crash{};
+};
+
+// JSON or YAML. The error says what is wrong, for people.
+std::expected<Script, std::string> read_script(std::string_view text);
 
 // Waiting takes no time; what would run side by side runs in its order, with overlapping time.
 class VirtualTimeline final : public Timeline {

@@ -12,7 +12,6 @@
 #include "treaty/templates/text/characters.h"
 
 namespace treaty::templates::filters {
-
 namespace {
 
 using Names = std::string_view;

@@ -9,7 +9,6 @@
 #include "treaty/templates/text/characters.h"
 
 namespace treaty::templates::language {
-
 namespace {
 
 using boost::json::kind;

@@ -5,7 +5,6 @@
 #include "treaty/base/text.h"
 
 namespace treaty::templates {
-
 namespace {
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }

@@ -1,4 +1,4 @@
-// What follows from a state's work: on_state_exit, output_to_context, and the next state
+// What a state does, and what follows from it: on_state_exit, output_to_context, and the next state
 // (machines.md sections 4 and 7).
 #pragma once
 
@@ -9,6 +9,9 @@
 #include "treaty/machines/run/hook_runner.h"
 
 namespace treaty::machines {
+
+// Section 4, 2, in this order: wait for a signal; or action, launch, machines, agent.
+RunTask<WorkOrWaiting> perform(ExecutionContext& run, HookRunner& hooks, const State& state);
 
 struct NextState {
   std::string name;
