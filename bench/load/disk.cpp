@@ -59,7 +59,7 @@ double commit_microseconds(const std::string& folder) {
   return microseconds[microseconds.size() / 2];
 }
 
-// The tables are those of store/sqlite/migrations.cpp. Ids are moved by whole multiples of what is
+// The tables are those of store/sqlite/opening.cpp. Ids are moved by whole multiples of what is
 // there; the ids of requests and answers are 256 times those of turns.
 long multiply_journal(const std::string& database, int times) {
   Database journal(database);

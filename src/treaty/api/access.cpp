@@ -45,6 +45,17 @@ bool is_loopback_ipv4(std::string_view host) {
   return dots == 3 && digits > 0;
 }
 
+// A name with dots: somebody else may own it and let it point to this machine, so that the browser
+// of whoever visits them calls us. Plain names and addresses cannot be had that way.
+bool could_be_public(std::string_view host) {
+  if (host.empty() || is_loopback_host(host)) return false;
+  const auto authority = http::parse_authority(host);
+  if (!authority) return true;
+  const std::string_view name = authority->host;
+  return !name.starts_with('[') && name.contains('.') &&
+         name.find_first_not_of("0123456789.") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::expected<std::string, Refusal> tenant_of(const Headers& headers,
@@ -77,21 +88,6 @@ bool is_loopback_host(std::string_view host) {
   return name == "localhost" || name.ends_with(".localhost") || name == "[::1]" ||
          is_loopback_ipv4(name);
 }
-
-namespace {
-
-// A name with dots: somebody else may own it and let it point to this machine, so that the browser
-// of whoever visits them calls us. Plain names and addresses cannot be had that way.
-bool could_be_public(std::string_view host) {
-  if (host.empty() || is_loopback_host(host)) return false;
-  const auto authority = http::parse_authority(host);
-  if (!authority) return true;
-  const std::string_view name = authority->host;
-  return !name.starts_with('[') && name.contains('.') &&
-         name.find_first_not_of("0123456789.") != std::string_view::npos;
-}
-
-}  // namespace
 
 std::expected<void, Refusal> refuse_web_pages(const Headers& headers) {
   if (const std::string* host = headers.find("host"); host != nullptr && could_be_public(*host)) {

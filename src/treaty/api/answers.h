@@ -4,12 +4,14 @@
 
 #include <expected>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "treaty/base/error.h"
 #include "treaty/contracts/decoded.h"
+#include "treaty/dispatch/dispatched.h"
 #include "treaty/http/message.h"
 #include "treaty/turns/refusals.h"
 #include "treaty/turns/turn_log.h"
@@ -25,6 +27,19 @@ http::Response refusal_response(const turns::Refusal& refusal,
 // The answer to a round, in the format and dialect of the request.
 http::Response outcome_response(const turns::Outcome& outcome, const turns::Renderer& renderer,
                                 contracts::Dialect dialect);
+
+// The headers RateLimit and RateLimit-Policy of an answer (draft-ietf-httpapi-ratelimit-headers,
+// structured fields of RFC 9651): what kept a client from being served.
+//
+// `"requests_per_minute";r=0;t=30, …`: what is left, and the seconds until it is full again. At
+// most eight limits, each name once.
+std::string rate_limit_field(std::span<const dispatch::LimitLine> limits);
+
+// `"requests_per_minute";q=60;w=60, …`: those whose quota is known.
+std::string rate_limit_policy_field(std::span<const dispatch::LimitLine> limits);
+
+// Both, where they have something to say.
+void add_limit_headers(http::Response& response, std::span<const dispatch::LimitLine> limits);
 
 // A document that breaks its contract: the first violation in the message, all of them (at most 50)
 // in Details, one a line, `RULE pointer: message`. What a line must not show is left out of it.

@@ -1,5 +1,3 @@
-#include "treaty/api/limit_headers.h"
-
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
@@ -7,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <regex>
+
+#include "treaty/api/answers.h"
 
 namespace treaty::api {
 namespace {

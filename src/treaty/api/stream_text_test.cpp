@@ -1,8 +1,7 @@
-#include "treaty/api/stream_text.h"
-
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include "treaty/api/endpoints/streams.h"
 #include "treaty/api/invoke_result_renderer.h"
 #include "treaty/base/json.h"
 #include "treaty/http/event_stream.h"

@@ -1,15 +1,24 @@
-// The right to run an execution, as a value: who has it, who may take it, who may write.
+// The right to run an execution, as a value: who has it, who may take it, who may write. Owners are
+// processes, by names that no other process has.
 #pragma once
 
 #include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "treaty/base/error.h"
 #include "treaty/store/records.h"
 
 namespace treaty::store {
+
+// This process: `host:pid:start`, start in clock ticks since the host came up. What is put behind
+// it begins with a colon.
+std::string process_name();
+
+// True when `name` begins with that of a process of this host which has ended. In doubt it runs.
+bool is_gone(std::string_view name);
 
 struct LeaseRecord {
   std::string owner{};     // Empty: released.

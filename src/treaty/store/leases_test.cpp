@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "treaty/store/processes.h"
-
 namespace treaty::store {
 namespace {
 

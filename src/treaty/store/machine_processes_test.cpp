@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "treaty/store/processes.h"
+#include "treaty/store/leases.h"
 #include "treaty/testing/stores/machine_places.h"
 
 namespace treaty::store {

@@ -1,7 +1,7 @@
 // What every store of machines does with work: each item is done once, or told as lost.
 #include <doctest/doctest.h>
 
-#include "treaty/store/processes.h"
+#include "treaty/store/leases.h"
 #include "treaty/testing/stores/machine_places.h"
 
 namespace treaty::store {

@@ -133,7 +133,7 @@ class MachineStore {
   // `before` and `keep`: none.
   virtual Task<std::vector<std::string>> prune_executions(PruneQuery query) = 0;
 
-  // --- Work pools. The name of a worker begins with process_name(), in processes.h.
+  // --- Work pools. The name of a worker begins with process_name(), in leases.h.
 
   // Answers their ids. An item that fails is tried again until it was claimed `max_retries` times.
   virtual Task<std::vector<std::string>> push_work(std::string pool, std::vector<std::string> items,

@@ -1,6 +1,6 @@
 #include "treaty/store/work_pool.h"
 
-#include "treaty/store/processes.h"
+#include "treaty/store/leases.h"
 
 namespace treaty::store {
 namespace {

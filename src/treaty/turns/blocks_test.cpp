@@ -1,9 +1,9 @@
-#include "treaty/turns/blocks.h"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <string>
+
+#include "treaty/turns/prompt.h"
 
 using namespace treaty::turns;
 

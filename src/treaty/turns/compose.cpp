@@ -17,17 +17,22 @@ constexpr std::size_t kLongestDetails = 600;
 constexpr std::size_t kLongestMessage = std::size_t{64} << 10U;  // Of a continuation.
 
 // --- Errors
-// ---------------------------------------------------------------------------------------
 
 struct Advice {
   std::string_view code;
-  std::string_view message;  // What happened, and what to do next.
+  std::string_view message;    // What happened, and what to do next.
+  std::string_view lasting{};  // The same when it does not pass, if it mostly does.
 };
 constexpr std::array kAdvice = std::to_array<Advice>({
     {"rate_limit",
-     "the model's provider allows no more calls for now; send the same request again later"},
-    {"timeout", "the model did not answer in time; send the same request again"},
-    {"server_error", "the model's provider failed; send the same request again"},
+     "the model's provider allows no more calls for now; send the same request again later",
+     "the account at the model's provider allows no more calls; whoever runs the server must check "
+     "it"},
+    {"timeout", "the model did not answer in time; send the same request again",
+     "the model did not answer in time; whoever runs the server must check why"},
+    {"server_error", "the model's provider failed; send the same request again",
+     "the model's provider failed in a way that does not pass; whoever runs the server must check "
+     "it"},
     {"auth_error",
      "the model's provider refused the server's credentials; whoever runs the server must check "
      "its keys"},
@@ -38,29 +43,16 @@ constexpr std::array kAdvice = std::to_array<Advice>({
     {"context_length",
      "the request is too long for the model; send less text, or begin a new session"},
     {"model_unavailable",
-     "the model is not available; try again later, or have the agent's configuration checked"},
+     "the model is not available; try again later, or have the agent's configuration checked",
+     "the model is not available; whoever runs the server must check the agent's configuration"},
     {"max_rounds",
      "the model asked for tools too many times in one turn; ask for less at once, or raise "
      "max_rounds of the agent"},
     {"internal", "the server failed; send the same request again, and report it"},
 });
-constexpr std::string_view kOtherMessage =
-    "the model's provider failed; send the same request again";
-constexpr std::string_view kOtherLastingMessage =
-    "the agent failed in a way that does not pass; whoever runs the server must check it";
-
-// Of failures that mostly pass, when this one does not.
-constexpr std::array kLastingAdvice = std::to_array<Advice>({
-    {"rate_limit",
-     "the account at the model's provider allows no more calls; whoever runs the server must check "
-     "it"},
-    {"timeout", "the model did not answer in time; whoever runs the server must check why"},
-    {"server_error",
-     "the model's provider failed in a way that does not pass; whoever runs the server must check "
-     "it"},
-    {"model_unavailable",
-     "the model is not available; whoever runs the server must check the agent's configuration"},
-});
+constexpr Advice kOtherAdvice{
+    "", "the model's provider failed; send the same request again",
+    "the agent failed in a way that does not pass; whoever runs the server must check it"};
 
 bool is_code(std::string_view code) {
   return !code.empty() && code.size() <= 64 &&
@@ -118,13 +110,10 @@ std::string message_of(const AgentError& error, std::string_view code) {
     return error.message;
   }
   if (error.type == kAnswerTooLarge) return std::string(kTooLargeMessage);
-  const auto* lasting = std::ranges::find(kLastingAdvice, code, &Advice::code);
-  if (lasting != kLastingAdvice.end() && !error.retryable.value_or(false)) {
-    return std::string(lasting->message);
-  }
-  const auto* advice = std::ranges::find(kAdvice, code, &Advice::code);
-  if (advice != kAdvice.end()) return std::string(advice->message);
-  return std::string(error.retryable.value_or(false) ? kOtherMessage : kOtherLastingMessage);
+  const auto* found = std::ranges::find(kAdvice, code, &Advice::code);
+  const Advice& advice = found == kAdvice.end() ? kOtherAdvice : *found;
+  const bool lasts = !error.retryable.value_or(false) && !advice.lasting.empty();
+  return std::string(lasts ? advice.lasting : advice.message);
 }
 
 }  // namespace

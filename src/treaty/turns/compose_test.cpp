@@ -10,7 +10,6 @@ using namespace treaty::turns;
 using contracts::AgentError;
 
 // --- Final and continuation
-// -----------------------------------------------------------------------
 
 TEST_CASE("a final has its text and nothing that nobody gave") {
   const auto response = final_response({.text = "Done."}, seal("Done."), {}, {});
@@ -47,7 +46,6 @@ TEST_CASE("a continuation has its calls, and the words beside them when there ar
 }
 
 // --- Errors
-// ---------------------------------------------------------------------------------------
 
 TEST_CASE("a backend's failure keeps its code and says what to do next") {
   for (const char* code : {"rate_limit", "timeout", "server_error", "auth_error", "invalid_request",

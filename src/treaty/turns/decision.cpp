@@ -86,9 +86,9 @@ std::string names_of(const Settings& settings) {
 }
 
 // The agent that a session is fixed to, or that this request fixes it to.
-std::variant<Chosen, Refusal> choose_agent(const Settings& settings, const TurnRequest& asked,
-                                           const UserTurn& user,
-                                           const std::optional<store::Session>& session) {
+std::expected<Chosen, Refusal> choose_agent(const Settings& settings, const TurnRequest& asked,
+                                            const UserTurn& user,
+                                            const std::optional<store::Session>& session) {
   if (!session || session->agent.empty()) {
     return find_agent(settings, user.agent_context_id.value_or(kDefaultAgent),
                       user.conversation_context_id.value_or(""));
@@ -97,21 +97,23 @@ std::variant<Chosen, Refusal> choose_agent(const Settings& settings, const TurnR
     return named && *named != fixed;
   };
   if (differs(user.agent_context_id, session->agent)) {
-    return Refusal{Reason::agent_mismatch,
-                   fmt::format("the session belongs to agent {}: leave AgentContextId out, or open "
-                               "another session",
-                               session->agent),
-                   asked.pointer("AgentContextId")};
+    return std::unexpected(
+        Refusal{Reason::agent_mismatch,
+                fmt::format("the session belongs to agent {}: leave AgentContextId out, or open "
+                            "another session",
+                            session->agent),
+                asked.pointer("AgentContextId")});
   }
   if (differs(user.conversation_context_id, session->conversation)) {
-    return Refusal{Reason::agent_mismatch,
-                   session->conversation.empty()
-                       ? "the session has no ConversationContextId: leave it out, or open another "
-                         "session"
-                       : fmt::format("the session's ConversationContextId is {}: leave it out, or "
-                                     "open another session",
-                                     session->conversation),
-                   asked.pointer("ConversationContextId")};
+    return std::unexpected(
+        Refusal{Reason::agent_mismatch,
+                session->conversation.empty()
+                    ? "the session has no ConversationContextId: leave it out, or open another "
+                      "session"
+                    : fmt::format("the session's ConversationContextId is {}: leave it out, or "
+                                  "open another session",
+                                  session->conversation),
+                asked.pointer("ConversationContextId")});
   }
   return find_agent(settings, session->agent, session->conversation);
 }
@@ -141,13 +143,12 @@ Decision decide_user_turn(const Settings& settings, const TurnRequest& asked, co
                   "there is no such session: open one with POST /v1/sessions",
                   asked.pointer("SessionId"));
   }
-  auto chosen = choose_agent(settings, asked, user, view.session);
-  if (auto* refusal = std::get_if<Refusal>(&chosen)) return {std::move(*refusal)};
-  const Chosen& choice = std::get<Chosen>(chosen);
+  const auto choice = choose_agent(settings, asked, user, view.session);
+  if (!choice) return {choice.error()};
   auto name = name_of_new_turn(asked, view);
   if (auto* decision = std::get_if<Decision>(&name)) return std::move(*decision);
 
-  Begin begin{.agent = choice.agent, .role = choice.role};
+  Begin begin{.agent = choice->agent, .role = choice->role};
   store::Change change;
   if (view.session) {
     begin.session = *view.session;
@@ -157,15 +158,14 @@ Decision decide_user_turn(const Settings& settings, const TurnRequest& asked, co
     change.open = store::NewSession{begin.session.room, "", asked.is_initial() ? asked.key : ""};
   }
   if (begin.session.agent.empty()) {
-    change.agent = begin.session.agent = choice.agent->name;
+    change.agent = begin.session.agent = choice->agent->name;
     change.conversation = begin.session.conversation = user.conversation_context_id.value_or("");
   }
   if (user.solution_context_text) {
     change.solution_context = begin.session.solution_context = *user.solution_context_text;
   }
-  begin.solution_context = begin.session.solution_context;
   begin.history_until = view.newest ? view.newest->number : 0;
-  begin.turn = {.turn_id = std::get<std::string>(std::move(name)), .mode = choice.role->mode};
+  begin.turn = {.turn_id = std::get<std::string>(std::move(name)), .mode = choice->role->mode};
   change.begin = store::NewTurn{begin.turn.turn_id, begin.turn.mode};
   change.request = request_of(asked, 0);
   return {std::move(begin), std::move(change)};
@@ -260,9 +260,8 @@ Decision decide_continuation(const Settings& settings, const TurnRequest& asked,
   if (auto refusal = refuse_unless_waiting(asked, view)) return std::move(*refusal);
   const Turn& turn = *view.named;
   if (is_overdue(turn, asked.now)) return {ExpireFirst{view.session->room, turn.turn_id}};
-  auto chosen = find_agent(settings, view.session->agent, view.session->conversation);
-  if (auto* refusal = std::get_if<Refusal>(&chosen)) return {std::move(*refusal)};
-  const Chosen& choice = std::get<Chosen>(chosen);
+  const auto choice = find_agent(settings, view.session->agent, view.session->conversation);
+  if (!choice) return {choice.error()};
 
   std::vector<std::string> got;
   got.reserve(continuation.tool_results.size());
@@ -270,16 +269,15 @@ Decision decide_continuation(const Settings& settings, const TurnRequest& asked,
   const auto matching = contracts::match_tool_results(pending_ids(turn.pending), got);
   if (!matching.broken.empty()) {
     Decision decision = mismatch_of(asked, matching);
-    if (choice.agent->on_mismatch == OnMismatch::fail_turn) {
+    if (choice->agent->on_mismatch == OnMismatch::fail_turn) {
       return fail_turn(asked, view, std::get<Refusal>(std::move(decision.verdict)), matching);
     }
     return decision;
   }
-  Begin begin{.session = *view.session, .turn = turn, .agent = choice.agent, .role = choice.role};
+  Begin begin{.session = *view.session, .turn = turn, .agent = choice->agent, .role = choice->role};
   begin.turn.state = TurnState::accepted;
   begin.turn.round = turn.round + 1;
   begin.turn.has_streamed = false;
-  begin.solution_context = view.session->solution_context;
   begin.history_until = Begin::kUnknown;
   store::Change change{.turn = turn.id};
   change.update = store::TurnUpdate{
@@ -296,13 +294,11 @@ Decision run_again(const Settings& settings, const store::View& view) {
   if (view.newest && view.newest->number > turn.number) {
     return superseded(turn.turn_id, view.newest->turn_id);
   }
-  auto chosen = find_agent(settings, view.session->agent, view.session->conversation);
-  if (auto* refusal = std::get_if<Refusal>(&chosen)) return {std::move(*refusal)};
-  const Chosen& choice = std::get<Chosen>(chosen);
-  Begin begin{.session = *view.session, .turn = turn, .agent = choice.agent, .role = choice.role};
+  const auto choice = find_agent(settings, view.session->agent, view.session->conversation);
+  if (!choice) return {choice.error()};
+  Begin begin{.session = *view.session, .turn = turn, .agent = choice->agent, .role = choice->role};
   begin.turn.state = TurnState::accepted;
   begin.turn.has_streamed = false;
-  begin.solution_context = view.session->solution_context;
   begin.history_until = view.newest ? view.newest->number : 0;
   if (view.same->answer) begin.earlier_events = view.same->answer->events;
   begin.diary_after = last_index(*view.same);
@@ -353,20 +349,22 @@ TurnRequest ask(std::string tenant, contracts::AgentExecuteRequest request,
   return asked;
 }
 
-std::variant<Chosen, Refusal> find_agent(const Settings& settings, std::string_view name,
-                                         std::string_view conversation) {
+std::expected<Chosen, Refusal> find_agent(const Settings& settings, std::string_view name,
+                                          std::string_view conversation) {
   const Agent* agent = settings.find_agent(name);
   if (agent == nullptr) {
-    return Refusal{Reason::agent_not_found,
-                   fmt::format("there is no agent {}: name one of {} in AgentContextId", name,
-                               names_of(settings)),
-                   std::string(name)};
+    return std::unexpected(
+        Refusal{Reason::agent_not_found,
+                fmt::format("there is no agent {}: name one of {} in AgentContextId", name,
+                            names_of(settings)),
+                std::string(name)});
   }
   const AgentRole* role = agent->find_role(conversation);
   if (role == nullptr) {
-    return Refusal{Reason::agent_not_found,
-                   fmt::format("agent {} has no conversation {}", agent->name, conversation),
-                   std::string(conversation)};
+    return std::unexpected(
+        Refusal{Reason::agent_not_found,
+                fmt::format("agent {} has no conversation {}", agent->name, conversation),
+                std::string(conversation)});
   }
   return Chosen{agent, role};
 }

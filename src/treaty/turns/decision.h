@@ -3,6 +3,7 @@
 // that it mints.
 #pragma once
 
+#include <expected>
 #include <functional>
 #include <optional>
 #include <string>
@@ -48,7 +49,6 @@ TurnRequest ask(std::string tenant, contracts::AgentExecuteRequest request,
 struct Begin {
   store::Session session{};  // Its id is 0 while it is not stored.
   store::Turn turn{};        // The same.
-  std::string solution_context{};
   // The number of the newest turn before it. 0: there is none. kUnknown: the store is asked.
   std::int64_t history_until = 0;
   static constexpr std::int64_t kUnknown = -1;
@@ -102,7 +102,7 @@ struct Chosen {
   const Agent* agent = nullptr;
   const AgentRole* role = nullptr;
 };
-std::variant<Chosen, Refusal> find_agent(const Settings& settings, std::string_view agent,
-                                         std::string_view conversation);
+std::expected<Chosen, Refusal> find_agent(const Settings& settings, std::string_view agent,
+                                          std::string_view conversation);
 
 }  // namespace treaty::turns

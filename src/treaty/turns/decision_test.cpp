@@ -213,11 +213,11 @@ TEST_CASE("SolutionContextText is latched: present it replaces, absent it leaves
   stored.session->solution_context = "old";
   auto request = user_turn("t9");
 
-  CHECK(begun(decide(settings(), asked(request), stored)).solution_context == "old");
+  CHECK(begun(decide(settings(), asked(request), stored)).session.solution_context == "old");
 
   std::get<UserTurn>(request.scenario).solution_context_text = "new";
   const auto decision = decide(settings(), asked(request), stored);
-  CHECK(begun(decision).solution_context == "new");
+  CHECK(begun(decision).session.solution_context == "new");
   CHECK(decision.change.solution_context == "new");
 }
 

@@ -9,8 +9,9 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "treaty/base/ids.h"
+#include "treaty/base/try.h"
 #include "treaty/turns/decision.h"
-#include "treaty/turns/live.h"
+#include "treaty/turns/running_turns.h"
 #include "treaty/turns/turn_run.h"
 
 namespace treaty::turns {
@@ -203,10 +204,10 @@ Answered<TurnState> Engine::end_turn(store::Room room, std::string turn_id, Turn
 Answered<OpenedSession> Engine::open_session(Worker& worker, std::string tenant, std::string agent,
                                              std::string conversation) {
   if (!agent.empty() || !conversation.empty()) {
-    const auto found =
-        find_agent(*worker.settings, agent.empty() ? kDefaultAgent : agent, conversation);
-    if (const auto* refusal = std::get_if<Refusal>(&found)) co_return std::unexpected(*refusal);
-    agent = std::get<Chosen>(found).agent->name;
+    TREATY_CO_TRY(
+        const Chosen found,
+        find_agent(*worker.settings, agent.empty() ? kDefaultAgent : agent, conversation));
+    agent = found.agent->name;
   }
   const OpenedSession opened{new_uuid(), new_uuid()};
   const store::Room room{std::move(tenant), opened.session_id};
@@ -365,12 +366,10 @@ asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(Worker& worke
     if (!request) continue;
     request->dialect = stored.dialect;
     Begin begin{.session = session, .turn = record.turn};
-    begin.solution_context = session.solution_context;
     begin.history_until = Begin::kUnknown;
     if (const auto& answer = record.rounds.back().answer) begin.earlier_events = answer->events;
     begin.diary_after = last_index(record.rounds.back());
-    const auto found = find_agent(*worker.settings, session.agent, session.conversation);
-    if (const auto* chosen = std::get_if<Chosen>(&found)) {
+    if (const auto chosen = find_agent(*worker.settings, session.agent, session.conversation)) {
       begin.agent = chosen->agent;
       begin.role = chosen->role;
     }

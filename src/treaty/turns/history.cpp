@@ -93,7 +93,7 @@ void History::make_block() {
 void History::fit_into(std::size_t tokens) {
   while (tokens_ > tokens && size() > 1) {
     tokens_ -= (*this)[0].tokens;
-    has_more_ = true;
+    has_more = true;
     ++dropped_;
     if (!blocks_.empty() && dropped_ == kBlock) {
       blocks_.erase(blocks_.begin());
@@ -108,7 +108,7 @@ void History::fit_into(std::size_t tokens) {
 std::shared_ptr<const History> HistoryCache::find(std::int64_t session, std::int64_t until) {
   const MutexLock lock(mutex_);
   const auto found = by_session_.find(session);
-  if (found == by_session_.end() || found->second->history->until() != until) return nullptr;
+  if (found == by_session_.end() || found->second->history->until != until) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);
   return found->second->history;
 }

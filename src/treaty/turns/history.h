@@ -42,19 +42,16 @@ class History {
   std::size_t size() const { return blocks_.size() * kBlock - dropped_ + recent_.size(); }
   const PastTurn& operator[](std::size_t place) const;
 
-  std::int64_t until() const { return until_; }  // The number of its newest turn; 0: none.
   std::size_t tokens() const { return tokens_; }
-  bool has_more() const { return has_more_; }  // Older turns were left out.
 
-  // Notes that there are older turns, which are left out.
-  void leave_out_older() { has_more_ = true; }
-
-  // Dead turns are never appended, so until() is set on its own.
+  // Dead turns are never appended, so `until` is set on its own.
   void append(std::shared_ptr<const PastTurn> turn);
-  void reach(std::int64_t number) { until_ = number; }
 
   // Drops the oldest ones until the others fit.
   void fit_into(std::size_t tokens);
+
+  std::int64_t until = 0;  // The number of its newest turn; 0: none.
+  bool has_more = false;   // Older turns were left out.
 
  private:
   static constexpr std::size_t kBlock = 32;
@@ -65,9 +62,7 @@ class History {
   std::vector<std::shared_ptr<const Block>> blocks_{};
   std::size_t dropped_ = 0;  // Of the first block.
   std::vector<std::shared_ptr<const PastTurn>> recent_{};
-  std::int64_t until_ = 0;
   std::size_t tokens_ = 0;
-  bool has_more_ = false;
 };
 
 // The newest histories, so that a session that goes on is not read again. For any thread.

@@ -40,7 +40,7 @@ TEST_CASE("A history is the newest turns that fit, in their order, however many 
       }
       RC_ASSERT(history.size() == expected.size());
       RC_ASSERT(history.tokens() == tokens);
-      RC_ASSERT(history.has_more() == dropped);
+      RC_ASSERT(history.has_more == dropped);
     }
 
     for (std::size_t i = 0; i < expected.size(); ++i) {

@@ -204,7 +204,6 @@ TEST_CASE("a role declares its tools in their order") {
 }
 
 // --- Tokens
-// --------------------------------------------------------------------------------------
 
 TEST_CASE("tokens are estimated from texts, arguments and images") {
   const auto words = [](std::size_t size) {

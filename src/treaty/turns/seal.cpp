@@ -28,7 +28,6 @@ struct Changes {
 };
 
 // --- RES-30
-// ---------------------------------------------------------------------------------------
 
 // No line of JSON begins with a backtick, so nothing inside can close the fence.
 std::string fenced(std::string_view payload) {
@@ -56,7 +55,6 @@ void guard(std::string& text, Changes& changes) {
 }
 
 // --- RES-31
-// ---------------------------------------------------------------------------------------
 
 void remove_files(std::string& text, Changes& changes) {
   const std::vector<Span> spans = contracts::find_embedded_files(text);
@@ -74,7 +72,6 @@ void remove_files(std::string& text, Changes& changes) {
 }
 
 // --- What is told
-// -----------------------------------------------------------------------------------
 
 void tell(Sealed& sealed, bool happened, std::string_view rule, std::string_view warning) {
   if (!happened) return;

@@ -25,7 +25,6 @@ using contracts::AgentResult;
 using contracts::AgentToolCall;
 
 // --- What it cost
-// ---------------------------------------------------------------------------------
 
 // Counts come from outside: none makes a sum wrap around or shrink.
 std::int64_t sum(std::int64_t left, std::int64_t right) {
@@ -55,7 +54,6 @@ void count(Progress& progress, const AgentResult& result) {
 }
 
 // --- What it said
-// ---------------------------------------------------------------------------------
 
 std::string text_of(const AgentResult& result) {
   if (result.content)

@@ -63,7 +63,6 @@ std::string refusal_of(AgentToolCall call) {
 }  // namespace
 
 // --- Ends
-// -----------------------------------------------------------------------------------------
 
 TEST_CASE("an answer that is too large is not worth the same turn again") {
   AgentResult result{.finish_reason = "error"};
@@ -111,7 +110,6 @@ TEST_CASE("a text that is no UTF-8 is repaired before anybody keeps it") {
 }
 
 // --- Failures
-// -------------------------------------------------------------------------------------
 
 TEST_CASE("an error ends the turn as it is, even beside a text and calls") {
   AgentResult result = called({{"c", "read_file", "{}"}});
@@ -141,7 +139,6 @@ TEST_CASE("a model that wants tools but calls none and says nothing has failed")
 }
 
 // --- Calls
-// ----------------------------------------------------------------------------------------
 
 TEST_CASE("calls go to the client in the model's order, with the text beside them") {
   AgentResult result = called({{"b", "list_files", ""}, {"a", "read_file", R"( {"path": "x"} )"}});
@@ -279,7 +276,6 @@ TEST_CASE("what is refused here is known to the model beside what the client run
 }
 
 // --- Ids
-// ------------------------------------------------------------------------------------------
 
 TEST_CASE("ids that are missing, double, blank or absurd are replaced, and good ones stay") {
   const Stepped stepped = step(called({{"", "read_file", R"({"n":1})"},
@@ -308,7 +304,6 @@ TEST_CASE("an id that an earlier round of the turn used is replaced") {
 }
 
 // --- Loops
-// ----------------------------------------------------------------------------------------
 
 TEST_CASE("the same call for the third time is suppressed, however it is written") {
   Progress progress;
@@ -366,7 +361,6 @@ TEST_CASE("past the rounds that an agent has the turn fails") {
 }
 
 // --- Usage
-// ----------------------------------------------------------------------------------------
 
 TEST_CASE("usage and cost of all rounds are added up, those of failures too") {
   AgentResult first = called({{"a", "read_file", "{}"}});
@@ -398,7 +392,6 @@ TEST_CASE("counts that nobody gave are absent, and absurd ones do not wrap aroun
 }
 
 // --- Order
-// ----------------------------------------------------------------------------------------
 
 TEST_CASE("results stand in the order of the calls, one for each") {
   const backends::AssistantMessage message{

@@ -71,7 +71,7 @@ std::shared_ptr<TurnLog> TurnRun::log() const {
 
 asio::awaitable<void> TurnRun::run(std::shared_ptr<TurnRun> self) {
   const auto& begin = self->order_.begin;
-  Live& live = self->services_->live;
+  RunningTurns& live = self->services_->live;
   self->log_->open({begin.session.room.session_id, begin.turn.turn_id, begin.turn.mode},
                    begin.turn.events + 1 + (begin.turn.has_streamed ? kUnknownDeltas : 0));
   live.notify_diary(self->session());
@@ -201,8 +201,8 @@ asio::awaitable<std::expected<void, Error>> TurnRun::recall() {
                                      begin.agent->chain.front().context_window, 0)) *
                                      4));
   History history;
-  history.reach(begin.history_until);
-  if (stored.more) history.leave_out_older();
+  history.until = begin.history_until;
+  history.has_more = stored.more;
   for (auto record = stored.turns.rbegin(); record != stored.turns.rend(); ++record) {
     TREATY_CO_TRY(auto messages, messages_of(record->rounds));
     history.append(past_turn(std::move(messages)));
@@ -213,11 +213,12 @@ asio::awaitable<std::expected<void, Error>> TurnRun::recall() {
 
 // What the model gets: as much of the history as fits beside what this turn itself says.
 backends::Call TurnRun::make_call() {
-  backends::Call call{.model = {},
-                      .system = system_text(*order_.begin.role, order_.begin.solution_context),
-                      .tools = declarations_of(*order_.begin.role),
-                      .stream = order_.streams,
-                      .asker = asker_of(order_.begin)};
+  backends::Call call{
+      .model = {},
+      .system = system_text(*order_.begin.role, order_.begin.session.solution_context),
+      .tools = declarations_of(*order_.begin.role),
+      .stream = order_.streams,
+      .asker = asker_of(order_.begin)};
   const auto& choice = order_.begin.agent->chain.front();
   const std::size_t taken =
       static_cast<std::size_t>(choice.max_output_tokens.value_or(kAnswerTokens)) +
@@ -229,10 +230,10 @@ backends::Call TurnRun::make_call() {
          first < history_->size()) {
     tokens -= (*history_)[first++].tokens;
   }
-  if (first > 0 || history_->has_more()) {
+  if (first > 0 || history_->has_more) {
     json::Writer data;
     data.begin_object().member("TurnsKept", history_->size() - first);
-    data.member("TurnsDropped", first).member("OlderDropped", history_->has_more());
+    data.member("TurnsDropped", first).member("OlderDropped", history_->has_more);
     data.member("EstimatedTokensKept", tokens).member("ContextWindow", choice.context_window);
     note("history.dropped", data.end_object().take());
   }
@@ -461,7 +462,7 @@ void TurnRun::remember(const Conclusion& conclusion) {
   std::ranges::move(transcript_.messages, std::back_inserter(messages));
   auto history = std::make_shared<History>(*history_);
   history->append(past_turn(std::move(messages)));
-  history->reach(order_.begin.turn.number);
+  history->until = order_.begin.turn.number;
   history->fit_into(static_cast<std::size_t>(order_.begin.agent->chain.front().context_window));
   services_->histories.put(session(), std::move(history));
 }

@@ -19,7 +19,7 @@
 #include "treaty/turns/decision.h"
 #include "treaty/turns/diary.h"
 #include "treaty/turns/history.h"
-#include "treaty/turns/live.h"
+#include "treaty/turns/running_turns.h"
 #include "treaty/turns/turn_log.h"
 
 namespace treaty::turns {
@@ -28,17 +28,13 @@ struct Worker;
 
 // What all runs share.
 struct RunServices {
-  RunServices(store::Store& the_store, std::function<store::Milliseconds()> clock,
-              std::vector<const Renderer*> all_renderers)
-      : store(the_store), now(std::move(clock)), renderers(std::move(all_renderers)) {}
-
   // The renderer of that name; the first one if there is none.
   const Renderer& renderer_of(std::string_view format) const;
 
   store::Store& store;
   std::function<store::Milliseconds()> now;
   const std::vector<const Renderer*> renderers;  // One or more.
-  Live live{};
+  RunningTurns live{};
   HistoryCache histories{std::size_t{2} << 20U};  // About 8 MiB of memory.
 };
 

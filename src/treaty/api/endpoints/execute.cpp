@@ -20,17 +20,17 @@ constexpr std::chrono::milliseconds kHeadPatience{1'000};
 constexpr std::chrono::milliseconds kPatience = std::chrono::hours(1);  // With a backend.
 
 // A refusal at the door, spelled as the request is.
-struct TurnedAway {
+struct SpelledRefusal {
   Refusal refusal;
   Dialect dialect = Dialect::pascal;
 };
 
 // For any thread.
-std::expected<turns::Submission, TurnedAway> read_submission(const RequestContext& context,
-                                                             const http::Request& request,
-                                                             bool ids_optional) {
+std::expected<turns::Submission, SpelledRefusal> read_submission(const RequestContext& context,
+                                                                 const http::Request& request,
+                                                                 bool ids_optional) {
   const auto away = [&](Refusal refusal) {
-    return std::unexpected(TurnedAway{std::move(refusal), dialect_of_text(request.body)});
+    return std::unexpected(SpelledRefusal{std::move(refusal), dialect_of_text(request.body)});
   };
   if (auto json = require_json(request.headers); !json) return away(std::move(json.error()));
   auto key = idempotency_key_in(request.headers);
@@ -44,7 +44,7 @@ std::expected<turns::Submission, TurnedAway> read_submission(const RequestContex
   if (!decoded) {
     const Dialect dialect =
         decoded.verdict().kind.empty() ? dialect_of_text(request.body) : decoded.verdict().dialect;
-    return std::unexpected(TurnedAway{violation_refusal(decoded.error()), dialect});
+    return std::unexpected(SpelledRefusal{violation_refusal(decoded.error()), dialect});
   }
   return turns::Submission{
       .tenant = context.tenant,

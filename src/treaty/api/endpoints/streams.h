@@ -4,12 +4,52 @@
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
-#include "treaty/api/stream_text.h"
+#include "treaty/api/negotiation.h"
+#include "treaty/base/headers.h"
 #include "treaty/http/server.h"
+#include "treaty/turns/engine.h"
 #include "treaty/turns/turn_log.h"
 
 namespace treaty::api {
+
+// --- Streams as text: events of a turn as SSE or as lines of JSON, events of a session's diary as
+// SSE. Pure.
+
+Headers stream_headers(StreamForm form);
+
+// A comment, which readers of event streams pass over.
+inline constexpr std::string_view kStillHere = ": still here\n\n";
+
+// The last event of a round.
+bool is_result(const turns::StreamEvent& event);
+
+class TurnText {
+ public:
+  TurnText(StreamForm form, contracts::Dialect dialect) : form_(form), dialect_(dialect) {}
+
+  StreamForm form() const { return form_; }
+
+  void append(std::string& out, const turns::StreamEvent& event);
+
+  // If `event` is a result whose body can be sent unchanged: appends the head of the event and
+  // returns the result; the caller sends the body and a blank line. Otherwise null.
+  const turns::Outcome* begin_result(std::string& out, const turns::StreamEvent& event) const;
+
+ private:
+  void append_event(std::string& out, const turns::StreamEvent& event) const;
+  void append_line(std::string& out, const turns::StreamEvent& event);
+
+  StreamForm form_;
+  contracts::Dialect dialect_;
+  std::int64_t index_ = 0;  // Of the next line.
+};
+
+void append_event(std::string& out, const turns::DiaryEvent& event);
+
+// --- Following a turn
 
 enum class News {
   some,     // There may be something new in the log.

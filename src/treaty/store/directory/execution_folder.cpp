@@ -217,11 +217,11 @@ std::expected<ExecutionFolder::Prepared, Error> ExecutionFolder::prepare(const M
                                                                          Milliseconds now) {
   Prepared prepared{.releases = write.releases};
   if (write.journal.empty()) {
-    TREATY_TRY_VOID(draft_all(write, now, prepared));
+    TREATY_TRY_VOID(write_files(write, now, prepared));
     return prepared;
   }
   TREATY_TRY(const LogEnd lines, append_lines(file("journal"), joined(write.journal)));
-  if (auto ok = draft_all(write, now, prepared); !ok) {
+  if (auto ok = write_files(write, now, prepared); !ok) {
     // If this fails, too, there are lines that tell of checkpoints which are not there.
     [[maybe_unused]] const auto ignored = cut_log(file("journal"), lines.before);
     return std::unexpected(ok.error());
@@ -229,34 +229,35 @@ std::expected<ExecutionFolder::Prepared, Error> ExecutionFolder::prepare(const M
   return prepared;
 }
 
-std::expected<void, Error> ExecutionFolder::draft_all(const MachineWrite& write, Milliseconds now,
-                                                      Prepared& prepared) const {
+std::expected<void, Error> ExecutionFolder::write_files(const MachineWrite& write, Milliseconds now,
+                                                        Prepared& prepared) const {
   if (write.checkpoints.empty()) return {};
   std::string key;
   for (const Checkpoint& checkpoint : write.checkpoints) {
     key = checkpoint_key(execution_, checkpoint);
-    TREATY_TRY(Draft draft, Draft::write(file(std::string_view(key).substr(execution_.size() + 1)),
-                                         checkpoint.snapshot));
+    TREATY_TRY(TemporaryFile draft,
+               TemporaryFile::write(file(std::string_view(key).substr(execution_.size() + 1)),
+                                    checkpoint.snapshot));
     prepared.snapshots.push_back(std::move(draft));
   }
-  TREATY_TRY(Draft latest, Draft::write(file("latest"), key, now));
+  TREATY_TRY(TemporaryFile latest, TemporaryFile::write(file("latest"), key, now));
   prepared.latest.emplace(std::move(latest));
   return {};
 }
 
 std::expected<void, Error> ExecutionFolder::finish(Prepared& prepared, Milliseconds now) {
   if (prepared.latest) {
-    for (Draft& draft : prepared.snapshots) {
-      TREATY_TRY_VOID(draft.take_place());
+    for (TemporaryFile& draft : prepared.snapshots) {
+      TREATY_TRY_VOID(draft.move_into_place());
     }
     TREATY_TRY_VOID(flush_names(path_));
-    TREATY_TRY_VOID(prepared.latest->take_place());
+    TREATY_TRY_VOID(prepared.latest->move_into_place());
     TREATY_TRY_VOID(flush_names(path_));
   }
-  return prepared.releases ? let_go(now) : std::expected<void, Error>();
+  return prepared.releases ? release(now) : std::expected<void, Error>();
 }
 
-std::expected<void, Error> ExecutionFolder::let_go(Milliseconds now) {
+std::expected<void, Error> ExecutionFolder::release(Milliseconds now) {
   TREATY_TRY(const auto held, lease());
   if (!held) return {};
   // The token stays, so that the next one is another.

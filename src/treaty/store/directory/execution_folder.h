@@ -61,15 +61,15 @@ class ExecutionFolder {
 
   // All of a write that can fail for want of space, before anything takes its place.
   struct Prepared {
-    std::vector<Draft> snapshots{};
-    std::optional<Draft> latest{};
+    std::vector<TemporaryFile> snapshots{};
+    std::optional<TemporaryFile> latest{};
     bool releases = false;
   };
   std::expected<Prepared, Error> prepare(const MachineWrite& write, Milliseconds now);
-  std::expected<void, Error> draft_all(const MachineWrite& write, Milliseconds now,
-                                       Prepared& prepared) const;
+  std::expected<void, Error> write_files(const MachineWrite& write, Milliseconds now,
+                                         Prepared& prepared) const;
   std::expected<void, Error> finish(Prepared& prepared, Milliseconds now);
-  std::expected<void, Error> let_go(Milliseconds now);
+  std::expected<void, Error> release(Milliseconds now);
   std::expected<void, Error> end_commit(const std::string& name);
   std::string file(std::string_view name) const;
   bool tell_age(ExecutionRow& row) const;  // False when there is none to tell.

@@ -118,13 +118,13 @@ FileLock::~FileLock() {
   if (file_ >= 0) ::close(file_);
 }
 
-std::expected<Draft, Error> Draft::write(std::string path, std::string_view bytes,
-                                         std::optional<Milliseconds> modified) {
+std::expected<TemporaryFile, Error> TemporaryFile::write(std::string path, std::string_view bytes,
+                                                         std::optional<Milliseconds> modified) {
   std::string temporary =
       fmt::format("{}{}{}", path, kTemporaryMark, new_uuid().substr(0, kRandomCharacters));
   const OpenFile file(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
   if (!file.is_open()) return std::unexpected(failure_of(path));
-  Draft draft(std::move(path), std::move(temporary));
+  TemporaryFile draft(std::move(path), std::move(temporary));
   const bool is_good = write_all(file.handle(), bytes) &&
                        (!modified || set_modified(file.handle(), *modified)) &&
                        ::fsync(file.handle()) == 0;
@@ -132,22 +132,22 @@ std::expected<Draft, Error> Draft::write(std::string path, std::string_view byte
   return draft;
 }
 
-Draft::Draft(Draft&& other) noexcept
+TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
     : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})) {}
 
-Draft::~Draft() {
+TemporaryFile::~TemporaryFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-std::expected<void, Error> Draft::take_place() {
+std::expected<void, Error> TemporaryFile::move_into_place() {
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return std::unexpected(failure_of(path_));
   temporary_.clear();
   return {};
 }
 
 std::expected<void, Error> save_file(const std::string& path, std::string_view bytes) {
-  TREATY_TRY(Draft draft, Draft::write(path, bytes));
-  TREATY_TRY_VOID(draft.take_place());
+  TREATY_TRY(TemporaryFile draft, TemporaryFile::write(path, bytes));
+  TREATY_TRY_VOID(draft.move_into_place());
   return flush_names(parent_of(path));
 }
 

@@ -34,19 +34,19 @@ class FileLock {
 };
 
 // A file beside its place, on the disk already; gone with this unless it has taken its place.
-class Draft {
+class TemporaryFile {
  public:
-  static std::expected<Draft, Error> write(std::string path, std::string_view bytes,
-                                           std::optional<Milliseconds> modified = {});
-  Draft(Draft&& other) noexcept;
-  Draft& operator=(Draft&& other) = delete;
-  ~Draft();
+  static std::expected<TemporaryFile, Error> write(std::string path, std::string_view bytes,
+                                                   std::optional<Milliseconds> modified = {});
+  TemporaryFile(TemporaryFile&& other) noexcept;
+  TemporaryFile& operator=(TemporaryFile&& other) = delete;
+  ~TemporaryFile();
 
   // The name is durable when the directory has been flushed.
-  std::expected<void, Error> take_place();
+  std::expected<void, Error> move_into_place();
 
  private:
-  Draft(std::string path, std::string temporary)
+  TemporaryFile(std::string path, std::string temporary)
       : path_(std::move(path)), temporary_(std::move(temporary)) {}
   std::string path_;
   std::string temporary_;  // Empty: it is none any more.

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "treaty/store/grants.h"
-#include "treaty/store/sqlite/migrations.h"
+#include "treaty/store/sqlite/opening.h"
 
 namespace treaty::store::sqlite {
 namespace {

@@ -7,7 +7,6 @@
 
 #include <fstream>
 
-#include "treaty/store/sqlite/migrations.h"
 #include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {

@@ -7,7 +7,7 @@
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
 #include "treaty/store/leases.h"
-#include "treaty/store/sqlite/migrations.h"
+#include "treaty/store/sqlite/opening.h"
 #include "treaty/store/work_pool.h"
 
 namespace treaty::store::sqlite {
@@ -34,7 +34,7 @@ std::optional<LeaseRecord> read_lease(Database& database, const std::string& exe
 }
 
 // The token stays, so that the next one is another.
-void let_go(const Transaction& transaction, const std::string& execution) {
+void clear_owner(const Transaction& transaction, const std::string& execution) {
   const std::string at = timestamp_of(transaction.now);
   Statement(transaction.database,
             "UPDATE execution_leases SET owner_id = '', lease_until = 0, updated_at = ? "
@@ -112,7 +112,7 @@ std::expected<void, Error> renew(const Transaction& transaction, const std::stri
 std::expected<void, Error> release(const Transaction& transaction, const std::string& execution,
                                    const std::string& owner, std::int64_t token) {
   TREATY_TRY_VOID(check_lease(read_lease(transaction.database, execution), owner, token));
-  let_go(transaction, execution);
+  clear_owner(transaction, execution);
   return {};
 }
 
@@ -146,7 +146,7 @@ void apply(const Transaction& transaction, const MachineWrite& write) {
               write.execution, latest, at)
         .run();
   }
-  if (write.releases) let_go(transaction, write.execution);
+  if (write.releases) clear_owner(transaction, write.execution);
 }
 
 std::expected<void, Error> write_checked(const Transaction& transaction, const MachineWrite& write,

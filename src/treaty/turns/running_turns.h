@@ -19,7 +19,7 @@ namespace treaty::turns {
 
 class TurnRun;
 
-class Live {
+class RunningTurns {
  public:
   struct Request {
     std::shared_ptr<TurnLog> log;

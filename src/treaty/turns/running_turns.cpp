@@ -1,33 +1,43 @@
-#include "treaty/turns/live.h"
+#include "treaty/turns/running_turns.h"
 
 #include "treaty/turns/turn_run.h"
 
 namespace treaty::turns {
+namespace {
 
-std::optional<Live::Request> Live::join(const std::string& key, Request mine) {
+// When there are so many: drops what nobody holds any more.
+void sweep(auto& entries, std::size_t& at) {
+  if (entries.size() < at) return;
+  std::erase_if(entries, [](const auto& entry) { return entry.second.expired(); });
+  at = 2 * entries.size() + 16;
+}
+
+}  // namespace
+
+std::optional<RunningTurns::Request> RunningTurns::join(const std::string& key, Request mine) {
   const MutexLock lock(mutex_);
   const auto [entry, is_new] = requests_.try_emplace(key, std::move(mine));
   if (is_new) return std::nullopt;
   return entry->second;
 }
 
-void Live::replace(const std::string& key, std::shared_ptr<TurnLog> log) {
+void RunningTurns::replace(const std::string& key, std::shared_ptr<TurnLog> log) {
   const MutexLock lock(mutex_);
   requests_[key].log = std::move(log);
 }
 
-void Live::leave(const std::string& key) {
+void RunningTurns::leave(const std::string& key) {
   const MutexLock lock(mutex_);
   requests_.erase(key);
 }
 
-void Live::add(const std::shared_ptr<TurnRun>& run) {
+void RunningTurns::add(const std::shared_ptr<TurnRun>& run) {
   const MutexLock lock(mutex_);
   sessions_[run->session()] = run;
   turns_[run->turn()] = run;
 }
 
-void Live::remove(const TurnRun& run) {
+void RunningTurns::remove(const TurnRun& run) {
   const MutexLock lock(mutex_);
   turns_.erase(run.turn());
   const auto of_session = sessions_.find(run.session());
@@ -36,51 +46,44 @@ void Live::remove(const TurnRun& run) {
   }
 }
 
-std::shared_ptr<TurnRun> Live::find_turn(std::int64_t turn) const {
+std::shared_ptr<TurnRun> RunningTurns::find_turn(std::int64_t turn) const {
   const MutexLock lock(mutex_);
   const auto found = turns_.find(turn);
   return found == turns_.end() ? nullptr : found->second.lock();
 }
 
-std::shared_ptr<TurnRun> Live::find_session(std::int64_t session) const {
+std::shared_ptr<TurnRun> RunningTurns::find_session(std::int64_t session) const {
   const MutexLock lock(mutex_);
   const auto found = sessions_.find(session);
   return found == sessions_.end() ? nullptr : found->second.lock();
 }
 
-std::size_t Live::count() const {
+std::size_t RunningTurns::count() const {
   const MutexLock lock(mutex_);
   return turns_.size();
 }
 
-std::shared_ptr<TurnLog> Live::share_replay(std::int64_t turn, std::int64_t first_event,
-                                            std::shared_ptr<TurnLog> made) {
+std::shared_ptr<TurnLog> RunningTurns::share_replay(std::int64_t turn, std::int64_t first_event,
+                                                    std::shared_ptr<TurnLog> made) {
   const MutexLock lock(mutex_);
-  if (replays_.size() >= sweep_replays_at_) {
-    std::erase_if(replays_, [](const auto& entry) { return entry.second.expired(); });
-    sweep_replays_at_ = 2 * replays_.size() + 16;
-  }
+  sweep(replays_, sweep_replays_at_);
   std::weak_ptr<TurnLog>& kept = replays_[{turn, first_event}];
   if (auto shared = kept.lock()) return shared;
   kept = made;
   return made;
 }
 
-std::shared_ptr<Notifier> Live::diary_notifier(std::int64_t session) {
+std::shared_ptr<Notifier> RunningTurns::diary_notifier(std::int64_t session) {
   const MutexLock lock(mutex_);
   auto notifier = notifiers_[session].lock();
-  if (!notifier) {
-    if (notifiers_.size() >= sweep_at_) {
-      std::erase_if(notifiers_, [](const auto& entry) { return entry.second.expired(); });
-      sweep_at_ = 2 * notifiers_.size() + 16;
-    }
-    notifier = std::make_shared<Notifier>();
-    notifiers_[session] = notifier;
-  }
+  if (notifier) return notifier;
+  sweep(notifiers_, sweep_at_);
+  notifier = std::make_shared<Notifier>();
+  notifiers_[session] = notifier;
   return notifier;
 }
 
-void Live::notify_diary(std::int64_t session) {
+void RunningTurns::notify_diary(std::int64_t session) {
   std::shared_ptr<Notifier> notifier;
   {
     const MutexLock lock(mutex_);
