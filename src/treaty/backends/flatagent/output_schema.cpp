@@ -1,11 +1,11 @@
-#include "treaty/backends/flatagent/output_schema.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "treaty/backends/flatagent/flat_agent.h"
 #include "treaty/base/json_dynamic.h"
+#include "treaty/base/try.h"
 
 namespace treaty::backends {
 namespace {
@@ -52,16 +52,14 @@ class SchemaWriter {
     List required;
     for (const auto& [name, definition] : fields) {
       const std::string place = fmt::format("{}.{}", where, std::string_view(name));
-      auto field = field_of(definition, place, depth);
-      if (!field) return Wrong(field.error());
+      TREATY_TRY(auto field, field_of(definition, place, depth));
       if (is_optional(definition.get_object())) {
         is_strict_ = false;
-        if (use_ == Use::checking)
-          *field = Object{{"anyOf", List{*field, Object{{"type", "null"}}}}};
+        if (use_ == Use::checking) field = Object{{"anyOf", List{field, Object{{"type", "null"}}}}};
       } else {
         required.emplace_back(name);
       }
-      properties[name] = *std::move(field);
+      properties[name] = std::move(field);
     }
     Object schema = {{"type", "object"},
                      {"properties", std::move(properties)},
@@ -79,23 +77,19 @@ class SchemaWriter {
       return Wrong(fmt::format("{} is {}; write {{type: str}}", where, kind_of(definition)));
     }
     const Object& field = definition.get_object();
-    const auto type = text_member(field, "type");
-    if (!type) return Wrong(fmt::format("{}: {}", where, type.error()));
-    const auto known = std::ranges::find(kTypes, type->value_or("str"), &TypeName::written);
+    TREATY_TRY(const auto type, at(where, text_member(field, "type")));
+    const auto known = std::ranges::find(kTypes, type.value_or("str"), &TypeName::written);
     if (known == kTypes.end()) {
       return Wrong(
           fmt::format("{} has the type {}; there are str, int, float, bool, json, list and object",
-                      where, **type));
+                      where, *type));
     }
     Object schema;
     if (!known->schema.empty()) schema["type"] = known->schema;
     if (known->schema.empty()) is_strict_ = false;
-    if (auto added = add_inside(schema, field, where, depth, known->schema); !added) {
-      return Wrong(added.error());
-    }
-    const auto description = text_member(field, "description");
-    if (!description) return Wrong(fmt::format("{}: {}", where, description.error()));
-    if (*description) schema["description"] = **description;
+    TREATY_TRY_VOID(add_inside(schema, field, where, depth, known->schema));
+    TREATY_TRY(const auto description, at(where, text_member(field, "description")));
+    if (description) schema["description"] = *description;
     if (const Dynamic* words = member_of(field, "enum")) {
       if (!words->is_array() || words->get_array().empty()) {
         return Wrong(fmt::format("{}: `enum` is not a list of values", where));
@@ -115,9 +109,7 @@ class SchemaWriter {
         return {};
       }
       if (depth >= kDeepest) return Wrong(fmt::format("{} is nested too deeply", where));
-      auto inside = field_of(*items, where + ".items", depth + 1);
-      if (!inside) return Wrong(inside.error());
-      schema["items"] = *std::move(inside);
+      TREATY_TRY(schema["items"], field_of(*items, where + ".items", depth + 1));
     }
     if (type == "object") {
       const Dynamic* properties = member_of(field, "properties");
@@ -128,9 +120,8 @@ class SchemaWriter {
       if (!properties->is_object()) {
         return Wrong(fmt::format("{}: `properties` is {}", where, kind_of(*properties)));
       }
-      auto inside = object_of(properties->get_object(), where, depth + 1);
-      if (!inside) return Wrong(inside.error());
-      for (auto& [name, value] : *inside) schema[name] = value;
+      TREATY_TRY(const auto inside, object_of(properties->get_object(), where, depth + 1));
+      for (const auto& [name, value] : inside) schema[name] = value;
     }
     return {};
   }
@@ -140,10 +131,9 @@ class SchemaWriter {
 };
 
 Read<std::string> schema_text(const Object& fields, SchemaWriter& schemas) {
-  const auto schema = schemas.object_of(fields, "output", 0);
-  if (!schema) return Wrong(schema.error());
+  TREATY_TRY(const auto schema, schemas.object_of(fields, "output", 0));
   json::Writer writer;
-  json::write(writer, *schema);
+  json::write(writer, schema);
   return writer.take();
 }
 
@@ -151,16 +141,14 @@ Read<std::string> schema_text(const Object& fields, SchemaWriter& schemas) {
 
 Read<WantedOutput> read_output(const Object& fields) {
   SchemaWriter asking(Use::asking);
-  auto asked = schema_text(fields, asking);
-  if (!asked) return Wrong(asked.error());
+  TREATY_TRY(auto asked, schema_text(fields, asking));
   SchemaWriter checking(Use::checking);
-  const auto checked = schema_text(fields, checking);
-  if (!checked) return Wrong(checked.error());
-  auto compiled = schema::Schema::compile(*checked);
+  TREATY_TRY(const auto checked, schema_text(fields, checking));
+  auto compiled = schema::Schema::compile(checked);
   if (!compiled) {
     return Wrong(fmt::format("output{}: {}", compiled.error().where, compiled.error().message));
   }
-  return WantedOutput{.request = {.schema_json = *std::move(asked), .strict = asking.is_strict()},
+  return WantedOutput{.request = {.schema_json = std::move(asked), .strict = asking.is_strict()},
                       .schema = *std::move(compiled)};
 }
 

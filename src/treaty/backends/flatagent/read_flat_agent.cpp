@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "treaty/backends/flatagent/output_schema.h"
-#include "treaty/backends/flatagent/profiles.h"
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "treaty/backends/providers/provider.h"
 #include "treaty/base/json_dynamic.h"
+#include "treaty/base/text.h"
+#include "treaty/base/try.h"
 
 namespace treaty::backends {
 namespace {
@@ -12,12 +17,173 @@ namespace {
 constexpr std::string_view kCatalogName = "profiles.yml";
 constexpr std::string_view kUsualSystem = "You are a helpful assistant.";
 
+// Model profiles, and which of them an agent means by what it says.
+struct ProfileCatalog {
+  std::map<std::string, Object, std::less<>> profiles{};
+  std::string default_name{};   // Below everything else;
+  std::string override_name{};  // above everything else.
+};
+
+void put_over(Object& below, const Object& above) {
+  for (const auto& [name, value] : above) {
+    if (name != "profile" && !value.is_null()) below[name] = value;
+  }
+}
+
+Wrong unknown_profile(const ProfileCatalog& catalog, std::string_view name) {
+  std::vector<std::string_view> names;
+  names.reserve(catalog.profiles.size());
+  for (const auto& [known, profile] : catalog.profiles) names.push_back(known);
+  const std::string_view meant = closest(names, name);
+  const std::string hint = !meant.empty()  ? fmt::format("did you mean {}?", meant)
+                           : names.empty() ? "there are none"
+                                           : fmt::format("there are {}", fmt::join(names, ", "));
+  return Wrong(fmt::format("there is no model profile {}; {}", name, hint));
+}
+
+// No name: an empty one.
+Read<Object> profile_named(const ProfileCatalog& catalog, const std::string& name) {
+  if (name.empty()) return Object{};
+  const auto found = catalog.profiles.find(name);
+  if (found == catalog.profiles.end()) return unknown_profile(catalog, name);
+  return found->second;
+}
+
+// A name that is not there is the default, where there is one.
+Read<void> put_named(const ProfileCatalog& catalog, std::string_view name, Object& profile) {
+  const auto found = catalog.profiles.find(name);
+  if (found == catalog.profiles.end() && profile.empty()) return unknown_profile(catalog, name);
+  if (found != catalog.profiles.end()) put_over(profile, found->second);
+  return {};
+}
+
+Read<std::optional<double>> number_member(const Object& object, std::string_view name) {
+  const Dynamic* found = member_of(object, name);
+  if (found == nullptr) return std::nullopt;
+  if (!found->is_number()) {
+    return Wrong(fmt::format("`{}` of the model is {}, not a number", name, kind_of(*found)));
+  }
+  return found->to_number<double>();
+}
+
+Read<std::optional<std::int64_t>> whole_member(const Object& object, std::string_view name) {
+  TREATY_TRY(const auto number, number_member(object, name));
+  if (!number) return std::nullopt;
+  if (*number != std::floor(*number) || std::abs(*number) > 1e15) {
+    return Wrong(fmt::format("`{}` of the model is not a whole number", name));
+  }
+  return static_cast<std::int64_t>(*number);
+}
+
+Read<void> take_numbers(const Object& model, ModelProfile& profile) {
+  Sampling& sampling = profile.sampling;
+  TREATY_TRY(profile.temperature, number_member(model, "temperature"));
+  TREATY_TRY(profile.max_tokens, whole_member(model, "max_tokens"));
+  TREATY_TRY(sampling.top_p, number_member(model, "top_p"));
+  TREATY_TRY(sampling.top_k, whole_member(model, "top_k"));
+  TREATY_TRY(sampling.frequency_penalty, number_member(model, "frequency_penalty"));
+  TREATY_TRY(sampling.presence_penalty, number_member(model, "presence_penalty"));
+  TREATY_TRY(sampling.seed, whole_member(model, "seed"));
+  if (profile.max_tokens && *profile.max_tokens < 1) {
+    return Wrong("`max_tokens` of the model is not a number from 1 on");
+  }
+  return {};
+}
+
+// "cerebras/llama", also under the provider cerebras, is its llama; "meta-llama/Llama-3" is a name.
+void split_name(ModelProfile& profile) {
+  const std::size_t end = profile.model.find_first_of("/:");
+  if (end == std::string::npos) return;
+  const std::string before = profile.model.substr(0, end);
+  const bool is_said_twice = before == profile.provider;
+  const bool is_provider =
+      profile.provider.empty() && profile.model[end] == '/' && find_provider(before) != nullptr;
+  if (!is_said_twice && !is_provider) return;
+  profile.provider = before;
+  profile.model.erase(0, end + 1);
+}
+
+// {spec: flatprofile, data: {model_profiles, default?, override?}}, or its data alone.
+Read<ProfileCatalog> read_catalog(const Dynamic& document) {
+  if (!document.is_object()) return Wrong(fmt::format("it is {}", kind_of(document)));
+  const Object& root = document.get_object();
+  const auto spec = text_member(root, "spec");
+  if (!spec || (*spec && **spec != "flatprofile")) {
+    return Wrong(fmt::format("its spec is {}, not flatprofile", spec ? **spec : "not a text"));
+  }
+  const Dynamic* wrapped = member_of(root, "data");
+  if (wrapped != nullptr && !wrapped->is_object()) return Wrong("`data` is not a mapping");
+  const Object& data = wrapped == nullptr ? root : wrapped->get_object();
+  ProfileCatalog catalog;
+  if (const Dynamic* profiles = member_of(data, "model_profiles")) {
+    if (!profiles->is_object()) return Wrong("`model_profiles` is not a mapping");
+    for (const auto& [name, profile] : profiles->get_object()) {
+      if (!profile.is_object()) {
+        return Wrong(
+            fmt::format("the model profile {} is {}", std::string_view(name), kind_of(profile)));
+      }
+      catalog.profiles[std::string(name)] = profile.get_object();
+    }
+  }
+  TREATY_TRY(const auto usual, text_member(data, "default"));
+  TREATY_TRY(const auto override, text_member(data, "override"));
+  catalog.default_name = usual.value_or("");
+  catalog.override_name = override.value_or("");
+  return catalog;
+}
+
+// The profile under a name, with default and override of its catalog, or the one that the catalog
+// means by itself when nobody names one.
+Read<Object> find_profile(const ProfileCatalog& catalog, const std::optional<std::string>& name) {
+  TREATY_TRY(Object profile, profile_named(catalog, catalog.default_name));
+  if (name) {
+    TREATY_TRY_VOID(put_named(catalog, *name, profile));
+  } else if (profile.empty() && catalog.profiles.size() == 1) {
+    profile = catalog.profiles.begin()->second;
+  }
+  TREATY_TRY(const Object above, profile_named(catalog, catalog.override_name));
+  put_over(profile, above);
+  if (profile.empty()) return Wrong("the catalog of model profiles names no `default`");
+  return profile;
+}
+
+// `inlined` over the profile that it names with `profile`, if any.
+Read<Object> merged_profile(const ProfileCatalog& catalog, const Object& inlined) {
+  TREATY_TRY(Object profile, profile_named(catalog, catalog.default_name));
+  TREATY_TRY(const auto name, text_member(inlined, "profile"));
+  if (name) TREATY_TRY_VOID(put_named(catalog, *name, profile));
+  put_over(profile, inlined);
+  TREATY_TRY(const Object above, profile_named(catalog, catalog.override_name));
+  put_over(profile, above);
+  return profile;
+}
+
+// {type: llm, model: {…}}, or the model's own members. Profiles of programs (pi-agent, smolagents,
+// claude-code, codex-cli) are refused with their name.
+Read<ModelProfile> read_profile(const Object& profile) {
+  TREATY_TRY(const auto type, text_member(profile, "type"));
+  if (type.value_or("llm") != "llm") {
+    return Wrong(fmt::format("agents of the type {} are not supported yet", *type));
+  }
+  const Dynamic* nested = member_of(profile, "model");
+  const Object& model = nested != nullptr && nested->is_object() ? nested->get_object() : profile;
+  ModelProfile read;
+  for (const auto& [name, place] :
+       {std::pair("name", &read.model), std::pair("provider", &read.provider),
+        std::pair("base_url", &read.base_url)}) {
+    const auto text = text_member(model, name);
+    if (!text) return Wrong(fmt::format("of the model, {}", text.error()));
+    *place = text->value_or("");
+  }
+  TREATY_TRY_VOID(take_numbers(model, read));
+  read.written = model;
+  split_name(read);
+  return read;
+}
+
 Read<Dynamic> read_document(const std::string& path, const FlatAgentPlace& place) {
-  const auto text = place.read_text(path);
-  if (!text) return Wrong(fmt::format("{}: {}", path, text.error()));
-  auto document = parse_document(*text);
-  if (!document) return Wrong(fmt::format("{}: {}", path, document.error()));
-  return document;
+  TREATY_TRY(const auto text, at(path, place.read_text(path)));
+  return at(path, parse_document(text));
 }
 
 // The catalog beside the document, else beside the machine, else an empty one.
@@ -26,11 +192,8 @@ Read<ProfileCatalog> nearest_catalog(const FlatAgentPlace& place) {
     if (directory.empty()) continue;
     const std::string path = path_from(directory, std::string(kCatalogName));
     if (!place.read_text(path)) continue;
-    const auto document = read_document(path, place);
-    if (!document) return Wrong(document.error());
-    auto catalog = read_catalog(*document);
-    if (!catalog) return Wrong(fmt::format("{}: {}", path, catalog.error()));
-    return catalog;
+    TREATY_TRY(const auto document, read_document(path, place));
+    return at(path, read_catalog(document));
   }
   return ProfileCatalog{};
 }
@@ -42,30 +205,24 @@ bool looks_like_path(std::string_view text) {
 
 Read<Object> profile_in_file(const std::string& reference, const FlatAgentPlace& place) {
   const std::string path = path_from(place.directory, reference);
-  const auto document = read_document(path, place);
-  if (!document) return Wrong(document.error());
-  const auto catalog = read_catalog(*document);
-  if (!catalog) return Wrong(fmt::format("{}: {}", path, catalog.error()));
-  auto profile = find_profile(*catalog, std::nullopt);
-  if (!profile) return Wrong(fmt::format("{}: {}", path, profile.error()));
-  return profile;
+  TREATY_TRY(const auto document, read_document(path, place));
+  TREATY_TRY(const auto catalog, at(path, read_catalog(document)));
+  return at(path, find_profile(catalog, std::nullopt));
 }
 
 // A name that no catalog knows may be a model itself: "cerebras/gpt-oss-120b".
 Read<Object> profile_by_name(const std::string& name, const FlatAgentPlace& place) {
-  const auto catalog = nearest_catalog(place);
-  if (!catalog) return Wrong(catalog.error());
-  const bool is_known = catalog->profiles.contains(name) || !catalog->default_name.empty();
+  TREATY_TRY(const auto catalog, nearest_catalog(place));
+  const bool is_known = catalog.profiles.contains(name) || !catalog.default_name.empty();
   if (!is_known && name.contains('/')) return Object{{"name", name}};
-  return find_profile(*catalog, name);
+  return find_profile(catalog, name);
 }
 
 // What `model` or `profile` stand for. Nothing: whatever the catalog means by itself, or nothing.
 Read<Object> resolve_profile(const Dynamic* reference, const FlatAgentPlace& place) {
   if (reference == nullptr) {
-    const auto catalog = nearest_catalog(place);
-    if (!catalog) return Wrong(catalog.error());
-    return merged_profile(*catalog, {});
+    TREATY_TRY(const auto catalog, nearest_catalog(place));
+    return merged_profile(catalog, {});
   }
   if (reference->is_string()) {
     const std::string text(reference->get_string());
@@ -77,13 +234,11 @@ Read<Object> resolve_profile(const Dynamic* reference, const FlatAgentPlace& pla
   }
   const Object& object = reference->get_object();
   if (object.contains("model_profiles") || object.contains("spec")) {
-    const auto catalog = read_catalog(*reference);
-    if (!catalog) return Wrong(fmt::format("the profile: {}", catalog.error()));
-    return find_profile(*catalog, std::nullopt);
+    TREATY_TRY(const auto catalog, at("the profile", read_catalog(*reference)));
+    return find_profile(catalog, std::nullopt);
   }
-  const auto catalog = nearest_catalog(place);
-  if (!catalog) return Wrong(catalog.error());
-  return merged_profile(*catalog, object);
+  TREATY_TRY(const auto catalog, nearest_catalog(place));
+  return merged_profile(catalog, object);
 }
 
 // `data` of a prompt document, or the prompt itself.
@@ -105,18 +260,14 @@ Read<Object> resolve_prompt(const Dynamic* reference, const FlatAgentPlace& plac
   if (reference == nullptr) return Wrong("`data.prompt` is missing");
   if (!reference->is_string()) return prompt_in(*reference);
   const std::string path = path_from(place.directory, std::string(reference->get_string()));
-  const auto document = read_document(path, place);
-  if (!document) return Wrong(document.error());
-  auto prompt = prompt_in(*document);
-  if (!prompt) return Wrong(fmt::format("{}: {}", path, prompt.error()));
-  return prompt;
+  TREATY_TRY(const auto document, read_document(path, place));
+  return at(path, prompt_in(document));
 }
 
 Read<std::optional<PromptText>> read_text(const Object& prompt, std::string_view name) {
-  const auto text = text_member(prompt, name);
-  if (!text) return Wrong(text.error());
-  if (!*text) return std::nullopt;
-  auto parsed = PromptText::parse(**text);
+  TREATY_TRY(const auto text, text_member(prompt, name));
+  if (!text) return std::nullopt;
+  auto parsed = PromptText::parse(*text);
   if (!parsed) {
     return Wrong(fmt::format("`{}`, at character {}: {}", name, parsed.error().offset + 1,
                              parsed.error().message));
@@ -150,9 +301,8 @@ Read<void> take_tools(const Object& prompt, FlatAgent& agent) {
   if (tools == nullptr) return {};
   if (!tools->is_array()) return Wrong(fmt::format("`tools` is {}, not a list", kind_of(*tools)));
   for (const Dynamic& written : tools->get_array()) {
-    auto tool = read_tool(written);
-    if (!tool) return Wrong(tool.error());
-    agent.tools.push_back(*std::move(tool));
+    TREATY_TRY(auto tool, read_tool(written));
+    agent.tools.push_back(std::move(tool));
   }
   return {};
 }
@@ -164,29 +314,21 @@ Read<void> take_output(const Object& prompt, FlatAgent& agent) {
     return Wrong(fmt::format("`output` is {}, not a mapping", kind_of(*output)));
   }
   if (output->get_object().empty()) return {};
-  auto wanted = read_output(output->get_object());
-  if (!wanted) return Wrong(wanted.error());
-  agent.output = *std::move(wanted);
+  TREATY_TRY(agent.output, read_output(output->get_object()));
   return {};
 }
 
 // Everything but the model, of whichever version.
 Read<void> take_prompt(const Object& prompt, FlatAgent& agent) {
   if (member_of(prompt, "mcp") != nullptr) return Wrong("tools of `mcp` are not supported yet");
-  auto system = read_text(prompt, "system");
-  if (!system) return Wrong(system.error());
-  auto user = read_text(prompt, "user");
-  if (!user) return Wrong(user.error());
-  if (!*user) return Wrong("`user` is missing: the prompt that the model is asked with");
-  auto suffix = read_text(prompt, "instruction_suffix");
-  if (!suffix) return Wrong(suffix.error());
-  auto post_history = read_text(prompt, "post_history_instructions");
-  if (!post_history) return Wrong(post_history.error());
-  agent.system = *system ? **system : *PromptText::parse(std::string(kUsualSystem));
-  agent.user = **user;
-  agent.suffix = *suffix;
-  agent.post_history = *post_history;
-  if (auto taken = take_output(prompt, agent); !taken) return taken;
+  TREATY_TRY(const auto system, read_text(prompt, "system"));
+  TREATY_TRY(const auto user, read_text(prompt, "user"));
+  if (!user) return Wrong("`user` is missing: the prompt that the model is asked with");
+  TREATY_TRY(agent.suffix, read_text(prompt, "instruction_suffix"));
+  TREATY_TRY(agent.post_history, read_text(prompt, "post_history_instructions"));
+  agent.system = system ? *system : *PromptText::parse(std::string(kUsualSystem));
+  agent.user = *user;
+  TREATY_TRY_VOID(take_output(prompt, agent));
   return take_tools(prompt, agent);
 }
 
@@ -226,23 +368,18 @@ Read<const Object*> data_of(const Dynamic& document) {
 }  // namespace
 
 Read<FlatAgent> read_flat_agent(const Dynamic& document, const FlatAgentPlace& place) {
-  const auto data = data_of(document);
-  if (!data) return Wrong(data.error());
-  const bool is_bundle = (*data)->contains("prompt") || (*data)->contains("profile");
-  Object prompt = **data;
+  TREATY_TRY(const Object* data, data_of(document));
+  const bool is_bundle = data->contains("prompt") || data->contains("profile");
+  Object prompt = *data;
   if (is_bundle) {
-    auto found = resolve_prompt(member_of(**data, "prompt"), place);
-    if (!found) return Wrong(found.error());
-    prompt = *std::move(found);
+    TREATY_TRY(prompt, resolve_prompt(member_of(*data, "prompt"), place));
   }
   FlatAgent agent;
-  agent.name = name_of(prompt, **data, document.get_object());
-  if (auto taken = take_prompt(prompt, agent); !taken) return Wrong(taken.error());
-  const auto profile = resolve_profile(member_of(**data, is_bundle ? "profile" : "model"), place);
-  if (!profile) return Wrong(profile.error());
-  auto model = read_profile(*profile);
-  if (!model) return Wrong(model.error());
-  agent.profile = *std::move(model);
+  agent.name = name_of(prompt, *data, document.get_object());
+  TREATY_TRY_VOID(take_prompt(prompt, agent));
+  TREATY_TRY(const auto profile,
+             resolve_profile(member_of(*data, is_bundle ? "profile" : "model"), place));
+  TREATY_TRY(agent.profile, read_profile(profile));
   return agent;
 }
 

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "treaty/backends/flatagent/flat_agent.h"
-#include "treaty/backends/flatagent/reading.h"
 
 namespace treaty::backends {
 

@@ -6,6 +6,7 @@
 
 #include "treaty/base/json_dynamic.h"
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 
 namespace treaty::backends {
 namespace {
@@ -78,25 +79,14 @@ Read<Texts> render_texts(const FlatAgent& agent, const Dynamic& input) {
   const std::array<templates::Binding, 3> bound = {
       {{"model", &model}, {"tools", &tools}, {"tools_prompt", &tools_prompt}}};
   const templates::Scope scope{.input = &input, .bound = bound};
-  Texts texts;
-  const auto put = [&scope](const PromptText& prompt, std::string_view name,
-                            std::string& to) -> Read<void> {
-    auto rendered = prompt.render(scope);
-    if (!rendered) return Wrong(fmt::format("`{}`: {}", name, rendered.error()));
-    to = *std::move(rendered);
-    return {};
+  const auto rendered = [&scope](const std::optional<PromptText>& prompt, std::string_view name) {
+    return prompt ? at(fmt::format("`{}`", name), prompt->render(scope)) : std::string();
   };
-  std::string suffix;
-  if (auto done = put(agent.system, "system", texts.system); !done) return Wrong(done.error());
-  if (auto done = put(agent.user, "user", texts.user); !done) return Wrong(done.error());
-  if (agent.suffix) {
-    const auto done = put(*agent.suffix, "instruction_suffix", suffix);
-    if (!done) return Wrong(done.error());
-  }
-  if (agent.post_history) {
-    const auto done = put(*agent.post_history, "post_history_instructions", texts.post_history);
-    if (!done) return Wrong(done.error());
-  }
+  Texts texts;
+  TREATY_TRY(texts.system, rendered(agent.system, "system"));
+  TREATY_TRY(texts.user, rendered(agent.user, "user"));
+  TREATY_TRY(const auto suffix, rendered(agent.suffix, "instruction_suffix"));
+  TREATY_TRY(texts.post_history, rendered(agent.post_history, "post_history_instructions"));
   if (!suffix.empty()) texts.user += fmt::format("\n\n{}", suffix);
   return texts;
 }
@@ -117,16 +107,15 @@ void append_chain(Messages& messages, const List& chain) {
 }
 
 Read<Call> render(const FlatAgent& agent, const FlatAgentInput& input) {
-  auto texts = render_texts(agent, input.input);
-  if (!texts) return Wrong(texts.error());
+  TREATY_TRY(Texts texts, render_texts(agent, input.input));
   Call call{.model = agent.profile.model,
-            .system = std::move(texts->system),
+            .system = std::move(texts.system),
             .max_output_tokens = agent.profile.max_tokens,
             .temperature = agent.profile.temperature,
             .sampling = agent.profile.sampling};
   std::vector<Message> messages = messages_of(input.chain);
-  messages.insert(messages.begin(), user_of(std::move(texts->user)));
-  append_post_history(messages, texts->post_history);
+  messages.insert(messages.begin(), user_of(std::move(texts.user)));
+  append_post_history(messages, texts.post_history);
   for (Message& message : messages) call.messages.push_back(std::move(message));
   if (!input.without_tools) call.tools = agent.tools;
   // With tools at hand a model is free to answer with a call.

@@ -7,7 +7,6 @@
 
 #include "treaty/backends/call.h"
 #include "treaty/backends/flatagent/flat_agent.h"
-#include "treaty/backends/flatagent/reading.h"
 
 namespace treaty::backends {
 
