@@ -6,7 +6,7 @@
 #include "treaty/backends/protocols/stream_parser.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
-#include "treaty/results/finish_reasons.h"
+#include "treaty/results/agent_results.h"
 #include "treaty/testing/generators.h"
 
 namespace treaty::backends {

@@ -2,10 +2,7 @@
 #include <algorithm>
 
 #include "treaty/backends/protocols/outgoing.h"
-#include "treaty/backends/protocols/protocol.h"
-#include "treaty/backends/protocols/requests.h"
-#include "treaty/backends/protocols/wire.h"
-#include "treaty/base/json_write.h"
+#include "treaty/backends/protocols/request_parts.h"
 #include "treaty/http/event_stream.h"
 #include "treaty/results/usage.h"
 
@@ -31,9 +28,8 @@ void read_block(results::Answer& answer, json::Value block) {
   const std::string_view type = find_text(block, "type");
   if (type == "text") answer.content.append(find_text(block, "text"));
   if (type != "tool_use") return;
-  answer.tool_calls.push_back({.id = std::string(find_text(block, "id")),
-                               .name = std::string(find_text(block, "name")),
-                               .arguments = arguments_text(find_member(block, "input"))});
+  answer.tool_calls.push_back(
+      tool_call(find_text(block, "id"), find_text(block, "name"), find_member(block, "input")));
 }
 
 results::Answer parse_response(std::string_view body) {
@@ -50,9 +46,7 @@ results::Answer parse_response(std::string_view body) {
   note_model(answer, find_text(root, "model"));
   read_usage(answer, find_member(root, "usage"));
   read_stop_reason(answer, root);
-  if (content && content->is_array()) {
-    for (const json::Value block : content->elements()) read_block(answer, block);
-  }
+  for (const json::Value block : json::elements_of(content)) read_block(answer, block);
   return answer;
 }
 
@@ -245,6 +239,7 @@ const Protocol& anthropic_messages() {
                                          .write_stream = write_stream,
                                          .write_error = write_error,
                                          .request_id_header = "request-id",
+                                         .key_header = "x-api-key",
                                          .errors = ErrorStyle::anthropic,
                                          .ids = {"msg_01", "msg_01", "toolu_01"},
                                          .recorded_name = "messages"};

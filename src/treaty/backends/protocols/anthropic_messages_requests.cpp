@@ -2,7 +2,6 @@
 // turns. Results of tools are blocks of the user; texts of nothing but white space are refused, and
 // so is a missing max_tokens.
 #include "treaty/backends/protocols/request_parts.h"
-#include "treaty/backends/protocols/requests.h"
 #include "treaty/base/text.h"
 
 namespace treaty::backends {
@@ -68,16 +67,10 @@ void write_messages(json::Writer& writer, const Call& call) {
   const ToolIds ids(call.messages, {});
   RoleTurns turns(writer, "content");
   writer.name("messages").begin_array();
-  for (std::size_t i = 0; i < call.messages.size(); ++i) {
-    const Message& message = call.messages[i];
-    if (const auto* user = std::get_if<UserMessage>(&message)) {
-      write_user(turns, *user);
-    } else if (const auto* assistant = std::get_if<AssistantMessage>(&message)) {
-      write_assistant(turns, *assistant, ids, i);
-    } else {
-      write_result(turns, std::get<ToolMessage>(message), ids.of_result(i));
-    }
-  }
+  each_message(
+      call.messages, [&](const auto& user) { write_user(turns, user); },
+      [&](const auto& assistant, std::size_t i) { write_assistant(turns, assistant, ids, i); },
+      [&](const auto& result, std::size_t i) { write_result(turns, result, ids.of_result(i)); });
   turns.close();
   writer.end_array();
 }
@@ -86,10 +79,8 @@ void write_tools(json::Writer& writer, const std::vector<Tool>& tools) {
   if (tools.empty()) return;
   writer.name("tools").begin_array();
   for (const Tool& tool : tools) {
-    writer.begin_object();
-    write_text(writer, "name", tool.name);
-    if (!tool.description.empty()) write_text(writer, "description", tool.description);
-    writer.name("input_schema").raw(parameters_of(tool)).end_object();
+    write_tool(writer.begin_object(), tool, "input_schema");
+    writer.end_object();
   }
   writer.end_array();
 }
@@ -114,9 +105,8 @@ void read_assistant_block(ReceivedMessages& messages, json::Value block) {
   const std::string_view type = find_text(block, "type");
   if (type == "text") messages.add_assistant_text(std::string(find_text(block, "text")));
   if (type != "tool_use") return;
-  messages.add_call({.id = std::string(find_text(block, "id")),
-                     .name = std::string(find_text(block, "name")),
-                     .arguments = arguments_text(find_member(block, "input"))});
+  messages.add_call(
+      tool_call(find_text(block, "id"), find_text(block, "name"), find_member(block, "input")));
 }
 
 void read_message(ReceivedMessages& messages, json::Value message) {
@@ -165,9 +155,8 @@ std::string read_anthropic_messages(ReceivedRequest& request, json::Value root) 
   received.add_system(content_text(find_member(root, "system")));
   for (const json::Value message : messages->elements()) read_message(received, message);
   received.move_to(request.call);
-  const auto tools = find_member(root, "tools");
-  if (is_filled_array(tools)) {
-    for (const json::Value tool : tools->elements()) read_tool(request.call, tool, "input_schema");
+  for (const json::Value tool : json::elements_of(find_member(root, "tools"))) {
+    read_tool(request.call, tool, "input_schema");
   }
   read_output_format(request.call, find_member(find_member(root, "output_config"), "format"));
   read_settings(request.call, root, kSettings);

@@ -1,9 +1,6 @@
 // Chat Completions, and the legacy Completions that share its envelope.
 #include "treaty/backends/protocols/outgoing.h"
-#include "treaty/backends/protocols/protocol.h"
-#include "treaty/backends/protocols/requests.h"
-#include "treaty/backends/protocols/wire.h"
-#include "treaty/base/json_write.h"
+#include "treaty/backends/protocols/request_parts.h"
 #include "treaty/http/event_stream.h"
 #include "treaty/results/usage.h"
 
@@ -15,8 +12,7 @@ using json::find_text;
 
 // The choice with index 0; one without an index is that.
 std::optional<json::Value> first_choice(std::optional<json::Value> choices) {
-  if (!choices || !choices->is_array()) return std::nullopt;
-  for (const json::Value choice : choices->elements()) {
+  for (const json::Value choice : json::elements_of(choices)) {
     if (!choice.is_object()) continue;
     const auto index = find_member(choice, "index");
     if (!index || !index->is_number() || index->integer() == 0) return choice;
@@ -51,18 +47,15 @@ void add_tool_call(results::Answer& answer, json::Value call) {
   if (!function) function = call;
   const std::string_view name = find_text(function, "name");
   if (name.empty()) return;
-  answer.tool_calls.push_back(
-      {.id = std::string(find_text(call, "id")),
-       .name = std::string(name),
-       .arguments = arguments_text(find_member(function, custom ? "input" : "arguments"))});
+  answer.tool_calls.push_back(tool_call(find_text(call, "id"), name,
+                                        find_member(function, custom ? "input" : "arguments")));
 }
 
 void read_message(results::Answer& answer, json::Value message) {
   append_content(answer.content, find_member(message, "content"));
   answer.refusal.append(find_text(message, "refusal"));
-  const auto calls = find_member(message, "tool_calls");
-  if (calls && calls->is_array()) {
-    for (const json::Value call : calls->elements()) add_tool_call(answer, call);
+  for (const json::Value call : json::elements_of(find_member(message, "tool_calls"))) {
+    add_tool_call(answer, call);
   }
   if (const auto call = find_member(message, "function_call")) add_tool_call(answer, *call);
 }
@@ -110,8 +103,8 @@ void read_delta(StreamedAnswer& state, json::Value delta) {
       append_content(state.answer.content, value);
     } else if (member == "refusal") {
       state.answer.refusal.append(json::text_of(value));
-    } else if (member == "tool_calls" && value.is_array()) {
-      for (const json::Value call : value.elements()) read_call_delta(state, call);
+    } else if (member == "tool_calls") {
+      for (const json::Value call : json::elements_of(value)) read_call_delta(state, call);
     } else if (member == "function_call" && value.is_object()) {
       read_call_delta(state, value);
     }
@@ -232,12 +225,7 @@ void write_message(json::Writer& writer, const OutgoingAnswer& outgoing) {
     }
     writer.end_array();
   }
-  writer.name("refusal");
-  if (outgoing.refusal.empty()) {
-    writer.null();
-  } else {
-    writer.value(outgoing.refusal);
-  }
+  write_text_or_null(writer, "refusal", outgoing.refusal);
   writer.name("annotations").begin_array().end_array().end_object();
 }
 
@@ -262,12 +250,7 @@ std::string chunk(const OutgoingAnswer& outgoing, std::string_view finish,
   writer.name("choices").begin_array().begin_object().member("index", 0);
   writer.name("delta").begin_object();
   write_delta(writer);
-  writer.end_object().name("logprobs").null().name("finish_reason");
-  if (finish.empty()) {
-    writer.null();
-  } else {
-    writer.value(finish);
-  }
+  write_text_or_null(writer.end_object().name("logprobs").null(), "finish_reason", finish);
   writer.end_object().end_array();
   if (outgoing.include_usage) writer.name("usage").null();
   end_answer(writer);
@@ -334,20 +317,13 @@ void write_text_usage(json::Writer& writer, const OutgoingUsage& usage) {
 }
 
 void begin_text_answer(json::Writer& writer, const OutgoingAnswer& outgoing) {
-  writer.begin_object();
-  if (outgoing.with_ids) writer.member("id", outgoing.id);
-  writer.member("object", "text_completion").member("created", outgoing.created);
-  writer.member("model", outgoing.model).name("choices").begin_array();
+  begin_answer(writer, outgoing, "text_completion");
+  writer.name("choices").begin_array();
 }
 
 void write_choice(json::Writer& writer, std::string_view text, std::string_view finish) {
   writer.begin_object().member("text", text).member("index", 0).name("logprobs").null();
-  writer.name("finish_reason");
-  if (finish.empty()) {
-    writer.null();
-  } else {
-    writer.value(finish);
-  }
+  write_text_or_null(writer, "finish_reason", finish);
   writer.end_object();
 }
 

@@ -1,7 +1,6 @@
 // Requests of Chat Completions, as OpenAI defined it and most providers speak it, and of its legacy
 // predecessor, written and read.
 #include "treaty/backends/protocols/request_parts.h"
-#include "treaty/backends/protocols/requests.h"
 
 namespace treaty::backends {
 namespace {
@@ -86,19 +85,15 @@ void write_messages(json::Writer& writer, const Call& call, const RequestStyle& 
     write_text(writer, "content", system);
     writer.end_object();
   }
-  for (std::size_t i = 0; i < call.messages.size(); ++i) {
-    const Message& message = call.messages[i];
-    if (const auto* user = std::get_if<UserMessage>(&message)) {
-      write_user(writer, *user);
-    } else if (const auto* assistant = std::get_if<AssistantMessage>(&message)) {
-      write_assistant(writer, *assistant, ids, i);
-    } else {
-      writer.begin_object().member("role", "tool");
-      write_text(writer, "tool_call_id", ids.of_result(i));
-      write_text(writer, "content", std::get<ToolMessage>(message).content);
-      writer.end_object();
-    }
-  }
+  each_message(
+      call.messages, [&](const auto& user) { write_user(writer, user); },
+      [&](const auto& assistant, std::size_t i) { write_assistant(writer, assistant, ids, i); },
+      [&](const auto& result, std::size_t i) {
+        writer.begin_object().member("role", "tool");
+        write_text(writer, "tool_call_id", ids.of_result(i));
+        write_text(writer, "content", result.content);
+        writer.end_object();
+      });
   writer.end_array();
 }
 
@@ -133,32 +128,28 @@ void write_stream(json::Writer& writer, const Call& call, const RequestStyle& st
 // A conversation as one text, for models that only go on writing.
 std::string prompt_of(const Call& call) {
   std::string out = call.system;
-  for (const Message& message : call.messages) {
+  const auto add = [&](std::string_view text) {
     if (!out.empty()) out += "\n\n";
-    if (const auto* user = std::get_if<UserMessage>(&message)) {
-      out += joined_text(*user);
-    } else if (const auto* assistant = std::get_if<AssistantMessage>(&message)) {
-      out += assistant->text;
-    } else {
-      out += std::get<ToolMessage>(message).content;
-    }
-  }
+    out += text;
+  };
+  each_message(
+      call.messages, [&](const auto& user) { add(joined_text(user)); },
+      [&](const auto& assistant, std::size_t) { add(assistant.text); },
+      [&](const auto& result, std::size_t) { add(result.content); });
   return out;
 }
 
 void read_call(ReceivedMessages& messages, json::Value call) {
   auto function = find_member(call, "function");
   if (!function) function = call;  // The legacy `function_call`.
-  messages.add_call({.id = std::string(find_text(call, "id")),
-                     .name = std::string(find_text(function, "name")),
-                     .arguments = arguments_text(find_member(function, "arguments"))});
+  messages.add_call(tool_call(find_text(call, "id"), find_text(function, "name"),
+                              find_member(function, "arguments")));
 }
 
 void read_assistant(ReceivedMessages& messages, json::Value message) {
   messages.add_assistant_text(content_text(find_member(message, "content")));
-  const auto calls = find_member(message, "tool_calls");
-  if (is_filled_array(calls)) {
-    for (const json::Value call : calls->elements()) read_call(messages, call);
+  for (const json::Value call : json::elements_of(find_member(message, "tool_calls"))) {
+    read_call(messages, call);
   }
   if (const auto call = find_member(message, "function_call")) read_call(messages, *call);
 }

@@ -1,9 +1,6 @@
 // Gemini's generateContent: a stream is a list of answers, each holding some more parts.
 #include "treaty/backends/protocols/outgoing.h"
-#include "treaty/backends/protocols/protocol.h"
-#include "treaty/backends/protocols/requests.h"
-#include "treaty/backends/protocols/wire.h"
-#include "treaty/base/json_write.h"
+#include "treaty/backends/protocols/request_parts.h"
 #include "treaty/http/event_stream.h"
 #include "treaty/results/usage.h"
 
@@ -14,37 +11,26 @@ using json::find_member;
 using json::find_text;
 
 std::optional<json::Value> first_candidate(json::Value root) {
-  const auto candidates = find_member(root, "candidates");
-  if (!candidates || !candidates->is_array()) return std::nullopt;
-  for (const json::Value candidate : candidates->elements()) {
+  for (const json::Value candidate : json::elements_of(find_member(root, "candidates"))) {
     const auto index = find_member(candidate, "index");
     if (!index || !index->is_number() || index->integer() == 0) return candidate;
   }
   return std::nullopt;
 }
 
-bool is_thought(json::Value part) {
-  const auto thought = find_member(part, "thought");
-  return thought && thought->is_boolean() && thought->boolean();
-}
-
 // Calls come whole, and often without an id.
 void read_part(results::Answer& answer, json::Value part) {
-  if (!is_thought(part)) answer.content.append(find_text(part, "text"));
+  if (!is_true(find_member(part, "thought"))) answer.content.append(find_text(part, "text"));
   const auto call = find_member(part, "functionCall");
   if (!call) return;
-  auto arguments = arguments_text(find_member(call, "args"));
-  if (arguments.empty()) arguments = "{}";
-  answer.tool_calls.push_back({.id = std::string(find_text(call, "id")),
-                               .name = std::string(find_text(call, "name")),
-                               .arguments = std::move(arguments)});
+  auto& read = answer.tool_calls.emplace_back(
+      tool_call(find_text(call, "id"), find_text(call, "name"), find_member(call, "args")));
+  if (read.arguments.empty()) read.arguments = "{}";
 }
 
 void read_candidate(results::Answer& answer, json::Value candidate) {
   const auto parts = find_member(find_member(candidate, "content"), "parts");
-  if (parts && parts->is_array()) {
-    for (const json::Value part : parts->elements()) read_part(answer, part);
-  }
+  for (const json::Value part : json::elements_of(parts)) read_part(answer, part);
   const std::string_view reason = find_text(candidate, "finishReason");
   if (reason.empty() || reason == "FINISH_REASON_UNSPECIFIED") return;
   answer.finish_reason_raw = reason;
@@ -186,6 +172,7 @@ const Protocol& gemini() {
                                          .write_answer = write_answer,
                                          .write_stream = write_stream,
                                          .write_error = write_error,
+                                         .key_header = "x-goog-api-key",
                                          .errors = ErrorStyle::gemini,
                                          .ids = {"", "", ""},
                                          .recorded_name = "generate_content"};

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "treaty/backends/protocols/request_parts.h"
-#include "treaty/backends/protocols/requests.h"
 #include "treaty/base/percent.h"
 #include "treaty/base/text.h"
 
@@ -99,16 +98,10 @@ void write_contents(json::Writer& writer, const Call& call) {
   const bool signatures = wants_signatures(call.model);
   RoleTurns contents(writer, "parts");
   writer.name("contents").begin_array();
-  for (std::size_t i = 0; i < call.messages.size(); ++i) {
-    const Message& message = call.messages[i];
-    if (const auto* user = std::get_if<UserMessage>(&message)) {
-      write_user(contents, *user);
-    } else if (const auto* assistant = std::get_if<AssistantMessage>(&message)) {
-      write_assistant(contents, *assistant, signatures);
-    } else {
-      write_result(contents, std::get<ToolMessage>(message), tool_name_of(call, i));
-    }
-  }
+  each_message(
+      call.messages, [&](const auto& user) { write_user(contents, user); },
+      [&](const auto& assistant, auto) { write_assistant(contents, assistant, signatures); },
+      [&](const auto& result, auto i) { write_result(contents, result, tool_name_of(call, i)); });
   contents.close();
   writer.end_array();
 }
@@ -165,9 +158,8 @@ void read_model_part(ReceivedMessages& messages, json::Value part) {
   }
   const auto call = find_member(part, "functionCall");
   if (!call) return;
-  messages.add_call({.id = std::string(find_text(call, "id")),
-                     .name = std::string(find_text(call, "name")),
-                     .arguments = arguments_text(find_member(call, "args"))});
+  messages.add_call(
+      tool_call(find_text(call, "id"), find_text(call, "name"), find_member(call, "args")));
 }
 
 void read_content(ReceivedMessages& messages, json::Value content) {
@@ -186,11 +178,9 @@ void read_content(ReceivedMessages& messages, json::Value content) {
 
 // Schemas have two names: the older one takes a subset of OpenAPI.
 void read_tools(Call& call, std::optional<json::Value> tools) {
-  if (!is_filled_array(tools)) return;
-  for (const json::Value tool : tools->elements()) {
-    const auto functions = find_member(tool, "functionDeclarations");
-    if (!is_filled_array(functions)) continue;
-    for (const json::Value function : functions->elements()) {
+  for (const json::Value tool : json::elements_of(tools)) {
+    for (const json::Value function :
+         json::elements_of(find_member(tool, "functionDeclarations"))) {
       const bool is_old = find_member(function, "parameters").has_value();
       read_tool(call, function, is_old ? "parameters" : "parametersJsonSchema");
     }

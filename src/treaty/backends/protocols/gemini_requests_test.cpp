@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "treaty/backends/protocols/requests.h"
+#include "treaty/backends/protocols/request_parts.h"
 #include "treaty/testing/calls.h"
 
 namespace treaty::backends {

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include "treaty/backends/protocols/outgoing.h"
-#include "treaty/backends/protocols/protocol.h"
-#include "treaty/backends/protocols/requests.h"
-#include "treaty/backends/protocols/wire.h"
-#include "treaty/base/json_write.h"
+#include "treaty/backends/protocols/request_parts.h"
 #include "treaty/base/text.h"
 #include "treaty/results/usage.h"
 
@@ -17,14 +14,11 @@ using json::find_member;
 using json::find_text;
 
 void read_calls(results::Answer& answer, std::optional<json::Value> calls) {
-  if (!calls || !calls->is_array()) return;
-  for (const json::Value call : calls->elements()) {
+  for (const json::Value call : json::elements_of(calls)) {
     const auto function = find_member(call, "function");
-    auto arguments = arguments_text(find_member(function, "arguments"));
-    if (arguments.empty()) arguments = "{}";
-    answer.tool_calls.push_back({.id = std::string(find_text(call, "id")),
-                                 .name = std::string(find_text(function, "name")),
-                                 .arguments = std::move(arguments)});
+    auto& read = answer.tool_calls.emplace_back(tool_call(
+        find_text(call, "id"), find_text(function, "name"), find_member(function, "arguments")));
+    if (read.arguments.empty()) read.arguments = "{}";
   }
 }
 
@@ -35,8 +29,7 @@ void read_line(results::Answer& answer, json::Value root) {
   answer.content.append(find_text(message, "content"));
   answer.content.append(find_text(root, "response"));  // /api/generate
   read_calls(answer, find_member(message, "tool_calls"));
-  const auto done = find_member(root, "done");
-  if (!done || !done->is_boolean() || !done->boolean()) return;
+  if (!is_true(find_member(root, "done"))) return;
   answer.complete = true;
   answer.finish_reason_raw = find_text(root, "done_reason");
   if (auto usage = results::read_ollama_usage(root)) answer.usage = usage;

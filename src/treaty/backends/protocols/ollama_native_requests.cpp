@@ -1,7 +1,6 @@
 // Requests of Ollama's own chat, written and read: arguments as objects, images beside the text,
 // settings under `options`, and a stream unless it is told not to.
 #include "treaty/backends/protocols/request_parts.h"
-#include "treaty/backends/protocols/requests.h"
 
 namespace treaty::backends {
 namespace {
@@ -46,18 +45,11 @@ void write_assistant(json::Writer& writer, const AssistantMessage& message) {
   writer.end_object();
 }
 
-void write_message(json::Writer& writer, const Message& message) {
-  if (const auto* user = std::get_if<UserMessage>(&message)) {
-    write_user(writer, *user);
-  } else if (const auto* assistant = std::get_if<AssistantMessage>(&message)) {
-    write_assistant(writer, *assistant);
-  } else {
-    const auto& result = std::get<ToolMessage>(message);
-    writer.begin_object().member("role", "tool");
-    write_text(writer, "content", result.content);
-    write_text(writer, "tool_name", result.tool_name);
-    writer.end_object();
-  }
+void write_result(json::Writer& writer, const ToolMessage& result) {
+  writer.begin_object().member("role", "tool");
+  write_text(writer, "content", result.content);
+  write_text(writer, "tool_name", result.tool_name);
+  writer.end_object();
 }
 
 void write_options(json::Writer& writer, const Call& call) {
@@ -74,21 +66,16 @@ void read_message(ReceivedMessages& messages, json::Value message) {
     messages.add_system(content_text(content));
   } else if (role == "user") {
     messages.add_user(content);
-    const auto images = find_member(message, "images");
-    if (!is_filled_array(images)) return;
-    for (const json::Value image : images->elements()) {
+    for (const json::Value image : json::elements_of(find_member(message, "images"))) {
       messages.add_user_part(ImagePart{.media_type = "image/png",  // They do not say which.
                                        .base64 = std::string(json::text_of(image))});
     }
   } else if (role == "assistant") {
     messages.add_assistant_text(content_text(content));
-    const auto calls = find_member(message, "tool_calls");
-    if (!is_filled_array(calls)) return;
-    for (const json::Value call : calls->elements()) {
+    for (const json::Value call : json::elements_of(find_member(message, "tool_calls"))) {
       const auto function = find_member(call, "function");
-      messages.add_call({.id = std::string(find_text(call, "id")),
-                         .name = std::string(find_text(function, "name")),
-                         .arguments = arguments_text(find_member(function, "arguments"))});
+      messages.add_call(tool_call(find_text(call, "id"), find_text(function, "name"),
+                                  find_member(function, "arguments")));
     }
   } else if (role == "tool") {
     messages.add_result({.tool_call_id = std::string(find_text(message, "tool_call_id")),
@@ -109,7 +96,10 @@ std::string render_ollama(const Call& call, const RequestStyle& /*style*/) {
     write_text(writer, "content", call.system);
     writer.end_object();
   }
-  for (const Message& message : call.messages) write_message(writer, message);
+  each_message(
+      call.messages, [&](const auto& user) { write_user(writer, user); },
+      [&](const auto& assistant, std::size_t) { write_assistant(writer, assistant); },
+      [&](const auto& result, std::size_t) { write_result(writer, result); });
   writer.end_array();
   write_function_tools(writer, call.tools);
   if (call.output) writer.name("format").raw(object_or(call.output->schema_json, "\"json\""));
@@ -119,10 +109,9 @@ std::string render_ollama(const Call& call, const RequestStyle& /*style*/) {
 }
 
 std::string read_ollama(ReceivedRequest& request, json::Value root) {
-  const auto messages = find_member(root, "messages");
   ReceivedMessages received;
-  if (is_filled_array(messages)) {
-    for (const json::Value message : messages->elements()) read_message(received, message);
+  for (const json::Value message : json::elements_of(find_member(root, "messages"))) {
+    read_message(received, message);
   }
   received.move_to(request.call);
   read_function_tools(request.call, root);

@@ -77,6 +77,15 @@ OutgoingError usual_error(const Protocol& protocol, int status, std::string_view
   return error;
 }
 
+void write_text_or_null(json::Writer& writer, std::string_view name, std::string_view text) {
+  writer.name(name);
+  if (text.empty()) {
+    writer.null();
+  } else {
+    writer.value(text);
+  }
+}
+
 std::string openai_error(const OutgoingError& error) {
   json::Writer writer;
   writer.begin_object().name("error").begin_object();
@@ -86,8 +95,7 @@ std::string openai_error(const OutgoingError& error) {
   } else {
     writer.name("code").null();
   }
-  writer.end_object().end_object();
-  return writer.take();
+  return writer.end_object().end_object().take();
 }
 
 std::vector<std::string> argument_pieces(std::string_view arguments) {

@@ -95,6 +95,7 @@ struct Protocol {
   std::string (*write_error)(const OutgoingError& error) = openai_error;
   std::string_view stream_type = "text/event-stream; charset=utf-8";
   std::string_view request_id_header = "x-request-id";
+  std::string_view key_header = "authorization";
   ErrorStyle errors = ErrorStyle::openai;
   IdPrefixes ids = {"chatcmpl-", "msg_", "call_"};
   std::string_view recorded_name = name;  // The name that recordings use.

@@ -8,6 +8,7 @@
 
 #include "treaty/base/hash.h"
 #include "treaty/base/json.h"
+#include "treaty/base/json_elements.h"
 #include "treaty/base/text.h"
 
 namespace treaty::backends {
@@ -151,8 +152,8 @@ void read_settings(Call& call, std::optional<json::Value> object, const SettingN
                    .seed = integer_in(object, names.seed)};
   const auto stop = json::find_member(object, names.stop);
   if (stop && stop->is_string()) call.stop.emplace_back(stop->text());
-  if (!stop || !stop->is_array()) return;
-  for (const json::Value text : stop->elements()) call.stop.emplace_back(json::text_of(text));
+  for (const json::Value text : json::elements_of(stop))
+    call.stop.emplace_back(json::text_of(text));
 }
 
 void read_tool(Call& call, json::Value tool, std::string_view schema) {
@@ -165,9 +166,7 @@ void read_tool(Call& call, json::Value tool, std::string_view schema) {
 }
 
 void read_function_tools(Call& call, json::Value root) {
-  const auto tools = json::find_member(root, "tools");
-  if (!is_filled_array(tools)) return;
-  for (const json::Value tool : tools->elements()) {
+  for (const json::Value tool : json::elements_of(json::find_member(root, "tools"))) {
     if (const auto function = json::find_member(tool, "function")) {
       read_tool(call, *function, "parameters");
     }
@@ -195,8 +194,7 @@ bool is_filled_array(std::optional<json::Value> value) {
 
 std::string content_text(std::optional<json::Value> content) {
   std::string text(json::text_of(content));
-  if (!content || !content->is_array()) return text;
-  for (const json::Value part : content->elements()) {
+  for (const json::Value part : json::elements_of(content)) {
     text += part.is_string() ? part.text() : json::find_text(part, "text");
   }
   return text;
@@ -205,16 +203,14 @@ std::string content_text(std::optional<json::Value> content) {
 void ReceivedMessages::add_user(std::optional<json::Value> content) {
   UserMessage message;
   if (content && content->is_string()) message.parts.emplace_back(TextPart{content_text(content)});
-  if (content && content->is_array()) {
-    for (const json::Value part : content->elements()) {
-      const auto text = part.is_string() ? part : json::find_member(part, "text");
-      const auto url = json::find_member(part, "image_url");  // A text, or an object with a `url`.
-      if (text && text->is_string()) {
-        message.parts.emplace_back(TextPart{std::string(text->text())});
-      } else if (auto image = read_data_url(
-                     url && url->is_string() ? json::text_of(url) : json::find_text(url, "url"))) {
-        message.parts.emplace_back(std::move(*image));
-      }
+  for (const json::Value part : json::elements_of(content)) {
+    const auto text = part.is_string() ? part : json::find_member(part, "text");
+    const auto url = json::find_member(part, "image_url");  // A text, or an object with a `url`.
+    if (text && text->is_string()) {
+      message.parts.emplace_back(TextPart{std::string(text->text())});
+    } else if (auto image = read_data_url(url && url->is_string() ? json::text_of(url)
+                                                                  : json::find_text(url, "url"))) {
+      message.parts.emplace_back(std::move(*image));
     }
   }
   messages_.emplace_back(std::move(message));
@@ -250,14 +246,18 @@ void ReceivedMessages::move_to(Call& call) {
   for (Message& message : messages_) call.messages.push_back(std::move(message));
 }
 
+void write_tool(json::Writer& writer, const Tool& tool, std::string_view schema) {
+  write_text(writer, "name", tool.name);
+  if (!tool.description.empty()) write_text(writer, "description", tool.description);
+  writer.name(schema).raw(parameters_of(tool));
+}
+
 void write_function_tools(json::Writer& writer, const std::vector<Tool>& tools) {
   if (tools.empty()) return;
   writer.name("tools").begin_array();
   for (const Tool& tool : tools) {
     writer.begin_object().member("type", "function").name("function").begin_object();
-    write_text(writer, "name", tool.name);
-    if (!tool.description.empty()) write_text(writer, "description", tool.description);
-    writer.name("parameters").raw(parameters_of(tool));
+    write_tool(writer, tool, "parameters");
     writer.end_object().end_object();
   }
   writer.end_array();

@@ -1,5 +1,9 @@
-// What the requests of several protocols share, written and read: texts, embedded JSON, images,
-// settings, tools, ids of tool calls.
+// Requests as each protocol writes and reads them, and what they share: texts, embedded JSON,
+// images, settings, tools, ids of tool calls. Pure.
+//
+// Whatever a Call holds, the rendered body is valid JSON: schemas and arguments that cannot be
+// embedded are replaced or wrapped, bytes that are not UTF-8 become U+FFFD. Rendering a request
+// that was read from a rendered one gives the same bytes.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +19,24 @@
 #include "treaty/base/json_write.h"
 
 namespace treaty::backends {
+
+std::string render_chat_completions(const Call& call, const RequestStyle& style);
+std::string render_completions(const Call& call, const RequestStyle& style);  // The legacy one.
+std::string render_responses(const Call& call, const RequestStyle& style);
+std::string render_anthropic_messages(const Call& call, const RequestStyle& style);
+std::string render_gemini(const Call& call, const RequestStyle& style);
+std::string render_ollama(const Call& call, const RequestStyle& style);
+
+std::string path_of_gemini(const Call& call);  // Names the model and whether to stream.
+
+// Each fills in what stands in the body beside the model, and returns what a provider would say
+// about a request that it refuses; empty: nothing is wrong.
+std::string read_chat_completions(ReceivedRequest& request, json::Value root);
+std::string read_completions(ReceivedRequest& request, json::Value root);
+std::string read_responses(ReceivedRequest& request, json::Value root);
+std::string read_anthropic_messages(ReceivedRequest& request, json::Value root);
+std::string read_gemini(ReceivedRequest& request, json::Value root);
+std::string read_ollama(ReceivedRequest& request, json::Value root);
 
 // Writes a string; bytes that are not UTF-8 become U+FFFD.
 void write_text(json::Writer& writer, std::string_view text);
@@ -51,6 +73,9 @@ struct SettingNames {
 };
 void write_settings(json::Writer& writer, const Call& call, const SettingNames& names);
 void read_settings(Call& call, std::optional<json::Value> object, const SettingNames& names);
+
+// Name, description and, under what the protocol calls it, the schema of its parameters.
+void write_tool(json::Writer& writer, const Tool& tool, std::string_view schema);
 
 // [{"type":"function","function":{…}}], as Chat Completions and Ollama write tools.
 void write_function_tools(json::Writer& writer, const std::vector<Tool>& tools);
@@ -108,6 +133,21 @@ class RoleTurns {
   std::string_view list_;
   std::string_view role_{};
 };
+
+// Gives every message, with its place, to the function of its kind.
+template <class OnUser, class OnAssistant, class OnResult>
+void each_message(const Messages& messages, const OnUser& on_user, const OnAssistant& on_assistant,
+                  const OnResult& on_result) {
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (const auto* user = std::get_if<UserMessage>(&messages[i])) {
+      on_user(*user);
+    } else if (const auto* assistant = std::get_if<AssistantMessage>(&messages[i])) {
+      on_assistant(*assistant, i);
+    } else {
+      on_result(std::get<ToolMessage>(messages[i]), i);
+    }
+  }
+}
 
 // Which ids of tool calls a protocol takes.
 struct IdRule {

@@ -1,6 +1,4 @@
 // What holds of every protocol's requests, whatever the call.
-#include "treaty/backends/protocols/requests.h"
-
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,10 +1,7 @@
 // OpenAI's Responses: an answer is a list of items; a stream ends with an event that repeats it
 // whole.
 #include "treaty/backends/protocols/outgoing.h"
-#include "treaty/backends/protocols/protocol.h"
-#include "treaty/backends/protocols/requests.h"
-#include "treaty/backends/protocols/wire.h"
-#include "treaty/base/json_write.h"
+#include "treaty/backends/protocols/request_parts.h"
 #include "treaty/http/event_stream.h"
 #include "treaty/results/usage.h"
 
@@ -40,10 +37,8 @@ void read_item(results::Answer& answer, json::Value item) {
   if (type == "message") read_message_item(answer, item);
   if (!is_call(type)) return;
   const bool custom = type == "custom_tool_call";
-  answer.tool_calls.push_back(
-      {.id = std::string(call_id(item)),
-       .name = std::string(find_text(item, "name")),
-       .arguments = arguments_text(find_member(item, custom ? "input" : "arguments"))});
+  answer.tool_calls.push_back(tool_call(call_id(item), find_text(item, "name"),
+                                        find_member(item, custom ? "input" : "arguments")));
 }
 
 void read_status(results::Answer& answer, json::Value response, std::string_view whole) {
@@ -68,9 +63,8 @@ void read_response(results::Answer& answer, json::Value response, std::string_vi
     answer.usage = results::read_openai_usage(*usage);
     answer.cost = results::read_provider_cost(*usage);
   }
-  const auto output = find_member(response, "output");
-  if (output && output->is_array()) {
-    for (const json::Value item : output->elements()) read_item(answer, item);
+  for (const json::Value item : json::elements_of(find_member(response, "output"))) {
+    read_item(answer, item);
   }
   read_status(answer, response, whole);
 }
@@ -221,10 +215,8 @@ void write_call(json::Writer& writer, const OutgoingAnswer& outgoing, const Outg
 }
 
 void write_output(json::Writer& writer, const OutgoingAnswer& outgoing) {
-  writer.name("output").begin_array();
   if (has_message(outgoing)) write_message(writer, outgoing, true);
   for (const OutgoingToolCall& call : outgoing.tool_calls) write_call(writer, outgoing, call, true);
-  writer.end_array();
 }
 
 // What every response repeats of its request, as the mock has it.
@@ -259,17 +251,14 @@ void write_response(json::Writer& writer, const OutgoingAnswer& outgoing, bool w
   }
   writer.name("instructions").null().name("max_output_tokens").null();
   writer.member("model", outgoing.model);
-  if (whole) {
-    write_output(writer, outgoing);
-  } else {
-    writer.name("output").begin_array().end_array();
-  }
+  writer.name("output").begin_array();
+  if (whole) write_output(writer, outgoing);
+  writer.end_array();
   write_request_settings(writer);
-  writer.name("usage");
   if (whole && !outgoing.error) {
-    write_usage(writer, outgoing.usage);
+    write_usage(writer.name("usage"), outgoing.usage);
   } else {
-    writer.null();
+    writer.name("usage").null();
   }
   writer.name("user").null().name("metadata").begin_object().end_object().end_object();
 }

@@ -1,7 +1,6 @@
 // Requests of OpenAI's Responses, written and read: a list of items instead of messages. Nothing is
 // kept at the provider.
 #include "treaty/backends/protocols/request_parts.h"
-#include "treaty/backends/protocols/requests.h"
 
 namespace treaty::backends {
 namespace {
@@ -47,19 +46,15 @@ void write_assistant(json::Writer& writer, const AssistantMessage& message, cons
 void write_input(json::Writer& writer, const Call& call) {
   const ToolIds ids(call.messages, {.anything_else = true});
   writer.name("input").begin_array();
-  for (std::size_t i = 0; i < call.messages.size(); ++i) {
-    const Message& message = call.messages[i];
-    if (const auto* user = std::get_if<UserMessage>(&message)) {
-      write_user(writer, *user);
-    } else if (const auto* assistant = std::get_if<AssistantMessage>(&message)) {
-      write_assistant(writer, *assistant, ids, i);
-    } else {
-      writer.begin_object().member("type", "function_call_output");
-      write_text(writer, "call_id", ids.of_result(i));
-      write_text(writer, "output", std::get<ToolMessage>(message).content);
-      writer.end_object();
-    }
-  }
+  each_message(
+      call.messages, [&](const auto& user) { write_user(writer, user); },
+      [&](const auto& assistant, std::size_t i) { write_assistant(writer, assistant, ids, i); },
+      [&](const auto& result, std::size_t i) {
+        writer.begin_object().member("type", "function_call_output");
+        write_text(writer, "call_id", ids.of_result(i));
+        write_text(writer, "output", result.content);
+        writer.end_object();
+      });
   writer.end_array();
 }
 
@@ -68,10 +63,8 @@ void write_tools(json::Writer& writer, const std::vector<Tool>& tools) {
   if (tools.empty()) return;
   writer.name("tools").begin_array();
   for (const Tool& tool : tools) {
-    writer.begin_object().member("type", "function");
-    write_text(writer, "name", tool.name);
-    if (!tool.description.empty()) write_text(writer, "description", tool.description);
-    writer.name("parameters").raw(parameters_of(tool)).member("strict", false).end_object();
+    write_tool(writer.begin_object().member("type", "function"), tool, "parameters");
+    writer.member("strict", false).end_object();
   }
   writer.end_array();
 }
@@ -98,9 +91,8 @@ void read_item(ReceivedMessages& messages, json::Value item) {
                          .tool_name = {},
                          .content = content_text(find_member(item, "output"))});
   } else if (type == "function_call") {
-    messages.add_call({.id = std::string(find_text(item, "call_id")),
-                       .name = std::string(find_text(item, "name")),
-                       .arguments = arguments_text(find_member(item, "arguments"))});
+    messages.add_call(tool_call(find_text(item, "call_id"), find_text(item, "name"),
+                                find_member(item, "arguments")));
   } else if (role == "user") {
     messages.add_user(content);
   } else if (role == "assistant") {
@@ -139,9 +131,8 @@ std::string read_responses(ReceivedRequest& request, json::Value root) {
     return "Invalid 'input': expected a string or an array with an item.";
   }
   received.move_to(request.call);
-  const auto tools = find_member(root, "tools");
-  if (is_filled_array(tools)) {
-    for (const json::Value tool : tools->elements()) read_tool(request.call, tool, "parameters");
+  for (const json::Value tool : json::elements_of(find_member(root, "tools"))) {
+    read_tool(request.call, tool, "parameters");
   }
   read_output_format(request.call, find_member(find_member(root, "text"), "format"));
   read_settings(request.call, root, kSettings);

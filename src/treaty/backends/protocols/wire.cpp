@@ -20,11 +20,15 @@ std::string arguments_text(std::optional<json::Value> arguments) {
   return arguments->is_string() ? std::string(arguments->text()) : json::minified(*arguments);
 }
 
+contracts::AgentToolCall tool_call(std::string_view id, std::string_view name,
+                                   std::optional<json::Value> arguments) {
+  return {.id = std::string(id), .name = std::string(name), .arguments = arguments_text(arguments)};
+}
+
 void append_content(std::string& content, std::optional<json::Value> value) {
   if (!value) return;
   if (value->is_string()) content.append(value->text());
-  if (!value->is_array()) return;
-  for (const json::Value part : value->elements()) {
+  for (const json::Value part : json::elements_of(value)) {
     if (part.is_string()) content.append(part.text());
     const std::string_view type = json::find_text(part, "type");
     if (type.empty() || type == "text" || type == "output_text") {

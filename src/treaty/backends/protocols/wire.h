@@ -8,6 +8,7 @@
 
 #include "treaty/backends/protocols/protocol.h"
 #include "treaty/base/json.h"
+#include "treaty/base/json_elements.h"
 
 namespace treaty::backends {
 
@@ -16,6 +17,9 @@ json::ReadOptions wire_reading();
 
 // Arguments as the text that they are, or the text of the object that a provider made of them.
 std::string arguments_text(std::optional<json::Value> arguments);
+
+contracts::AgentToolCall tool_call(std::string_view id, std::string_view name,
+                                   std::optional<json::Value> arguments);
 
 // Appends the text of a message's content: a string, or the `text` parts of a list.
 void append_content(std::string& content, std::optional<json::Value> value);

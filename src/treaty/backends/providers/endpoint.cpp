@@ -42,20 +42,6 @@ std::string completed(const Provider& provider, std::string_view given) {
   return url;
 }
 
-void set_key(Headers& headers, const Provider& provider, const Protocol& protocol,
-             std::string_view key) {
-  if (key.empty()) return;
-  if (!provider.key.header.empty()) {
-    headers.set(provider.key.header, fmt::format("{}{}", provider.key.prefix, key));
-  } else if (&protocol == &anthropic_messages()) {
-    headers.set("x-api-key", key);
-  } else if (&protocol == &gemini()) {
-    headers.set("x-goog-api-key", key);
-  } else {
-    headers.set("authorization", fmt::format("Bearer {}", key));
-  }
-}
-
 }  // namespace
 
 std::optional<std::string> process_environment(std::string_view variable) {
@@ -103,8 +89,10 @@ Headers headers_of(const Provider& provider, const Protocol& protocol, std::stri
                      {"accept", events ? "text/event-stream" : "application/json"},
                      {"user-agent", "treaty/" TREATY_VERSION}};
   if (&protocol == &anthropic_messages()) headers.set("anthropic-version", "2023-06-01");
-  for (const auto& [name, value] : provider.extra_headers) headers.set(name, value);
-  set_key(headers, provider, protocol, key);
+  if (key.empty()) return headers;
+  const std::string_view name =
+      provider.key.header.empty() ? protocol.key_header : provider.key.header;
+  headers.set(name, fmt::format("{}{}", name == "authorization" ? "Bearer " : "", key));
   return headers;
 }
 

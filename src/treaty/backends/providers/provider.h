@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "treaty/backends/protocols/protocol.h"
@@ -15,8 +14,7 @@ namespace treaty::backends {
 
 struct Key {
   std::vector<std::string_view> environment_variables{};  // The first that is set.
-  std::string_view header = "authorization";  // Empty: as the protocol's inventor has it.
-  std::string_view prefix = "Bearer ";
+  std::string_view header{};                              // Empty: the protocol's own.
   bool required = true;
 };
 
@@ -33,7 +31,6 @@ struct Provider {
   Key key{};
   const Protocol* protocol = &chat_completions();
   std::vector<const Protocol*> also_speaks{};
-  std::vector<std::pair<std::string_view, std::string_view>> extra_headers{};
   RequestStyle style{};
   results::PlainLimits plain_limits = results::PlainLimits::unnamed;
 
