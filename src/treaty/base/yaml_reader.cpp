@@ -2,25 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <tuple>
 
+#include "treaty/base/number_text.h"
 #include "treaty/base/secrets.h"
 #include "treaty/base/text.h"
 
 namespace treaty::yaml {
-namespace {
-
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, number);
-  if (failure != std::errc() || stop != end) return std::nullopt;
-  return number;
-}
-
-}  // namespace
 
 std::string_view kind_name(Kind kind) {
   switch (kind) {

@@ -110,4 +110,34 @@ class Reader {
   std::vector<Diagnostic> problems_{};
 };
 
+// To a member of any type of numbers, or that may be one.
+template <class Number>
+void assign_number(Number& member, std::int64_t number) {
+  member = static_cast<Number>(number);
+}
+template <class Number>
+void assign_number(std::optional<Number>& member, std::int64_t number) {
+  member = static_cast<Number>(number);
+}
+
+// For tables of members: each takes a value into the member that `Path` leads to, which stays as it
+// is when the value is refused.
+template <auto... Path>
+void take_text(auto& reader, const auto& node, auto& target) {
+  if (auto text = reader.text(node)) (target.*....*Path) = *std::move(text);
+}
+template <auto... Path>
+void take_phrase(auto& reader, const auto& node, auto& target) {
+  if (auto text = reader.phrase(node)) (target.*....*Path) = *std::move(text);
+}
+template <auto... Path>
+void take_boolean(auto& reader, const auto& node, auto& target) {
+  if (const auto is_true = reader.boolean(node)) (target.*....*Path) = *is_true;
+}
+template <std::int64_t Least, std::int64_t Most, auto... Path>
+void take_integer(auto& reader, const auto& node, auto& target) {
+  auto& member = (target.*....*Path);
+  if (const auto number = reader.integer(node, Least, Most)) assign_number(member, *number);
+}
+
 }  // namespace treaty::yaml

@@ -3,6 +3,7 @@
 
 #include "treaty/backends/scripted/script_player.h"
 #include "treaty/base/json.h"
+#include "treaty/base/json_elements.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 
@@ -18,18 +19,14 @@ void write_sample(json::Writer& writer, json::Value schema, int depth);
 std::string_view type_of(json::Value schema) {
   const auto type = schema.members().find("type");
   if (type && type->is_string()) return type->text();
-  if (type && type->is_array()) {
-    for (const json::Value one : type->elements()) {
-      if (one.is_string()) return one.text();
-    }
+  for (const json::Value one : json::elements_of(type)) {
+    if (one.is_string()) return one.text();
   }
   return schema.members().find("properties") ? "object" : "";
 }
 
 bool is_required(json::Value schema, std::string_view name) {
-  const auto required = schema.members().find("required");
-  if (!required || !required->is_array()) return false;
-  for (const json::Value one : required->elements()) {
+  for (const json::Value one : json::elements_of(schema.members().find("required"))) {
     if (one.is_string() && one.text() == name) return true;
   }
   return false;
@@ -48,15 +45,6 @@ void write_object(json::Writer& writer, json::Value schema, int depth) {
   writer.end_object();
 }
 
-void write_number(json::Writer& writer, json::Value schema) {
-  const auto minimum = schema.members().find("minimum");
-  if (minimum && minimum->is_number()) {
-    writer.raw(minimum->source());
-  } else {
-    writer.raw("1");
-  }
-}
-
 void write_sample(json::Writer& writer, json::Value schema, int depth) {
   if (!schema.is_object() || depth > kDeepest) {
     writer.null();
@@ -68,9 +56,8 @@ void write_sample(json::Writer& writer, json::Value schema, int depth) {
       return;
     }
   }
-  const auto choices = schema.members().find("enum");
-  if (choices && choices->is_array() && !choices->elements().empty()) {
-    writer.raw(json::minified(*choices->elements().begin()));
+  for (const json::Value first : json::elements_of(schema.members().find("enum"))) {
+    writer.raw(json::minified(first));
     return;
   }
   const std::string_view type = type_of(schema);
@@ -79,7 +66,8 @@ void write_sample(json::Writer& writer, json::Value schema, int depth) {
   } else if (type == "array") {
     writer.begin_array().end_array();
   } else if (type == "integer" || type == "number") {
-    write_number(writer, schema);
+    const auto minimum = schema.members().find("minimum");
+    writer.raw(minimum && minimum->is_number() ? minimum->source() : "1");
   } else if (type == "boolean") {
     writer.value(true);
   } else if (type == "null") {

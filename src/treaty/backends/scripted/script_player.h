@@ -3,16 +3,39 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "treaty/backends/scripted/asked.h"
+#include "treaty/backends/call.h"
 #include "treaty/backends/scripted/script.h"
 #include "treaty/base/mutex.h"
 
 namespace treaty::backends {
 
-// Not for use by several threads at once.
+// What a script looks at in a request, whichever wire it came by.
+struct OfferedTool {
+  std::string name;
+  std::string parameters_json{};  // JSON Schema; empty: none given.
+};
+
+struct Asked {
+  std::string path{};
+  std::string model{};
+  bool stream = false;
+  std::string user_text{};  // Of the last message by the user.
+  std::vector<OfferedTool> tools{};
+  std::vector<std::string> tool_results{};  // Those that end the request.
+  std::string output_schema_json{};  // Of a structured output; "{}" when only JSON is wanted.
+  std::size_t prompt_bytes = 0;      // For the estimate of tokens.
+};
+
+Asked asked_of(const Call& call);
+
+// As if the call had only its first `messages` messages.
+Asked asked_of(const Call& call, std::size_t messages);
+
+// Several threads may go through one script together: its sequence is one for all of them.
 class ScriptPlayer {
  public:
   explicit ScriptPlayer(Script script);
@@ -24,31 +47,14 @@ class ScriptPlayer {
   const Script& script() const { return script_; }
 
  private:
-  Reply choose(const Asked& asked);
+  Reply choose(const Asked& asked) TREATY_REQUIRES(mutex_);
 
-  Script script_;
-  std::int64_t calls_ = 0;
-  std::vector<int> rule_uses_;
-  std::size_t position_ = 0;  // In the list of replies,
-  int repeated_ = 0;          // and how often that one has answered.
-};
-
-// One script that several threads go through together: its sequence is one for all of them.
-class SharedScriptPlayer {
- public:
-  explicit SharedScriptPlayer(Script script) : player_(std::move(script)) {}
-
-  Reply next(const Asked& asked) {
-    const MutexLock lock(mutex_);
-    return player_.next(asked);
-  }
-
-  // Does not change.
-  const Script& script() const TREATY_UNCHECKED { return player_.script(); }
-
- private:
+  const Script script_;
   Mutex mutex_;
-  ScriptPlayer player_ TREATY_GUARDED_BY(mutex_);
+  std::int64_t calls_ TREATY_GUARDED_BY(mutex_) = 0;
+  std::vector<int> rule_uses_ TREATY_GUARDED_BY(mutex_);
+  std::size_t position_ TREATY_GUARDED_BY(mutex_) = 0;  // In the list of replies,
+  int repeated_ TREATY_GUARDED_BY(mutex_) = 0;          // and how often that one has answered.
 };
 
 // The first word of a text that looks like the name of a file, such as `src/main.cpp`; else empty.

@@ -194,7 +194,7 @@ TEST_CASE("Threads that share a player get every reply once") {
   constexpr int kCalls = 200;
   std::string yaml;
   for (int i = 0; i < kThreads * kCalls; ++i) yaml += fmt::format("- 'r{}'\n", i);
-  SharedScriptPlayer player(*read_script(yaml));
+  ScriptPlayer player(*read_script(yaml));
   std::vector<std::vector<std::string>> said_to(kThreads);
 
   std::vector<std::jthread> threads;

@@ -21,11 +21,6 @@ using contracts::AgentResult;
 // As much as the HTTP client takes of an answer.
 constexpr std::size_t kLargestAnswer = std::size_t{32} << 20U;
 
-asio::awaitable<bool> is_cancelled() {
-  const auto state = co_await asio::this_coro::cancellation_state;
-  co_return state.cancelled() != asio::cancellation_type::none;
-}
-
 // False when the call was cancelled meanwhile. No time at all still lets others have their turn.
 asio::awaitable<bool> wait(std::chrono::steady_clock::duration time) {
   if (time.count() == 0) {
@@ -96,9 +91,7 @@ struct Run {
 };
 
 AgentResult aborted(const Run& run) {
-  return results::result_of_error(
-      run.exchange, {.message = "the call was cancelled", .type = "Cancelled", .retryable = false},
-      "aborted");
+  return results::result_of_error(run.exchange, cancelled_error(), "aborted");
 }
 
 // Says the text, piece by piece. False when the call was cancelled.
@@ -151,7 +144,7 @@ std::size_t limit_of(const Faults& faults) {
 
 }  // namespace
 
-ScriptedBackend::ScriptedBackend(std::shared_ptr<SharedScriptPlayer> player,
+ScriptedBackend::ScriptedBackend(std::shared_ptr<ScriptPlayer> player,
                                  std::shared_ptr<const Clock> clock)
     : player_(std::move(player)), clock_(std::move(clock)) {}
 

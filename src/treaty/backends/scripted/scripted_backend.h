@@ -15,14 +15,14 @@ namespace treaty::backends {
 class ScriptedBackend final : public Backend {
  public:
   // Backends of several threads may share a player.
-  ScriptedBackend(std::shared_ptr<SharedScriptPlayer> player,
+  ScriptedBackend(std::shared_ptr<ScriptPlayer> player,
                   std::shared_ptr<const Clock> clock = system_clock());
 
   // A fault at a number of bytes counts bytes of text here: there is no wire.
   boost::asio::awaitable<contracts::AgentResult> run(const Call& call, Sink& sink) override;
 
  private:
-  std::shared_ptr<SharedScriptPlayer> player_;
+  std::shared_ptr<ScriptPlayer> player_;
   std::shared_ptr<const Clock> clock_;
 };
 

@@ -36,7 +36,7 @@ Ran run(std::string_view script, const Call& call = {.model = "m"}, Cancel cance
   asio::io_context context;
   const auto read = read_script(script);
   REQUIRE(read);
-  ScriptedBackend backend(std::make_shared<SharedScriptPlayer>(*read),
+  ScriptedBackend backend(std::make_shared<ScriptPlayer>(*read),
                           std::make_shared<testing::FakeClock>(context));
   Ran ran;
   Pieces sink;
