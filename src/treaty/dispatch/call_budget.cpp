@@ -38,15 +38,15 @@ std::string words_of(const std::string& scope) {
 
 class Place {
  public:
-  Place(BudgetLine& line, std::string key, std::shared_ptr<Waker> waker)
-      : line_(line), key_(std::move(key)), place_(line_.join(key_, std::move(waker))) {}
-  ~Place() { line_.leave(key_, place_); }
+  Place(BudgetQueue& queue, std::string key, std::shared_ptr<Waker> waker)
+      : queue_(queue), key_(std::move(key)), place_(queue_.join(key_, std::move(waker))) {}
+  ~Place() { queue_.leave(key_, place_); }
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
-  bool is_first() const { return line_.is_first(key_, place_); }
+  bool is_first() const { return queue_.is_first(key_, place_); }
 
  private:
-  BudgetLine& line_;
+  BudgetQueue& queue_;
   std::string key_;
   std::uint64_t place_;
 };
@@ -60,7 +60,7 @@ asio::awaitable<void> settle_again(std::shared_ptr<Pools> pools, store::BudgetSt
     const auto settled = co_await store.settle_reservation(id, spent);
     if (settled || settled.error().code == ErrorCode::conflict) break;
   }
-  pools->budget_line().notify(key);
+  pools->budget_queue().notify(key);
 }
 
 }  // namespace
@@ -85,7 +85,8 @@ asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choic
           .purchase = purchase_of(call_, choice, pool.estimate(), price, order_.budgets, unix_now)};
       const auto reserved = co_await services.budgets->reserve(aside.purchase);
       if (!reserved) {
-        result_ = failure("store_unavailable", "Store", "the budget cannot be read now", true);
+        result_ = backends::failed_result("store_unavailable", "Store",
+                                          "the budget cannot be read now", true);
         co_return std::nullopt;
       }
       if (const auto* granted = std::get_if<store::Reservation>(&*reserved)) {
@@ -105,7 +106,7 @@ asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choic
     }
     if (!place) {
       observer_.on_waiting(choice, 0, "other calls have set aside what is left of the budget");
-      place.emplace(dispatcher_.pools().budget_line(), key_of(order_.budgets), waiter().waker());
+      place.emplace(dispatcher_.pools().budget_queue(), key_of(order_.budgets), waiter().waker());
     }
     co_await pause(std::min(now() + kBudgetPoll, last));
   }
@@ -122,7 +123,7 @@ asio::awaitable<void> CallRun::settle(const SetAside& aside, store::Amount spent
         settle_again(services.pools, *services.budgets, aside.reservation.id, spent, key),
         asio::detached);
   }
-  services.pools->budget_line().notify(key);
+  services.pools->budget_queue().notify(key);
 }
 
 void CallRun::fail_by_budget(const store::Exhausted& exhausted) {
@@ -149,12 +150,12 @@ void CallRun::fail_by_budget(const store::Exhausted& exhausted) {
                        .remaining = static_cast<double>(tokens),
                        .resets_in = wait});
   }
-  result_ =
-      failure("budget_exhausted", "Budget",
-              fmt::format("today's budget of {} has {} left, less than this request may take; it "
-                          "begins anew at midnight UTC",
-                          words_of(exhausted.scope), left_text),
-              true);
+  result_ = backends::failed_result(
+      "budget_exhausted", "Budget",
+      fmt::format("today's budget of {} has {} left, less than this request may take; it "
+                  "begins anew at midnight UTC",
+                  words_of(exhausted.scope), left_text),
+      true);
   result_.rate_limit = contracts::RateLimitState{.limited = true, .retry_after = wait};
 }
 

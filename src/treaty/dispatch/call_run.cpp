@@ -12,7 +12,6 @@ namespace asio = boost::asio;
 using contracts::AgentError;
 using contracts::AgentResult;
 
-constexpr std::string_view kCancelled = "Cancelled";
 constexpr std::string_view kDeadline = "Deadline";
 constexpr std::string_view kTooLate = "the turn did not end within its deadline";
 
@@ -29,19 +28,12 @@ constexpr const char* kGoOn =
     "Your answer above was cut off. Go on exactly where it ends, without repeating any of it and "
     "without a remark about the interruption.";
 
-AgentResult aborted() {
-  return {.finish_reason = "aborted",
-          .error = AgentError{.message = "the call was cancelled",
-                              .type = std::string(kCancelled),
-                              .retryable = false}};
-}
-
 // The code of the failure that keeps a call from being made.
 std::string_view code_of(Obstacle obstacle) {
   return obstacle == Obstacle::breaker ? "server_error" : "rate_limit";
 }
 
-void call_it_late(AgentResult& result) {
+void set_deadline_error(AgentResult& result) {
   result.error = AgentError{.message = std::string(kTooLate),
                             .code = "timeout",
                             .type = std::string(kDeadline),
@@ -53,7 +45,7 @@ bool was_cancelled(const AgentResult& result) { return result.error && !result.e
 
 }  // namespace
 
-void CallRun::Hearing::on_text(std::string_view delta) {
+void CallRun::CountingSink::on_text(std::string_view delta) {
   bytes += delta.size();
   if (keeps_ && streams_) text += delta;
   sink_.on_text(delta);
@@ -86,7 +78,7 @@ CallRun::CallRun(Dispatcher& dispatcher, const CallOrder& order, backends::Call 
       order_(order),
       call_(std::move(call)),
       bytes_(bytes_of(call_)),
-      hearing_(sink, call_.stream, order.continues_cuts),
+      client_sink_(sink, call_.stream, order.continues_cuts),
       observer_(observer),
       chain_(order_of(order.chain, [&] { return dispatcher.dice(); })) {}
 
@@ -95,14 +87,15 @@ asio::awaitable<Dispatched> CallRun::run() {
   executor_ = co_await asio::this_coro::executor;
   cancellation_ = co_await asio::this_coro::cancellation_state;
   Dispatched dispatched;
-  result_ = failure("model_unavailable", "NoBackend", "the agent has no backend to ask", false);
+  result_ = backends::failed_result("model_unavailable", "NoBackend",
+                                    "the agent has no backend to ask", false);
   while (at_ < chain_.size() && !chain_[at_]->on.empty()) ++at_;
   while (at_ < chain_.size()) {
     const Choice& choice = *chain_[at_];
     CallDecision decision = co_await stay_at(choice);
     if (decision.act == Act::finish || was_cancelled(result_)) break;
     const auto next = next_after(result_.error ? result_.error->code.value_or("") : "");
-    const bool was_cut = hearing_.streams() && hearing_.bytes > heard_at_entry_;
+    const bool was_cut = client_sink_.streams() && client_sink_.bytes > bytes_at_entry_;
     if (was_cut && order_.continues_cuts && next && now() < order_.deadline) {
       begin_continuation();
       dispatched.was_continued = true;
@@ -126,18 +119,18 @@ asio::awaitable<Dispatched> CallRun::run() {
 
 // Until the backend has answered, or is left.
 asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice) {
-  heard_at_entry_ = hearing_.bytes;
+  bytes_at_entry_ = client_sink_.bytes;
   const auto source = dispatcher_.sources_.find(choice.backend);
   if (source == dispatcher_.sources_.end()) {
-    result_ = failure("model_unavailable", "NoBackend",
-                      fmt::format("no backend is named {}", choice.backend), false);
+    result_ = backends::failed_result("model_unavailable", "NoBackend",
+                                      fmt::format("no backend is named {}", choice.backend), false);
     co_return decide_after(result_, situation(choice, 1, "model_unavailable"));
   }
   QueueTicket ticket(dispatcher_.pool_of(choice, source->second));
   Moment not_before = 0;
   for (int attempts = 0;;) {
     if (not_before > 0) {
-      const CallDecision rested = co_await sleep_off(ticket, attempts, not_before);
+      const CallDecision rested = co_await wait_for_backoff(ticket, attempts, not_before);
       if (rested.act != Act::finish) co_return rested;
     }
     std::optional<SetAside> aside;
@@ -152,12 +145,12 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice) {
       if (aside) co_await settle(*aside, {});
       co_return admitted;
     }
-    const auto heard_before = static_cast<double>(hearing_.bytes);
+    const auto heard_before = static_cast<double>(client_sink_.bytes);
     call_.max_output_tokens =
         aside ? std::optional(aside->reservation.output_tokens) : choice.max_output_tokens;
     co_await attempt(ticket, choice, source->second, ++attempts);
     if (aside) {
-      const double heard = static_cast<double>(hearing_.bytes) - heard_before;
+      const double heard = static_cast<double>(client_sink_.bytes) - heard_before;
       co_await settle(*aside, spent_by(result_, aside->purchase, heard));
     }
     const std::string code = result_.error ? result_.error->code.value_or("") : "";
@@ -169,8 +162,8 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice) {
 }
 
 // `finish`: the backoff is over.
-asio::awaitable<CallDecision> CallRun::sleep_off(QueueTicket& ticket, int attempts,
-                                                 Moment not_before) {
+asio::awaitable<CallDecision> CallRun::wait_for_backoff(QueueTicket& ticket, int attempts,
+                                                        Moment not_before) {
   while (now() < not_before) {
     if (is_cancelled()) co_return CallDecision{.act = Act::fail};
     // Registered first: a breaker that opens between the look and the wait notifies.
@@ -231,13 +224,13 @@ asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice
   call_.temperature = choice.temperature;
   const Moment began = now();
   observer_.on_attempt_started(choice, attempts);
-  result_ = co_await source.backend->run(call_, hearing_);
+  result_ = co_await source.backend->run(call_, client_sink_);
   const Moment ended = now();
   const bool is_late = was_cancelled(result_) && ended + kSameMoment >= order_.deadline;
   // A backend that had little time has not failed by that: it hears of a cancelled call.
-  if (is_late && ended - began >= kTimeToAnswer) call_it_late(result_);
+  if (is_late && ended - began >= kTimeToAnswer) set_deadline_error(result_);
   const Breaker::Told told = ticket.tell(bytes_, result_, choice.policy, ended);
-  if (is_late) call_it_late(result_);
+  if (is_late) set_deadline_error(result_);
   totals_.add(result_);
   observer_.on_attempt_ended(choice, attempts, ended - began, result_);
   if (told.opened || told.closed) observer_.on_breaker(choice, told.opened);
@@ -245,7 +238,7 @@ asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice
 
 bool CallRun::is_cancelled() {
   if (cancellation_.cancelled() == asio::cancellation_type::none) return false;
-  result_ = aborted();
+  result_ = {.finish_reason = "aborted", .error = backends::cancelled_error()};
   return true;
 }
 
@@ -263,7 +256,7 @@ Situation CallRun::situation(const Choice& choice, int attempts, std::string_vie
           .attempts = attempts,
           .left = order_.deadline - now(),
           .has_next = next_after(code).has_value(),
-          .was_heard = hearing_.streams() && hearing_.bytes > heard_at_entry_,
+          .was_heard = client_sink_.streams() && client_sink_.bytes > bytes_at_entry_,
           .dice = dispatcher_.dice()};
 }
 
@@ -273,8 +266,8 @@ std::optional<std::size_t> CallRun::next_after(std::string_view code) const {
 
 // The backend was not asked at all.
 void CallRun::fail_unasked(const Delay& delay, const CallDecision& decision) {
-  result_ = failure(std::string(code_of(delay.obstacle)), std::string(name_of(delay.obstacle)),
-                    decision.reason, true);
+  result_ = backends::failed_result(std::string(code_of(delay.obstacle)),
+                                    std::string(name_of(delay.obstacle)), decision.reason, true);
   result_.rate_limit = contracts::RateLimitState{.limited = true, .retry_after = delay.wait};
 }
 
@@ -284,15 +277,15 @@ void CallRun::fail_too_late(const Choice& choice, const std::optional<Delay>& to
     const Situation here = situation(choice, 0, code_of(told->obstacle));
     return fail_unasked(*told, decide_before(*told, here));
   }
-  result_ = failure("timeout", std::string(kDeadline), std::string(kTooLate), true);
+  result_ = backends::failed_result("timeout", std::string(kDeadline), std::string(kTooLate), true);
 }
 
 // The next backend is told what was said, and goes on from there.
 void CallRun::begin_continuation() {
-  spoken_before_ = hearing_.text;
+  spoken_before_ = client_sink_.text;
   if (!asked_before_) asked_before_ = call_.messages;
   call_.messages = *asked_before_;
-  call_.messages.push_back(backends::AssistantMessage{.text = hearing_.text});
+  call_.messages.push_back(backends::AssistantMessage{.text = client_sink_.text});
   call_.messages.push_back(backends::UserMessage{{backends::TextPart{kGoOn}}});
 }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "treaty/dispatch/dispatched.h"
 #include "treaty/dispatch/dispatcher.h"
-#include "treaty/dispatch/totals.h"
 
 namespace treaty::dispatch {
 
@@ -19,9 +19,9 @@ class CallRun {
 
  private:
   // Passes text on and remembers what a client has heard.
-  class Hearing final : public backends::Sink {
+  class CountingSink final : public backends::Sink {
    public:
-    Hearing(backends::Sink& sink, bool streams, bool keeps)
+    CountingSink(backends::Sink& sink, bool streams, bool keeps)
         : sink_(sink), streams_(streams), keeps_(keeps) {}
     void on_text(std::string_view delta) override;
     void on_progress(std::string_view kind, std::string_view data) override {
@@ -70,7 +70,7 @@ class CallRun {
   using Waiting = boost::asio::awaitable<T>;
 
   Waiting<CallDecision> stay_at(const Choice& choice);
-  Waiting<CallDecision> sleep_off(QueueTicket& ticket, int attempts, Moment not_before);
+  Waiting<CallDecision> wait_for_backoff(QueueTicket& ticket, int attempts, Moment not_before);
   bool may_go_at_once(QueueTicket& ticket, const Choice& choice);
   Waiting<CallDecision> wait_for_backend(QueueTicket& ticket, const Choice& choice, int attempts);
   Waiting<void> attempt(QueueTicket& ticket, const Choice& choice, const Source& source,
@@ -96,11 +96,11 @@ class CallRun {
   const CallOrder& order_;
   backends::Call call_;
   const double bytes_;
-  Hearing hearing_;
+  CountingSink client_sink_;
   Observer& observer_;
   const std::vector<const Choice*> chain_;
   std::size_t at_ = 0;              // In the chain.
-  std::size_t heard_at_entry_ = 0;  // Hearing::bytes when this backend was first asked.
+  std::size_t bytes_at_entry_ = 0;  // CountingSink::bytes when this backend was first asked.
   std::string spoken_before_{};     // By backends that were cut,
   std::optional<backends::Messages> asked_before_{};  // and what the first of them was asked.
   boost::asio::any_io_executor executor_{};

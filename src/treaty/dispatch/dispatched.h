@@ -1,13 +1,15 @@
-// How a call has ended, whoever answered it, and what kept it if nobody did.
+// What a call tells on its way along a chain, and how it has ended, whoever answered it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "treaty/contracts/agent_result.h"
-#include "treaty/dispatch/seconds.h"
+#include "treaty/dispatch/chain.h"
 
 namespace treaty::dispatch {
 
@@ -26,14 +28,37 @@ struct Dispatched {
   std::vector<LimitLine> limits{};  // Of a failure by rate_limit or budget_exhausted.
 };
 
-// A failure that dispatch itself has to tell.
-inline contracts::AgentResult failure(std::string code, std::string type, std::string message,
-                                      bool retryable) {
-  return {.finish_reason = "error",
-          .error = contracts::AgentError{.message = std::move(message),
-                                         .code = std::move(code),
-                                         .type = std::move(type),
-                                         .retryable = retryable}};
-}
+// Usage and cost of all attempts of a call: those of failed ones count, too.
+class Totals {
+ public:
+  void add(const contracts::AgentResult& attempt);
+
+  // Usage and cost of all that were added. A usage that nobody told stays absent.
+  void give_to(contracts::AgentResult& last) const;
+
+ private:
+  std::int64_t calls_ = 0;  // Of providers: an attempt may say that it made several.
+  std::optional<contracts::UsageInfo> usage_{};
+  std::optional<double> cost_{};
+};
+
+// Is informed of what dispatch does, as it does it.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  virtual void on_attempt_started(const Choice& /*choice*/, int /*attempt*/) {}
+  virtual void on_attempt_ended(const Choice& /*choice*/, int /*attempt*/, Seconds /*took*/,
+                                const contracts::AgentResult& /*result*/) {}
+  // `wait` is 0 when nobody knows how long it takes.
+  virtual void on_waiting(const Choice& /*choice*/, Seconds /*wait*/, std::string_view /*reason*/) {
+  }
+  virtual void on_switched(const Choice& /*from*/, const Choice& /*to*/,
+                           std::string_view /*reason*/) {}
+  virtual void on_breaker(const Choice& /*choice*/, bool /*is_open*/) {}
+
+  // Nobody is asked any more, for that reason.
+  virtual void on_given_up(const Choice& /*choice*/, std::string_view /*reason*/) {}
+};
 
 }  // namespace treaty::dispatch

@@ -15,7 +15,6 @@
 #include "treaty/dispatch/budgets/purchase.h"
 #include "treaty/dispatch/chain.h"
 #include "treaty/dispatch/dispatched.h"
-#include "treaty/dispatch/observer.h"
 #include "treaty/dispatch/pools.h"
 
 namespace treaty::dispatch {

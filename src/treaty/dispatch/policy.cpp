@@ -24,20 +24,16 @@ constexpr Seconds kUnknownReset = 60;
 
 // AgentError::type of a backend that nobody listens at, or that hangs up.
 constexpr std::array<std::string_view, 2> kNobodyThere = {"ConnectionRefused", "ConnectionReset"};
-constexpr int kKnocks = 2;
+constexpr int kConnectAttempts = 2;
 
 // Of a machine that stands until somebody sends a signal: neither time nor another backend helps,
 // but the same request may be sent again afterwards.
 constexpr std::string_view kWaitsOutside = "machine_waiting";
 
-std::string_view word_of(Span span) {
-  switch (span) {
-    case Span::minute: return "a minute or less";
-    case Span::hour: return "an hour";
-    case Span::day: return "a day or more";
-  }
-  return "";
-}
+constexpr std::array<std::string_view, 3> kSpanWords = {"a minute or less", "an hour",
+                                                        "a day or more"};
+constexpr std::array<std::string_view, 6> kObstacleNames = {"window",      "retry_after", "breaker",
+                                                            "concurrency", "warm_up",     "line"};
 
 std::string seconds_text(Seconds seconds) {
   if (seconds < 1) return fmt::format("{:.0f} ms", std::ceil(seconds * 1'000));
@@ -47,7 +43,8 @@ std::string seconds_text(Seconds seconds) {
 std::string words_of(const Delay& delay) {
   switch (delay.obstacle) {
     case Obstacle::window:
-      return fmt::format("the window {} ({}) is used up for {}", delay.window, word_of(delay.span),
+      return fmt::format("the window {} ({}) is used up for {}", delay.window,
+                         kSpanWords[static_cast<std::size_t>(delay.span)],
                          seconds_text(delay.wait));
     case Obstacle::retry_after:
       return fmt::format("the provider asked for a wait of {}", seconds_text(delay.wait));
@@ -84,7 +81,7 @@ CallDecision after_retryable(const AgentResult& result, const Situation& situati
   if (situation.attempts >= situation.policy.max_attempts) {
     return leave(situation, fmt::format("{} again after {} attempts", code, situation.attempts));
   }
-  if (is_nobody_there(error) && situation.has_next && situation.attempts >= kKnocks) {
+  if (is_nobody_there(error) && situation.has_next && situation.attempts >= kConnectAttempts) {
     return leave(situation, "nobody answers there, and there is another backend");
   }
   Seconds wait = backoff_after(situation.policy, situation.attempts);
@@ -113,15 +110,7 @@ Span span_of(Seconds length) {
 }
 
 std::string_view name_of(Obstacle obstacle) {
-  switch (obstacle) {
-    case Obstacle::window: return "window";
-    case Obstacle::retry_after: return "retry_after";
-    case Obstacle::breaker: return "breaker";
-    case Obstacle::concurrency: return "concurrency";
-    case Obstacle::warm_up: return "warm_up";
-    case Obstacle::line: return "line";
-  }
-  return "";
+  return kObstacleNames[static_cast<std::size_t>(obstacle)];
 }
 
 CallDecision decide_before(const Delay& delay, const Situation& situation) {

@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "treaty/contracts/agent_result.h"
-#include "treaty/dispatch/seconds.h"
 
 namespace treaty::dispatch {
+
+// Time as dispatch has it: seconds on a clock that never jumps.
+using Moment = double;
+using Seconds = double;
 
 // The rules of one entry of a chain; results.md section 5 has the defaults.
 struct Policy {

@@ -6,6 +6,36 @@
 
 namespace treaty::dispatch {
 
+std::uint64_t BudgetQueue::join(const std::string& key, std::shared_ptr<Waker> waker) {
+  const MutexLock lock(mutex_);
+  queues_[key].emplace(next_, std::move(waker));
+  return next_++;
+}
+
+bool BudgetQueue::is_first(const std::string& key, std::uint64_t place) const {
+  const MutexLock lock(mutex_);
+  const auto queue = queues_.find(key);
+  return queue == queues_.end() || queue->second.begin()->first >= place;
+}
+
+void BudgetQueue::leave(const std::string& key, std::uint64_t place) {
+  const MutexLock lock(mutex_);
+  const auto queue = queues_.find(key);
+  if (queue == queues_.end()) return;
+  queue->second.erase(place);
+  if (queue->second.empty()) {
+    queues_.erase(queue);
+  } else {
+    queue->second.begin()->second->notify();
+  }
+}
+
+void BudgetQueue::notify(const std::string& key) const {
+  const MutexLock lock(mutex_);
+  const auto queue = queues_.find(key);
+  if (queue != queues_.end()) queue->second.begin()->second->notify();
+}
+
 std::shared_ptr<Pool> Pools::find(const PoolName& name) {
   const MutexLock lock(mutex_);
   auto& pool = pools_[name.key];

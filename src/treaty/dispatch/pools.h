@@ -1,7 +1,8 @@
 // All quota pools of the process: one for each (provider, key, model), shared by all workers, and
-// kept by the store from one run of the process to the next; and the line before the budgets.
+// kept by the store from one run of the process to the next; and the queue before the budgets.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,11 +10,31 @@
 
 #include "treaty/base/clock.h"
 #include "treaty/base/mutex.h"
-#include "treaty/dispatch/budgets/budget_line.h"
+#include "treaty/base/notifier.h"
 #include "treaty/dispatch/pool.h"
 #include "treaty/store/pools.h"
 
 namespace treaty::dispatch {
+
+// The queue of calls that wait for a budget: what others have set aside may come back. One for each
+// set of budgets; whoever comes first asks the store first. Thread-safe.
+class BudgetQueue {
+ public:
+  // A place in the queue of `key`. The waker is notified when the first place is theirs, and when
+  // something may have come back.
+  std::uint64_t join(const std::string& key, std::shared_ptr<Waker> waker);
+  bool is_first(const std::string& key, std::uint64_t place) const;
+  void leave(const std::string& key, std::uint64_t place);
+
+  void notify(const std::string& key) const;  // Something has come back.
+
+ private:
+  using Queue = std::map<std::uint64_t, std::shared_ptr<Waker>>;
+
+  mutable Mutex mutex_;
+  std::uint64_t next_ TREATY_GUARDED_BY(mutex_) = 1;
+  std::map<std::string, Queue, std::less<>> queues_ TREATY_GUARDED_BY(mutex_){};
+};
 
 // Thread-safe.
 class Pools {
@@ -34,11 +55,11 @@ class Pools {
   Clock& clock() const { return *clock_; }
   Moment now() const { return steady_seconds(clock_->now()); }
   double unix_now() const { return unix_seconds(clock_->wall_now()); }
-  BudgetLine& budget_line() { return budget_line_; }
+  BudgetQueue& budget_queue() { return budget_queue_; }
 
  private:
   std::shared_ptr<Clock> clock_;
-  BudgetLine budget_line_{};
+  BudgetQueue budget_queue_{};
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<Pool>, std::less<>> pools_
       TREATY_GUARDED_BY(mutex_){};  // By their keys.

@@ -9,7 +9,7 @@
 
 #include "treaty/base/mutex.h"
 #include "treaty/contracts/agent_result.h"
-#include "treaty/dispatch/choice.h"
+#include "treaty/dispatch/chain.h"
 #include "treaty/store/records.h"
 
 namespace treaty::turns {

@@ -12,7 +12,7 @@
 #include "treaty/backends/call.h"
 #include "treaty/base/schema/schema.h"
 #include "treaty/dispatch/budgets/budget.h"
-#include "treaty/dispatch/choice.h"
+#include "treaty/dispatch/chain.h"
 
 namespace treaty::turns {
 

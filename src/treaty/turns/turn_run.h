@@ -12,8 +12,8 @@
 
 #include "treaty/backends/backend.h"
 #include "treaty/base/mutex.h"
+#include "treaty/dispatch/dispatched.h"
 #include "treaty/dispatch/dispatcher.h"
-#include "treaty/dispatch/totals.h"
 #include "treaty/store/store.h"
 #include "treaty/turns/compose.h"
 #include "treaty/turns/decision.h"

@@ -8,7 +8,7 @@
 
 #include "treaty/backends/call.h"
 #include "treaty/contracts/agent_result.h"
-#include "treaty/dispatch/choice.h"
+#include "treaty/dispatch/chain.h"
 #include "treaty/dispatch/quota/quota.h"
 #include "treaty/results/prices.h"
 #include "treaty/store/budgets.h"

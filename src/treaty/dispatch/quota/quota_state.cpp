@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "treaty/base/json.h"
+#include "treaty/base/json_elements.h"
 #include "treaty/base/json_write.h"
 
 namespace treaty::dispatch {
@@ -110,11 +111,9 @@ std::optional<QuotaState> decode_state(std::string_view text, Moment now, double
                       .output_tokens = Decoding::number(root, "output_tokens", 0, kMostTokens, 0),
                       .has_learnt = true};
   }
-  if (const auto windows = json::find_member(root, "windows"); windows && windows->is_array()) {
-    for (const json::Value told : windows->elements()) {
-      if (state.windows.size() == kMostWindows) break;
-      if (auto window = decoding.window(told)) state.windows.push_back(*std::move(window));
-    }
+  for (const json::Value told : json::elements_of(json::find_member(root, "windows"))) {
+    if (state.windows.size() == kMostWindows) break;
+    if (auto window = decoding.window(told)) state.windows.push_back(*std::move(window));
   }
   return state;
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "treaty/contracts/agent_result.h"
-#include "treaty/dispatch/seconds.h"
+#include "treaty/dispatch/policy.h"
 
 namespace treaty::dispatch {
 

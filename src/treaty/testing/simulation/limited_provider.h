@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "treaty/backends/backend.h"
-#include "treaty/dispatch/seconds.h"
+#include "treaty/dispatch/policy.h"
 #include "treaty/testing/simulation/fake_clock.h"
 
 namespace treaty::testing {

@@ -1,5 +1,5 @@
 // What all attempts of a call have taken together.
-#include "treaty/dispatch/totals.h"
+#include "treaty/dispatch/dispatched.h"
 
 #include <doctest/doctest.h>
 

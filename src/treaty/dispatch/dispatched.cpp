@@ -1,4 +1,4 @@
-#include "treaty/dispatch/totals.h"
+#include "treaty/dispatch/dispatched.h"
 
 #include <algorithm>
 #include <limits>
