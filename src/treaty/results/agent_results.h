@@ -25,6 +25,10 @@ struct Exchange {
   bool wants_output = false;  // A structured output was asked for.
 };
 
+// Why a model stopped, in the contract's six words. Of a complete answer without an error; a word
+// that nobody knows is `stop`.
+std::string_view finish_reason_of(const Answer& answer);
+
 // Of an answer whose status is a success. An error inside it, and an answer that is not complete,
 // become failures.
 contracts::AgentResult result_of_answer(const Exchange& exchange, Answer answer);

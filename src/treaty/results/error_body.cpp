@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "treaty/base/json_elements.h"
 #include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 
@@ -64,6 +65,33 @@ std::optional<int> as_status(json::Value value) {
   return status && *status >= 400 && *status <= 599 ? status : std::nullopt;
 }
 
+using contracts::RateLimitWindow;
+
+constexpr std::size_t kMostQuotaWindows = 32;
+
+std::optional<Number> quota_value(json::Value violation) {
+  const auto value = json::find_member(violation, "quotaValue");
+  if (!value || !(value->is_string() || value->is_number())) return std::nullopt;
+  const std::string_view digits = value->is_string() ? trimmed(value->text()) : value->source();
+  return parse_count(digits);
+}
+
+// `GenerateContentPaidTierInputTokensPerModelPerMinute` → tokens_per_minute.
+std::optional<RateLimitWindow> window_of(json::Value violation) {
+  const std::string_view id = json::find_text(violation, "quotaId");
+  const bool per_minute = id.contains("PerMinute");
+  if (!per_minute && !id.contains("PerDay")) return std::nullopt;
+  const std::string resource = id.contains("Tokens") ? "tokens" : "requests";
+  return RateLimitWindow{.name = resource + (per_minute ? "_per_minute" : "_per_day"),
+                         .resource = resource,
+                         .remaining = Number(0),
+                         .limit = quota_value(violation)};
+}
+
+bool is_type(json::Value detail, std::string_view name) {
+  return json::find_text(detail, "@type").ends_with(name);
+}
+
 }  // namespace
 
 bool is_page(std::string_view body) {
@@ -122,8 +150,7 @@ void ErrorBody::read_names(json::Value object) {
 
 void ErrorBody::read_details(json::Value details) {
   if (details.is_object()) add_name(details, "error_code");
-  if (!details.is_array()) return;
-  for (const json::Value detail : details.elements()) add_name(detail, "reason");
+  for (const json::Value detail : json::elements_of(details)) add_name(detail, "reason");
 }
 
 void ErrorBody::read_status(json::Value object, std::string_view member) {
@@ -149,6 +176,22 @@ void ErrorBody::read_message() {
   if (root_ && error_) message_ = one_line(error_->source());
   if (!message_.empty() || root_) return;
   message_ = is_page(body_) ? page_message(body_) : one_line(body_);
+}
+
+QuotaFailure read_quota(const ErrorBody& body) {
+  QuotaFailure quota;
+  for (const json::Value detail : json::elements_of(json::find_member(body.error(), "details"))) {
+    if (is_type(detail, "google.rpc.RetryInfo")) {
+      const auto delay = json::find_member(detail, "retryDelay");
+      if (delay && delay->is_string()) quota.retry_delay = parse_duration(delay->text());
+    }
+    if (!is_type(detail, "google.rpc.QuotaFailure")) continue;
+    for (const json::Value violation : json::elements_of(json::find_member(detail, "violations"))) {
+      if (quota.windows.size() == kMostQuotaWindows) break;
+      if (auto window = window_of(violation)) quota.windows.push_back(std::move(*window));
+    }
+  }
+  return quota;
 }
 
 }  // namespace treaty::results

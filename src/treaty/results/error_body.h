@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "treaty/base/json.h"
+#include "treaty/contracts/agent_result.h"
+#include "treaty/results/reset_time.h"
 
 namespace treaty::results {
 
@@ -53,6 +55,14 @@ class ErrorBody {
   std::optional<int> status_{};
   std::string type_{};
 };
+
+// Gemini tells its limits in the body of an error: google.rpc.RetryInfo and QuotaFailure.
+struct QuotaFailure {
+  std::optional<Duration> retry_delay{};
+  std::vector<contracts::RateLimitWindow> windows{};
+};
+
+QuotaFailure read_quota(const ErrorBody& body);
 
 // True for HTML and XML: what proxies and gateways send.
 bool is_page(std::string_view body);

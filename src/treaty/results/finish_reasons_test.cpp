@@ -1,6 +1,6 @@
-#include "treaty/results/finish_reasons.h"
-
 #include <doctest/doctest.h>
+
+#include "treaty/results/agent_results.h"
 
 using namespace treaty::results;
 

@@ -1,6 +1,7 @@
 #include "treaty/results/limits.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "treaty/base/text.h"
@@ -8,8 +9,6 @@
 #include "treaty/results/compat_limits.h"
 #include "treaty/results/draft_limits.h"
 #include "treaty/results/error_body.h"
-#include "treaty/results/limit_headers.h"
-#include "treaty/results/quota_body.h"
 #include "treaty/results/reset_time.h"
 
 namespace treaty::results {
@@ -18,44 +17,137 @@ namespace {
 using contracts::RateLimitState;
 using contracts::RateLimitWindow;
 
-struct WindowName {
+// What the headers say of one window, as they say it; empty where they say nothing.
+struct WindowText {
+  std::string_view limit{};
+  std::string_view remaining{};
+  std::string_view reset{};
+  std::string_view period{};  // Azure's renewalperiod.
+  std::string_view status{};  // Anthropic's unified-status.
+};
+
+enum class Dialect {
+  x,          // x-ratelimit-FIELD-HEADER, or x-ratelimit-FIELD.
+  anthropic,  // anthropic-ratelimit-HEADER-FIELD.
+  plain,      // ratelimit-FIELD.
+  by_size,    // ratelimitbysize-FIELD.
+};
+
+struct KnownWindow {
+  Dialect dialect;
+  std::string_view header;
   std::string_view name;
   std::string_view resource;
   std::int64_t length = 0;  // Seconds until a reset that nobody tells: minute, hour and day only.
 };
 
-constexpr std::array<WindowName, kWindowSlotCount> kWindowNames = {{
-    {"requests_per_10_second", "requests"},
-    {"tokens_per_10_second", "tokens"},
-    {"requests_per_minute", "requests", 60},
-    {"tokens_per_minute", "tokens", 60},
-    {"requests_per_hour", "requests", 3'600},
-    {"tokens_per_hour", "tokens", 3'600},
-    {"requests_per_day", "requests", 86'400},
-    {"tokens_per_day", "tokens", 86'400},
-    {"requests_per_month", "requests"},
-    {"tokens_per_month", "tokens"},
-    {"requests", "requests"},
-    {"tokens", "tokens"},
-    {"project_requests", "requests"},
-    {"project_tokens", "tokens"},
-    {"input_images", "input_images"},
-    {"requests", "requests"},
-    {"tokens", "tokens"},
-    {"input_tokens", "input_tokens"},
-    {"output_tokens", "output_tokens"},
-    {"unified", "unified"},
-    {"requests", "requests"},
-    {"requests", "requests"},
-    {"tokens", "tokens"},
-}};
+// The windows in the order in which they are reported. The table is closed: a header that is not in
+// it makes no window.
+constexpr std::array kWindows = std::to_array<KnownWindow>({
+    {Dialect::x, "requests-10-second", "requests_per_10_second", "requests"},
+    {Dialect::x, "tokens-10-second", "tokens_per_10_second", "tokens"},
+    {Dialect::x, "requests-minute", "requests_per_minute", "requests", 60},
+    {Dialect::x, "tokens-minute", "tokens_per_minute", "tokens", 60},
+    {Dialect::x, "requests-hour", "requests_per_hour", "requests", 3'600},
+    {Dialect::x, "tokens-hour", "tokens_per_hour", "tokens", 3'600},
+    {Dialect::x, "requests-day", "requests_per_day", "requests", 86'400},
+    {Dialect::x, "tokens-day", "tokens_per_day", "tokens", 86'400},
+    {Dialect::x, "requests-month", "requests_per_month", "requests"},
+    {Dialect::x, "tokens-month", "tokens_per_month", "tokens"},
+    {Dialect::x, "requests", "requests", "requests"},
+    {Dialect::x, "tokens", "tokens", "tokens"},
+    {Dialect::x, "project-requests", "project_requests", "requests"},
+    {Dialect::x, "project-tokens", "project_tokens", "tokens"},
+    {Dialect::x, "input-images", "input_images", "input_images"},
+    {Dialect::anthropic, "requests", "requests", "requests"},
+    {Dialect::anthropic, "tokens", "tokens", "tokens"},
+    {Dialect::anthropic, "input-tokens", "input_tokens", "input_tokens"},
+    {Dialect::anthropic, "output-tokens", "output_tokens", "output_tokens"},
+    {Dialect::anthropic, "unified", "unified", "unified"},
+    {Dialect::plain, "", "requests", "requests"},
+    {Dialect::x, "", "requests", "requests"},
+    {Dialect::by_size, "", "tokens", "tokens"},
+});
 
-std::string_view name_of(std::size_t slot, PlainLimits plain) {
-  if (plain == PlainLimits::day_requests_minute_tokens) {
-    if (slot == kPlainRequests) return "requests_per_day";
-    if (slot == kPlainTokens) return "tokens_per_minute";
+struct LimitHeaders {
+  std::array<WindowText, kWindows.size()> windows{};
+  std::string_view draft{};         // RateLimit
+  std::string_view draft_policy{};  // RateLimit-Policy
+  std::string_view retry_after{};
+  std::string_view retry_after_ms{};
+  std::string_view date{};
+};
+
+bool take(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+void put(std::string_view& place, std::string_view value) {
+  if (place.empty()) place = value;
+}
+
+// `req-minute` is short for `requests-minute`.
+bool is_header(std::string_view known, std::string_view header) {
+  if (take(header, "req-")) return take(known, "requests-") && known == header;
+  return known == header;
+}
+
+void put_field(LimitHeaders& found, Dialect dialect, std::string_view header,
+               std::string_view field, std::string_view value) {
+  const auto known = std::ranges::find_if(kWindows, [&](const KnownWindow& window) {
+    return window.dialect == dialect && is_header(window.header, header);
+  });
+  if (known == kWindows.end()) return;
+  WindowText& window = found.windows[static_cast<std::size_t>(known - kWindows.begin())];
+  if (field == "limit") put(window.limit, value);
+  if (field == "remaining") put(window.remaining, value);
+  if (field == "reset") put(window.reset, value);
+  if (field == "renewalperiod") put(window.period, value);
+  if (field == "status" && header == "unified") put(window.status, value);
+}
+
+// One pass over the headers, for all dialects.
+LimitHeaders find_limit_headers(const Headers& headers) {
+  LimitHeaders found;
+  for (const auto& [name, value] : headers) {
+    std::string_view rest = name;
+    if (take(rest, "x-ratelimit-")) {
+      const std::size_t dash = rest.find('-');
+      const bool is_bare = dash == std::string_view::npos;
+      if (is_bare || dash + 1 < rest.size()) {
+        put_field(found, Dialect::x, is_bare ? "" : rest.substr(dash + 1), rest.substr(0, dash),
+                  value);
+      }
+    } else if (take(rest, "anthropic-ratelimit-")) {
+      const std::size_t dash = std::min(rest.rfind('-'), rest.size() - 1);
+      put_field(found, Dialect::anthropic, rest.substr(0, dash), rest.substr(dash + 1), value);
+    } else if (take(rest, "ratelimitbysize-")) {
+      put_field(found, Dialect::by_size, "", rest, value);
+    } else if (name == "ratelimit") {
+      put(found.draft, value);
+    } else if (name == "ratelimit-policy") {
+      put(found.draft_policy, value);
+    } else if (take(rest, "ratelimit-")) {
+      put_field(found, Dialect::plain, "", rest, value);
+    } else if (name == "retry-after") {
+      found.retry_after = value;
+    } else if (name == "retry-after-ms") {
+      found.retry_after_ms = value;
+    } else if (name == "date") {
+      found.date = value;
+    }
   }
-  return kWindowNames[slot].name;
+  return found;
+}
+
+std::string_view name_of(const KnownWindow& window, PlainLimits plain) {
+  if (plain == PlainLimits::day_requests_minute_tokens && window.dialect == Dialect::x) {
+    if (window.header == "requests") return "requests_per_day";
+    if (window.header == "tokens") return "tokens_per_minute";
+  }
+  return window.name;
 }
 
 // A reset in the past is 0.
@@ -77,23 +169,23 @@ bool has_window(const std::vector<RateLimitWindow>& windows, std::string_view na
   return std::ranges::any_of(windows, [&](const auto& window) { return window.name == name; });
 }
 
-void add_window(std::vector<RateLimitWindow>& windows, std::size_t slot, const WindowText& text,
-                PlainLimits plain, std::optional<double> now) {
+void add_window(std::vector<RateLimitWindow>& windows, const KnownWindow& known,
+                const WindowText& text, PlainLimits plain, std::optional<double> now) {
   std::optional<Number> remaining = parse_count(text.remaining);
   const std::optional<Number> limit = parse_count(text.limit);
   if (text.status == "rejected") remaining = Number(0);
-  const std::string_view name = name_of(slot, plain);
+  const std::string_view name = name_of(known, plain);
   if ((!remaining && !limit) || has_window(windows, name)) return;
-  RateLimitWindow& window = windows.emplace_back(RateLimitWindow{
-      .name = std::string(name), .resource = std::string(kWindowNames[slot].resource)});
+  RateLimitWindow& window = windows.emplace_back(
+      RateLimitWindow{.name = std::string(name), .resource = std::string(known.resource)});
   window.remaining = remaining;
   window.limit = limit;
   if (const auto reset = parse_reset_time(text.reset)) {
     set_reset(window, *reset, now);
   } else if (const auto period = parse_duration(text.period)) {
     set_reset(window, {.after = period}, now);
-  } else if (const std::int64_t length = kWindowNames[slot].length; length > 0) {
-    set_reset(window, {.after = Duration{.seconds = length}}, now);
+  } else if (known.length > 0) {
+    set_reset(window, {.after = Duration{.seconds = known.length}}, now);
   }
 }
 
@@ -114,11 +206,11 @@ void add_draft_windows(std::vector<RateLimitWindow>& windows, const LimitHeaders
 std::vector<RateLimitWindow> header_windows(const LimitHeaders& found, PlainLimits plain,
                                             std::optional<double> now) {
   std::vector<RateLimitWindow> windows;
-  for (std::size_t slot = 0; slot < kWindowSlotCount; ++slot) {
-    const WindowText& text = found.windows[slot];
+  for (std::size_t i = 0; i < kWindows.size(); ++i) {
+    const WindowText& text = found.windows[i];
     if (text.remaining.empty() && text.limit.empty() && text.status.empty()) continue;
     if (windows.empty()) windows.reserve(6);
-    add_window(windows, slot, text, plain, now);
+    add_window(windows, kWindows[i], text, plain, now);
   }
   if (!found.draft.empty() || !found.draft_policy.empty()) {
     add_draft_windows(windows, found, now);
@@ -207,14 +299,6 @@ RateLimitState read_strict(const LimitsInput& input) {
 RateLimitState read_rate_limits(const LimitsInput& input, LimitsProfile profile) {
   return profile == LimitsProfile::compat ? read_compat_limits(input.headers, input.retry_after)
                                           : read_strict(input);
-}
-
-std::vector<RateLimitWindow> build_rate_limit_windows(const Headers& headers) {
-  return read_strict({.headers = headers}).windows;
-}
-
-RateLimitState build_rate_limit_state(const Headers& headers, std::optional<double> retry_after) {
-  return read_strict({.headers = headers, .retry_after = retry_after});
 }
 
 }  // namespace treaty::results

@@ -35,9 +35,4 @@ struct LimitsInput {
 contracts::RateLimitState read_rate_limits(const LimitsInput& input,
                                            LimitsProfile profile = LimitsProfile::strict);
 
-// The same for callers that have headers only.
-std::vector<contracts::RateLimitWindow> build_rate_limit_windows(const Headers& headers);
-contracts::RateLimitState build_rate_limit_state(const Headers& headers,
-                                                 std::optional<double> retry_after = {});
-
 }  // namespace treaty::results

@@ -41,7 +41,9 @@ std::string names(const RateLimitState& state) {
   return text;
 }
 
-std::string windows_of(const Headers& headers) { return told(build_rate_limit_windows(headers)); }
+std::string windows_of(const Headers& headers) {
+  return told(read_rate_limits({.headers = headers}).windows);
+}
 
 RateLimitState state_of(const Headers& headers, std::optional<int> status = {},
                         std::string_view body = {}) {
@@ -331,9 +333,9 @@ TEST_CASE("without a retry-after it is the longest reset of the windows that are
 TEST_CASE("a retry_after that the caller knows counts like the others") {
   const Headers headers{{"retry-after", "5"}};
 
-  CHECK(retry_after(build_rate_limit_state(headers, 9.5)) == 9.5);
-  CHECK(retry_after(build_rate_limit_state(headers, 1)) == 5);
-  CHECK(!build_rate_limit_state(headers, 9.5).limited);
+  CHECK(retry_after(read_rate_limits({.headers = headers, .retry_after = 9.5})) == 9.5);
+  CHECK(retry_after(read_rate_limits({.headers = headers, .retry_after = 1})) == 5);
+  CHECK(!read_rate_limits({.headers = headers, .retry_after = 9.5}).limited);
 }
 
 TEST_CASE("whatever the headers say, the state is bounded and holds a value that can be encoded") {

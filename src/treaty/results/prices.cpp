@@ -5,8 +5,9 @@
 #include <limits>
 #include <tuple>
 
-#include "treaty/base/text.h"
+#include "treaty/base/number_text.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/base/yaml.h"
 
 extern "C" const char treaty_prices_begin[];
@@ -16,6 +17,8 @@ namespace treaty::results {
 namespace {
 
 __extension__ using Wide = __int128;
+
+constexpr Picodollars kMostPicodollars = 1'000'000'000'000;  // Of a token.
 
 auto key_of(const PriceEntry& entry) {
   return std::tuple(std::string_view(entry.provider), std::string_view(entry.model), entry.from);
@@ -29,18 +32,9 @@ Error fault(const yaml::Node& node, std::string message) {
 // Dollars per million tokens, at most six decimals: exactly so many 10^-12 dollars per token.
 std::optional<Picodollars> parse_price(const yaml::Node& node) {
   if (node.kind != yaml::Kind::integer && node.kind != yaml::Kind::decimal) return std::nullopt;
-  const std::string_view text = node.text;
-  const std::size_t point = std::min(text.find('.'), text.size());
-  const std::string_view decimals = text.substr(std::min(point + 1, text.size()));
-  if (point == 0 || point > 6 || decimals.size() > 6) return std::nullopt;
-  Picodollars amount = 0;
-  for (std::size_t i = 0; i < point + 6; ++i) {
-    const std::size_t at = i < point ? i : i + 1;
-    const char digit = at < text.size() ? text[at] : '0';
-    if (!is_digit(digit)) return std::nullopt;
-    amount = amount * 10 + (digit - '0');
-  }
-  return amount;
+  const std::size_t whole_digits = std::min(node.text.find('.'), node.text.size());
+  if (whole_digits == 0 || whole_digits > 6) return std::nullopt;
+  return parse_fixed_point(node.text, 6, kMostPicodollars);
 }
 
 std::expected<Price, Error> read_price(const yaml::Node& entry) {
@@ -57,13 +51,13 @@ std::expected<Price, Error> read_price(const yaml::Node& entry) {
     into = *amount;
     return {};
   };
-  if (auto read = required("input", price.input); !read) return std::unexpected(read.error());
-  if (auto read = required("output", price.output); !read) return std::unexpected(read.error());
+  TREATY_TRY_VOID(required("input", price.input));
+  TREATY_TRY_VOID(required("output", price.output));
   for (const auto& [name, into] :
        {std::pair{"cache_read", &price.cache_read}, {"cache_write", &price.cache_write}}) {
     if (entry.find(name) == nullptr) continue;
     Picodollars amount = 0;
-    if (auto read = required(name, amount); !read) return std::unexpected(read.error());
+    TREATY_TRY_VOID(required(name, amount));
     *into = amount;
   }
   return price;
@@ -93,7 +87,7 @@ std::expected<void, Error> check_names(const yaml::Node& entry) {
 
 std::expected<void, Error> read_entry(const yaml::Node& entry, std::vector<PriceEntry>& entries) {
   if (entry.kind != yaml::Kind::map) return std::unexpected(fault(entry, "a price is a map"));
-  if (auto known = check_names(entry); !known) return known;
+  TREATY_TRY_VOID(check_names(entry));
   const yaml::Node* provider = entry.find("provider");
   if (provider == nullptr || provider->kind != yaml::Kind::string) {
     return std::unexpected(fault(entry, "provider is missing"));
@@ -102,14 +96,12 @@ std::expected<void, Error> read_entry(const yaml::Node& entry, std::vector<Price
   if (models == nullptr || models->kind != yaml::Kind::list) {
     return std::unexpected(fault(entry, "models is not a list of names"));
   }
-  const auto from = read_date(entry);
-  if (!from) return std::unexpected(from.error());
-  const auto price = read_price(entry);
-  if (!price) return std::unexpected(price.error());
+  TREATY_TRY(const double from, read_date(entry));
+  TREATY_TRY(const Price price, read_price(entry));
   for (const yaml::Node& model : models->items) {
     if (!model.is_scalar()) return std::unexpected(fault(model, "a model is a name"));
     entries.push_back(
-        {.provider = provider->text, .model = model.text, .from = *from, .price = *price});
+        {.provider = provider->text, .model = model.text, .from = from, .price = price});
   }
   return {};
 }
@@ -133,15 +125,14 @@ std::optional<Price> PriceTable::find(std::string_view provider, std::string_vie
 }
 
 std::expected<PriceTable, Error> read_prices(std::string_view text) {
-  const auto root = yaml::read(text);
-  if (!root) return std::unexpected(root.error());
-  const yaml::Node* prices = root->kind == yaml::Kind::map ? root->find("prices") : nullptr;
+  TREATY_TRY(const auto root, yaml::read(text));
+  const yaml::Node* prices = root.kind == yaml::Kind::map ? root.find("prices") : nullptr;
   if (prices == nullptr || prices->kind != yaml::Kind::list) {
-    return std::unexpected(fault(*root, "a price table is a map with a list `prices`"));
+    return std::unexpected(fault(root, "a price table is a map with a list `prices`"));
   }
   std::vector<PriceEntry> entries;
   for (const yaml::Node& entry : prices->items) {
-    if (auto read = read_entry(entry, entries); !read) return std::unexpected(read.error());
+    TREATY_TRY_VOID(read_entry(entry, entries));
   }
   return PriceTable(std::move(entries));
 }

@@ -1,9 +1,9 @@
-#include "treaty/results/quota_body.h"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <limits>
+
+#include "treaty/results/error_body.h"
 
 using namespace treaty;
 using namespace treaty::results;
