@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <filesystem>
 
+#include "treaty/base/number_text.h"
 #include "treaty/base/text.h"
 
 namespace treaty::config {
@@ -16,21 +16,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kListenHint = "such as 127.0.0.1:8088 or [::1]:8088";
 
-std::unexpected<AddressFault> address_fault(std::string message, std::string_view hint) {
-  return std::unexpected(AddressFault{std::move(message), std::string(hint)});
+std::unexpected<Diagnostic> address_fault(std::string message, std::string_view hint) {
+  return std::unexpected(Diagnostic{.message = std::move(message), .hint = std::string(hint)});
 }
 
 bool is_address(int family, const std::string& text) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   return inet_pton(family, text.c_str(), bytes.data()) == 1;
-}
-
-std::optional<std::uint16_t> port_in(std::string_view text) {
-  std::uint16_t port = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, port);
-  if (failure != std::errc() || stop != end) return std::nullopt;
-  return port;
 }
 
 std::string address_of_file(const fs::path& path) {
@@ -39,13 +31,13 @@ std::string address_of_file(const fs::path& path) {
 
 }  // namespace
 
-std::expected<Listen, AddressFault> parse_listen(std::string_view text) {
+std::expected<Listen, Diagnostic> parse_listen(std::string_view text) {
   const std::string_view trimmed_text = trimmed(text);
   const std::size_t colon = trimmed_text.rfind(':');
   if (colon == std::string_view::npos || trimmed_text.ends_with(']')) {
     return address_fault("the address to listen on lacks its port", kListenHint);
   }
-  const auto port = port_in(trimmed_text.substr(colon + 1));
+  const auto port = number_in<std::uint16_t>(trimmed_text.substr(colon + 1));
   if (!port)
     return address_fault("the port to listen on is not a number from 0 to 65535", kListenHint);
   std::string host(trimmed_text.substr(0, colon));
@@ -77,7 +69,7 @@ bool is_loopback(const Listen& listen) {
   return IN6_IS_ADDR_LOOPBACK(&v6) != 0 || (is_mapped && v6.s6_addr[12] == 127);
 }
 
-std::expected<std::string, AddressFault> default_store(const Sources& sources) {
+std::expected<std::string, Diagnostic> default_store(const Sources& sources) {
   const fs::path here = sources.directory;
   if (sources.flags.state_dir) {
     if (is_blank(*sources.flags.state_dir)) {
@@ -96,8 +88,8 @@ std::expected<std::string, AddressFault> default_store(const Sources& sources) {
                        "give --state-dir DIR, or `store: sqlite:///PATH` in treaty.yaml");
 }
 
-std::expected<std::string, AddressFault> parse_store(std::string_view text, std::string_view folder,
-                                                     const Sources& sources) {
+std::expected<std::string, Diagnostic> parse_store(std::string_view text, std::string_view folder,
+                                                   const Sources& sources) {
   constexpr std::string_view kHint = "such as sqlite:///var/lib/treaty/treaty.db";
   const std::string_view store = trimmed(text);
   if (store == "sqlite") return default_store(sources);

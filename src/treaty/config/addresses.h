@@ -11,13 +11,8 @@
 
 namespace treaty::config {
 
-struct AddressFault {
-  std::string message;
-  std::string hint;
-};
-
 // "127.0.0.1:8088", "[::1]:8088", "localhost:8088". Port 0 is a free one.
-std::expected<Listen, AddressFault> parse_listen(std::string_view text);
+std::expected<Listen, Diagnostic> parse_listen(std::string_view text);
 
 // As a URL or a flag would have it: an IPv6 address in brackets.
 std::string text_of(const Listen& listen);
@@ -27,10 +22,10 @@ bool is_loopback(const Listen& listen);
 
 // "sqlite:///PATH" out of that, of "sqlite:PATH" (relative to `folder`, which is absolute), or of
 // "sqlite" alone, which is treaty.db in the state directory.
-std::expected<std::string, AddressFault> parse_store(std::string_view text, std::string_view folder,
-                                                     const Sources& sources);
+std::expected<std::string, Diagnostic> parse_store(std::string_view text, std::string_view folder,
+                                                   const Sources& sources);
 
 // The store when nobody names one.
-std::expected<std::string, AddressFault> default_store(const Sources& sources);
+std::expected<std::string, Diagnostic> default_store(const Sources& sources);
 
 }  // namespace treaty::config

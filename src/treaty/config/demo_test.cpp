@@ -1,9 +1,8 @@
-#include "treaty/config/demo.h"
-
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include "treaty/backends/scripted/script_player.h"
+#include "treaty/config/sections/sections.h"
 #include "treaty/contracts/text/guarded_text.h"
 #include "treaty/testing/configurations.h"
 

@@ -1,7 +1,16 @@
 #include "treaty/config/load.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "treaty/base/clock.h"
 #include "treaty/base/secrets.h"
 #include "treaty/config/addresses.h"
 #include "treaty/config/sections/sections.h"
@@ -36,8 +45,9 @@ void settle_listen(ConfigReader& reader, Draft& draft) {
   if (given) {
     const auto listen = parse_listen(given->value);
     if (!listen) {
-      return reader.note(
-          {.where = given->where, .message = listen.error().message, .hint = listen.error().hint});
+      Diagnostic problem = listen.error();
+      problem.where = given->where;
+      return reader.note(std::move(problem));
     }
     draft.configuration.listen = *listen;
   }
@@ -85,7 +95,53 @@ std::expected<yaml::Node, Diagnostic> read_tree(const std::optional<std::string>
   return *std::move(root);
 }
 
+constexpr std::size_t kLargest = std::size_t{10} << 20U;
+
+std::unexpected<Error> refuse(std::string message, const std::string& path,
+                              ErrorCode code = ErrorCode::unreadable) {
+  return std::unexpected(Error{code, std::move(message), path});
+}
+
+std::expected<std::string, Error> read_file(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             std::fclose);
+  if (file == nullptr) return refuse(fmt::format("cannot be read: {}", std::strerror(errno)), path);
+  struct stat status{};
+  if (fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return refuse("is a directory", path, ErrorCode::is_directory);
+  }
+  std::string text;
+  std::size_t size = 0;
+  do {
+    constexpr std::size_t kPiece = std::size_t{64} << 10U;
+    size = text.size();
+    text.resize(size + kPiece);
+    text.resize(size + std::fread(text.data() + size, 1, kPiece, file.get()));
+  } while (text.size() > size && text.size() <= kLargest);
+  if (std::ferror(file.get()) != 0) {
+    return refuse(fmt::format("cannot be read: {}", std::strerror(errno)), path);
+  }
+  if (text.size() > kLargest) return refuse("is larger than 10 MiB", path);
+  return text;
+}
+
+bool file_exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
 }  // namespace
+
+Sources process_sources(Flags flags) {
+  std::error_code failed;
+  const std::filesystem::path here = std::filesystem::current_path(failed);
+  return {.flags = std::move(flags),
+          .environment = backends::process_environment,
+          .read_file = read_file,
+          .file_exists = file_exists,
+          .directory = failed ? "/" : here.string(),
+          .now = unix_seconds(std::chrono::system_clock::now())};
+}
 
 std::optional<std::string> file_of(const Sources& sources) {
   if (sources.flags.config) return sources.flags.config;
@@ -117,9 +173,10 @@ std::expected<Configuration, std::vector<Diagnostic>> load(const Sources& source
 }
 
 std::vector<std::string> known_keys() {
-  std::vector<std::string> keys = server_keys();
-  for (const auto& more : {provider_keys(), agent_keys(), tenant_keys(), machine_keys()}) {
-    keys.insert(keys.end(), more.begin(), more.end());
+  Keys keys;
+  for (const auto add :
+       {add_server_keys, add_provider_keys, add_agent_keys, add_tenant_keys, add_machine_keys}) {
+    add(keys);
   }
   return keys;
 }

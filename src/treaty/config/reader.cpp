@@ -11,8 +11,8 @@
 namespace treaty::config {
 namespace {
 
-std::unexpected<ExpansionFault> fault(std::string message, std::string hint) {
-  return std::unexpected(ExpansionFault{std::move(message), std::move(hint)});
+std::unexpected<Diagnostic> fault(std::string message, std::string hint) {
+  return std::unexpected(Diagnostic{.message = std::move(message), .hint = std::move(hint)});
 }
 
 bool is_variable(std::string_view name) {
@@ -20,8 +20,8 @@ bool is_variable(std::string_view name) {
 }
 
 // What stands between the braces.
-std::expected<std::string, ExpansionFault> value_of(std::string_view inside,
-                                                    const backends::Environment& environment) {
+std::expected<std::string, Diagnostic> value_of(std::string_view inside,
+                                                const backends::Environment& environment) {
   const std::size_t mark = std::min(inside.find(":-"), inside.size());
   const std::string_view name = inside.substr(0, mark);
   if (!is_variable(name)) {
@@ -41,8 +41,8 @@ std::expected<std::string, ExpansionFault> value_of(std::string_view inside,
 using yaml::Kind;
 using yaml::Node;
 
-std::expected<std::string, ExpansionFault> expand(std::string_view text,
-                                                  const backends::Environment& environment) {
+std::expected<std::string, Diagnostic> expand(std::string_view text,
+                                              const backends::Environment& environment) {
   std::string out;
   while (true) {
     const std::size_t dollar = std::min(text.find('$'), text.size());

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "treaty/base/yaml_reader.h"
@@ -17,16 +18,11 @@
 
 namespace treaty::config {
 
-// ${VAR} and ${VAR:-default} in a value, $$ for a dollar. A dollar before anything else is one.
-struct ExpansionFault {
-  std::string message;
-  std::string hint;
-};
-
-// A default stands for a variable that is not set or empty, and is taken as it is written. What a
+// ${VAR} and ${VAR:-default} in a value, $$ for a dollar. A dollar before anything else is one. A
+// default stands for a variable that is not set or empty, and is taken as it is written. What a
 // variable holds is not looked at again.
-std::expected<std::string, ExpansionFault> expand(std::string_view text,
-                                                  const backends::Environment& environment);
+std::expected<std::string, Diagnostic> expand(std::string_view text,
+                                              const backends::Environment& environment);
 
 class ConfigReader final : public yaml::Reader {
  public:
@@ -61,5 +57,29 @@ class ConfigReader final : public yaml::Reader {
 
 template <class Target>
 using ConfigMember = yaml::Member<ConfigReader, Target>;
+
+// For tables of members, beside those of base/yaml_reader.h. At most so many hours:
+template <int Hours, auto... Path>
+void take_duration(ConfigReader& reader, const yaml::Node& node, auto& target) {
+  if (const auto time = reader.duration(node, std::chrono::hours(Hours))) {
+    (target.*....*Path) = *time;
+  }
+}
+template <std::size_t Least, std::size_t Most, auto... Path>
+void take_size(ConfigReader& reader, const yaml::Node& node, auto& target) {
+  if (const auto size = reader.size(node, Least, Most)) (target.*....*Path) = *size;
+}
+// The values of the member's type are in the order of the words.
+template <const auto& Words, auto... Path>
+void take_word(ConfigReader& reader, const yaml::Node& node, auto& target) {
+  auto& member = (target.*....*Path);
+  const auto index = reader.word(node, Words);
+  if (index) member = static_cast<std::remove_reference_t<decltype(member)>>(*index);
+}
+// Where it stands, for later.
+template <auto Place>
+void take_place(ConfigReader& /*reader*/, const yaml::Node& node, auto& target) {
+  target.*Place = &node;
+}
 
 }  // namespace treaty::config

@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "treaty/backends/providers/provider.h"
 #include "treaty/base/hash.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/secrets.h"
+#include "treaty/base/text.h"
 #include "treaty/config/addresses.h"
-#include "treaty/config/demo.h"
-#include "treaty/config/sections/policies.h"
+#include "treaty/config/sections/sections.h"
 #include "treaty/config/units.h"
 
 namespace treaty::config {
@@ -50,6 +52,12 @@ Node duration(std::chrono::milliseconds value) { return text(duration_text(value
 Node size(std::size_t value) { return text(size_text(value)); }
 Node count(std::size_t value) { return number(static_cast<std::int64_t>(value)); }
 
+Node list_of(const auto& values, const auto& node_of) {
+  Node list{.kind = Kind::list};
+  for (const auto& value : values) list.items.push_back(node_of(value));
+  return list;
+}
+
 // A map that is filled in order.
 struct Map {
   Node node{.kind = Kind::map};
@@ -85,12 +93,10 @@ Node seconds(dispatch::Seconds value) {
 }
 
 Node policy_of(const dispatch::Policy& policy) {
-  Node backoff{.kind = Kind::list};
-  for (const dispatch::Seconds wait : policy.backoff) backoff.items.push_back(seconds(wait));
   return Map{}
       .add("max_wait", seconds(policy.max_wait))
       .add("max_attempts", number(policy.max_attempts))
-      .add("backoff", std::move(backoff))
+      .add("backoff", list_of(policy.backoff, seconds))
       .add("jitter", decimal(policy.jitter))
       .add("max_concurrent", number(policy.max_concurrent))
       .add("breaker_failures", number(policy.breaker_failures))
@@ -161,11 +167,7 @@ Node choice_of(const dispatch::Choice& choice, const Configuration& configuratio
   if (choice.max_output_tokens) map.add("max_output_tokens", number(*choice.max_output_tokens));
   if (choice.temperature) map.add("temperature", decimal(*choice.temperature));
   map.add("preference", number(choice.preference)).add("weight", number(choice.weight));
-  if (!choice.on.empty()) {
-    Node failures{.kind = Kind::list};
-    for (const std::string& failure : choice.on) failures.items.push_back(text(failure));
-    map.add("on", std::move(failures));
-  }
+  if (!choice.on.empty()) map.add("on", list_of(choice.on, text));
   map.add("dispatch", policy_of(choice.policy));
   return map.node;
 }
@@ -196,11 +198,9 @@ Node agent_of(const turns::Agent& agent, const Configuration& configuration, Pur
   Map map;
   map.add("description", text(agent.description));
   add_role(map, agent.role);
-  Node backends{.kind = Kind::list};
-  for (const dispatch::Choice& choice : agent.chain) {
-    backends.items.push_back(choice_of(choice, configuration, purpose));
-  }
-  map.add("backends", std::move(backends));
+  map.add("backends", list_of(agent.chain, [&](const dispatch::Choice& choice) {
+            return choice_of(choice, configuration, purpose);
+          }));
   Map conversations;
   for (const auto& [name, role] : agent.conversations) {
     Map conversation;
@@ -241,6 +241,75 @@ Node http_of(const Http& http) {
       .node;
 }
 
+// A running server cannot change these.
+constexpr std::array<std::string_view, 3> kFixed = {"listen", "store", "workers"};
+
+std::string quoted(const Node& node) {
+  constexpr std::size_t kLongest = 60;
+  if (node.kind == Kind::list) return fmt::format("[{}]", node.items.empty() ? "" : "…");
+  if (node.kind == Kind::map) return fmt::format("{{{}}}", node.members.empty() ? "" : "…");
+  std::string text = mask_secrets(node.text);
+  std::ranges::replace(text, '\n', ' ');
+  if (text.size() > kLongest) text = fmt::format("{}…", utf8_prefix(text, kLongest));
+  return text.empty() ? "\"\"" : text;
+}
+
+bool is_secret(const Node& node) { return node.text.contains(kDigestMark); }
+
+class Differences {
+ public:
+  void compare(const std::string& path, const Node& before, const Node& after) {
+    if (before.kind == Kind::map && after.kind == Kind::map)
+      return compare_maps(path, before, after);
+    if (before.kind == Kind::list && after.kind == Kind::list) {
+      return compare_lists(path, before, after);
+    }
+    if (before.kind == after.kind && before.text == after.text) return;
+    if (is_secret(before) || is_secret(after)) return add(path, "changed");
+    add(path, fmt::format("{} → {}", quoted(before), quoted(after)));
+  }
+
+  std::vector<std::string> take() { return std::move(lines_); }
+
+ private:
+  void compare_maps(const std::string& path, const Node& before, const Node& after) {
+    const std::string prefix = path.empty() ? "" : path + ".";
+    for (const auto& [key, value] : before.members) {
+      if (const Node* other = after.find(key.text)) {
+        compare(prefix + key.text, value, *other);
+      } else if (!key.text.ends_with(kContent)) {  // The file's name tells it.
+        add(prefix + key.text, "removed");
+      }
+    }
+    for (const auto& [key, value] : after.members) {
+      if (before.find(key.text) == nullptr && !key.text.ends_with(kContent)) {
+        add(prefix + key.text,
+            value.is_scalar() && !is_secret(value) ? "added: " + quoted(value) : "added");
+      }
+    }
+  }
+
+  void compare_lists(const std::string& path, const Node& before, const Node& after) {
+    const std::size_t both = std::min(before.items.size(), after.items.size());
+    for (std::size_t i = 0; i < both; ++i) {
+      compare(fmt::format("{}[{}]", path, i), before.items[i], after.items[i]);
+    }
+    for (std::size_t i = both; i < before.items.size(); ++i) {
+      add(fmt::format("{}[{}]", path, i), "removed");
+    }
+    for (std::size_t i = both; i < after.items.size(); ++i) {
+      add(fmt::format("{}[{}]", path, i), "added");
+    }
+  }
+
+  void add(const std::string& path, std::string_view what) {
+    const bool is_fixed = std::ranges::find(kFixed, path) != kFixed.end();
+    lines_.push_back(fmt::format("{}: {}{}", path, what, is_fixed ? " (needs a restart)" : ""));
+  }
+
+  std::vector<std::string> lines_{};
+};
+
 }  // namespace
 
 Node shown(const Configuration& configuration, Purpose purpose) {
@@ -260,11 +329,8 @@ Node shown(const Configuration& configuration, Purpose purpose) {
   }
   map.add("agents", std::move(agents.node));
   map.add("tenants", tenants_of(configuration));
-  Node allowed{.kind = Kind::list};
-  for (const std::string& address : configuration.allowed_addresses) {
-    allowed.items.push_back(text(address));
-  }
-  map.add("machines", Map{}.add("allow_addresses", std::move(allowed)).node);
+  map.add("machines",
+          Map{}.add("allow_addresses", list_of(configuration.allowed_addresses, text)).node);
   const turns::Settings& turns = configuration.turns;
   map.add("sessions", Map{}
                           .add("open", text(turns.explicit_sessions ? "explicit" : "implicit"))
@@ -280,6 +346,13 @@ Node shown(const Configuration& configuration, Purpose purpose) {
           text(configuration.prices_file.empty() ? kBuiltInPrices : configuration.prices_file));
   add_content(map, "prices", configuration.prices_text, purpose);
   return map.node;
+}
+
+// The difference of what `treaty config show` prints.
+std::vector<std::string> changes_between(const Configuration& before, const Configuration& after) {
+  Differences differences;
+  differences.compare("", shown(before, Purpose::comparison), shown(after, Purpose::comparison));
+  return differences.take();
 }
 
 }  // namespace treaty::config

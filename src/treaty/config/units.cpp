@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "treaty/base/number_text.h"
 #include "treaty/base/text.h"
 
 namespace treaty::config {
@@ -65,22 +66,7 @@ std::optional<std::size_t> parse_size(std::string_view text) {
 }
 
 std::optional<std::int64_t> parse_dollars(std::string_view text) {
-  text = trimmed(text);
-  const std::size_t point = std::min(text.find('.'), text.size());
-  const std::string_view whole = text.substr(0, point);
-  const std::string_view decimals = text.substr(std::min(point + 1, text.size()));
-  if (whole.size() + decimals.size() == 0) return std::nullopt;
-  if (decimals.size() > kDollarDecimals) return std::nullopt;
-  std::int64_t amount = 0;
-  for (std::size_t i = 0; i < whole.size() + kDollarDecimals; ++i) {
-    const std::size_t behind = i - std::min(i, whole.size());
-    const char digit = i < whole.size()           ? whole[i]
-                       : behind < decimals.size() ? decimals[behind]
-                                                  : '0';
-    if (!is_digit(digit) || amount > kMostDollars / 10) return std::nullopt;
-    amount = amount * 10 + (digit - '0');
-  }
-  return amount <= kMostDollars ? std::optional(amount) : std::nullopt;
+  return parse_fixed_point(trimmed(text), kDollarDecimals, kMostDollars);
 }
 
 std::string dollars_text(std::int64_t picodollars) {

@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 
 #include "treaty/backends/providers/provider.h"
-#include "treaty/config/demo.h"
 #include "treaty/config/sections/sections.h"
+
+extern "C" const char treaty_demo_script_begin[];
+extern "C" const char treaty_demo_script_end[];
+extern "C" const char treaty_demo_agent_begin[];
+extern "C" const char treaty_demo_agent_end[];
 
 namespace treaty::config {
 namespace {
@@ -75,6 +79,9 @@ void add_default_agent(ConfigReader& reader, Draft& draft, const UsualBackend& u
 }
 
 }  // namespace
+
+std::string_view demo_script() { return {treaty_demo_script_begin, treaty_demo_script_end}; }
+std::string_view demo_agent() { return {treaty_demo_agent_begin, treaty_demo_agent_end}; }
 
 void settle_backends(ConfigReader& reader, Draft& draft) {
   auto& agents = draft.configuration.turns.agents;

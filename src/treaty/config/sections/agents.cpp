@@ -4,7 +4,6 @@
 #include <array>
 
 #include "treaty/base/text.h"
-#include "treaty/config/sections/policies.h"
 #include "treaty/config/sections/sections.h"
 
 namespace treaty::config {
@@ -69,6 +68,11 @@ struct AgentDraft {
   bool has_backends = false;
 };
 
+template <void (*Take)(ConfigReader&, const Node&, Agent&)>
+void of_agent(ConfigReader& reader, const Node& node, AgentDraft& target) {
+  Take(reader, node, target.agent);
+}
+
 template <void (*Take)(ConfigReader&, const Node&, RoleDraft&)>
 void of_role(ConfigReader& reader, const Node& node, AgentDraft& target) {
   Take(reader, node, target.role);
@@ -79,10 +83,7 @@ constexpr std::array<std::string_view, 2> kDisconnectWords = {"continue", "cance
 constexpr std::array<std::string_view, 2> kCutWords = {"fail", "continue"};
 
 constexpr std::array<ConfigMember<AgentDraft>, 14> kAgentMembers = {{
-    {"description",
-     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
-       target.agent.description = reader.text(node).value_or("");
-     }},
+    {"description", of_agent<yaml::take_text<&Agent::description>>},
     {"mode", of_role<take_mode>},
     {"system", of_role<take_system>},
     {"system_file", of_role<take_system_file>},
@@ -100,35 +101,16 @@ constexpr std::array<ConfigMember<AgentDraft>, 14> kAgentMembers = {{
        target.agent.budget = read_budget(reader, node, target.agent.name, target.draft);
      }},
     {"tools", of_role<take_role_tools>},
-    {"conversations", [](ConfigReader& /*reader*/, const Node& node,
-                         AgentDraft& target) { target.conversations = &node; }},
-    {"max_rounds",
-     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
-       target.agent.max_rounds = static_cast<int>(reader.integer(node, 1, 99).value_or(8));
-     }},
+    {"conversations", take_place<&AgentDraft::conversations>},
+    {"max_rounds", of_agent<yaml::take_integer<1, 99, &Agent::max_rounds>>},
     {"deadline",
      [](ConfigReader& reader, const Node& node, AgentDraft& target) {
-       const auto deadline = reader.duration(node, std::chrono::hours(24));
-       target.agent.deadline = deadline.value_or(target.agent.deadline);
+       take_duration<24, &Agent::deadline>(reader, node, target.agent);
        target.draft.agents_with_deadline.insert(target.agent.name);
      }},
-    {"on_mismatch",
-     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
-       const bool fails = reader.word(node, kMismatchWords).value_or(0) == 1;
-       target.agent.on_mismatch =
-           fails ? turns::OnMismatch::fail_turn : turns::OnMismatch::keep_pending;
-     }},
-    {"on_disconnect",
-     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
-       const bool cancels = reader.word(node, kDisconnectWords).value_or(0) == 1;
-       target.agent.on_disconnect =
-           cancels ? turns::OnDisconnect::cancel : turns::OnDisconnect::keep_running;
-     }},
-    {"on_cut",
-     [](ConfigReader& reader, const Node& node, AgentDraft& target) {
-       const bool goes_on = reader.word(node, kCutWords).value_or(0) == 1;
-       target.agent.on_cut = goes_on ? turns::OnCut::go_on : turns::OnCut::fail;
-     }},
+    {"on_mismatch", of_agent<take_word<kMismatchWords, &Agent::on_mismatch>>},
+    {"on_disconnect", of_agent<take_word<kDisconnectWords, &Agent::on_disconnect>>},
+    {"on_cut", of_agent<take_word<kCutWords, &Agent::on_cut>>},
 }};
 
 void check_name(ConfigReader& reader, const Node& name, std::string_view what) {
@@ -165,15 +147,13 @@ void take_agents(ConfigReader& reader, const Node& node, Draft& draft) {
   for (const auto& [name, value] : node.members) take_agent(reader, name, value, draft);
 }
 
-std::vector<std::string> agent_keys() {
-  std::vector<std::string> keys;
+void add_agent_keys(Keys& keys) {
   const std::string agent = "agents.NAME.";
-  add_keys(keys, agent, ConfigReader::names_of<AgentDraft>(kAgentMembers));
+  add_keys(keys, agent, kAgentMembers);
   add_chain_keys(keys, agent + "backends[].");
-  add_keys(keys, agent + "budget.", budget_keys());
-  add_keys(keys, agent + "tools[].", tool_keys());
-  add_keys(keys, agent + "conversations.NAME.", ConfigReader::names_of<RoleDraft>(kRoleMembers));
-  return keys;
+  add_budget_keys(keys, agent + "budget.");
+  add_tool_keys(keys, agent + "tools[].");
+  add_keys(keys, agent + "conversations.NAME.", kRoleMembers);
 }
 
 }  // namespace treaty::config

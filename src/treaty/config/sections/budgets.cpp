@@ -20,10 +20,7 @@ constexpr std::string_view kLocalTenant = "local";
 constexpr std::int64_t kMostTokens = 1'000'000'000'000'000;
 
 constexpr std::array<ConfigMember<Budget>, 2> kBudgetMembers = {{
-    {"tokens_per_day",
-     [](ConfigReader& reader, const Node& node, Budget& budget) {
-       budget.tokens = reader.integer(node, 1, kMostTokens);
-     }},
+    {"tokens_per_day", yaml::take_integer<1, kMostTokens, &Budget::tokens>},
     {"dollars_per_day", [](ConfigReader& reader, const Node& node,
                            Budget& budget) { budget.picodollars = reader.dollars(node); }},
 }};
@@ -33,8 +30,7 @@ struct Tenant {
 };
 
 constexpr std::array<ConfigMember<Tenant>, 1> kTenantMembers = {{
-    {"budget",
-     [](ConfigReader& /*reader*/, const Node& node, Tenant& tenant) { tenant.budget = &node; }},
+    {"budget", take_place<&Tenant::budget>},
 }};
 
 void take_tenant(ConfigReader& reader, const Node& name, const Node& node, Draft& draft) {
@@ -145,14 +141,10 @@ void settle_budgets(ConfigReader& reader, const Draft& draft) {
   }
 }
 
-std::vector<std::string_view> budget_keys() {
-  return ConfigReader::names_of<Budget>(kBudgetMembers);
+void add_budget_keys(Keys& keys, const std::string& section) {
+  add_keys(keys, section, kBudgetMembers);
 }
 
-std::vector<std::string> tenant_keys() {
-  std::vector<std::string> keys;
-  add_keys(keys, "tenants.NAME.", ConfigReader::names_of<Tenant>(kTenantMembers));
-  return keys;
-}
+void add_tenant_keys(Keys& keys) { add_keys(keys, "tenants.NAME.", kTenantMembers); }
 
 }  // namespace treaty::config

@@ -4,14 +4,13 @@
 #include <array>
 
 #include "treaty/backends/scripted/script.h"
-#include "treaty/config/demo.h"
-#include "treaty/config/sections/policies.h"
 #include "treaty/config/sections/sections.h"
 #include "treaty/config/units.h"
 
 namespace treaty::config {
 namespace {
 
+using dispatch::Choice;
 using turns::Agent;
 using yaml::Node;
 
@@ -27,27 +26,14 @@ struct ChoiceDraft {
   PolicyOverrides policy{};
 };
 
-constexpr std::chrono::hours kLongestWait(24);
-
 constexpr std::array<ConfigMember<BridgeDirectory>, 3> kBridgeMembers = {{
     {"dir",
      [](ConfigReader& reader, const Node& node, BridgeDirectory& bridge) {
        if (const auto path = reader.phrase(node)) bridge.path = reader.path_of(*path);
      }},
-    {"agent_name",
-     [](ConfigReader& reader, const Node& node, BridgeDirectory& bridge) {
-       bridge.agent_name = reader.phrase(node).value_or("");
-     }},
-    {"timeout",
-     [](ConfigReader& reader, const Node& node, BridgeDirectory& bridge) {
-       bridge.timeout = reader.duration(node, kLongestWait).value_or(bridge.timeout);
-     }},
+    {"agent_name", yaml::take_phrase<&BridgeDirectory::agent_name>},
+    {"timeout", take_duration<24, &BridgeDirectory::timeout>},
 }};
-
-template <auto Part>
-void take_place(ConfigReader& /*reader*/, const Node& node, ChoiceDraft& draft) {
-  draft.*Part = &node;
-}
 
 // What a backend may fail by (results.md section 3).
 constexpr std::array<std::string_view, 8> kFailures = {
@@ -74,6 +60,11 @@ void take_on(ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
   for (const Node& item : node.items) take_failure(reader, item, draft);
 }
 
+template <auto Part>
+void take_tokens(ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
+  yaml::take_integer<1, 100'000'000, Part>(reader, node, draft.choice);
+}
+
 constexpr std::array<ConfigMember<ChoiceDraft>, 13> kChoiceMembers = {{
     {"provider", take_place<&ChoiceDraft::provider>},
     {"script", take_place<&ChoiceDraft::script>},
@@ -85,27 +76,14 @@ constexpr std::array<ConfigMember<ChoiceDraft>, 13> kChoiceMembers = {{
        draft.choice.model = reader.phrase(node).value_or("");
        draft.has_model = true;
      }},
-    {"context_window",
-     [](ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
-       auto& window = draft.choice.context_window;
-       window = reader.integer(node, 1, 100'000'000).value_or(window);
-     }},
-    {"max_output_tokens",
-     [](ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
-       draft.choice.max_output_tokens = reader.integer(node, 1, 100'000'000);
-     }},
+    {"context_window", take_tokens<&Choice::context_window>},
+    {"max_output_tokens", take_tokens<&Choice::max_output_tokens>},
     {"temperature",
      [](ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
        draft.choice.temperature = reader.decimal(node, 0, 2);
      }},
-    {"preference",
-     [](ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
-       draft.choice.preference = static_cast<int>(reader.integer(node, 1, 1'000).value_or(1));
-     }},
-    {"weight",
-     [](ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
-       draft.choice.weight = static_cast<int>(reader.integer(node, 1, 1'000).value_or(1));
-     }},
+    {"preference", yaml::take_integer<1, 1'000, &ChoiceDraft::choice, &Choice::preference>},
+    {"weight", yaml::take_integer<1, 1'000, &ChoiceDraft::choice, &Choice::weight>},
     {"on", take_on},
     {"dispatch", [](ConfigReader& reader, const Node& node,
                     ChoiceDraft& draft) { take_policy(reader, node, draft.policy); }},
@@ -212,10 +190,10 @@ void take_chain(ConfigReader& reader, const Node& node, Agent& agent, Draft& dra
   }
 }
 
-void add_chain_keys(std::vector<std::string>& keys, const std::string& section) {
-  add_keys(keys, section, ConfigReader::names_of<ChoiceDraft>(kChoiceMembers));
-  add_keys(keys, section + "bridge.", ConfigReader::names_of<BridgeDirectory>(kBridgeMembers));
-  add_keys(keys, section + "dispatch.", policy_keys());
+void add_chain_keys(Keys& keys, const std::string& section) {
+  add_keys(keys, section, kChoiceMembers);
+  add_keys(keys, section + "bridge.", kBridgeMembers);
+  add_policy_keys(keys, section + "dispatch.");
 }
 
 }  // namespace treaty::config

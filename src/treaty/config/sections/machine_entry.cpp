@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -50,40 +51,28 @@ std::shared_ptr<const Machine> read_machine(ConfigReader& reader, const std::str
   return std::move(loaded.machine);
 }
 
-// A machine and all that it leads to.
-class Tour {
- public:
-  using Look = std::function<void(const AgentReference& agent, const Machine& machine)>;
+using OnAgent = std::function<void(const AgentReference& agent, const Machine& machine)>;
 
-  Tour(ConfigReader& reader, Look look) : reader_(reader), look_(std::move(look)) {}
-
-  void visit(const Machine& machine) {
-    for (const auto& [name, agent] : machine.agents) look_(agent, machine);
-    for (const auto& [name, child] : machine.machines) {
-      if (child.inlined) {
-        visit(*child.inlined);
-      } else {
-        visit_file(name, path_from(machine.directory, child.path));
-      }
+// Looks at the agents of a machine and of all machines that it leads to. `seen` are their files.
+void visit(ConfigReader& reader, const Machine& machine, std::set<std::string>& seen,
+           const OnAgent& on_agent) {
+  for (const auto& [name, agent] : machine.agents) on_agent(agent, machine);
+  for (const auto& [name, child] : machine.machines) {
+    if (child.inlined) {
+      visit(reader, *child.inlined, seen, on_agent);
+      continue;
     }
-  }
-
- private:
-  void visit_file(const std::string& name, const std::string& path) {
-    if (!seen_.insert(path).second) return;
-    const auto text = reader_.sources().read_file(path);
+    const std::string path = path_from(machine.directory, child.path);
+    if (!seen.insert(path).second) continue;
+    const auto text = reader.sources().read_file(path);
     if (!text) {
-      return reader_.note(
-          {.where = path,
-           .message = fmt::format("the machine '{}' {}", name, text.error().message)});
+      reader.note({.where = path,
+                   .message = fmt::format("the machine '{}' {}", name, text.error().message)});
+    } else if (const auto found = read_machine(reader, path, *text)) {
+      visit(reader, *found, seen, on_agent);
     }
-    if (const auto machine = read_machine(reader_, path, *text)) visit(*machine);
   }
-
-  ConfigReader& reader_;
-  Look look_;
-  std::set<std::string> seen_{};
-};
+}
 
 std::optional<std::string> text_member(const machines::Object& object, std::string_view name) {
   const auto found = object.find(name);
@@ -105,60 +94,39 @@ std::optional<std::string> agent_named(const machines::Dynamic& source,
   return name;
 }
 
-// Which agents ask which others through machines.
-class Questions {
- public:
-  Questions(ConfigReader& reader, const Draft& draft) : reader_(reader), draft_(draft) {
-    for (const MachineEntry& entry : draft.machine_entries) add(entry);
-  }
+using Names = std::set<std::string>;
 
-  // True when `from` leads to `to`.
-  bool leads(const std::string& from, const std::string& to) const {
-    std::set<std::string> seen;
-    return leads(from, to, seen);
-  }
-
-  const std::set<std::string>& asked_by(const MachineEntry& entry) const {
-    return by_entry_.at(&entry);
-  }
-
- private:
-  void add(const MachineEntry& entry) {
-    auto& asked = by_entry_[&entry];
-    const auto* found = draft_.configuration.find_backend<MachineFile>(entry.backend);
-    if (found == nullptr) return;
-    Tour tour(reader_, [&](const AgentReference& agent, const Machine& machine) {
-      const auto name = agent_named(agent.source, machine.directory, reader_.sources());
-      if (!name) return;
-      const turns::Agent* meant = draft_.configuration.turns.find_agent(*name);
-      if (meant == nullptr) {
-        return reader_.note(
-            *entry.place,
-            fmt::format("'{}', an agent of the machine {}, is neither a file nor an agent", *name,
-                        machine.name),
-            "give the path of a flatagent, or the name of an agent of this file");
-      }
+// The agents that the machine of an entry asks.
+Names asked_by(ConfigReader& reader, const Draft& draft, const MachineEntry& entry) {
+  Names asked;
+  const auto* found = draft.configuration.find_backend<MachineFile>(entry.backend);
+  if (found == nullptr) return asked;
+  Names seen;
+  visit(reader, *found->machine, seen, [&](const AgentReference& agent, const Machine& machine) {
+    const auto name = agent_named(agent.source, machine.directory, reader.sources());
+    if (!name) return;
+    const turns::Agent* meant = draft.configuration.turns.find_agent(*name);
+    if (meant != nullptr) {
       asked.insert(meant->name);
-      all_[entry.agent].insert(meant->name);
-    });
-    tour.visit(*found->machine);
-  }
-
-  bool leads(const std::string& from, const std::string& to, std::set<std::string>& seen) const {
-    if (from == to) return true;
-    const auto asked = all_.find(from);
-    if (asked == all_.end() || !seen.insert(from).second) return false;
-    for (const std::string& next : asked->second) {
-      if (leads(next, to, seen)) return true;
+      return;
     }
-    return false;
-  }
+    reader.note(*entry.place,
+                fmt::format("'{}', an agent of the machine {}, is neither a file nor an agent",
+                            *name, machine.name),
+                "give the path of a flatagent, or the name of an agent of this file");
+  });
+  return asked;
+}
 
-  ConfigReader& reader_;
-  const Draft& draft_;
-  std::map<std::string, std::set<std::string>> all_{};
-  std::map<const MachineEntry*, std::set<std::string>> by_entry_{};
-};
+// True when `from` asks `to`, or somebody who does. `asks` is by the agent that asks.
+bool leads(const std::map<std::string, Names>& asks, const std::string& from, const std::string& to,
+           Names& seen) {
+  if (from == to) return true;
+  const auto asked = asks.find(from);
+  if (asked == asks.end() || !seen.insert(from).second) return false;
+  return std::ranges::any_of(asked->second,
+                             [&](const auto& next) { return leads(asks, next, to, seen); });
+}
 
 void take_addresses(ConfigReader& reader, const Node& node, Draft& draft) {
   if (!reader.is_list(node, "addresses")) return;
@@ -206,24 +174,26 @@ void take_machines(ConfigReader& reader, const Node& node, Draft& draft) {
 }
 
 void settle_machines(ConfigReader& reader, const Draft& draft) {
-  const Questions questions(reader, draft);
+  std::vector<Names> asked;  // By entry.
+  std::map<std::string, Names> asks;
   for (const MachineEntry& entry : draft.machine_entries) {
-    for (const std::string& asked : questions.asked_by(entry)) {
-      if (!questions.leads(asked, entry.agent)) continue;
+    asked.push_back(asked_by(reader, draft, entry));
+    asks[entry.agent].insert(asked.back().begin(), asked.back().end());
+  }
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const MachineEntry& entry = draft.machine_entries[i];
+    for (const std::string& name : asked[i]) {
+      Names seen;
+      if (!leads(asks, name, entry.agent, seen)) continue;
       reader.note(
           *entry.place,
-          fmt::format(
-              "the agent {} would ask itself without end: its machine asks {}", entry.agent,
-              asked == entry.agent ? "it again" : fmt::format("{}, which leads back", asked)),
+          fmt::format("the agent {} would ask itself without end: its machine asks {}", entry.agent,
+                      name == entry.agent ? "it again" : fmt::format("{}, which leads back", name)),
           "give the machine's states other agents");
     }
   }
 }
 
-std::vector<std::string> machine_keys() {
-  std::vector<std::string> keys;
-  add_keys(keys, "machines.", ConfigReader::names_of<Draft>(kMachinesMembers));
-  return keys;
-}
+void add_machine_keys(Keys& keys) { add_keys(keys, "machines.", kMachinesMembers); }
 
 }  // namespace treaty::config

@@ -1,5 +1,3 @@
-#include "treaty/config/sections/policies.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -21,12 +19,6 @@ std::optional<Seconds> seconds(ConfigReader& reader, const Node& node,
   const auto time = reader.duration(node, kLongest, least);
   if (!time) return std::nullopt;
   return std::chrono::duration<Seconds>(*time).count();
-}
-
-std::optional<int> whole(ConfigReader& reader, const Node& node, int least, int most) {
-  const auto number = reader.integer(node, least, most);
-  if (!number) return std::nullopt;
-  return static_cast<int>(*number);
 }
 
 // One duration is a list of one.
@@ -51,19 +43,12 @@ void take_backoff(ConfigReader& reader, const Node& node, PolicyOverrides& overr
 constexpr std::array<ConfigMember<PolicyOverrides>, 7> kPolicyMembers = {{
     {"max_wait", [](ConfigReader& reader, const Node& node,
                     PolicyOverrides& out) { out.max_wait = seconds(reader, node, kNone); }},
-    {"max_attempts", [](ConfigReader& reader, const Node& node,
-                        PolicyOverrides& out) { out.max_attempts = whole(reader, node, 1, 100); }},
+    {"max_attempts", yaml::take_integer<1, 100, &PolicyOverrides::max_attempts>},
     {"backoff", take_backoff},
     {"jitter", [](ConfigReader& reader, const Node& node,
                   PolicyOverrides& out) { out.jitter = reader.decimal(node, 0, 1); }},
-    {"max_concurrent",
-     [](ConfigReader& reader, const Node& node, PolicyOverrides& out) {
-       out.max_concurrent = whole(reader, node, 0, 100'000);
-     }},
-    {"breaker_failures",
-     [](ConfigReader& reader, const Node& node, PolicyOverrides& out) {
-       out.breaker_failures = whole(reader, node, 0, 1'000);
-     }},
+    {"max_concurrent", yaml::take_integer<0, 100'000, &PolicyOverrides::max_concurrent>},
+    {"breaker_failures", yaml::take_integer<0, 1'000, &PolicyOverrides::breaker_failures>},
     {"breaker_open",
      [](ConfigReader& reader, const Node& node, PolicyOverrides& out) {
        out.breaker_open = seconds(reader, node, std::chrono::milliseconds(1));
@@ -102,8 +87,8 @@ void settle_policies(Draft& draft) {
   }
 }
 
-std::vector<std::string_view> policy_keys() {
-  return ConfigReader::names_of<PolicyOverrides>(kPolicyMembers);
+void add_policy_keys(Keys& keys, const std::string& section) {
+  add_keys(keys, section, kPolicyMembers);
 }
 
 }  // namespace treaty::config

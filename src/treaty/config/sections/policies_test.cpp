@@ -1,8 +1,7 @@
-#include "treaty/config/sections/policies.h"
-
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include "treaty/config/sections/sections.h"
 #include "treaty/testing/configurations.h"
 
 namespace treaty::config {

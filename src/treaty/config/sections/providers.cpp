@@ -6,7 +6,6 @@
 
 #include "treaty/backends/providers/endpoint.h"
 #include "treaty/base/text.h"
-#include "treaty/config/sections/policies.h"
 #include "treaty/config/sections/sections.h"
 
 namespace treaty::config {
@@ -29,20 +28,15 @@ struct Written {
   const Node* dispatch{};
 };
 
-template <auto Part>
-void take(ConfigReader& /*reader*/, const Node& node, Written& written) {
-  written.*Part = &node;
-}
-
 constexpr std::array<ConfigMember<Written>, 8> kProviderMembers = {{
-    {"kind", take<&Written::kind>},
-    {"base_url", take<&Written::base_url>},
-    {"key", take<&Written::key>},
-    {"key_env", take<&Written::key_env>},
-    {"protocol", take<&Written::protocol>},
-    {"ca_file", take<&Written::ca_file>},
-    {"timeout", take<&Written::timeout>},
-    {"dispatch", take<&Written::dispatch>},
+    {"kind", take_place<&Written::kind>},
+    {"base_url", take_place<&Written::base_url>},
+    {"key", take_place<&Written::key>},
+    {"key_env", take_place<&Written::key_env>},
+    {"protocol", take_place<&Written::protocol>},
+    {"ca_file", take_place<&Written::ca_file>},
+    {"timeout", take_place<&Written::timeout>},
+    {"dispatch", take_place<&Written::dispatch>},
 }};
 
 std::vector<std::string_view> kinds() {
@@ -184,10 +178,9 @@ std::string_view default_model_of(std::string_view kind) {
 HttpProvider provider_of_kind(const Sources& sources, std::string_view kind) {
   const Provider* provider = backends::find_provider(kind);
   if (provider == nullptr) return {};
-  const backends::Environment& environment = sources.environment;
   return {.kind = std::string(kind),
-          .base_url = backends::base_url_of(*provider, "", environment),
-          .key = backends::key_of(*provider, environment)};
+          .base_url = backends::base_url_of(*provider, "", sources.environment),
+          .key = backends::key_of(*provider, sources.environment)};
 }
 
 void take_providers(ConfigReader& reader, const Node& node, Draft& draft) {
@@ -226,10 +219,6 @@ void settle_providers(ConfigReader& reader, Draft& draft) {
   for (const std::string& name : used) settle_key(reader, draft, name);
 }
 
-std::vector<std::string> provider_keys() {
-  std::vector<std::string> keys;
-  add_keys(keys, "providers.NAME.", ConfigReader::names_of<Written>(kProviderMembers));
-  return keys;
-}
+void add_provider_keys(Keys& keys) { add_keys(keys, "providers.NAME.", kProviderMembers); }
 
 }  // namespace treaty::config

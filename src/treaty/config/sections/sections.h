@@ -78,17 +78,18 @@ void settle_budgets(ConfigReader& reader, const Draft& draft);
 // The list `tools` of an agent or a conversation.
 std::vector<turns::ClientTool> read_tools(ConfigReader& reader, const yaml::Node& list);
 
-std::vector<std::string_view> tool_keys();
-
 // `agent`: whose it is; empty for that of a tenant.
 dispatch::Budget read_budget(ConfigReader& reader, const yaml::Node& node, std::string_view agent,
                              Draft& draft);
 
-std::vector<std::string_view> budget_keys();
+// `dispatch`: how patiently a backend is asked. It may stand on a provider, on an agent and on an
+// entry of `backends`; what is nearer to the call wins, key by key.
+void take_policy(ConfigReader& reader, const yaml::Node& node, PolicyOverrides& overrides);
+
+// The policy with what is written in the place of what it was.
+dispatch::Policy overridden(dispatch::Policy policy, const PolicyOverrides& overrides);
 
 void take_chain(ConfigReader& reader, const yaml::Node& node, turns::Agent& agent, Draft& draft);
-
-void add_chain_keys(std::vector<std::string>& keys, const std::string& section);
 
 // `choice` with the machine as its backend. What is wrong with the file is noted with its places.
 dispatch::Choice take_machine(ConfigReader& reader, const yaml::Node& node,
@@ -104,13 +105,24 @@ HttpProvider provider_of_kind(const Sources& sources, std::string_view kind);
 // The model of a kind of provider that is good for a beginning; empty: there is none.
 std::string_view default_model_of(std::string_view kind);
 
-// The keys below a section, for known_keys().
-void add_keys(std::vector<std::string>& keys, const std::string& section,
-              const std::vector<std::string_view>& names);
-std::vector<std::string> server_keys();
-std::vector<std::string> provider_keys();
-std::vector<std::string> agent_keys();
-std::vector<std::string> tenant_keys();
-std::vector<std::string> machine_keys();
+// The agent that is there without any key: scripted, with two tools for the client to run.
+constexpr std::string_view kDemoBackend = "scripted:demo";
+std::string_view demo_script();  // What it says: a script for the scripted backend.
+std::string_view demo_agent();   // What it is: a treaty.yaml with nothing but `agents`.
+
+// The keys of a table of members below a section, for known_keys().
+using Keys = std::vector<std::string>;
+void add_keys(Keys& keys, const std::string& section, const auto& members) {
+  for (const auto& member : members) keys.push_back(section + std::string(member.name));
+}
+void add_server_keys(Keys& keys);
+void add_provider_keys(Keys& keys);
+void add_agent_keys(Keys& keys);
+void add_tenant_keys(Keys& keys);
+void add_machine_keys(Keys& keys);
+void add_chain_keys(Keys& keys, const std::string& section);
+void add_policy_keys(Keys& keys, const std::string& section);
+void add_budget_keys(Keys& keys, const std::string& section);
+void add_tool_keys(Keys& keys, const std::string& section);
 
 }  // namespace treaty::config

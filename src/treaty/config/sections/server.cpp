@@ -15,7 +15,6 @@ namespace {
 
 using yaml::Node;
 
-constexpr std::chrono::milliseconds kDay = std::chrono::hours(24);
 constexpr std::size_t kKibibyte = 1'024;
 constexpr std::size_t kMebibyte = kKibibyte * 1'024;
 
@@ -35,10 +34,6 @@ void take_store(ConfigReader& reader, const Node& node, Draft& draft) {
   auto store = parse_store(*text, reader.path_of(""), reader.sources());
   if (!store) return reader.note(node, store.error().message, store.error().hint);
   draft.configuration.store = *std::move(store);
-}
-
-void take_workers(ConfigReader& reader, const Node& node, Draft& draft) {
-  draft.configuration.workers = static_cast<int>(reader.integer(node, 0, 1'024).value_or(0));
 }
 
 bool is_sha256(std::string_view text) {
@@ -98,75 +93,37 @@ void take_prices(ConfigReader& reader, const Node& node, Draft& draft) {
   draft.configuration.prices_text = std::move(file->text);
 }
 
-template <auto Part>
-void take_timeout(ConfigReader& reader, const Node& node, Http& http) {
-  http.*Part = reader.duration(node, kDay).value_or(http.*Part);
-}
-
 constexpr std::array<ConfigMember<Http>, 9> kHttpMembers = {{
-    {"always_200", [](ConfigReader& reader, const Node& node,
-                      Http& http) { http.always_200 = reader.boolean(node).value_or(false); }},
-    {"max_body",
-     [](ConfigReader& reader, const Node& node, Http& http) {
-       http.max_body_bytes =
-           reader.size(node, kKibibyte, 16 * kMebibyte).value_or(http.max_body_bytes);
-     }},
-    {"body_memory",
-     [](ConfigReader& reader, const Node& node, Http& http) {
-       http.body_memory =
-           reader.size(node, 16 * kMebibyte, 1024 * 1024 * kMebibyte).value_or(http.body_memory);
-     }},
-    {"max_header",
-     [](ConfigReader& reader, const Node& node, Http& http) {
-       http.max_header_bytes =
-           reader.size(node, kKibibyte, kMebibyte).value_or(http.max_header_bytes);
-     }},
-    {"max_connections",
-     [](ConfigReader& reader, const Node& node, Http& http) {
-       http.max_connections =
-           static_cast<std::size_t>(reader.integer(node, 1, 1'000'000).value_or(10'000));
-     }},
-    {"header_timeout", take_timeout<&Http::header_timeout>},
-    {"body_timeout", take_timeout<&Http::body_timeout>},
-    {"idle_timeout", take_timeout<&Http::idle_timeout>},
-    {"shutdown_timeout", take_timeout<&Http::shutdown_timeout>},
+    {"always_200", yaml::take_boolean<&Http::always_200>},
+    {"max_body", take_size<kKibibyte, 16 * kMebibyte, &Http::max_body_bytes>},
+    {"body_memory", take_size<16 * kMebibyte, 1024 * 1024 * kMebibyte, &Http::body_memory>},
+    {"max_header", take_size<kKibibyte, kMebibyte, &Http::max_header_bytes>},
+    {"max_connections", yaml::take_integer<1, 1'000'000, &Http::max_connections>},
+    {"header_timeout", take_duration<24, &Http::header_timeout>},
+    {"body_timeout", take_duration<24, &Http::body_timeout>},
+    {"idle_timeout", take_duration<24, &Http::idle_timeout>},
+    {"shutdown_timeout", take_duration<24, &Http::shutdown_timeout>},
 }};
 
 constexpr std::array<std::string_view, 2> kOpenWords = {"implicit", "explicit"};
 
 constexpr std::array<ConfigMember<turns::Settings>, 2> kSessionMembers = {{
-    {"open",
-     [](ConfigReader& reader, const Node& node, turns::Settings& settings) {
-       settings.explicit_sessions = reader.word(node, kOpenWords).value_or(0) == 1;
-     }},
-    {"initial",
-     [](ConfigReader& reader, const Node& node, turns::Settings& settings) {
-       settings.initial_requests = reader.boolean(node).value_or(false);
-     }},
+    {"open", take_word<kOpenWords, &turns::Settings::explicit_sessions>},
+    {"initial", yaml::take_boolean<&turns::Settings::initial_requests>},
 }};
 
-constexpr std::array<ConfigMember<Draft>, 3> kTurnMembers = {{
+constexpr std::array<ConfigMember<Configuration>, 3> kTurnMembers = {{
     {"tool_deadline",
-     [](ConfigReader& reader, const Node& node, Draft& draft) {
-       auto& deadline = draft.configuration.turns.tool_deadline;
-       deadline = reader.duration(node, 365 * kDay).value_or(deadline);
-     }},
+     take_duration<365 * 24, &Configuration::turns, &turns::Settings::tool_deadline>},
     {"max_running",
-     [](ConfigReader& reader, const Node& node, Draft& draft) {
-       draft.configuration.turns.max_running_turns =
-           static_cast<std::size_t>(reader.integer(node, 1, 1'000'000).value_or(1'000));
-     }},
-    {"deadline",
-     [](ConfigReader& reader, const Node& node, Draft& draft) {
-       auto& deadline = draft.configuration.turn_deadline;
-       deadline = reader.duration(node, kDay).value_or(deadline);
-     }},
+     yaml::take_integer<1, 1'000'000, &Configuration::turns, &turns::Settings::max_running_turns>},
+    {"deadline", take_duration<24, &Configuration::turn_deadline>},
 }};
 
 constexpr std::array<ConfigMember<Draft>, 12> kFileMembers = {{
     {"listen", take_listen},
     {"store", take_store},
-    {"workers", take_workers},
+    {"workers", yaml::take_integer<0, 1'024, &Draft::configuration, &Configuration::workers>},
     {"keys", take_keys},
     {"providers", take_providers},
     {"agents", take_agents},
@@ -177,8 +134,10 @@ constexpr std::array<ConfigMember<Draft>, 12> kFileMembers = {{
        reader.members<turns::Settings>(node, "sessions", kSessionMembers,
                                        draft.configuration.turns);
      }},
-    {"turns", [](ConfigReader& reader, const Node& node,
-                 Draft& draft) { reader.members<Draft>(node, "turns", kTurnMembers, draft); }},
+    {"turns",
+     [](ConfigReader& reader, const Node& node, Draft& draft) {
+       reader.members<Configuration>(node, "turns", kTurnMembers, draft.configuration);
+     }},
     {"http",
      [](ConfigReader& reader, const Node& node, Draft& draft) {
        reader.members<Http>(node, "http", kHttpMembers, draft.configuration.http);
@@ -190,20 +149,12 @@ constexpr std::array<ConfigMember<Draft>, 12> kFileMembers = {{
 
 std::span<const ConfigMember<Draft>> file_members() { return kFileMembers; }
 
-void add_keys(std::vector<std::string>& keys, const std::string& section,
-              const std::vector<std::string_view>& names) {
-  keys.reserve(keys.size() + names.size());
-  for (const std::string_view name : names) keys.push_back(fmt::format("{}{}", section, name));
-}
-
-std::vector<std::string> server_keys() {
-  std::vector<std::string> keys;
-  add_keys(keys, "", ConfigReader::names_of<Draft>(kFileMembers));
-  add_keys(keys, "keys[].", ConfigReader::names_of<AccessKey>(kKeyMembers));
-  add_keys(keys, "sessions.", ConfigReader::names_of<turns::Settings>(kSessionMembers));
-  add_keys(keys, "turns.", ConfigReader::names_of<Draft>(kTurnMembers));
-  add_keys(keys, "http.", ConfigReader::names_of<Http>(kHttpMembers));
-  return keys;
+void add_server_keys(Keys& keys) {
+  add_keys(keys, "", kFileMembers);
+  add_keys(keys, "keys[].", kKeyMembers);
+  add_keys(keys, "sessions.", kSessionMembers);
+  add_keys(keys, "turns.", kTurnMembers);
+  add_keys(keys, "http.", kHttpMembers);
 }
 
 }  // namespace treaty::config

@@ -93,10 +93,8 @@ void take_parameters(ConfigReader& reader, const Node& node, ToolDraft& draft) {
 constexpr std::array<ConfigMember<ToolDraft>, 4> kToolMembers = {{
     {"name", take_name},
     {"run", take_run},
-    {"description",
-     [](ConfigReader& reader, const Node& node, ToolDraft& draft) {
-       draft.tool.declaration.description = reader.text(node).value_or("");
-     }},
+    {"description", yaml::take_text<&ToolDraft::tool, &ClientTool::declaration,
+                                    &tools::ToolDeclaration::description>},
     {"parameters", take_parameters},
 }};
 
@@ -126,8 +124,8 @@ std::vector<ClientTool> read_tools(ConfigReader& reader, const Node& list) {
   return tools;
 }
 
-std::vector<std::string_view> tool_keys() {
-  return ConfigReader::names_of<ToolDraft>(kToolMembers);
+void add_tool_keys(Keys& keys, const std::string& section) {
+  add_keys(keys, section, kToolMembers);
 }
 
 }  // namespace treaty::config
