@@ -2,21 +2,86 @@
 
 #include <fmt/format.h>
 
-#include <ctime>
+#include <cstdio>
 #include <vector>
 
-#include "treaty/app/machine_site.h"
+#include "treaty/app/machine_agents.h"
 #include "treaty/backends/bridge/bridge_backend.h"
 #include "treaty/backends/http_backend.h"
 #include "treaty/backends/masked_backend.h"
+#include "treaty/backends/providers/endpoint.h"
 #include "treaty/base/hash.h"
 #include "treaty/base/text.h"
 #include "treaty/base/try.h"
-#include "treaty/config/load.h"
+#include "treaty/cli/machine/machine_files.h"
+#include "treaty/cli/terminal.h"
 #include "treaty/http/client.h"
+#include "treaty/http/net/address_guard.h"
+#include "treaty/machines/backend/machine_backend.h"
+#include "treaty/machines/hooks/built_in_hooks.h"
 
 namespace treaty::app {
 namespace {
+
+std::shared_ptr<const http::AddressGuard> guard_of(const config::Configuration& configuration) {
+  auto guard = http::AddressGuard::allowing(configuration.allowed_addresses);
+  return std::make_shared<http::AddressGuard>(guard ? std::move(*guard) : http::AddressGuard());
+}
+
+machines::HookRegistry hooks_of(boost::asio::io_context& context,
+                                const config::Configuration& configuration) {
+  return machines::built_in_hooks(
+      {.client = std::make_shared<http::Client>(
+           context, http::ClientOptions{.guard = guard_of(configuration)}),
+       .log = [](std::string_view line) {
+         std::fprintf(stderr, "treaty: %s\n", cli::harmless(line).c_str());
+       }});
+}
+
+// What machines of one worker have around them: agents, hooks, time, the store.
+class MachineSite {
+ public:
+  MachineSite(boost::asio::io_context& context, const config::Configuration& configuration,
+              const SharedBackends& shared)
+      : store_(shared.store->machines()), hooks_(hooks_of(context, configuration)) {}
+
+  // `holder` has this site; machines that run hold it.
+  std::shared_ptr<backends::Backend> backend(const config::MachineFile& file,
+                                             std::weak_ptr<const void> holder) {
+    const auto names = cli::names_of(hooks_);
+    return std::make_shared<machines::MachineBackend>(
+        file.machine, file.path,
+        machines::Site{.agents = agents_,
+                       .timeline = *timeline_,
+                       .store = store_,
+                       .hooks = hooks_,
+                       .open_machine = cli::machine_opener(names),
+                       .read_machine = cli::machine_reader(names),
+                       .hold = [holder = std::move(holder)] { return holder.lock(); }});
+  }
+
+  // Once, when the dispatcher is there: backends are made before it. The dispatcher is held by
+  // whoever holds this: a share in it would be a circle.
+  void open_agents(boost::asio::io_context& context, const config::Configuration& configuration,
+                   std::shared_ptr<const SharedBackends> shared, dispatch::Dispatcher& dispatcher) {
+    agents_.agents = std::make_unique<DispatchedAgents>(AgentServices{
+        context, std::make_shared<const config::Configuration>(configuration), std::move(shared),
+        std::shared_ptr<dispatch::Dispatcher>(std::shared_ptr<void>(), &dispatcher)});
+  }
+
+ private:
+  struct LateAgents final : machines::Agents {
+    boost::asio::awaitable<machines::Dynamic> call(const machines::AgentCall& call) override {
+      return agents->call(call);
+    }
+    std::unique_ptr<DispatchedAgents> agents{};
+  };
+
+  store::MachineStore& store_;
+  machines::HookRegistry hooks_;
+  std::unique_ptr<machines::Timeline> timeline_ = machines::real_timeline();
+  LateAgents agents_{};
+};
 
 // Everything that lives as long as one worker's backends.
 struct Catalog {
@@ -135,7 +200,7 @@ std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
                                    fmt::format("{}:{}", file->path, problem.line)});
     }
     shared->players[std::string(name)] =
-        std::make_shared<backends::SharedScriptPlayer>(*std::move(script));
+        std::make_shared<backends::ScriptPlayer>(*std::move(script));
   }
   return shared;
 }

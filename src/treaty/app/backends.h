@@ -22,7 +22,7 @@ namespace treaty::app {
 struct SharedBackends {
   results::PriceTable prices{};
   std::shared_ptr<const KnownSecrets> secrets{};
-  std::map<std::string, std::shared_ptr<backends::SharedScriptPlayer>, std::less<>> players{};
+  std::map<std::string, std::shared_ptr<backends::ScriptPlayer>, std::less<>> players{};
   std::shared_ptr<dispatch::Pools> pools{};
   store::Store* store = nullptr;  // For budgets.
 };

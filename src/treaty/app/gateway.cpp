@@ -41,11 +41,7 @@ constexpr auto kLastWrites = 500ms;
 // Of turns without a key.
 constexpr const char* kOwnTenant = "local";
 
-store::Milliseconds system_now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
+store::Milliseconds system_now() { return unix_milliseconds(std::chrono::system_clock::now()); }
 
 std::shared_ptr<const api::ApiSettings> api_settings(const config::Configuration& configuration) {
   auto settings = std::make_shared<api::ApiSettings>();
@@ -159,10 +155,9 @@ class RunningGateway final : public cli::Gateway {
     asio::co_spawn(first.context(), sweep(), asio::detached);
     std::uint16_t port = configuration_.listen.port;
     for (auto& thread : threads_) {
-      const auto bound = thread->call(
-          [&] { return thread->server().listen(configuration_.listen.address, port); });
-      if (!bound) return std::unexpected(bound.error());
-      port = *bound;
+      TREATY_TRY(port, thread->call([&] {
+        return thread->server().listen(configuration_.listen.address, port);
+      }));
     }
     return port;
   }
@@ -170,12 +165,12 @@ class RunningGateway final : public cli::Gateway {
   std::expected<void, Error> reload(const config::Configuration& configuration) override {
     TREATY_TRY(auto shared, share_backends(configuration, pools_, store_.get()));
     const auto settings = std::make_shared<const turns::Settings>(configuration.turns);
-    const auto doors = api_settings(configuration);
+    const auto access = api_settings(configuration);
     for (auto& thread : threads_) {
       thread->call([&] {
         thread->worker().settings = settings;
         thread->worker().dispatcher = make_dispatcher(thread->context(), configuration, shared);
-        thread->api().configure(doors);
+        thread->api().configure(access);
         thread->server().configure(
             server_options(configuration.http, nullptr, false, thread->api()));
       });

@@ -2,17 +2,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <filesystem>
 
+#include "treaty/backends/command/command_agent.h"
 #include "treaty/backends/flatagent/read_flat_agent.h"
+#include "treaty/backends/flatagent/render_flat_agent.h"
+#include "treaty/backends/masked_backend.h"
 #include "treaty/base/files.h"
 #include "treaty/base/json_dynamic.h"
 #include "treaty/base/try.h"
+#include "treaty/dispatch/budgets/budget.h"
+#include "treaty/dispatch/dispatched.h"
 
 namespace treaty::app {
 
 namespace asio = boost::asio;
+
+// An agent that was found, ready to be asked. Any number of calls may run at once.
+class AskedAgent {
+ public:
+  virtual ~AskedAgent() = default;
+  virtual boost::asio::awaitable<contracts::AgentResult> ask(const machines::AgentCall& call) = 0;
+};
 
 namespace {
 
@@ -36,13 +49,8 @@ bool is_file(const std::string& path) {
 }
 
 AgentResult not_found(const std::string& name, const std::string& why) {
-  AgentResult result;
-  result.finish_reason = "error";
-  result.error = contracts::AgentError{.message = fmt::format("the agent {}: {}", name, why),
-                                       .code = "agent_not_found",
-                                       .type = "AgentNotFound",
-                                       .retryable = false};
-  return result;
+  return backends::failed_result("agent_not_found", "AgentNotFound",
+                                 fmt::format("the agent {}: {}", name, why), false);
 }
 
 // An output may be as deep as documents are, and stands in one.
@@ -58,6 +66,151 @@ std::string key_of(const Dynamic& source, const std::string& directory) {
   json::write(writer, source);
   return fmt::format("{}\n{}", directory, writer.take());
 }
+
+class NoSink final : public backends::Sink {
+ public:
+  void on_text(std::string_view /*delta*/) override {}
+};
+
+// Machines and dispatch read the same clock.
+asio::awaitable<AgentResult> dispatched(const ModelRoute& route, backends::Call call,
+                                        double deadline, dispatch::Seconds longest,
+                                        std::vector<store::BudgetLimit> budgets = {}) {
+  NoSink sink;
+  dispatch::Observer observer;  // Nobody is informed.
+  const double now = route.dispatcher->pools().now();
+  auto ended = co_await route.dispatcher->run({.chain = route.chain,
+                                               .deadline = std::min(deadline, now + longest),
+                                               .budgets = std::move(budgets)},
+                                              std::move(call), sink, observer);
+  co_return std::move(ended.result);
+}
+
+// Tools of whoever runs the machine, beside the agent's own.
+void offer(std::vector<backends::Tool>& own, std::span<const backends::Tool> more) {
+  for (const backends::Tool& tool : more) {
+    if (std::ranges::find(own, tool.name, &backends::Tool::name) == own.end()) own.push_back(tool);
+  }
+}
+
+// A FlatAgent on a route to its model. An answer that does not fit its `output` is complained about
+// once.
+class FlatAgentAsked final : public AskedAgent {
+ public:
+  FlatAgentAsked(backends::FlatAgent agent, ModelRoute route, dispatch::Seconds deadline)
+      : agent_(std::move(agent)), route_(std::move(route)), deadline_(deadline) {}
+
+  asio::awaitable<AgentResult> ask(const machines::AgentCall& call) override {
+    auto prompt = backends::render(
+        agent_, {.input = call.input, .chain = call.chain, .without_tools = call.without_tools});
+    if (!prompt) co_return not_rendered(prompt.error());
+    if (!call.without_tools) offer(prompt->tools, call.tools);
+    AgentResult result = co_await dispatched(route_, *prompt, call.deadline, deadline_);
+    const auto complaint = backends::read_answer(agent_, *prompt, result);
+    if (!complaint) co_return result;
+    dispatch::Totals totals;
+    totals.add(result);
+    result = co_await dispatched(route_, backends::with_complaint(*prompt, result, *complaint),
+                                 call.deadline, deadline_);
+    totals.add(result);
+    const auto again = backends::read_answer(agent_, *prompt, result);
+    if (again) backends::refuse_output(result, *again);
+    totals.give_to(result);
+    co_return result;
+  }
+
+ private:
+  AgentResult not_rendered(const std::string& why) const {
+    return backends::failed_result(
+        "template_error", "TemplateError",
+        fmt::format("the prompt of {} cannot be rendered: {}", agent_.name, why), false);
+  }
+
+  backends::FlatAgent agent_;
+  ModelRoute route_;
+  dispatch::Seconds deadline_;
+};
+
+// What an agent of treaty.yaml is told: the text when the input is one, else the input as JSON.
+std::string prompt_of(const machines::Dynamic& input) {
+  if (input.is_string()) return std::string(input.get_string());
+  if (input.is_object() && input.get_object().size() == 1 &&
+      input.get_object().begin()->value().is_string()) {
+    return std::string(input.get_object().begin()->value().get_string());
+  }
+  json::Writer writer(json::Layout::indented);
+  json::write(writer, input);
+  return writer.take();
+}
+
+// An agent of treaty.yaml: its system prompt, its tools, its chain, its budget.
+class ConfiguredAgentAsked final : public AskedAgent {
+ public:
+  ConfiguredAgentAsked(std::shared_ptr<const turns::Agent> agent,
+                       std::shared_ptr<dispatch::Dispatcher> dispatcher)
+      : agent_(std::move(agent)), route_{std::move(dispatcher), agent_->chain} {}
+
+  asio::awaitable<AgentResult> ask(const machines::AgentCall& call) override {
+    backends::Call prompt{.model = {}, .system = agent_->role.system};
+    prompt.messages.push_back(
+        backends::UserMessage{.parts = {backends::TextPart{prompt_of(call.input)}}});
+    backends::append_chain(prompt.messages, call.chain);
+    if (!call.without_tools) {
+      for (const turns::ClientTool& tool : agent_->role.tools) {
+        prompt.tools.push_back(tool.declaration);
+      }
+      offer(prompt.tools, call.tools);
+    }
+    prompt.asker = call.key;
+    prompt.depth = call.depth;
+    const dispatch::Seconds longest = std::chrono::duration<double>(agent_->deadline).count();
+    co_return co_await dispatched(route_, std::move(prompt), call.deadline, longest, budgets());
+  }
+
+ private:
+  std::vector<store::BudgetLimit> budgets() const {
+    if (agent_->budget.is_empty()) return {};
+    return {{dispatch::scope_of("agent", agent_->name), agent_->budget.tokens,
+             agent_->budget.picodollars}};
+  }
+
+  std::shared_ptr<const turns::Agent> agent_;
+  ModelRoute route_;
+};
+
+// A program. What it says is masked like the words of providers.
+class CommandAsked final : public AskedAgent {
+ public:
+  CommandAsked(backends::CommandAgent agent, std::shared_ptr<const KnownSecrets> secrets)
+      : agent_(std::move(agent)), secrets_(std::move(secrets)) {}
+
+  asio::awaitable<AgentResult> ask(const machines::AgentCall& call) override {
+    const std::string question = question_of(call);
+    process::Time deadline = process::Time::max();
+    if (call.deadline != machines::kNever) {
+      deadline = process::Time(std::chrono::duration_cast<process::Time::duration>(
+          std::chrono::duration<double>(call.deadline)));
+    }
+    AgentResult result = co_await backends::run(agent_, question, deadline);
+    backends::mask(result, *secrets_);
+    co_return result;
+  }
+
+ private:
+  static std::string question_of(const machines::AgentCall& call) {
+    json::Writer writer;
+    json::write(writer.begin_object().name("input"), call.input);
+    writer.name("context").begin_object().end_object();
+    writer.member("agent", call.agent.name);
+    if (call.session_id) writer.member("session_id", *call.session_id);
+    writer.member("turn_id", call.key);
+    if (!call.chain.empty()) json::write(writer.name("messages"), machines::Dynamic(call.chain));
+    return writer.end_object().take() + "\n";
+  }
+
+  backends::CommandAgent agent_;
+  std::shared_ptr<const KnownSecrets> secrets_;
+};
 
 }  // namespace
 
@@ -96,16 +249,12 @@ DispatchedAgents::Found DispatchedAgents::resolve(const Dynamic& source,
 DispatchedAgents::Found DispatchedAgents::resolve_text(const std::string& text,
                                                        const std::string& directory) {
   const std::string path = backends::path_from(directory, text);
-  if (!is_file(path) && routes_.configuration()->turns.agents.contains(text)) {
+  if (!is_file(path) && routes_.services().configuration->turns.agents.contains(text)) {
     return configured_agent(text);
   }
-  const auto bytes = read_text(path);
-  if (!bytes) return std::unexpected(fmt::format("{}: {}", path, bytes.error()));
-  const auto document = backends::parse_document(*bytes);
-  if (!document) return std::unexpected(fmt::format("{}: {}", path, document.error()));
-  Found found = flat_agent(*document, backends::directory_of(path), directory);
-  if (!found) return std::unexpected(fmt::format("{}: {}", path, found.error()));
-  return found;
+  TREATY_TRY(const auto bytes, backends::at(path, read_text(path)));
+  TREATY_TRY(const auto document, backends::at(path, backends::parse_document(bytes)));
+  return backends::at(path, flat_agent(document, backends::directory_of(path), directory));
 }
 
 DispatchedAgents::Found DispatchedAgents::resolve_typed(const std::string& type,
@@ -125,7 +274,7 @@ DispatchedAgents::Found DispatchedAgents::resolve_typed(const std::string& type,
   if (type == "command") {
     if (config == nullptr) return std::unexpected("it has no `config: {command: [argv]}`");
     TREATY_TRY(auto command, backends::read_command_agent(config->get_object(), directory));
-    return asked_command(std::move(command), routes_.secrets());
+    return std::make_shared<CommandAsked>(std::move(command), routes_.services().shared->secrets);
   }
   return std::unexpected(
       fmt::format("agents of the type {} are not supported yet; there are flatagent, treaty and "
@@ -141,21 +290,22 @@ DispatchedAgents::Found DispatchedAgents::flat_agent(const Dynamic& document,
                                                               .read_text = read_text}));
   TREATY_TRY(auto route, routes_.find(agent.profile));
   const auto deadline =
-      std::chrono::duration<double>(routes_.configuration()->turn_deadline).count();
-  return asked_flat_agent(std::move(agent), std::move(route), deadline);
+      std::chrono::duration<double>(routes_.services().configuration->turn_deadline).count();
+  return std::make_shared<FlatAgentAsked>(std::move(agent), std::move(route), deadline);
 }
 
 DispatchedAgents::Found DispatchedAgents::configured_agent(const std::string& name) {
-  const auto& configuration = routes_.configuration();
+  const auto& configuration = routes_.services().configuration;
   const turns::Agent* agent = configuration->turns.find_agent(name);
   if (agent == nullptr) {
     return std::unexpected(fmt::format("treaty.yaml has no agent {}", name));
   }
-  if (!agent->budget.is_empty() && !routes_.has_store()) {
+  if (!agent->budget.is_empty() && routes_.services().shared->store == nullptr) {
     return std::unexpected(
         "its budget is kept in the store of treaty.yaml, which this run does not use");
   }
-  return asked_configured_agent({configuration, agent}, routes_.dispatcher());
+  return std::make_shared<ConfiguredAgentAsked>(
+      std::shared_ptr<const turns::Agent>(configuration, agent), routes_.services().dispatcher);
 }
 
 std::expected<std::unique_ptr<machines::Agents>, Error> open_machine_agents(
@@ -164,8 +314,8 @@ std::expected<std::unique_ptr<machines::Agents>, Error> open_machine_agents(
                                          std::make_shared<dispatch::Pools>(system_clock()), store));
   auto dispatcher = make_dispatcher(context, configuration, shared);
   return std::make_unique<DispatchedAgents>(
-      context, std::make_shared<const config::Configuration>(configuration), std::move(shared),
-      std::move(dispatcher));
+      AgentServices{context, std::make_shared<const config::Configuration>(configuration),
+                    std::move(shared), std::move(dispatcher)});
 }
 
 }  // namespace treaty::app

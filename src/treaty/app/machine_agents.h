@@ -2,30 +2,27 @@
 // Their calls go through the dispatcher, as those of turns do.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <expected>
 #include <map>
 #include <memory>
 #include <string>
 
-#include "treaty/app/asked_agents.h"
 #include "treaty/app/model_routes.h"
 #include "treaty/machines/agents.h"
 #include "treaty/store/store.h"
 
 namespace treaty::app {
 
+class AskedAgent;  // One that was found.
+
 // Belongs to the event loop of `context`. A reference is looked up once; one that cannot be found
 // is looked for again by the next call. Never fails itself: what is wrong is in the AgentResult,
 // with the code `agent_not_found` when there is nobody to ask.
 class DispatchedAgents final : public machines::Agents {
  public:
-  // `dispatcher` is make_dispatcher's of the same configuration.
-  DispatchedAgents(boost::asio::io_context& context,
-                   std::shared_ptr<const config::Configuration> configuration,
-                   std::shared_ptr<const SharedBackends> shared,
-                   std::shared_ptr<dispatch::Dispatcher> dispatcher)
-      : routes_(context, std::move(configuration), std::move(shared), std::move(dispatcher)) {}
+  explicit DispatchedAgents(AgentServices services) : routes_(std::move(services)) {}
 
   boost::asio::awaitable<machines::Dynamic> call(const machines::AgentCall& call) override;
 

@@ -5,9 +5,7 @@
 #include <algorithm>
 
 #include "treaty/backends/providers/endpoint.h"
-#include "treaty/config/demo.h"
 #include "treaty/config/load.h"
-#include "treaty/config/sections/policies.h"
 #include "treaty/config/sections/sections.h"
 
 namespace treaty::app {
@@ -25,35 +23,27 @@ std::string names_of_providers() {
 
 }  // namespace
 
-ModelRoutes::ModelRoutes(boost::asio::io_context& context,
-                         std::shared_ptr<const config::Configuration> configuration,
-                         std::shared_ptr<const SharedBackends> shared,
-                         std::shared_ptr<dispatch::Dispatcher> dispatcher)
-    : context_(context),
-      configuration_(std::move(configuration)),
-      shared_(std::move(shared)),
-      dispatcher_(std::move(dispatcher)) {}
-
 bool ModelRoutes::is_configured(const std::string& backend) const {
-  return configuration_->backends.contains(backend) &&
-         configuration_->find_backend<config::MachineFile>(backend) == nullptr;
+  return services_.configuration->backends.contains(backend) &&
+         services_.configuration->find_backend<config::MachineFile>(backend) == nullptr;
 }
 
 // Without machines: a profile that names nobody means a model, and not whoever asks.
 std::vector<dispatch::Choice> ModelRoutes::usual_chain() const {
-  const turns::Agent* agent = configuration_->turns.find_agent(turns::kDefaultAgent);
+  const turns::Agent* agent = services_.configuration->turns.find_agent(turns::kDefaultAgent);
   std::vector<dispatch::Choice> chain;
   if (agent == nullptr) return chain;
   std::ranges::copy_if(
       agent->chain, std::back_inserter(chain), [&](const dispatch::Choice& choice) {
-        return configuration_->find_backend<config::MachineFile>(choice.backend) == nullptr;
+        return services_.configuration->find_backend<config::MachineFile>(choice.backend) ==
+               nullptr;
       });
   return chain;
 }
 
 dispatch::Choice ModelRoutes::choice_of(const std::string& backend,
                                         const backends::ModelProfile& profile) const {
-  const auto* settings = configuration_->find_backend<config::HttpProvider>(backend);
+  const auto* settings = services_.configuration->find_backend<config::HttpProvider>(backend);
   return {.backend = backend,
           .model = profile.model,
           .max_output_tokens = profile.max_tokens,
@@ -65,7 +55,7 @@ dispatch::Choice ModelRoutes::choice_of(const std::string& backend,
 std::expected<ModelRoute, std::string> ModelRoutes::find(const backends::ModelProfile& profile) {
   const std::vector<dispatch::Choice> usual = usual_chain();
   if (profile.base_url.empty() && is_configured(profile.provider)) {
-    return ModelRoute{dispatcher_, {choice_of(profile.provider, profile)}};
+    return ModelRoute{services_.dispatcher, {choice_of(profile.provider, profile)}};
   }
   if (!profile.base_url.empty() || backends::find_provider(profile.provider) != nullptr) {
     if (profile.model.empty()) return std::unexpected("the profile has no `name` of a model");
@@ -78,9 +68,9 @@ std::expected<ModelRoute, std::string> ModelRoutes::find(const backends::ModelPr
                     profile.provider, names_of_providers()));
   }
   if (usual.empty()) return std::unexpected("the profile has no `provider`");
-  if (profile.model.empty()) return ModelRoute{dispatcher_, usual};
-  if (usual.front().backend == config::kDemoBackend) return ModelRoute{dispatcher_, usual};
-  return ModelRoute{dispatcher_, {choice_of(usual.front().backend, profile)}};
+  if (profile.model.empty()) return ModelRoute{services_.dispatcher, usual};
+  if (usual.front().backend == config::kDemoBackend) return ModelRoute{services_.dispatcher, usual};
+  return ModelRoute{services_.dispatcher, {choice_of(usual.front().backend, profile)}};
 }
 
 // A provider that nobody has a key for, where there is nothing but the demo, is played by it.
@@ -89,13 +79,13 @@ std::expected<ModelRoute, std::string> ModelRoutes::route_to(
   const bool is_known = backends::find_provider(provider) != nullptr;
   const std::string kind = is_known ? provider : "custom";
   config::HttpProvider settings = config::provider_of_kind(config::process_sources({}), kind);
-  if (const auto* own = configuration_->find_backend<config::HttpProvider>(provider)) {
+  if (const auto* own = services_.configuration->find_backend<config::HttpProvider>(provider)) {
     settings = *own;
   }
-  const backends::Provider* house = backends::find_provider(settings.kind);
+  const backends::Provider* known = backends::find_provider(settings.kind);
   if (!profile.base_url.empty()) {
     settings.base_url =
-        backends::base_url_of(*house, profile.base_url, backends::process_environment);
+        backends::base_url_of(*known, profile.base_url, backends::process_environment);
   }
   if (settings.base_url.empty()) {
     return std::unexpected(
@@ -103,18 +93,18 @@ std::expected<ModelRoute, std::string> ModelRoutes::route_to(
                     "profile a base_url",
                     provider));
   }
-  const bool lacks_key = house->key.required && settings.key.empty();
+  const bool lacks_key = known->key.required && settings.key.empty();
   const std::vector<dispatch::Choice> usual = usual_chain();
   if (lacks_key && profile.base_url.empty() && !usual.empty() &&
       usual.front().backend == config::kDemoBackend) {
-    return ModelRoute{dispatcher_, usual};
+    return ModelRoute{services_.dispatcher, usual};
   }
   const std::string name = provider.empty() ? kind : provider;
   auto& dispatcher = more_[fmt::format("{} {}", name, settings.base_url)];
   if (!dispatcher) {
     config::Configuration alone;
     alone.backends[name] = settings;
-    dispatcher = make_dispatcher(context_, alone, shared_);
+    dispatcher = make_dispatcher(services_.context, alone, services_.shared);
   }
   return ModelRoute{dispatcher, {choice_of(name, profile)}};
 }

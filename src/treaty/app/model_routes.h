@@ -1,5 +1,5 @@
-// Whom to ask for a model that a FlatAgent names: a provider of treaty.yaml, one of the house with
-// its key in the environment, or the address that the profile gives.
+// Whom to ask for a model that a FlatAgent names: a provider of treaty.yaml, one that is built in,
+// with its key in the environment, or the address that the profile gives.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -21,25 +21,24 @@ struct ModelRoute {
   std::vector<dispatch::Choice> chain{};
 };
 
+// What the agents of machines are made from.
+struct AgentServices {
+  boost::asio::io_context& context;
+  std::shared_ptr<const config::Configuration> configuration;
+  std::shared_ptr<const SharedBackends> shared;
+  std::shared_ptr<dispatch::Dispatcher> dispatcher;  // make_dispatcher's of that configuration.
+};
+
 // Belongs to one event loop.
 class ModelRoutes {
  public:
-  // `dispatcher` is make_dispatcher's of the same configuration.
-  ModelRoutes(boost::asio::io_context& context,
-              std::shared_ptr<const config::Configuration> configuration,
-              std::shared_ptr<const SharedBackends> shared,
-              std::shared_ptr<dispatch::Dispatcher> dispatcher);
+  explicit ModelRoutes(AgentServices services) : services_(std::move(services)) {}
 
   // One attempt, no waiting: when to try again is the machine's to say. The error names what is
   // missing.
   std::expected<ModelRoute, std::string> find(const backends::ModelProfile& profile);
 
-  const std::shared_ptr<dispatch::Dispatcher>& dispatcher() const { return dispatcher_; }
-  const std::shared_ptr<const config::Configuration>& configuration() const {
-    return configuration_;
-  }
-  bool has_store() const { return shared_->store != nullptr; }
-  const std::shared_ptr<const KnownSecrets>& secrets() const { return shared_->secrets; }
+  const AgentServices& services() const { return services_; }
 
  private:
   bool is_configured(const std::string& backend) const;
@@ -49,10 +48,7 @@ class ModelRoutes {
   std::expected<ModelRoute, std::string> route_to(const std::string& provider,
                                                   const backends::ModelProfile& profile);
 
-  boost::asio::io_context& context_;
-  std::shared_ptr<const config::Configuration> configuration_;
-  std::shared_ptr<const SharedBackends> shared_;
-  std::shared_ptr<dispatch::Dispatcher> dispatcher_;
+  AgentServices services_;
   // For providers that the configuration does not have, by their name and address.
   std::map<std::string, std::shared_ptr<dispatch::Dispatcher>> more_{};
 };

@@ -13,7 +13,10 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "treaty/backends/call.h"
 #include "treaty/contracts/agent_result.h"
@@ -30,6 +33,27 @@ class Sink {
   // and a JSON object without anything that a model or a provider said.
   virtual void on_progress(std::string_view /*kind*/, std::string_view /*data*/) {}
 };
+
+// Whether the coroutine that calls this was cancelled.
+inline boost::asio::awaitable<bool> is_cancelled() {
+  const auto state = co_await boost::asio::this_coro::cancellation_state;
+  co_return state.cancelled() != boost::asio::cancellation_type::none;
+}
+
+// AgentError of a call that was cancelled; its finish_reason is `aborted`.
+inline contracts::AgentError cancelled_error() {
+  return {.message = "the call was cancelled", .type = "Cancelled", .retryable = false};
+}
+
+// A failure that no provider told.
+inline contracts::AgentResult failed_result(std::string code, std::string type, std::string message,
+                                            bool retryable) {
+  return {.finish_reason = "error",
+          .error = contracts::AgentError{.message = std::move(message),
+                                         .code = std::move(code),
+                                         .type = std::move(type),
+                                         .retryable = retryable}};
+}
 
 class Backend {
  public:

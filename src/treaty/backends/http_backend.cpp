@@ -93,26 +93,21 @@ AgentResult result_of_cut(const Exchange& exchange, AnswerReader& reader,
 
 AgentError error_of(const http::FetchFailure& failure) {
   using namespace failure_types;
-  AgentError error{
-      .message = failure.message, .code = "server_error", .type = {}, .retryable = true};
+  const auto error = [&](std::string_view type, const char* code = "server_error") {
+    return AgentError{
+        .message = failure.message, .code = code, .type = std::string(type), .retryable = true};
+  };
   switch (failure.kind) {
-    case http::FailureKind::bad_address: error.type = kBadAddress; break;
-    case http::FailureKind::refused: error.type = kRefused; break;
-    case http::FailureKind::reset: error.type = kReset; break;
-    case http::FailureKind::tls: error.type = kTls; break;
-    case http::FailureKind::too_large: error.type = kTooLarge; break;
-    case http::FailureKind::malformed: error.type = kMalformed; break;
-    case http::FailureKind::timeout:
-      error.type = kTimeout;
-      error.code = "timeout";
-      break;
-    case http::FailureKind::cancelled:
-      error.type = kCancelled;
-      error.code.reset();
-      error.retryable = false;
-      break;
+    case http::FailureKind::bad_address: return error(kBadAddress);
+    case http::FailureKind::refused: return error(kRefused);
+    case http::FailureKind::reset: return error(kReset);
+    case http::FailureKind::tls: return error(kTls);
+    case http::FailureKind::too_large: return error(kTooLarge);
+    case http::FailureKind::malformed: return error(kMalformed);
+    case http::FailureKind::timeout: return error(kTimeout, "timeout");
+    case http::FailureKind::cancelled: break;
   }
-  return error;
+  return {.message = failure.message, .type = std::string(kCancelled), .retryable = false};
 }
 
 http::Timeouts timeouts_within(std::chrono::milliseconds total) {

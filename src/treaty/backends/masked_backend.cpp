@@ -3,6 +3,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "treaty/base/json.h"
+#include "treaty/base/json_elements.h"
 #include "treaty/base/json_write.h"
 
 namespace treaty::backends {
@@ -79,10 +80,8 @@ class Masking {
   // Whether a text or a name in it has a secret.
   bool is_telling(json::Value value) const {
     if (value.is_string()) return secrets_.masked(value.text()).has_value();
-    if (value.is_array()) {
-      for (const json::Value element : value.elements()) {
-        if (is_telling(element)) return true;
-      }
+    for (const json::Value element : json::elements_of(value)) {
+      if (is_telling(element)) return true;
     }
     if (!value.is_object()) return false;
     for (const json::Member member : value.members()) {

@@ -5,6 +5,8 @@
 #include "treaty/backends/providers/provider.h"
 #include "treaty/base/base64.h"
 #include "treaty/base/json.h"
+#include "treaty/base/json_elements.h"
+#include "treaty/base/try.h"
 #include "treaty/results/agent_results.h"
 
 namespace treaty::backends {
@@ -32,9 +34,9 @@ void read_headers(Headers& headers, std::optional<json::Value> object) {
     if (headers.size() >= kMostHeaders) break;
     if (value.is_string()) headers.add(name.text(), value.text());
     if (value.is_number()) headers.add(name.text(), value.source());
-    if (!value.is_array()) continue;
-    for (const json::Value element : value.elements())
+    for (const json::Value element : json::elements_of(value)) {
       headers.add(name.text(), json::text_of(element));
+    }
   }
 }
 
@@ -99,9 +101,7 @@ std::expected<Recording, Error> read_recording(std::string_view text) {
   if (recording.protocol == nullptr) {
     recording.protocol = find_protocol_of_path(recording.request_path);
   }
-  if (auto read = read_response(recording, *response); !read) {
-    return std::unexpected(std::move(read.error()));
-  }
+  TREATY_TRY_VOID(read_response(recording, *response));
   return recording;
 }
 

@@ -13,7 +13,6 @@
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/http/server.h"
-#include "treaty/mock/plan_player.h"
 #include "treaty/mock/played_provider.h"
 
 namespace treaty::cli::mock_provider {

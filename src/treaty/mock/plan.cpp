@@ -99,6 +99,21 @@ void end_early(Plan& plan, const backends::Point& point, Ending ending, std::str
 
 }  // namespace
 
+std::string Ids::next(std::string_view prefix, std::size_t length) {
+  constexpr std::string_view kLetters =
+      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  std::string id(prefix);
+  while (id.size() < prefix.size() + length) id += kLetters[random_() % kLetters.size()];
+  return id;
+}
+
+std::string Ids::bytes(std::size_t length) {
+  std::string out;
+  out.reserve(length);
+  while (out.size() < length) out += static_cast<char>(random_());
+  return out;
+}
+
 std::size_t Plan::body_size() const {
   std::size_t size = 0;
   for (const Piece& piece : pieces) size += piece.bytes.size();

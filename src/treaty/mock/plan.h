@@ -2,15 +2,32 @@
 // the player executes them.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <chrono>
+#include <cstdint>
+#include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "treaty/backends/protocols/protocol.h"
 #include "treaty/backends/scripted/script.h"
 #include "treaty/base/headers.h"
-#include "treaty/mock/scripted_answer.h"
+#include "treaty/http/server.h"
 
 namespace treaty::mock {
+
+// Identifiers as providers make them. The same seed gives the same ones.
+class Ids {
+ public:
+  explicit Ids(std::uint64_t seed) : random_(seed) {}
+
+  std::string next(std::string_view prefix, std::size_t length);
+  std::string bytes(std::size_t length);  // Any bytes, for garbage.
+
+ private:
+  std::mt19937_64 random_;
+};
 
 struct Piece {
   std::chrono::milliseconds delay{0};  // Before it.
@@ -45,5 +62,8 @@ struct Whole {
 // Applies the delays and faults of `reply`, in this order: a chunk that makes no sense, garbage,
 // no end, other sizes of pieces, an end too early.
 Plan make_plan(Whole whole, const backends::Reply& reply, Ids& ids);
+
+// Plays a plan to whoever asked. Returns when the answer is over or the client has gone.
+boost::asio::awaitable<void> play(Plan plan, http::Exchange& exchange);
 
 }  // namespace treaty::mock

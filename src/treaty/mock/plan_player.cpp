@@ -1,11 +1,11 @@
-#include "treaty/mock/plan_player.h"
-
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include "treaty/mock/plan.h"
 
 namespace treaty::mock {
 namespace {

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "treaty/base/json.h"
+#include "treaty/base/try.h"
 
 namespace treaty::mock {
 namespace {
@@ -45,15 +46,14 @@ bool is_of_the_wire(std::string_view name) {
 }  // namespace
 
 std::expected<Track, Error> read_track(std::string_view json) {
-  auto recording = backends::read_recording(json);
-  if (!recording) return std::unexpected(std::move(recording.error()));
-  if (recording->protocol == nullptr) {
+  TREATY_TRY(auto recording, backends::read_recording(json));
+  if (recording.protocol == nullptr) {
     return std::unexpected(
         Error{ErrorCode::not_a_document, "names neither an `endpoint` nor a path that tells it"});
   }
-  Marks marks = marks_of(recording->request_path, recording->request_body);
-  const bool is_known = !recording->request_path.empty() || !recording->request_body.empty();
-  Track track{.recording = std::move(*recording),
+  Marks marks = marks_of(recording.request_path, recording.request_body);
+  const bool is_known = !recording.request_path.empty() || !recording.request_body.empty();
+  Track track{.recording = std::move(recording),
               .model = std::move(marks.model),
               .request_body = std::move(marks.body)};
   track.path = path_of(track.recording.request_path);

@@ -8,53 +8,34 @@
 #include <utility>
 
 #include "treaty/backends/bridge/question.h"
+#include "treaty/base/clock.h"
 #include "treaty/bridge/names.h"
 
 namespace treaty::backends {
 namespace {
 
 namespace asio = boost::asio;
-using contracts::AgentError;
 using contracts::AgentResult;
 
 constexpr std::string_view kName = "bridge";
 constexpr std::size_t kLargestRequest = std::size_t{16} << 20U;  // JSON-03.
 
-AgentResult failed(AgentError error, std::string_view finish_reason = "error") {
-  return {.finish_reason = std::string(finish_reason), .error = std::move(error)};
-}
-
 AgentResult unusable(const Error& error) {
-  return failed({.message = fmt::format("the bridge {} {}", error.where, error.message),
-                 .code = "server_error",
-                 .type = "BridgeUnusable",
-                 .retryable = true});
+  return failed_result("server_error", "BridgeUnusable",
+                       fmt::format("the bridge {} {}", error.where, error.message), true);
 }
 
 AgentResult too_large() {
-  return failed({.message = "the conversation does not fit into a bridge request, which has 16 MiB "
-                            "at most",
-                 .code = "context_length",
-                 .type = "RequestTooLarge",
-                 .retryable = false});
+  return failed_result(
+      "context_length", "RequestTooLarge",
+      "the conversation does not fit into a bridge request, which has 16 MiB at most", false);
 }
 
 AgentResult timed_out(std::chrono::milliseconds timeout) {
-  return failed({.message = fmt::format("no answer came to the bridge within {} s",
-                                        static_cast<double>(timeout.count()) / 1000),
-                 .code = "timeout",
-                 .type = "Timeout",
-                 .retryable = true});
-}
-
-AgentResult aborted() {
-  return failed({.message = "the call was cancelled", .type = "Cancelled", .retryable = false},
-                "aborted");
-}
-
-double seconds_since_1970() {
-  using namespace std::chrono;
-  return duration<double>(system_clock::now().time_since_epoch()).count();
+  return failed_result("timeout", "Timeout",
+                       fmt::format("no answer came to the bridge within {} s",
+                                   static_cast<double>(timeout.count()) / 1000),
+                       true);
 }
 
 // Whoever waits for the agent is longer there than the agent may take.
@@ -86,11 +67,6 @@ class FileWaiter {
   std::string file_name_;
 };
 
-asio::awaitable<bool> is_cancelled() {
-  const auto state = co_await asio::this_coro::cancellation_state;
-  co_return state.cancelled() != asio::cancellation_type::none;
-}
-
 }  // namespace
 
 BridgeBackend::BridgeBackend(BridgeTarget target)
@@ -117,8 +93,7 @@ asio::awaitable<AgentResult> BridgeBackend::ask(contracts::BridgeRequest request
   }
   const auto watch = watch_;
   const Time deadline = std::chrono::steady_clock::now() + target_.timeout;
-  const double until =
-      seconds_since_1970() + std::chrono::duration<double>(target_.timeout).count();
+  const double until = unix_seconds(std::chrono::system_clock::now() + target_.timeout);
   const auto place = co_await pool_.run_until(
       deadline, [this, request = std::move(request), until] { return slots_.ask(request, until); },
       [](const auto& asked) {
@@ -134,7 +109,8 @@ asio::awaitable<AgentResult> BridgeBackend::give_up(OffloadError why) {
     co_return unusable(
         {ErrorCode::unavailable, "has too many requests at once", target_.directory});
   }
-  co_return co_await is_cancelled() ? aborted() : timed_out(target_.timeout);
+  if (!co_await is_cancelled()) co_return timed_out(target_.timeout);
+  co_return AgentResult{.finish_reason = "aborted", .error = cancelled_error()};
 }
 
 asio::awaitable<AgentResult> BridgeBackend::wait(const BridgePlace& place,

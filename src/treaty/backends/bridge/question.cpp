@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "treaty/backends/protocols/request_parts.h"
 #include "treaty/base/ids.h"
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
@@ -16,16 +17,12 @@ namespace {
 // Schemas that are deeper go as text, so that the request stays within the depth of a document.
 constexpr std::size_t kDeepest = 48;
 
-std::string readable(std::string_view text) {
-  return is_utf8(text) ? std::string(text) : repaired_utf8(text);
-}
-
 // --- For people and models -------------------------------------------------------------------
 
 std::string text_of(const Part& part) {
-  if (const auto* text = std::get_if<TextPart>(&part)) return readable(text->text);
+  if (const auto* text = std::get_if<TextPart>(&part)) return repaired_utf8(text->text);
   const auto& image = std::get<ImagePart>(part);
-  return fmt::format("[a picture, {}; it is in context.messages]", readable(image.media_type));
+  return fmt::format("[a picture, {}; it is in context.messages]", repaired_utf8(image.media_type));
 }
 
 std::string text_of(const UserMessage& message) {
@@ -38,22 +35,22 @@ std::string text_of(const UserMessage& message) {
 }
 
 std::string text_of(const AssistantMessage& message) {
-  std::string text = readable(message.text);
+  std::string text = repaired_utf8(message.text);
   for (const auto& call : message.tool_calls) {
     if (!text.empty()) text += '\n';
-    text += fmt::format("[calls the tool {} as {}: {}]", readable(call.name), readable(call.id),
-                        readable(call.arguments));
+    text += fmt::format("[calls the tool {} as {}: {}]", repaired_utf8(call.name),
+                        repaired_utf8(call.id), repaired_utf8(call.arguments));
   }
   return text;
 }
 
-std::string text_of(const ToolMessage& message) { return readable(message.content); }
+std::string text_of(const ToolMessage& message) { return repaired_utf8(message.content); }
 
 std::string title_of(const UserMessage& /*message*/) { return "user"; }
 std::string title_of(const AssistantMessage& /*message*/) { return "you"; }
 std::string title_of(const ToolMessage& message) {
-  return fmt::format("result of {}, {}{}", readable(message.tool_name),
-                     readable(message.tool_call_id), message.failed ? ", which failed" : "");
+  return fmt::format("result of {}, {}{}", repaired_utf8(message.tool_name),
+                     repaired_utf8(message.tool_call_id), message.failed ? ", which failed" : "");
 }
 
 // Parts of the prompt, each under a heading of its own.
@@ -65,9 +62,9 @@ struct Section {
 std::string text_of_tools(const Call& call) {
   std::string text;
   for (const Tool& tool : call.tools) {
-    text +=
-        fmt::format("{}: {}\nparameters: {}\n\n", readable(tool.name), readable(tool.description),
-                    tool.parameters_json.empty() ? "{}" : readable(tool.parameters_json));
+    text += fmt::format("{}: {}\nparameters: {}\n\n", repaired_utf8(tool.name),
+                        repaired_utf8(tool.description),
+                        tool.parameters_json.empty() ? "{}" : repaired_utf8(tool.parameters_json));
   }
   return text +
          "To call them, answer with metadata.agent_result.tool_calls: a list of "
@@ -76,11 +73,11 @@ std::string text_of_tools(const Call& call) {
 
 std::vector<Section> sections_of(const Call& call) {
   std::vector<Section> sections;
-  if (!is_blank(call.system)) sections.push_back({"instructions", readable(call.system)});
+  if (!is_blank(call.system)) sections.push_back({"instructions", repaired_utf8(call.system)});
   if (!call.tools.empty()) sections.push_back({"tools", text_of_tools(call)});
   if (call.output) {
     sections.push_back({"form of the answer", "JSON that fits this schema, and nothing else:\n" +
-                                                  readable(call.output->schema_json)});
+                                                  repaired_utf8(call.output->schema_json)});
   }
   for (const Message& message : call.messages) {
     std::visit([&](const auto& said) { sections.push_back({title_of(said), text_of(said)}); },
@@ -100,16 +97,12 @@ std::string mark_for(const std::vector<Section>& sections) {
 
 // --- For programs ----------------------------------------------------------------------------
 
-void write_text(json::Writer& writer, std::string_view name, std::string_view text) {
-  writer.member(name, readable(text));
-}
-
 void write_json_or_text(json::Writer& writer, std::string_view text) {
   const json::Document document(text, {.max_depth = kDeepest, .max_faults = 1});
   if (document.root() && document.faults().empty()) {
     json::write(writer, *document.root());
   } else {
-    writer.value(readable(text));
+    writer.value(repaired_utf8(text));
   }
 }
 
@@ -209,7 +202,7 @@ contracts::BridgeRequest bridge_request_of(const Call& call, const std::string& 
           .created_at = timestamp_now(),
           .timeout_seconds = timeout_seconds,
           .context = context_of(call),
-          .model = call.model.empty() ? std::nullopt : std::optional(readable(call.model))};
+          .model = call.model.empty() ? std::nullopt : std::optional(repaired_utf8(call.model))};
 }
 
 }  // namespace treaty::backends

@@ -6,18 +6,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "treaty/backends/bridge/asker.h"
+#include "treaty/base/clock.h"
 #include "treaty/base/files.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/bridge/driver.h"
 #include "treaty/bridge/exchange.h"
 #include "treaty/bridge/journal.h"
@@ -37,9 +40,9 @@ using contracts::BridgeRequest;
 // What killed writers left is not written to any more after this time.
 constexpr auto kLeftover = std::chrono::minutes(1);
 
-double now() {
-  using namespace std::chrono;
-  return duration<double>(system_clock::now().time_since_epoch()).count();
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 // Held while places are looked for and taken: others wait, for some milliseconds.
@@ -152,6 +155,12 @@ std::string_view fault_of(AnswerState state) {
   return {};
 }
 
+// Whether the request is that of a server which is gone.
+bool is_abandoned(const std::optional<BridgeRequest>& request) {
+  const auto asker = request ? find_asker(*request) : std::nullopt;
+  return asker && asker->is_gone();
+}
+
 // The exchange as it lies there. Whoever answers may have taken the request away, and somebody may
 // have put another one there.
 Exchange look_at(const BridgePlace& place) {
@@ -171,30 +180,63 @@ Exchange look_at(const BridgePlace& place) {
 
 }  // namespace
 
-void BridgeSlots::find_legacies(const std::string& directory) {
+// Containers share the boot of their machine and not its processes: they differ in their names.
+bool Asker::is_gone() const { return host == host_name() && !bridge::is_running(process); }
+
+Asker this_asker(double until) {
+  return {.host = host_name(), .process = bridge::this_process(), .until = until};
+}
+
+void set_asker(contracts::BridgeRequest& request, const Asker& asker) {
+  request.context.set(kAskedBy, json::ObjectText{{"host", asker.host},
+                                                 {"pid", asker.process.pid},
+                                                 {"started", asker.process.started},
+                                                 {"boot", asker.process.boot},
+                                                 {"until", asker.until}});
+}
+
+std::optional<Asker> find_asker(const contracts::BridgeRequest& request) {
+  const auto object = request.context.find_object(kAskedBy);
+  if (!object) return std::nullopt;
+  auto host = object->find_text("host");
+  const auto pid = object->find_integer("pid");
+  auto started = object->find_text("started");
+  auto boot = object->find_text("boot");
+  const auto until = object->find_number("until");
+  if (!host || !pid || *pid < 1 || *pid > std::numeric_limits<pid_t>::max() || !started || !boot ||
+      !until) {
+    return std::nullopt;
+  }
+  return Asker{.host = *std::move(host),
+               .process = {.pid = static_cast<pid_t>(*pid),
+                           .started = *std::move(started),
+                           .boot = *std::move(boot)},
+               .until = *until};
+}
+
+void BridgeSlots::find_abandoned(const std::string& directory) {
   has_looked_ = true;
   clear_leftovers(directory);
   for (const std::int64_t number : taken_places(directory)) {
     const std::string suffix = suffix_of(number);
     const auto file =
         bridge::read_request(bridge::path_in(directory, bridge::request_name(suffix)));
-    const auto asker = file.document ? find_asker(*file.document) : std::nullopt;
-    if (asker && asker->is_gone()) {
-      legacies_.push_back({suffix, question_of(*file.document), asker->until});
+    if (is_abandoned(file.document)) {
+      abandoned_.push_back(
+          {suffix, question_of(*file.document), find_asker(*file.document)->until});
     }
   }
 }
 
 void BridgeSlots::clear_expired(const std::string& directory) {
-  const double at = now();
-  std::erase_if(legacies_, [&](const Legacy& legacy) {
-    if (legacy.until > at) return false;
-    const BridgePlace place{.directory = directory, .suffix = legacy.suffix};
+  const double at = unix_seconds(std::chrono::system_clock::now());
+  std::erase_if(abandoned_, [&](const AbandonedRequest& request_left) {
+    if (request_left.until > at) return false;
+    const BridgePlace place{.directory = directory, .suffix = request_left.suffix};
     const auto file = bridge::read_request(request_path(place));
-    const auto asker = file.document ? find_asker(*file.document) : std::nullopt;
-    if (!asker || !asker->is_gone()) return true;  // Somebody else has the place now.
+    if (!is_abandoned(file.document)) return true;  // Somebody else has the place now.
     set_aside(directory, file.path, "abandoned");
-    set_aside(directory, response_path(directory, legacy.suffix), "abandoned");
+    set_aside(directory, response_path(directory, request_left.suffix), "abandoned");
     return true;
   });
 }
@@ -202,13 +244,12 @@ void BridgeSlots::clear_expired(const std::string& directory) {
 std::optional<BridgePlace> BridgeSlots::take_over(const std::string& directory,
                                                   const BridgeRequest& request, double until) {
   const std::size_t question = question_of(request);
-  for (auto legacy = legacies_.begin(); legacy != legacies_.end(); ++legacy) {
-    if (legacy->question != question) continue;
-    BridgePlace place{.directory = directory, .suffix = legacy->suffix};
-    legacies_.erase(legacy);
+  for (auto request_left = abandoned_.begin(); request_left != abandoned_.end(); ++request_left) {
+    if (request_left->question != question) continue;
+    BridgePlace place{.directory = directory, .suffix = request_left->suffix};
+    abandoned_.erase(request_left);
     auto file = bridge::read_request(request_path(place));
-    const auto asker = file.document ? find_asker(*file.document) : std::nullopt;
-    if (!asker || !asker->is_gone() || question_of(*file.document) != question) {
+    if (!is_abandoned(file.document) || question_of(*file.document) != question) {
       return take_over(directory, request, until);
     }
     place.request_id = file.document->request_id;
@@ -220,25 +261,24 @@ std::optional<BridgePlace> BridgeSlots::take_over(const std::string& directory,
 }
 
 std::expected<BridgePlace, Error> BridgeSlots::ask(BridgeRequest request, double until) {
-  const auto directory = bridge::resolve_directory(directory_);
-  if (!directory) return std::unexpected(directory.error());
-  if (auto made = bridge::make_folders(*directory); !made) return std::unexpected(made.error());
-  const AskersLock lock(*directory);
+  TREATY_TRY(const auto directory, bridge::resolve_directory(directory_));
+  TREATY_TRY_VOID(bridge::make_folders(directory));
+  const AskersLock lock(directory);
   if (!lock.is_held()) {
     return std::unexpected(Error{ErrorCode::unwritable,
                                  fmt::format("cannot be locked: {}", std::strerror(errno)),
-                                 *directory});
+                                 directory});
   }
-  if (!has_looked_) find_legacies(*directory);
-  if (auto place = take_over(*directory, request, until)) return *std::move(place);
-  clear_expired(*directory);
+  if (!has_looked_) find_abandoned(directory);
+  if (auto place = take_over(directory, request, until)) return *std::move(place);
+  clear_expired(directory);
   set_asker(request, {self_.host, self_.process, until});
-  const std::set<std::int64_t> taken = taken_places(*directory);
+  const std::set<std::int64_t> taken = taken_places(directory);
   for (std::int64_t number = 0;; ++number) {
     if (taken.contains(number)) continue;
-    BridgePlace place{*directory, suffix_of(number), request.request_id};
-    request.response_file = response_path(*directory, place.suffix);
-    set_aside(*directory, *request.response_file, "late");  // Nobody waits for it any more.
+    BridgePlace place{directory, suffix_of(number), request.request_id};
+    request.response_file = response_path(directory, place.suffix);
+    set_aside(directory, *request.response_file, "late");  // Nobody waits for it any more.
     const auto created = create_file(request_path(place), encode(request));
     if (created) return place;
     if (created.error().code != ErrorCode::conflict) return std::unexpected(created.error());

@@ -6,14 +6,35 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "treaty/backends/bridge/asker.h"
 #include "treaty/base/error.h"
+#include "treaty/bridge/lock.h"
 #include "treaty/contracts/agent_result.h"
 #include "treaty/contracts/bridge_request.h"
 
 namespace treaty::backends {
+
+// Which server asks, told in a request's `context.asked_by`: whether anybody waits for its answer
+// can be seen by those who come after a crash.
+constexpr std::string_view kAskedBy = "asked_by";
+
+struct Asker {
+  std::string host{};
+  bridge::Process process{};
+  double until = 0;  // When it will have given up; seconds since 1970.
+
+  // True when it is known that nobody waits: only a process of this very machine can be looked for.
+  bool is_gone() const;
+};
+
+Asker this_asker(double until);
+
+void set_asker(contracts::BridgeRequest& request, const Asker& asker);
+
+// Nothing when it was not a server that asked.
+std::optional<Asker> find_asker(const contracts::BridgeRequest& request);
 
 // Where a question waits.
 struct BridgePlace {
@@ -42,13 +63,13 @@ class BridgeSlots {
 
  private:
   // A question that a server left when it died, and when nobody would have waited for it any more.
-  struct Legacy {
+  struct AbandonedRequest {
     std::string suffix;
     std::size_t question;  // The hash of what was asked.
     double until;
   };
 
-  void find_legacies(const std::string& directory);
+  void find_abandoned(const std::string& directory);
   void clear_expired(const std::string& directory);
   std::optional<BridgePlace> take_over(const std::string& directory,
                                        const contracts::BridgeRequest& request, double until);
@@ -56,7 +77,7 @@ class BridgeSlots {
   std::string directory_;
   Asker self_ = this_asker(0);
   bool has_looked_ = false;
-  std::vector<Legacy> legacies_{};
+  std::vector<AbandonedRequest> abandoned_{};
 };
 
 }  // namespace treaty::backends

@@ -9,7 +9,6 @@
 #include <set>
 #include <thread>
 
-#include "treaty/backends/bridge/asker.h"
 #include "treaty/backends/bridge/question.h"
 #include "treaty/base/files.h"
 #include "treaty/base/timestamp.h"

@@ -6,7 +6,7 @@
 #include <array>
 #include <chrono>
 
-#include "treaty/backends/bridge/asker.h"
+#include "treaty/backends/bridge/slots.h"
 #include "treaty/base/ids.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
