@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-#include "treaty/base/number_text.h"
+#include "treaty/base/pieces.h"
 #include "treaty/base/secrets.h"
 #include "treaty/base/text.h"
 
@@ -66,7 +66,7 @@ std::optional<std::int64_t> Reader::integer(const Node& node, std::int64_t least
   const auto written = number_text(node);
   if (!written) return std::nullopt;
   auto number = node.kind == Kind::integer ? std::optional(node.integer) : std::nullopt;
-  if (is_reference(node)) number = number_in<std::int64_t>(trimmed(*written));
+  if (is_reference(node)) number = parse_number<std::int64_t>(trimmed(*written));
   if (number && *number >= least && *number <= most) return number;
   note(node, most == std::numeric_limits<std::int64_t>::max()
                  ? fmt::format("expected a whole number, {} or more", least)
@@ -77,7 +77,7 @@ std::optional<std::int64_t> Reader::integer(const Node& node, std::int64_t least
 std::optional<double> Reader::decimal(const Node& node, double least, double most) {
   const auto written = number_text(node);
   if (!written) return std::nullopt;
-  const auto number = number_in<double>(trimmed(*written));
+  const auto number = parse_number<double>(trimmed(*written));
   if (number && *number >= least && *number <= most) return number;
   note(node, fmt::format("expected a number, {} to {}", least, most));
   return std::nullopt;

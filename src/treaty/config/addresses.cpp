@@ -6,7 +6,7 @@
 #include <array>
 #include <filesystem>
 
-#include "treaty/base/number_text.h"
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 
 namespace treaty::config {
@@ -37,7 +37,7 @@ std::expected<Listen, Diagnostic> parse_listen(std::string_view text) {
   if (colon == std::string_view::npos || trimmed_text.ends_with(']')) {
     return address_fault("the address to listen on lacks its port", kListenHint);
   }
-  const auto port = number_in<std::uint16_t>(trimmed_text.substr(colon + 1));
+  const auto port = parse_number<std::uint16_t>(trimmed_text.substr(colon + 1));
   if (!port)
     return address_fault("the port to listen on is not a number from 0 to 65535", kListenHint);
   std::string host(trimmed_text.substr(0, colon));

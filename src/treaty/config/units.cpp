@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <span>
 
-#include "treaty/base/number_text.h"
 #include "treaty/base/text.h"
+#include "treaty/results/prices.h"
 
 namespace treaty::config {
 namespace {
@@ -66,7 +66,7 @@ std::optional<std::size_t> parse_size(std::string_view text) {
 }
 
 std::optional<std::int64_t> parse_dollars(std::string_view text) {
-  return parse_fixed_point(trimmed(text), kDollarDecimals, kMostDollars);
+  return results::parse_fixed_point(trimmed(text), kDollarDecimals, kMostDollars);
 }
 
 std::string dollars_text(std::int64_t picodollars) {

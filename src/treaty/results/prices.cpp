@@ -5,7 +5,8 @@
 #include <limits>
 #include <tuple>
 
-#include "treaty/base/number_text.h"
+#include "treaty/base/pieces.h"
+#include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
 #include "treaty/base/yaml.h"
@@ -109,6 +110,18 @@ std::expected<void, Error> read_entry(const yaml::Node& entry, std::vector<Price
 double dollars(Wide picodollars) { return static_cast<double>(picodollars) / 1e12; }
 
 }  // namespace
+
+std::optional<std::int64_t> parse_fixed_point(std::string_view text, std::size_t decimals,
+                                              std::int64_t most) {
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const std::string_view behind = text.substr(std::min(point + 1, text.size()));
+  if (point + behind.size() == 0 || behind.size() > decimals) return std::nullopt;
+  std::string digits(text.substr(0, point));
+  digits.append(behind).append(decimals - behind.size(), '0');
+  if (!std::ranges::all_of(digits, is_digit)) return std::nullopt;
+  const auto amount = parse_number<std::int64_t>(digits);
+  return amount && *amount <= most ? amount : std::nullopt;
+}
 
 PriceTable::PriceTable(std::vector<PriceEntry> entries) : entries_(std::move(entries)) {
   std::ranges::sort(entries_, {}, key_of);

@@ -45,6 +45,11 @@ class PriceTable {
   std::vector<PriceEntry> entries_;  // By provider, model and time.
 };
 
+// Digits with at most `decimals` more behind a point, times 10^decimals: not a bit of what is
+// written is lost. Nothing when it is more than `most`.
+std::optional<std::int64_t> parse_fixed_point(std::string_view text, std::size_t decimals,
+                                              std::int64_t most);
+
 // Reads a prices.yaml. The error's `where` is "line:column".
 std::expected<PriceTable, Error> read_prices(std::string_view yaml);
 
