@@ -3,7 +3,6 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "treaty/base/json.h"
-#include "treaty/base/json_elements.h"
 #include "treaty/base/json_write.h"
 
 namespace treaty::backends {

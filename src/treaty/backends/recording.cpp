@@ -5,7 +5,6 @@
 #include "treaty/backends/providers/provider.h"
 #include "treaty/base/base64.h"
 #include "treaty/base/json.h"
-#include "treaty/base/json_elements.h"
 #include "treaty/base/try.h"
 #include "treaty/results/agent_results.h"
 

@@ -218,4 +218,10 @@ inline std::string_view Document::text(const Node& node) const {
   return std::string_view(unescaped_).substr(offset, size);
 }
 
+// The elements of an array; none of everything else.
+inline Elements elements_of(std::optional<Value> array) {
+  static const Document empty("[]");
+  return (array && array->is_array() ? *array : *empty.root()).elements();
+}
+
 }  // namespace treaty::json

@@ -24,8 +24,8 @@ using yaml::Node;
 constexpr std::string_view kMask = "***";
 
 // The masked form; for a comparison followed by a digest, which is never printed.
-std::string secret(std::string_view masked, std::string_view value, Purpose purpose) {
-  if (purpose == Purpose::people) return std::string(masked);
+std::string secret(std::string_view masked, std::string_view value, ShowPurpose purpose) {
+  if (purpose == ShowPurpose::people) return std::string(masked);
   Sha256 digest;
   digest.add(value);
   return fmt::format("{}{}{}", masked, kDigestMark, digest.hex());
@@ -70,15 +70,15 @@ struct Map {
   }
 };
 
-Node keys_of(const Configuration& configuration, Purpose purpose) {
+Node keys_of(const Configuration& configuration, ShowPurpose purpose) {
   Node list{.kind = Kind::list};
   for (const AccessKey& key : configuration.keys) {
-    list.items.push_back(
-        Map{}
-            .add("tenant", text(key.tenant))
-            .add("sha256",
-                 text(purpose == Purpose::people ? key.sha256 : secret(kMask, key.sha256, purpose)))
-            .node);
+    list.items.push_back(Map{}
+                             .add("tenant", text(key.tenant))
+                             .add("sha256", text(purpose == ShowPurpose::people
+                                                     ? key.sha256
+                                                     : secret(kMask, key.sha256, purpose)))
+                             .node);
   }
   return list;
 }
@@ -115,7 +115,7 @@ Node budget_of(const dispatch::Budget& budget) {
   return map.node;
 }
 
-Node provider_of(const HttpProvider& provider, Purpose purpose) {
+Node provider_of(const HttpProvider& provider, ShowPurpose purpose) {
   Map map;
   map.add("kind", text(provider.kind));
   const std::string base_url = mask_secrets(provider.base_url);
@@ -140,13 +140,13 @@ Node bridge_of(const BridgeDirectory& bridge) {
 }
 
 // What a file holds is no part of what is shown, but a change of it is a change.
-void add_content(Map& map, std::string_view key, std::string_view digest, Purpose purpose) {
-  if (purpose != Purpose::comparison) return;
+void add_content(Map& map, std::string_view key, std::string_view digest, ShowPurpose purpose) {
+  if (purpose != ShowPurpose::comparison) return;
   map.add(fmt::format("{}{}", key, kContent), text(secret("", digest, purpose)));
 }
 
 Node choice_of(const dispatch::Choice& choice, const Configuration& configuration,
-               Purpose purpose) {
+               ShowPurpose purpose) {
   Map map;
   const auto* machine = configuration.find_backend<MachineFile>(choice.backend);
   if (choice.backend == kDemoBackend) {
@@ -194,7 +194,7 @@ void add_role(Map& map, const turns::AgentRole& role) {
   map.add("tools", tools_of(role));
 }
 
-Node agent_of(const turns::Agent& agent, const Configuration& configuration, Purpose purpose) {
+Node agent_of(const turns::Agent& agent, const Configuration& configuration, ShowPurpose purpose) {
   Map map;
   map.add("description", text(agent.description));
   add_role(map, agent.role);
@@ -312,7 +312,7 @@ class Differences {
 
 }  // namespace
 
-Node shown(const Configuration& configuration, Purpose purpose) {
+Node shown(const Configuration& configuration, ShowPurpose purpose) {
   Map map;
   map.add("listen", text(text_of(configuration.listen)));
   map.add("store", text(configuration.store));
@@ -351,7 +351,8 @@ Node shown(const Configuration& configuration, Purpose purpose) {
 // The difference of what `treaty config show` prints.
 std::vector<std::string> changes_between(const Configuration& before, const Configuration& after) {
   Differences differences;
-  differences.compare("", shown(before, Purpose::comparison), shown(after, Purpose::comparison));
+  differences.compare("", shown(before, ShowPurpose::comparison),
+                      shown(after, ShowPurpose::comparison));
   return differences.take();
 }
 

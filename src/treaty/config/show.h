@@ -11,7 +11,7 @@
 
 namespace treaty::config {
 
-enum class Purpose {
+enum class ShowPurpose {
   people,      // What `treaty config show` prints.
   comparison,  // Secrets and contents of files carry a digest behind kDigestMark.
 };
@@ -19,7 +19,7 @@ enum class Purpose {
 constexpr std::string_view kDigestMark = "\x01";
 constexpr std::string_view kContent = " (content)";  // After the key that names a file.
 
-yaml::Node shown(const Configuration& configuration, Purpose purpose = Purpose::people);
+yaml::Node shown(const Configuration& configuration, ShowPurpose purpose = ShowPurpose::people);
 
 // One line per difference: `path: old → new`, `path: added`, `path: removed`; of a secret and of
 // what a file holds, only that it has changed. Empty when nothing differs.

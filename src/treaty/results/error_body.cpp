@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "treaty/base/json_elements.h"
+#include "treaty/base/json.h"
 #include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 

@@ -8,7 +8,6 @@
 
 #include "treaty/base/hash.h"
 #include "treaty/base/json.h"
-#include "treaty/base/json_elements.h"
 #include "treaty/base/text.h"
 
 namespace treaty::backends {

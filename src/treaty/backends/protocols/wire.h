@@ -8,7 +8,6 @@
 
 #include "treaty/backends/protocols/protocol.h"
 #include "treaty/base/json.h"
-#include "treaty/base/json_elements.h"
 
 namespace treaty::backends {
 

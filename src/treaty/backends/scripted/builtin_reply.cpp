@@ -3,7 +3,6 @@
 
 #include "treaty/backends/scripted/script_player.h"
 #include "treaty/base/json.h"
-#include "treaty/base/json_elements.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 

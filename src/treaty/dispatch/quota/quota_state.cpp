@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "treaty/base/json.h"
-#include "treaty/base/json_elements.h"
 #include "treaty/base/json_write.h"
 
 namespace treaty::dispatch {
