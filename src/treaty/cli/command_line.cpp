@@ -179,9 +179,7 @@ const Command* named(std::span<const Command> commands, std::string_view path,
   if (found != commands.end()) return &*found;
   std::vector<std::string_view> names;
   for (const Command& one : commands) names.emplace_back(one.name);
-  const std::string_view meant = closest(names, word);
-  wrong_usage(path, fmt::format("there is no command \"{}\"{}", word,
-                                meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
+  wrong_usage(path, fmt::format("there is no command \"{}\"{}", word, did_you_mean(names, word)));
   return nullptr;
 }
 
@@ -222,6 +220,11 @@ std::vector<Option> joined(std::initializer_list<std::vector<Option>> lists) {
 
 Option format_option(std::string help) {
   return {"--format", "", std::move(help), {"human", "json"}};
+}
+
+std::string did_you_mean(std::span<const std::string_view> names, std::string_view word) {
+  const std::string_view meant = closest(names, word);
+  return meant.empty() ? "" : fmt::format("; did you mean {}?", meant);
 }
 
 std::unexpected<CommandFailure> failed_with(int exit_code, std::string message, std::string next) {

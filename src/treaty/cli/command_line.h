@@ -89,6 +89,9 @@ Result<std::int64_t> read_number_option(const Arguments& arguments, const std::s
                                         std::int64_t otherwise, std::int64_t least,
                                         std::int64_t most);
 
+// "; did you mean NAME?", when one of the names is close to the word; else nothing.
+std::string did_you_mean(std::span<const std::string_view> names, std::string_view word);
+
 struct Example {
   std::string command;  // Without the leading "treaty ".
   std::string purpose;

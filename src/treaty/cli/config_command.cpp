@@ -37,10 +37,6 @@ void tell_problems(const Loaded& loaded) {
   }
 }
 
-std::string counted(std::size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
 int check(const config::Sources& sources, bool json) {
   const Loaded loaded = config::load(sources);
   const std::string file = config::file_of(sources).value_or("");
@@ -81,9 +77,8 @@ Result<int> run(const Arguments& arguments) {
   const std::string& verb = words[0];
   if (verb != "check" && verb != "show") {
     constexpr std::array<std::string_view, 2> kVerbs = {"check", "show"};
-    const std::string_view meant = closest(kVerbs, verb);
     return misused(fmt::format("there is no \"{}\" here, but check and show{}", verb,
-                               meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
+                               did_you_mean(kVerbs, verb)));
   }
   if (words.size() > 2) return misused("one file at a time");
   if (words.size() == 2 && arguments.has("--config")) {

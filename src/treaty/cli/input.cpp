@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "treaty/base/text.h"
 #include "treaty/base/try.h"
@@ -39,6 +41,19 @@ std::expected<std::FILE*, Error> open_file(const std::string& path) {
     return std::unexpected(Error{ErrorCode::is_directory, "is a directory", path});
   }
   return file;
+}
+
+// Nothing after the last line, and when reading fails.
+std::optional<std::string> next_line(std::FILE* file, std::size_t limit) {
+  std::string line;
+  bool any = false;
+  for (int c = std::getc(file); c != EOF; c = std::getc(file)) {
+    any = true;
+    if (c == '\n') return line;
+    if (line.size() <= limit) line.push_back(static_cast<char>(c));
+  }
+  if (!any) return std::nullopt;
+  return line;
 }
 
 using Expansion = std::vector<std::expected<std::string, Error>>;
@@ -141,38 +156,22 @@ int tell_unreadable(const Error& error) {
   return kViolated;
 }
 
-std::expected<Lines, Error> Lines::open(const std::string& path, std::size_t limit) {
+std::expected<int, Error> read_each_line(const std::string& path, std::size_t limit,
+                                         const OnLine& each) {
   TREATY_TRY(const auto file, open_file(path));
-  return Lines(File(file, close_file), path, limit);
-}
-
-std::optional<Error> Lines::error() const {
-  if (std::ferror(file_.get()) == 0) return std::nullopt;
-  return Error{ErrorCode::unreadable, "cannot be read to its end", path_};
-}
-
-std::optional<std::string> Lines::next() {
-  std::string line;
-  bool any = false;
-  for (int c = std::getc(file_.get()); c != EOF; c = std::getc(file_.get())) {
-    any = true;
-    if (c == '\n') return line;
-    if (line.size() <= limit_) line.push_back(static_cast<char>(c));
-  }
-  if (!any) return std::nullopt;
-  return line;
-}
-
-int for_each_line(const std::string& path, std::size_t limit,
-                  const std::function<int(const std::string& line, std::size_t number)>& each) {
-  auto lines = Lines::open(path, limit);
-  if (!lines) return tell_unreadable(lines.error());
   int code = kOk;
-  for (std::size_t number = 1; const auto line = lines->next(); ++number) {
-    if (!is_blank(*line)) code = std::max(code, each(*line, number));
+  for (std::size_t number = 1; auto line = next_line(file, limit); ++number) {
+    if (!is_blank(*line)) code = std::max(code, each(*std::move(line), number));
   }
-  if (const auto error = lines->error()) return tell_unreadable(*error);
-  return code;
+  const bool failed = std::ferror(file) != 0;
+  close_file(file);
+  if (!failed) return code;
+  return std::unexpected(Error{ErrorCode::unreadable, "cannot be read to its end", path});
+}
+
+int for_each_line(const std::string& path, std::size_t limit, const OnLine& each) {
+  const auto code = read_each_line(path, limit, each);
+  return code ? *code : tell_unreadable(code.error());
 }
 
 std::vector<std::expected<std::string, Error>> expand_paths(

@@ -2,13 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdio>
 #include <expected>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "treaty/base/error.h"
@@ -25,32 +21,15 @@ std::expected<std::string, Error> read_within(const std::string& path, std::size
 // "PATH: MESSAGE" on stderr; answers kViolated.
 int tell_unreadable(const Error& error);
 
-// The lines of a file, one at a time, however long the file is. A line longer than `limit` comes
-// as its first `limit` + 1 bytes.
-class Lines {
- public:
-  static std::expected<Lines, Error> open(const std::string& path, std::size_t limit);
+// Calls `each` with every line that is not blank, without its end, and its number; answers the
+// worst of the exit codes that it answers. A line longer than `limit` comes as its first `limit` +
+// 1 bytes; the file may be as long as it likes.
+using OnLine = std::function<int(std::string line, std::size_t number)>;
+std::expected<int, Error> read_each_line(const std::string& path, std::size_t limit,
+                                         const OnLine& each);
 
-  // Without the line's end. Nothing after the last line, and when reading fails.
-  std::optional<std::string> next();
-
-  // Why reading stopped before the end, if it did.
-  std::optional<Error> error() const;
-
- private:
-  using File = std::unique_ptr<std::FILE, void (*)(std::FILE*)>;
-  Lines(File file, std::string path, std::size_t limit)
-      : file_(std::move(file)), path_(std::move(path)), limit_(limit) {}
-
-  File file_;
-  std::string path_;
-  std::size_t limit_;
-};
-
-// Calls `each` with every line that is not blank, and its number; answers the worst of the exit
-// codes that it answers. A file that cannot be read is told on stderr.
-int for_each_line(const std::string& path, std::size_t limit,
-                  const std::function<int(const std::string& line, std::size_t number)>& each);
+// The same; a file that cannot be read is told on stderr.
+int for_each_line(const std::string& path, std::size_t limit, const OnLine& each);
 
 enum class Expand {
   globs,         // A pattern becomes what it matches.

@@ -5,13 +5,13 @@
 #include <csignal>
 #include <ctime>
 #include <expected>
-#include <limits>
 #include <random>
 
 #include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/config/addresses.h"
 #include "treaty/http/server.h"
 #include "treaty/mock/played_provider.h"
 
@@ -96,9 +96,7 @@ std::optional<std::vector<mock::Track>> load_recordings(const std::string& direc
 }
 
 void tell_address(const Settings& settings, std::uint16_t port) {
-  const bool is_v6 = settings.host.contains(':');
-  const std::string url =
-      fmt::format("http://{}{}{}:{}", is_v6 ? "[" : "", settings.host, is_v6 ? "]" : "", port);
+  const std::string url = "http://" + config::text_of({.address = settings.host, .port = port});
   if (settings.json) {
     print_json({{"url", url}, {"port", port}});
   } else {

@@ -43,6 +43,12 @@ std::string painted(std::string_view text, Color color, bool colors);
 // A word for the shell: in single quotes, unless nothing in it has a meaning there.
 std::string shell_word(std::string_view text);
 
+// Such words with spaces between them.
+std::string shell_line(const std::vector<std::string>& words);
+
+// "1 item", "2 items".
+std::string counted(std::size_t count, std::string_view thing);
+
 // Foreign text on one line: control characters, tabs, marks that turn the direction of text and
 // bytes that are not UTF-8 become `?` or a space.
 std::string harmless(std::string_view text);

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "treaty/cli/commands.h"
 #include "treaty/cli/terminal.h"
 

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "treaty/backends/providers/provider.h"
+#include "treaty/base/clock.h"
 #include "treaty/base/headers.h"
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
@@ -192,10 +193,6 @@ Result<int> classify(const Arguments& arguments) {
   });
 }
 
-double system_now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 results::PlainLimits plain_limits_of(const std::string& name) {
   const backends::Provider* provider = backends::find_provider(name);
   return provider == nullptr ? results::PlainLimits::unnamed : provider->plain_limits;
@@ -240,7 +237,7 @@ Result<int> limits(const Arguments& arguments) {
         {.headers = answer.headers,
          .status = answer.status,
          .body = answer.body,
-         .now = answer.at ? answer.at : system_now(),
+         .now = answer.at ? *answer.at : unix_seconds(std::chrono::system_clock::now()),
          .plain = plain_limits_of(named.empty() ? answer.provider : named)},
         profile);
     if (as_json) {

@@ -1,5 +1,4 @@
 // treaty normalize: recorded exchanges with providers, each as one AgentResult.
-#include <fmt/format.h>
 
 #include "treaty/backends/recording.h"
 #include "treaty/base/json_write.h"

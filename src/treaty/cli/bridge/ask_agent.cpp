@@ -11,8 +11,12 @@
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/bridge/progress.h"
+#include "treaty/cli/shared/configured.h"
 #include "treaty/cli/shared/invoke_report.h"
+#include "treaty/cli/shared/local_client.h"
+#include "treaty/cli/shared/remote_client.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/turns/settings.h"
 
@@ -25,6 +29,81 @@ using contracts::AgentResult;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kLongestWait = 30LL * 24 * 3600;  // Seconds; more is as good as for ever.
+
+// A request's own timeout_seconds is its deadline; the engine's must not come before it, and
+// requests wait up to 30 days (kLongestWait).
+constexpr std::chrono::hours kLongestTurn{31 * 24};
+
+class LocalAgentClients final : public AgentClients {
+ public:
+  LocalAgentClients(std::unique_ptr<Gateway> gateway, turns::Settings settings)
+      : gateway_(std::move(gateway)), settings_(std::move(settings)) {}
+
+  std::unique_ptr<GatewayClient> open_client(Signals& signals) override {
+    return std::make_unique<LocalClient>(*gateway_, signals);
+  }
+
+  bool may_have(const std::string& agent) const override {
+    return settings_.find_agent(agent) != nullptr;
+  }
+
+ private:
+  std::unique_ptr<Gateway> gateway_;
+  turns::Settings settings_;
+};
+
+class RemoteAgentClients final : public AgentClients {
+ public:
+  explicit RemoteAgentClients(RemoteAddress address) : address_(std::move(address)) {}
+
+  std::unique_ptr<GatewayClient> open_client(Signals& signals) override {
+    return std::make_unique<RemoteClient>(address_, signals);
+  }
+
+  bool may_have(const std::string& /*agent*/) const override { return true; }
+
+ private:
+  RemoteAddress address_;
+};
+
+// The agent that would be asked what it asks; empty when there is none.
+std::string asks_itself(const config::Configuration& configuration,
+                        std::span<const std::string> directories) {
+  for (const auto& [name, agent] : configuration.turns.agents) {
+    for (const dispatch::Choice& choice : agent.chain) {
+      const auto* bridge = configuration.find_backend<config::BridgeDirectory>(choice.backend);
+      if (bridge == nullptr) continue;
+      const auto place = bridge::resolve_directory(bridge->path);
+      if (place && std::ranges::find(directories, *place) != directories.end()) return name;
+    }
+  }
+  return {};
+}
+
+Result<std::unique_ptr<AgentClients>> open_own_agents(std::string_view command,
+                                                      const Arguments& arguments,
+                                                      const OpenGateway& open,
+                                                      std::span<const std::string> directories) {
+  TREATY_TRY(auto configuration, load_private_configuration(command, arguments));
+  if (const std::string name = asks_itself(configuration, directories); !name.empty()) {
+    return failed_with(kBadConfiguration,
+                       fmt::format("the agent {} asks by file in a directory that is answered "
+                                   "here: it would be asked its own questions",
+                                   harmless(name)),
+                       "answer with another configuration: --config FILE");
+  }
+  const std::string agent = arguments.get("--agent");
+  if (!agent.empty() && configuration.turns.find_agent(agent) == nullptr) {
+    return failed_with(kBadConfiguration,
+                       fmt::format("the configuration has no agent {}", harmless(agent)),
+                       "treaty config show lists those that it has");
+  }
+  configuration.turns.explicit_sessions = false;  // Each request has a session of its own.
+  configuration.workers = 1;
+  for (auto& [name, one] : configuration.turns.agents) one.deadline = kLongestTurn;
+  TREATY_TRY(auto gateway, open_gateway(open, configuration));
+  return std::make_unique<LocalAgentClients>(std::move(gateway), std::move(configuration.turns));
+}
 
 // Failures that no agent had a part in: nothing was asked, so nothing is answered.
 constexpr std::array<std::string_view, 6> kNotAsked = {"unauthenticated",   "forbidden",
@@ -229,6 +308,29 @@ class Inquiry {
 };
 
 }  // namespace
+
+std::vector<Option> asking_options() {
+  return joined({{{"--agent", "NAME", "Who answers (the agent_name of the request, else default)"}},
+                 client_tool_options(),
+                 remote_options(),
+                 configuration_options()});
+}
+
+Result<AskOptions> read_ask_options(std::string_view command, const Arguments& arguments) {
+  TREATY_TRY(auto tools, read_client_tools(arguments));
+  return AskOptions{.command = std::string(command),
+                    .agent = arguments.get("--agent"),
+                    .tools = std::move(tools)};
+}
+
+Result<std::unique_ptr<AgentClients>> open_agent_clients(std::string_view command,
+                                                         const Arguments& arguments,
+                                                         const OpenGateway& open,
+                                                         std::span<const std::string> directories) {
+  TREATY_TRY(auto address, read_remote_address(arguments));
+  if (address) return std::make_unique<RemoteAgentClients>(*std::move(address));
+  return open_own_agents(command, arguments, open, directories);
+}
 
 contracts::UserTurn turn_of(const contracts::BridgeRequest& request, const std::string& agent) {
   contracts::UserTurn turn{.instruction = request.prompt};

@@ -1,7 +1,6 @@
 // Puts bridge requests to agents, as turns, and writes what they answer.
 #pragma once
 
-#include <expected>
 #include <memory>
 #include <optional>
 #include <span>

@@ -25,12 +25,7 @@ std::string_view name_of(Severity severity) {
 std::string command_text(const std::vector<bridge::Words>& commands) {
   std::vector<std::string> lines;
   lines.reserve(commands.size());
-  for (const bridge::Words& words : commands) {
-    std::vector<std::string> quoted;
-    quoted.reserve(words.size());
-    for (const std::string& word : words) quoted.push_back(shell_word(word));
-    lines.push_back(fmt::format("{}", fmt::join(quoted, " ")));
-  }
+  for (const bridge::Words& words : commands) lines.push_back(shell_line(words));
   return fmt::format("{}", fmt::join(lines, " && "));
 }
 
@@ -47,11 +42,11 @@ void print_human(const Diagnosis& diagnosis, bool colors) {
 
 void print_json(const bridge::DirectoryView& view, const std::vector<Diagnosis>& found,
                 bool content) {
-  const bridge::DirectoryStatus standing = bridge::status_of(view);
+  const bridge::DirectoryStatus status = bridge::status_of(view);
   json::Writer writer(json::Layout::indented);
   writer.begin_object().member("directory", view.directory).member("content", content);
-  writer.member("standing", bridge::name_of(standing));
-  writer.member("sentence", bridge::text_of(standing, view));
+  writer.member("standing", bridge::name_of(status));
+  writer.member("sentence", bridge::text_of(status, view));
   writer.name("faults").begin_array();
   for (const Diagnosis& diagnosis : found) {
     writer.begin_object().member("code", diagnosis.kind().code);

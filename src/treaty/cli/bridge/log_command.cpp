@@ -113,9 +113,7 @@ std::string exited_text(const Entry& entry) {
 }
 
 std::string run_text(const Entry& entry) {
-  std::vector<std::string> words = entry.details.find_texts("command");
-  for (std::string& word : words) word = shell_word(word);
-  return fmt::format("run of {}", fmt::join(words, " "));
+  return fmt::format("run of {}", shell_line(entry.details.find_texts("command")));
 }
 
 std::string continued_text(const Entry& /*entry*/) { return "run goes on"; }

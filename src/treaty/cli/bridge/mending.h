@@ -4,7 +4,6 @@
 
 #include <expected>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "treaty/base/error.h"

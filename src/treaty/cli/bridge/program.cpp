@@ -112,7 +112,7 @@ ProgramEnd BridgeProgram::wait(Signals& signals) const {
   return {.code = WEXITSTATUS(status), .asked_to = asked_to};
 }
 
-int wait_for_stranger(const bridge::Process& process, Signals& signals) {
+int wait_for_other_process(const bridge::Process& process, Signals& signals) {
   const int gone = descriptor_of(process.pid);
   int signal = 0;
   while (signal == 0 && bridge::is_running(process)) {

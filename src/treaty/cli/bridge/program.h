@@ -48,6 +48,6 @@ class BridgeProgram {
 };
 
 // Waits until a process that is no child of ours is gone, or a signal comes, which is answered.
-int wait_for_stranger(const bridge::Process& process, Signals& signals);
+int wait_for_other_process(const bridge::Process& process, Signals& signals);
 
 }  // namespace treaty::cli

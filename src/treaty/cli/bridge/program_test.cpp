@@ -207,10 +207,10 @@ TEST_CASE("a stranger is waited for until it is gone, even when nobody buries it
   REQUIRE(process);
 
   kill(getpid(), SIGUSR1);
-  CHECK(wait_for_stranger(*process, signals) == SIGUSR1);
+  CHECK(wait_for_other_process(*process, signals) == SIGUSR1);
 
   kill(pid, SIGKILL);
-  CHECK(wait_for_stranger(*process, signals) == 0);
+  CHECK(wait_for_other_process(*process, signals) == 0);
   waitpid(pid, nullptr, 0);
-  CHECK(wait_for_stranger(*process, signals) == 0);
+  CHECK(wait_for_other_process(*process, signals) == 0);
 }

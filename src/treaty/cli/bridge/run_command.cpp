@@ -151,13 +151,10 @@ class Drive {
     const bool is_open = run_.stage != Stage::none;
     const bool is_same = is_open && run_.command == as_journalled(options_.command);
     if (is_open && !is_same && !options_.fresh) {
-      std::vector<std::string> words;
-      words.reserve(run_.command.size());
-      for (const std::string& word : run_.command) words.push_back(shell_word(harmless(word)));
       say(
           fmt::format("a run of another program was interrupted here: {}\n"
                       "Next: go on with that one, or give --fresh, which puts its files aside",
-                      fmt::join(words, " ")));
+                      harmless(shell_line(run_.command))));
       return std::unexpected(End{.exit_code = kTryLater, .is_refused = true});
     }
     if (auto gone = await_earlier(); !gone) return gone;
@@ -170,7 +167,7 @@ class Drive {
       say(fmt::format(
           "the program of the interrupted run still runs (process {}); waiting for its end",
           run_.program->pid));
-      if (const int signal = wait_for_stranger(*run_.program, signals_)) {
+      if (const int signal = wait_for_other_process(*run_.program, signals_)) {
         return std::unexpected(End{128 + signal, "interrupted", "interrupted"});
       }
     }
@@ -185,7 +182,7 @@ class Drive {
                                       {"options", options_.words},
                                       {"from", std::filesystem::current_path(ignored).string()}});
     if (!noted) return noted;
-    return clear_table();
+    return put_leftovers_away();
   }
 
   bool resumes_by_itself() const {
@@ -194,7 +191,7 @@ class Drive {
 
   // A program that begins finds nothing of an earlier one: neither an answer that it could take for
   // its own, nor a request that it did not make.
-  Step<void> clear_table() {
+  Step<void> put_leftovers_away() {
     if (resumes_by_itself()) return {};
     const auto exchanges = bridge::read_exchanges(driver_.directory());
     if (!exchanges) return std::unexpected(unavailable(exchanges.error()));
@@ -221,7 +218,7 @@ class Drive {
     }
     say(run_.stage == Stage::needs || run_.resumed ? "going on with an interrupted run"
                                                    : "beginning an interrupted run again");
-    if (run_.stage == Stage::started && !run_.resumed) return clear_table();
+    if (run_.stage == Stage::started && !run_.resumed) return put_leftovers_away();
     is_taken_up_ = true;
     return {};
   }
@@ -281,7 +278,7 @@ class Drive {
   // What it asked was of no use, and nobody has mended it: perhaps the program was.
   Step<void> start_again() {
     if (run_.resumed) return {};
-    return clear_table();
+    return put_leftovers_away();
   }
 
   Step<void> take_found(const Exchange& exchange) {

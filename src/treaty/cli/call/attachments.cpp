@@ -59,16 +59,13 @@ Result<backends::Tool> tool_of(std::string_view json_text, std::string name) {
   const json::Document document(json_text);
   if (auto tool = whole_tool(*document.root())) {
     if (!name.empty()) tool->name = std::move(name);
-    if (contracts::is_tool_name(tool->name)) return *std::move(tool);
-    name = tool->name;
-  } else if (!name.empty()) {
+    TREATY_TRY_VOID(read_tool_name(tool->name));
+    return *std::move(tool);
+  }
+  if (!name.empty()) {
     return backends::Tool{.name = std::move(name), .parameters_json = std::string(json_text)};
   }
-  if (name.empty()) return misused("--tool: the JSON of a tool has a \"name\"");
-  return misused(
-      fmt::format("--tool: \"{}\" is no name of a tool: letters, digits, _ and -, at "
-                  "most 64",
-                  harmless(name)));
+  return misused("--tool: the JSON of a tool has a \"name\"");
 }
 
 }  // namespace
@@ -96,13 +93,7 @@ Result<backends::Tool> read_tool(const std::string& word) {
     return tool_of(object, "");
   }
   const std::size_t equals = word.find('=');
-  std::string name = word.substr(0, equals);
-  if (!contracts::is_tool_name(name)) {
-    return misused(
-        fmt::format("--tool: \"{}\" is no name of a tool: letters, digits, _ and -, at "
-                    "most 64",
-                    harmless(name)));
-  }
+  TREATY_TRY(auto name, read_tool_name(word.substr(0, equals)));
   if (equals == std::string::npos) return backends::Tool{.name = std::move(name)};
   const std::string rest = word.substr(equals + 1);
   std::string text = rest;

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <expected>
 #include <string>
 
 #include "treaty/backends/call.h"

@@ -1,5 +1,4 @@
 // `treaty chat`: talks to a gateway over HTTP; to one in this process when no address is given.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -31,9 +30,7 @@ struct ChatOptions {
 };
 
 using contracts::AgentExecuteResponse;
-
 using contracts::UserTurn;
-
 using Kind = LineInput::Read::Kind;
 
 constexpr std::string_view kHelp =
@@ -48,10 +45,10 @@ constexpr std::string_view kHelp =
     "  /quit           leave; a turn that waits for tools goes on waiting\n"
     "  //TEXT          a line that begins with /\n";
 
-ConversationOptions conversation_options(const ChatOptions& options) {
-  return {.command = "chat",
-          .tools = options.tools,
-          .colors = stdout_has_colors() && isatty(STDERR_FILENO) == 1};
+// On a terminal the results of tools without a command are typed.
+std::function<ToolReply(const contracts::ToolCall&)> asking(LineInput& input) {
+  if (!input.is_terminal()) return {};
+  return [&input](const contracts::ToolCall& call) { return ask_result(input, call); };
 }
 
 class Chat {
@@ -60,15 +57,11 @@ class Chat {
       : client_(client),
         input_(input),
         options_(std::move(options)),
-        conversation_(client, signals, [this] {
-          ConversationOptions conversation = conversation_options(options_);
-          if (input_.is_terminal()) {
-            conversation.ask_user = [this](const contracts::ToolCall& call) {
-              return ask_result(input_, call);
-            };
-          }
-          return conversation;
-        }()) {}
+        conversation_(client, signals,
+                      {.command = "chat",
+                       .tools = options_.tools,
+                       .colors = stdout_has_colors() && isatty(STDERR_FILENO) == 1,
+                       .ask_user = asking(input)}) {}
 
   // Until the input ends, the user leaves, or nobody is reachable. Answers the exit code.
   int run() {

@@ -98,18 +98,12 @@ Checked troubled(const Job& job, const Error& error) {
 }
 
 void check_lines(const Job& job, const std::string& path, Reporter& reporter) {
-  auto lines = Lines::open(path, job.options.max_size);
-  if (!lines) {
-    reporter.add(troubled(job, lines.error()));
-    return;
-  }
-  std::size_t number = 0;
-  while (auto line = lines->next()) {
-    ++number;
-    if (is_blank(*line)) continue;
-    reporter.add(check_text(job, path, std::move(*line), number));
-  }
-  if (const auto error = lines->error()) reporter.add(troubled(job, *error));
+  const auto read =
+      read_each_line(path, job.options.max_size, [&](std::string line, std::size_t number) {
+        reporter.add(check_text(job, path, std::move(line), number));
+        return kOk;
+      });
+  if (!read) reporter.add(troubled(job, read.error()));
 }
 
 void tell_repairs(const std::string& path, const Repaired& repaired) {

@@ -7,6 +7,7 @@
 
 #include "treaty/base/json.h"
 #include "treaty/cli/command_line.h"
+#include "treaty/cli/shared/remote_round.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli::limits_watch {
@@ -91,20 +92,10 @@ LimitsTrouble trouble_of(const http::FetchFailure& failure) {
           .may_pass = true};
 }
 
-// The first error of an InvokeResult; nothing when it is none.
-std::string message_in(const http::Response& response) {
-  const json::Document document(response.body);
-  const auto errors = json::find_member(document.root(), "Errors");
-  if (!errors || !errors->is_array() || errors->elements().empty()) return {};
-  const json::Value first = *errors->elements().begin();
-  return fmt::format(": {}: {}", harmless(json::find_text(first, "ErrorCode")),
-                     harmless(json::find_text(first, "Message")));
-}
-
 LimitsTrouble trouble_of(const http::Response& response) {
-  LimitsTrouble trouble{
-      .exit_code = kBadConfiguration,
-      .text = fmt::format("HTTP status {}{}", response.status, message_in(response))};
+  LimitsTrouble trouble{.exit_code = kBadConfiguration,
+                        .text = fmt::format("HTTP status {}", response.status)};
+  if (const auto error = first_error_of(response.body)) trouble.text += ": " + error->text;
   switch (response.status) {
     case 401:
     case 403:

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "treaty/base/clock.h"
 #include "treaty/base/json_dynamic.h"
 #include "treaty/base/json_text.h"
 #include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
-#include "treaty/cli/machine/execution_status.h"
 #include "treaty/cli/machine/json_argument.h"
 #include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/machine/run_report.h"
@@ -52,10 +52,7 @@ Result<store::PruneQuery> read_query(const Arguments& arguments) {
   if (arguments.has("--older-than")) {
     const auto age = read_age(arguments.get("--older-than"));
     if (!age) return misused("--older-than is a time like 12h, 30d or 8w");
-    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
-                         std::chrono::system_clock::now().time_since_epoch())
-                         .count();
-    query.before = now - *age;
+    query.before = unix_milliseconds(std::chrono::system_clock::now()) - *age;
   }
   if (arguments.has("--keep")) {
     TREATY_TRY(const auto keep, read_count(arguments, "--keep", 0, 0));
@@ -73,7 +70,7 @@ Result<int> prune(const Arguments& arguments) {
     print_json({{"count", pruned.size()}, {"executions", pruned}, {"dry_run", query.only_count}});
   } else {
     print("{} {}\n", query.only_count ? "would delete" : "deleted",
-          pruned.size() == 1 ? "1 execution" : fmt::format("{} executions", pruned.size()));
+          counted(pruned.size(), "execution"));
   }
   return kOk;
 }
@@ -109,10 +106,7 @@ bool has_failed(const ExecutionView& view) {
 void write_call(json::Writer& writer, const machines::CallAccount& call) {
   writer.begin_object().member("agent", call.agent);
   if (!call.finish_reason.empty()) writer.member("finish_reason", call.finish_reason);
-  if (!call.error.empty()) {
-    writer.name("error");
-    json::write(writer, call.error);
-  }
+  if (!call.error.empty()) json::write(writer.name("error"), call.error);
   writer.end_object();
 }
 
@@ -129,23 +123,14 @@ void write_step(json::Writer& writer, const StepAccount& step) {
     for (const double wait : step.waits) writer.value(wait);
     writer.end_array();
   }
-  if (step.signal) {
-    writer.name("signal");
-    json::write(writer, *step.signal);
-  }
+  if (step.signal) json::write(writer.name("signal"), *step.signal);
   if (!step.redirect.empty()) writer.member("redirect", step.redirect);
   writer.end_object();
 }
 
 void write_end(json::Writer& writer, const ExecutionView& view) {
-  if (view.is_completed()) {
-    writer.name("output");
-    json::write(writer, view.output());
-  }
-  if (has_failed(view)) {
-    writer.name("error");
-    json::write(writer, view.account.ended->error);
-  }
+  if (view.is_completed()) json::write(writer.name("output"), view.output());
+  if (has_failed(view)) json::write(writer.name("error"), view.account.ended->error);
   if (!view.channel.empty()) writer.member("channel", view.channel);
 }
 
@@ -189,8 +174,7 @@ std::string view_json(const ExecutionView& view) {
       .member("event", view.row.event)
       .member("step", view.row.step);
   write_end(writer, view);
-  writer.name("input");
-  json::write(writer, view.account.beginning.input);
+  json::write(writer.name("input"), view.account.beginning.input);
   writer.name("path").begin_array();
   for (const StepAccount& step : view.account.steps) writer.value(step.state);
   writer.end_array().name("steps").begin_array();
@@ -199,8 +183,7 @@ std::string view_json(const ExecutionView& view) {
   for (const store::ExecutionRow& child : view.children) {
     writer.raw(execution_json(child, channel_of(child, view.children)));
   }
-  writer.end_array().name("context");
-  json::write(writer, view.snapshot.context);
+  json::write(writer.end_array().name("context"), view.snapshot.context);
   writer.member("total_api_calls", view.snapshot.api_calls);
   writer.member("total_cost", view.snapshot.cost);
   if (!view.account.beginning.parent.empty()) {

@@ -7,7 +7,7 @@
 #include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
-#include "treaty/cli/machine/check_report.h"
+#include "treaty/cli/machine/machine_files.h"
 #include "treaty/cli/machine/machine_stores.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/machines/graph/graph.h"

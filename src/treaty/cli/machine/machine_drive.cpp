@@ -20,7 +20,6 @@
 
 #include "treaty/base/try.h"
 #include "treaty/cli/input.h"
-#include "treaty/cli/machine/check_report.h"
 #include "treaty/cli/machine/json_argument.h"
 #include "treaty/cli/machine/run_report.h"
 #include "treaty/cli/shared/client_tools.h"
@@ -167,9 +166,9 @@ class ToolCommands final : public tools::ToolRunner {
 };
 
 // Everything that is around a machine, for as long as the loop runs.
-class Surroundings final : public MachineStage {
+class ProcessHost final : public MachineHost {
  public:
-  Surroundings(asio::io_context& loop, const MachineDrive& drive)
+  ProcessHost(asio::io_context& loop, const MachineDrive& drive)
       : loop_(loop),
         drive_(drive),
         shows_progress_(!wants_json(drive.arguments) && isatty(2) != 0) {}
@@ -301,34 +300,30 @@ Result<std::shared_ptr<const machines::Machine>> read_machine_to_run(
     for (const auto& [name, _] : script->hooks) hooks.insert(name);
   }
   auto file = read_machine_file(path, hooks);
-  if (!file) {
-    return failed_with(kUnavailable,
-                       fmt::format("{}: {}", harmless(path), harmless(file.error().message)));
-  }
-  if (file->loaded.machine) return file->loaded.machine;
-  return failed_with(refuse_machine(command, path, std::move(file->loaded), wants_json(arguments)),
-                     "");
+  if (!file) return failed_with(kUnavailable, text_of(file.error()));
+  if (file->machine) return file->machine;
+  return failed_with(refuse_machine(command, path, *std::move(file), wants_json(arguments)), "");
 }
 
 namespace {
 
-asio::awaitable<int> on_stage(Surroundings& stage, const OnStage& run) {
+asio::awaitable<int> run_task(ProcessHost& host, const HostTask& run) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  co_return co_await run(stage);
+  co_return co_await run(host);
 }
 
-int run_loop(asio::io_context& loop, Surroundings& surroundings, const OnStage& run) {
+int run_loop(asio::io_context& loop, ProcessHost& host, const HostTask& run) {
   asio::cancellation_signal stop;
   asio::signal_set signals(loop, SIGINT, SIGTERM);
   signals.async_wait([&](const boost::system::error_code& error, int) {
     if (error) return;
-    surroundings.stop();
+    host.stop();
     stop.emit(asio::cancellation_type::terminal);
     signals.clear();  // Another one ends the process at once.
   });
   int code = kUnavailable;
   asio::co_spawn(
-      loop, on_stage(surroundings, run),
+      loop, run_task(host, run),
       asio::bind_cancellation_slot(stop.slot(), [&](const std::exception_ptr&, int ended) {
         code = ended;
         signals.cancel();
@@ -339,29 +334,29 @@ int run_loop(asio::io_context& loop, Surroundings& surroundings, const OnStage& 
 
 }  // namespace
 
-Result<int> drive_on_stage(const MachineDrive& drive, const OnStage& run) {
+Result<int> run_on_host(const MachineDrive& drive, const HostTask& run) {
   asio::io_context loop(1);
-  Surroundings surroundings(loop, drive);
-  TREATY_TRY_VOID(surroundings.open());
-  return run_loop(loop, surroundings, run);
+  ProcessHost host(loop, drive);
+  TREATY_TRY_VOID(host.open());
+  return run_loop(loop, host, run);
 }
 
 Result<int> drive_machines(const MachineDrive& drive, const InWorld& run) {
   asio::io_context loop(1);
-  Surroundings surroundings(loop, drive);
-  TREATY_TRY_VOID(surroundings.open());
+  ProcessHost host(loop, drive);
+  TREATY_TRY_VOID(host.open());
   std::expected<machines::Outcome, Error> outcome;
-  run_loop(loop, surroundings, [&](MachineStage& stage) -> asio::awaitable<int> {
+  run_loop(loop, host, [&](MachineHost& host) -> asio::awaitable<int> {
     std::expected<void, Error> ready;
     if (drive.resumes.empty()) {
-      ready = co_await stage.begin();
+      ready = co_await host.begin();
     } else {
-      co_await stage.go_on_with(drive.resumes);
+      co_await host.go_on_with(drive.resumes);
     }
-    outcome = ready ? co_await run(stage.world()) : std::unexpected(std::move(ready.error()));
+    outcome = ready ? co_await run(host.world()) : std::unexpected(std::move(ready.error()));
     co_return kOk;
   });
-  return report(drive, outcome, surroundings.recorded());
+  return report(drive, outcome, host.recorded());
 }
 
 }  // namespace treaty::cli

@@ -35,9 +35,9 @@ struct MachineDrive {
 };
 
 // Where executions are run, one after the other.
-class MachineStage {
+class MachineHost {
  public:
-  virtual ~MachineStage() = default;
+  virtual ~MachineHost() = default;
 
   virtual machines::World world() = 0;
   virtual bool is_stopping() const = 0;  // Somebody wants the process to end.
@@ -49,10 +49,10 @@ class MachineStage {
   virtual boost::asio::awaitable<void> go_on_with(std::string execution) = 0;
 };
 
-// Runs what it is told to on a stage, until that and everything that it launched has ended. Answers
+// Runs what it is told to on a host, until that and everything that it launched has ended. Answers
 // its exit code.
-using OnStage = std::function<boost::asio::awaitable<int>(MachineStage& stage)>;
-Result<int> drive_on_stage(const MachineDrive& drive, const OnStage& run);
+using HostTask = std::function<boost::asio::awaitable<int>(MachineHost& host)>;
+Result<int> run_on_host(const MachineDrive& drive, const HostTask& run);
 
 // What is to be run in that world.
 using InWorld = std::function<boost::asio::awaitable<std::expected<machines::Outcome, Error>>(

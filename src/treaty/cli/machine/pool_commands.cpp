@@ -39,8 +39,7 @@ Result<int> push(const Job& job) {
   if (wants_json(job.arguments)) {
     print_json({{"pool", job.pool}, {"count", ids.size()}, {"ids", ids}});
   } else {
-    print("pushed {} to {}\n", ids.size() == 1 ? "1 item" : fmt::format("{} items", ids.size()),
-          harmless(job.pool));
+    print("pushed {} to {}\n", counted(ids.size(), "item"), harmless(job.pool));
   }
   return kOk;
 }
@@ -127,9 +126,8 @@ Result<const Verb*> verb_of(const std::vector<std::string>& words) {
     return misused(
         fmt::format("{} takes: NAME{}{}", verb.name, verb.words.empty() ? "" : " ", verb.words));
   }
-  const std::string meant(words.empty() ? "" : closest(names, words[0]));
   return misused(fmt::format("say what to do: push, status, claim, complete, fail or heartbeat{}",
-                             meant.empty() ? "" : "; did you mean " + meant + "?"));
+                             words.empty() ? "" : did_you_mean(names, words[0])));
 }
 
 Result<std::vector<std::string>> items_of(const Arguments& arguments) {
@@ -189,12 +187,12 @@ struct Order {
 
 class Worker {
  public:
-  Worker(MachineStage& stage, store::MachineStore& store, const Order& order)
-      : stage_(stage), store_(store), order_(order) {}
+  Worker(MachineHost& host, store::MachineStore& store, const Order& order)
+      : host_(host), store_(store), order_(order) {}
 
   asio::awaitable<int> run() {
     std::expected<void, Error> going;
-    for (std::int64_t done = 0; going && done < order_.most && !stage_.is_stopping(); ++done) {
+    for (std::int64_t done = 0; going && done < order_.most && !host_.is_stopping(); ++done) {
       auto item = co_await next();
       if (!item) co_return tell_failure(kWork, machine_failure(item.error()));
       if (!*item) break;
@@ -202,7 +200,7 @@ class Worker {
     }
     if (!going) co_return tell_failure(kWork, machine_failure(going.error()));
     tell_sum();
-    if (stage_.is_stopping()) co_return kTryLater;
+    if (host_.is_stopping()) co_return kTryLater;
     co_return failed_ > 0 ? kViolated : waiting_ > 0 ? kMachineWaits : kOk;
   }
 
@@ -221,11 +219,11 @@ class Worker {
   asio::awaitable<std::expected<void, Error>> work_on(const store::WorkItem& item) {
     const std::string execution = execution_of(order_.pool, item.id);
     if (item.attempts > 1) {
-      co_await stage_.go_on_with(execution);
-    } else if (auto ready = co_await stage_.begin(); !ready) {
+      co_await host_.go_on_with(execution);
+    } else if (auto ready = co_await host_.begin(); !ready) {
       co_return ready;
     }
-    const machines::World world = stage_.world();
+    const machines::World world = host_.world();
     machines::Start start{.execution = execution, .input = input_of_item(item.data)};
     machines::Outcome outcome;
     co_await world.timeline.alongside(
@@ -291,7 +289,7 @@ class Worker {
     }
   }
 
-  MachineStage& stage_;
+  MachineHost& host_;
   store::MachineStore& store_;
   const Order& order_;
   const std::string name_ = store::new_owner();
@@ -310,15 +308,15 @@ Result<int> work(const OpenMachineAgents& open_agents, const Arguments& argument
   TREATY_TRY(auto script, read_script_option(arguments));
   TREATY_TRY(order.machine, read_machine_to_run(kWork, arguments, script));
   TREATY_TRY(const auto store, open_to_look(arguments, store::Purpose::run));
-  return drive_on_stage({.command = kWork,
-                         .open_agents = open_agents,
-                         .arguments = arguments,
-                         .store = store,
-                         .script = std::move(script)},
-                        [&](MachineStage& stage) -> asio::awaitable<int> {
-                          Worker worker(stage, store.machines(), order);
-                          co_return co_await worker.run();
-                        });
+  return run_on_host({.command = kWork,
+                      .open_agents = open_agents,
+                      .arguments = arguments,
+                      .store = store,
+                      .script = std::move(script)},
+                     [&](MachineHost& host) -> asio::awaitable<int> {
+                       Worker worker(host, store.machines(), order);
+                       co_return co_await worker.run();
+                     });
 }
 
 }  // namespace

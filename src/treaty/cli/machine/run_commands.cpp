@@ -113,11 +113,11 @@ void tell_sent(const Arguments& arguments, const Signal& signal,
 // Goes on with those that waited, then with the machines that waited for them.
 class Resuming {
  public:
-  Resuming(MachineStage& stage, store::MachineStore& store, const Arguments& arguments)
-      : stage_(stage), store_(store), arguments_(arguments) {}
+  Resuming(MachineHost& host, store::MachineStore& store, const Arguments& arguments)
+      : host_(host), store_(store), arguments_(arguments) {}
 
   asio::awaitable<int> run(std::vector<std::string> executions) {
-    while (!executions.empty() && !stage_.is_stopping()) {
+    while (!executions.empty() && !host_.is_stopping()) {
       std::vector<std::string> parents;
       for (const std::string& execution : executions) {
         const auto parent = co_await go_on_with(execution);
@@ -127,14 +127,14 @@ class Resuming {
       }
       executions = std::move(parents);
     }
-    co_return stage_.is_stopping() ? kTryLater : code_;
+    co_return host_.is_stopping() ? kTryLater : code_;
   }
 
  private:
   // Answers who waits for its end.
   asio::awaitable<std::optional<std::string>> go_on_with(std::string execution) {
-    co_await stage_.go_on_with(execution);
-    const machines::World world = stage_.world();
+    co_await host_.go_on_with(execution);
+    const machines::World world = host_.world();
     const auto outcome = co_await machines::resume_execution(world, execution,
                                                              machine_reader(names_of(world.hooks)));
     if (!outcome) {
@@ -174,7 +174,7 @@ class Resuming {
     if (code_ == kOk || code_ == kMachineWaits) code_ = code == kOk ? code_ : code;
   }
 
-  MachineStage& stage_;
+  MachineHost& host_;
   store::MachineStore& store_;
   const Arguments& arguments_;
   int code_ = kOk;
@@ -188,11 +188,11 @@ Result<int> send_and_resume(const OpenMachineAgents& open_agents, const OpenedMa
                          .arguments = arguments,
                          .store = store,
                          .script = std::move(script)};
-  return drive_on_stage(how, [&](MachineStage& stage) -> asio::awaitable<int> {
+  return run_on_host(how, [&](MachineHost& host) -> asio::awaitable<int> {
     auto waiters = co_await store.machines().send_signal(signal.channel, signal.data);
     if (!waiters) co_return tell_failure(kSignal, machine_failure(waiters.error()));
     tell_sent(arguments, signal, *waiters);
-    co_return co_await Resuming(stage, store.machines(), arguments).run(std::move(*waiters));
+    co_return co_await Resuming(host, store.machines(), arguments).run(std::move(*waiters));
   });
 }
 

@@ -5,6 +5,16 @@
 namespace treaty::cli::manual {
 namespace {
 
+std::string value_of(const Option& option) {
+  switch (completes(option)) {
+    case Completes::words: return fmt::format("'words {}'", fmt::join(option.choices, " "));
+    case Completes::files: return "files";
+    case Completes::directories: return "directories";
+    case Completes::nothing: break;
+  }
+  return "";
+}
+
 // What bash needs to know of a command: `words` for its first argument, `options`, those `valued`
 // that take a value, and whether `files`, `directories` or a `program` may be arguments.
 std::string leaf_lines(const Command& command, const std::string& indent) {
@@ -15,18 +25,9 @@ std::string leaf_lines(const Command& command, const std::string& indent) {
     options.push_back(option.name);
     if (!takes_value(option)) continue;
     valued.push_back(option.name);
-    switch (completes(option)) {
-      case Completes::words:
-        values += fmt::format("{}    {}) value='words {}' ;;\n", indent, option.name,
-                              fmt::join(option.choices, " "));
-        break;
-      case Completes::files:
-        values += fmt::format("{}    {}) value=files ;;\n", indent, option.name);
-        break;
-      case Completes::directories:
-        values += fmt::format("{}    {}) value=directories ;;\n", indent, option.name);
-        break;
-      case Completes::nothing: break;
+    const std::string value = value_of(option);
+    if (!value.empty()) {
+      values += fmt::format("{}    {}) value={} ;;\n", indent, option.name, value);
     }
   }
   options.emplace_back("--help");

@@ -1,5 +1,4 @@
 // `treaty run`: one turn in this process, without a server.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>

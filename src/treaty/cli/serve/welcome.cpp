@@ -5,17 +5,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "treaty/base/json_write.h"
+#include "treaty/base/json_text.h"
 #include "treaty/cli/shared/configured.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/config/addresses.h"
 
 namespace treaty::cli::serve {
 namespace {
-
-std::string authority(std::string_view address, std::uint16_t port) {
-  return address.contains(':') ? fmt::format("[{}]:{}", address, port)
-                               : fmt::format("{}:{}", address, port);
-}
 
 // The model of an agent's first choice, and whose it is.
 std::string backend_text(const turns::Agent& agent) {
@@ -56,17 +52,16 @@ AgentToTry agent_to_try(const turns::Settings& settings) {
 std::string curl_line(const config::Configuration& configuration, std::string_view url,
                       std::string_view session, std::string_view turn, std::string_view instruction,
                       bool streaming) {
-  json::Writer body;
-  body.begin_object().member("SessionId", session).member("TurnId", turn);
+  json::ObjectText body{{"SessionId", session}, {"TurnId", turn}};
   const auto [agent, needs_name] = agent_to_try(configuration.turns);
-  if (needs_name) body.member("AgentContextId", agent->name);
-  body.member("Instruction", instruction);
-  if (streaming) body.member("Streaming", true);
+  if (needs_name) body.add("AgentContextId", agent->name);
+  body.add("Instruction", instruction);
+  if (streaming) body.add("Streaming", true);
   const std::string_view key =
       configuration.keys.empty() ? "" : " -H \"Authorization: Bearer $TREATY_KEY\"";
   return fmt::format(
       "  curl -s{} {}/v1/agent/execute{} -H 'Content-Type: application/json' -d {}\n",
-      streaming ? "N" : "", url, key, shell_word(body.end_object().take()));
+      streaming ? "N" : "", url, key, shell_word(body.text()));
 }
 
 std::string lines_to_try(const config::Configuration& configuration, std::string_view url,
@@ -103,17 +98,17 @@ std::string chat_line(const config::Configuration& configuration, std::string_vi
 }  // namespace
 
 std::string url_of(const config::Listen& listen, std::uint16_t port) {
-  std::string_view address = listen.address;
+  std::string address = listen.address;
   if (address == "0.0.0.0") address = "127.0.0.1";
   if (address == "::") address = "::1";
-  return "http://" + authority(address, port);
+  return "http://" + config::text_of({.address = std::move(address), .port = port});
 }
 
 std::string welcome(const config::Configuration& configuration, std::uint16_t port,
                     std::string_view session, std::string_view program) {
   const std::string url = url_of(configuration.listen, port);
   std::string out = fmt::format("treaty {} listens on http://{}\n", TREATY_VERSION,
-                                authority(configuration.listen.address, port));
+                                config::text_of({configuration.listen.address, port}));
   for (const std::string& line : agent_lines(configuration)) out += fmt::format("  {}\n", line);
   out += fmt::format("  journal: {}\n", harmless(path_of_store(configuration.store)));
   out += lines_to_try(configuration, url, session);
@@ -129,12 +124,12 @@ std::string welcome(const config::Configuration& configuration, std::uint16_t po
 }
 
 std::string ready_line(const config::Configuration& configuration, std::uint16_t port, int pid) {
-  json::Writer writer;
-  writer.begin_object();
-  writer.member("url", url_of(configuration.listen, port));
-  writer.member("address", configuration.listen.address).member("port", port).member("pid", pid);
-  writer.member("store", configuration.store);
-  return writer.end_object().take() + "\n";
+  const json::ObjectText ready{{"url", url_of(configuration.listen, port)},
+                               {"address", configuration.listen.address},
+                               {"port", port},
+                               {"pid", pid},
+                               {"store", configuration.store}};
+  return ready.text() + "\n";
 }
 
 }  // namespace treaty::cli::serve

@@ -1,15 +1,12 @@
 #include "treaty/cli/sessions/session_report.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <ctime>
-#include <vector>
 
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/timestamp.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
@@ -25,8 +22,8 @@ void write_members(json::Writer& writer, const store::Session& session) {
     writer.member("SolutionContextText", session.solution_context);
   }
   writer.member("Turns", session.turns)
-      .member("CreatedAt", time_of(session.created_at))
-      .member("UpdatedAt", time_of(session.updated_at));
+      .member("CreatedAt", timestamp_of(session.created_at))
+      .member("UpdatedAt", timestamp_of(session.updated_at));
 }
 
 void write_turn(json::Writer& writer, const store::Turn& turn) {
@@ -36,8 +33,8 @@ void write_turn(json::Writer& writer, const store::Turn& turn) {
       .member("State", store::name_of(turn.state))
       .member("Rounds", turn.round + 1);
   if (!turn.error_code.empty()) writer.member("ErrorCode", turn.error_code);
-  writer.member("CreatedAt", time_of(turn.created_at))
-      .member("UpdatedAt", time_of(turn.updated_at))
+  writer.member("CreatedAt", timestamp_of(turn.created_at))
+      .member("UpdatedAt", timestamp_of(turn.updated_at))
       .end_object();
 }
 
@@ -68,7 +65,7 @@ std::string table_of(std::span<const store::Session> sessions) {
   for (const store::Session& session : sessions) {
     rows.push_back({harmless(session.room.session_id), harmless(session.room.tenant),
                     session.agent.empty() ? "-" : harmless(session.agent),
-                    std::to_string(session.turns), time_of(session.updated_at)});
+                    std::to_string(session.turns), timestamp_of(session.updated_at)});
   }
   return table_text(rows);
 }
@@ -79,7 +76,7 @@ std::string table_of(std::span<const store::Turn> turns) {
     rows.push_back({std::to_string(turn.number), harmless(turn.turn_id),
                     std::string(store::name_of(turn.state)), std::to_string(turn.round + 1),
                     turn.error_code.empty() ? "-" : harmless(turn.error_code),
-                    time_of(turn.updated_at)});
+                    timestamp_of(turn.updated_at)});
   }
   return table_text(rows);
 }
@@ -120,15 +117,9 @@ std::string line_of(const store::Turn& turn, const store::RequestRecord& request
 
 std::string line_of(const store::Turn& turn, const store::AnswerRecord& answer) {
   json::Writer writer = begin_line("answer", turn, answer.round);
-  writer.member("CreatedAt", time_of(answer.created_at));
+  writer.member("CreatedAt", timestamp_of(answer.created_at));
   write_body(writer, "Answer", answer.body);
   return writer.end_object().take();
-}
-
-std::string time_of(store::Milliseconds time) {
-  constexpr store::Milliseconds kSecond = 1'000;
-  const auto seconds = static_cast<std::time_t>(time / kSecond);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), time % kSecond);
 }
 
 std::optional<store::Milliseconds> read_age(std::string_view text) {

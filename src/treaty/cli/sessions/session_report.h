@@ -23,9 +23,6 @@ std::string line_of(const store::Session& session);
 std::string line_of(const store::Turn& turn, const store::RequestRecord& request);
 std::string line_of(const store::Turn& turn, const store::AnswerRecord& answer);
 
-// "2026-01-31T12:00:00.000Z".
-std::string time_of(store::Milliseconds time);
-
 // "45s", "30m", "12h", "30d", "2w" in milliseconds; nothing when it is none of these.
 std::optional<store::Milliseconds> read_age(std::string_view text);
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "treaty/base/timestamp.h"
+
 namespace treaty::cli {
 
 TEST_CASE("an age is a number and a unit") {
@@ -19,8 +21,8 @@ TEST_CASE("an age is a number and a unit") {
 }
 
 TEST_CASE("times are written in UTC with milliseconds") {
-  CHECK(time_of(0) == "1970-01-01T00:00:00.000Z");
-  CHECK(time_of(1'767'225'600'007) == "2026-01-01T00:00:00.007Z");
+  CHECK(timestamp_of(0) == "1970-01-01T00:00:00.000Z");
+  CHECK(timestamp_of(1'767'225'600'007) == "2026-01-01T00:00:00.007Z");
 }
 
 TEST_CASE("a body that is JSON stays JSON, any other is a string") {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "treaty/base/text.h"
+#include "treaty/base/clock.h"
 #include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/sessions/session_report.h"
@@ -123,9 +123,7 @@ Result<int> export_all(const Job& job) {
 
 Result<int> prune(const Job& job) {
   const auto age = read_age(job.arguments.get("--older-than")).value_or(0);  // Checked by run().
-  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
-                       std::chrono::system_clock::now().time_since_epoch())
-                       .count();
+  const auto now = unix_milliseconds(std::chrono::system_clock::now());
   const bool is_dry = job.arguments.has("--dry-run");
   TREATY_TRY(const auto pruned, await_store(is_dry ? job.store.prunable(now - age, job.tenant())
                                                    : job.store.prune(now - age, job.tenant())));
@@ -133,8 +131,8 @@ Result<int> prune(const Job& job) {
     print_json({{"Sessions", pruned.sessions}, {"Turns", pruned.turns}, {"DryRun", is_dry}});
   } else {
     print("{} {} with {}\n", is_dry ? "would delete" : "deleted",
-          pruned.sessions == 1 ? "1 session" : fmt::format("{} sessions", pruned.sessions),
-          pruned.turns == 1 ? "1 turn" : fmt::format("{} turns", pruned.turns));
+          counted(static_cast<std::size_t>(pruned.sessions), "session"),
+          counted(static_cast<std::size_t>(pruned.turns), "turn"));
   }
   return kOk;
 }
@@ -160,11 +158,8 @@ Result<int> run(const Arguments& arguments) {
   }
   if (words.empty()) return misused("say what to do: list, show, export or prune");
   if (verb == nullptr) {
-    const std::string meant(closest(names, words[0]));
-    return misused(
-        fmt::format("there is no \"{}\" here, but list, show, export and "
-                    "prune{}",
-                    harmless(words[0]), meant.empty() ? "" : "; did you mean " + meant + "?"));
+    return misused(fmt::format("there is no \"{}\" here, but list, show, export and prune{}",
+                               words[0], did_you_mean(names, words[0])));
   }
   if (words.size() != (verb->names_session ? 2U : 1U)) {
     return misused(

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "treaty/base/json.h"
@@ -55,16 +54,17 @@ std::vector<Option> client_tool_options() {
           {"--tool-timeout", "SECONDS", "For each run of a tool (60)"}};
 }
 
+Result<std::string> read_tool_name(std::string name) {
+  if (contracts::is_tool_name(name)) return name;
+  return misused(fmt::format(
+      "--tool: \"{}\" is no name of a tool: letters, digits, _ and -, at most 64", harmless(name)));
+}
+
 Result<ClientTools> read_client_tools(const Arguments& arguments) {
   ClientTools tools;
   for (const std::string& word : arguments.all("--tool")) {
     const std::size_t equals = word.find('=');
-    const std::string name = word.substr(0, equals);
-    if (!contracts::is_tool_name(name)) {
-      return misused(
-          fmt::format("--tool: \"{}\" is no name of a tool: letters, digits, _ and -, at most 64",
-                      harmless(name)));
-    }
+    TREATY_TRY(const auto name, read_tool_name(word.substr(0, equals)));
     const std::string command = equals == std::string::npos ? "" : word.substr(equals + 1);
     if (is_blank(command)) {
       return misused(

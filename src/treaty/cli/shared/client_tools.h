@@ -25,6 +25,9 @@ struct ClientTools {
 std::vector<Option> client_tool_options();
 Result<ClientTools> read_client_tools(const Arguments& arguments);
 
+// The name, when it is one of a tool.
+Result<std::string> read_tool_name(std::string name);
+
 // What a run came to, as the model will read it: the output as ResultJson when it is JSON, else as
 // a JSON string; a failure as ErrorMessage. Never blank.
 std::variant<contracts::ResultJson, contracts::ErrorMessage> outcome_of(

@@ -1,7 +1,5 @@
 #include "treaty/cli/shared/configured.h"
 
-#include <fmt/format.h>
-
 #include "treaty/cli/terminal.h"
 #include "treaty/store/open_store.h"
 

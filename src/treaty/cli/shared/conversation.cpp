@@ -8,7 +8,6 @@
 #include "treaty/base/text.h"
 #include "treaty/base/try.h"
 #include "treaty/cli/shared/invoke_report.h"
-#include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
 namespace {

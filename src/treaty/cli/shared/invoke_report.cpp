@@ -32,10 +32,7 @@ std::string_view next_step(std::string_view code, bool fatal) {
 std::string shortened(std::string_view text) {
   std::string tame = harmless(text);
   if (tame.size() <= kWidth) return tame;
-  std::size_t end = kWidth;
-  while (end > 0 && (static_cast<unsigned char>(tame[end]) & 0xC0U) == 0x80U) --end;
-  tame.resize(end);
-  return tame + "…";
+  return std::string(utf8_prefix(tame, kWidth)) + "…";
 }
 
 std::string indented(std::string_view text) {

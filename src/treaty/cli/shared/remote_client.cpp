@@ -14,7 +14,7 @@
 
 #include "treaty/api/target.h"
 #include "treaty/base/json.h"
-#include "treaty/base/json_write.h"
+#include "treaty/base/json_text.h"
 #include "treaty/base/text.h"
 #include "treaty/base/try.h"
 #include "treaty/cli/terminal.h"
@@ -47,20 +47,13 @@ Result<std::string> read_key(const Arguments& arguments) {
                      fmt::format("{} holds no key: export {}=…", harmless(name), harmless(name)));
 }
 
-// The first error of an InvokeResult, for people; the status when it is none.
+// The first error of an InvokeResult; the status when it is none.
 ClientFailure refusal_of(const http::Response& response) {
-  ClientFailure failure{
-      .exit_code = response.status == 429 || response.status == 503 ? kTryLater : kViolated,
-      .text = fmt::format("it answered with HTTP status {}", response.status)};
-  const json::Document document(response.body);
-  const auto errors = json::find_member(document.root(), "Errors");
-  if (errors && errors->is_array() && !errors->elements().empty()) {
-    const json::Value first = *errors->elements().begin();
-    failure.code = json::find_text(first, "ErrorCode");
-    failure.text =
-        fmt::format("{}: {}", harmless(failure.code), harmless(json::find_text(first, "Message")));
+  const int code = response.status == 429 || response.status == 503 ? kTryLater : kViolated;
+  if (auto error = first_error_of(response.body)) {
+    return {code, std::move(error->text), std::move(error->code)};
   }
-  return failure;
+  return {code, fmt::format("it answered with HTTP status {}", response.status)};
 }
 
 }  // namespace
@@ -249,13 +242,13 @@ std::expected<std::optional<std::string>, ClientFailure> RemoteClient::look_up(
 
 std::expected<std::optional<OpenTurn>, ClientFailure> RemoteClient::open_turn(
     const std::string& session_id) {
-  const std::string room = "/v1/sessions/" + path_segment(session_id);
-  TREATY_TRY(const auto session, look_up(room));
+  const std::string path = "/v1/sessions/" + path_segment(session_id);
+  TREATY_TRY(const auto session, look_up(path));
   if (!session) return std::nullopt;
   const json::Document found(*session);
   const std::string newest(json::find_text(found.root(), "NewestTurnId"));
   if (newest.empty()) return std::nullopt;
-  TREATY_TRY(const auto turn, look_up(fmt::format("{}/turns/{}", room, path_segment(newest))));
+  TREATY_TRY(const auto turn, look_up(fmt::format("{}/turns/{}", path, path_segment(newest))));
   if (!turn) return std::nullopt;
   const json::Document told(*turn);
   const std::string_view state = json::find_text(told.root(), "State");
@@ -294,19 +287,16 @@ std::optional<turns::SettledTurn> RemoteClient::last_round(const std::string& se
 }
 
 std::expected<OpenedSession, ClientFailure> RemoteClient::open_session(const std::string& agent) {
-  json::Writer writer;
-  writer.begin_object();
-  if (!agent.empty()) writer.member("AgentContextId", agent);
-  return open("/v1/sessions", writer.end_object().take());
+  json::ObjectText body;
+  if (!agent.empty()) body.add("AgentContextId", agent);
+  return open("/v1/sessions", body.text());
 }
 
 std::expected<OpenedSession, ClientFailure> RemoteClient::branch(const std::string& session_id,
                                                                  const std::string& turn_id) {
-  json::Writer writer;
-  writer.begin_object();
-  if (!turn_id.empty()) writer.member("TurnId", turn_id);
-  return open(fmt::format("/v1/sessions/{}/branch", path_segment(session_id)),
-              writer.end_object().take());
+  json::ObjectText body;
+  if (!turn_id.empty()) body.add("TurnId", turn_id);
+  return open(fmt::format("/v1/sessions/{}/branch", path_segment(session_id)), body.text());
 }
 
 }  // namespace treaty::cli

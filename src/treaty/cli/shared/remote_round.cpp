@@ -75,6 +75,16 @@ bool RemoteRoundSink::on_body(std::string_view bytes) {
   return true;
 }
 
+std::optional<FirstError> first_error_of(std::string_view invoke_result) {
+  const json::Document document(invoke_result);
+  const auto errors = json::find_member(document.root(), "Errors");
+  if (!errors || !errors->is_array() || errors->elements().empty()) return std::nullopt;
+  const json::Value first = *errors->elements().begin();
+  const std::string_view code = json::find_text(first, "ErrorCode");
+  return FirstError{std::string(code), fmt::format("{}: {}", harmless(code),
+                                                   harmless(json::find_text(first, "Message")))};
+}
+
 std::string cancel_path(std::string_view session_id, std::string_view turn_id) {
   return turn_path(session_id, turn_id, "cancel");
 }

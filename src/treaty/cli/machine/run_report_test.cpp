@@ -1,4 +1,4 @@
-#include "treaty/cli/machine/execution_status.h"
+#include "treaty/cli/machine/run_report.h"
 
 #include <doctest/doctest.h>
 
