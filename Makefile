@@ -37,7 +37,7 @@ test: setup ## Run all tests on the release build
 	@echo "== test release"
 	@ctest --preset release
 
-check: setup ## Format, tidy, layers, sizes, links; headers, benches and fuzz targets compile
+check: setup ## Format, tidy, layers, sizes, names, links; headers, benches and fuzz targets compile
 	@$(call configure,dev)
 	@tools/check
 

@@ -16,9 +16,8 @@
 #include "treaty/base/timestamp.h"
 #include "treaty/bridge/diagnosis/diagnosis.h"
 #include "treaty/bridge/driver.h"
-#include "treaty/bridge/driving.h"
-#include "treaty/bridge/memory.h"
 #include "treaty/bridge/names.h"
+#include "treaty/bridge/run_state.h"
 #include "treaty/cli/bridge/mending.h"
 
 using namespace treaty;  // NOLINT: a target is one file.
@@ -139,8 +138,8 @@ void look(const std::string& directory) {
     require(!diagnosis.what.empty() && !diagnosis.why.empty());
   }
   require(!bridge::text_of(bridge::status_of(view), view).empty());
-  const bridge::RunMemory run = bridge::remember_run(view.journal.entries);
-  bridge::open_questions(view.journal.entries);
+  const bridge::RunState run = bridge::replay_run(view.journal.entries);
+  bridge::open_requests(view.journal.entries);
   bridge::after_need(view.exchanges, run, bridge::kDefaultMostResumes);
   for (const bridge::Entry& entry : view.journal.entries) {
     const auto again = bridge::decode_journal(bridge::encode(entry) + "\n");

@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "treaty/base/ids.h"
+#include "treaty/base/process/file_descriptor.h"
 
 namespace treaty {
 namespace {
@@ -25,16 +26,6 @@ constexpr std::size_t kSmallChunk = 512;
 
 Error failure(ErrorCode code, std::string_view what, const std::string& path) {
   return {code, fmt::format("{}: {}", what, std::strerror(errno)), path};
-}
-
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 // A new file keeps the owner and the rights of the one it replaces.
@@ -60,10 +51,10 @@ std::expected<std::string, Error> write_beside(const std::string& target, std::s
   std::string temporary = temporary_name(target);
   // The user's mask says who may read a new file. Nobody else is to read more than the old one.
   const mode_t rights = before.st_nlink == 0 ? 0666 : 0600;
-  const int file = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, rights);
-  if (file < 0) return std::unexpected(failure(ErrorCode::unwritable, "cannot be written", target));
-  bool good = inherit(file, before) && write_all(file, bytes) && fsync(file) == 0;
-  good = close(file) == 0 && good;
+  FileDescriptor file(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, rights));
+  if (!file) return std::unexpected(failure(ErrorCode::unwritable, "cannot be written", target));
+  bool good = inherit(file.get(), before) && write_all(file.get(), bytes) && fsync(file.get()) == 0;
+  good = file.close() && good;
   if (good) return temporary;
   const Error error = failure(ErrorCode::unwritable, "cannot be written", target);
   unlink(temporary.c_str());
@@ -77,6 +68,16 @@ std::string directory_of(const std::string& path) {
 
 }  // namespace
 
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
 std::string_view name_of_replaced(std::string_view name) {
   constexpr std::size_t kRest = kTemporaryMark.size() + kRandomCharacters;
   if (name.size() <= kRest) return {};
@@ -86,11 +87,10 @@ std::string_view name_of_replaced(std::string_view name) {
 
 std::expected<std::string, Error> read_file(const std::string& path, std::size_t limit) {
   // A pipe in the place of a file must not hold up the reader.
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return std::unexpected(failure(ErrorCode::unreadable, "cannot be read", path));
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return std::unexpected(failure(ErrorCode::unreadable, "cannot be read", path));
   struct stat status{};
-  if (fstat(file, &status) == 0 && !S_ISREG(status.st_mode)) {
-    close(file);
+  if (fstat(file.get(), &status) == 0 && !S_ISREG(status.st_mode)) {
     const bool directory = S_ISDIR(status.st_mode);
     return std::unexpected(Error{directory ? ErrorCode::is_directory : ErrorCode::unreadable,
                                  directory ? "is a directory" : "is not a regular file", path});
@@ -104,24 +104,31 @@ std::expected<std::string, Error> read_file(const std::string& path, std::size_t
     const std::size_t before = bytes.size();
     bytes.resize(before + std::min(chunk, limit + 1 - before));
     do {
-      got = read(file, bytes.data() + before, bytes.size() - before);
+      got = read(file.get(), bytes.data() + before, bytes.size() - before);
     } while (got < 0 && errno == EINTR);
     bytes.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   }
-  const Error error = failure(ErrorCode::unreadable, "cannot be read", path);
-  close(file);
-  if (got < 0) return std::unexpected(error);
+  if (got < 0) return std::unexpected(failure(ErrorCode::unreadable, "cannot be read", path));
   return bytes;
 }
 
+std::vector<std::string> names_in(const std::string& directory, std::error_code& failed,
+                                  std::size_t most) {
+  std::vector<std::string> names;
+  auto entry = fs::directory_iterator(directory, failed);
+  for (; !failed && entry != fs::directory_iterator() && names.size() < most;
+       entry.increment(failed)) {
+    names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 std::expected<void, Error> flush_directory(const std::string& path) {
-  const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems cannot flush a directory; their names are as durable as they get.
-  const bool good = directory >= 0 && (fsync(directory) == 0 || errno == EINVAL);
-  const Error error = failure(ErrorCode::unwritable, "cannot be flushed to the disk", path);
-  if (directory >= 0) close(directory);
-  if (!good) return std::unexpected(error);
-  return {};
+  if (directory && (fsync(directory.get()) == 0 || errno == EINVAL)) return {};
+  return std::unexpected(failure(ErrorCode::unwritable, "cannot be flushed to the disk", path));
 }
 
 std::expected<void, Error> replace_file(const std::string& path, std::string_view bytes,

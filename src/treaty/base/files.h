@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "treaty/base/error.h"
 
@@ -33,6 +36,13 @@ constexpr std::string_view kTemporaryMark = ".treaty-";
 
 // The name of the file that such a leftover was to replace; empty when it is none.
 std::string_view name_of_replaced(std::string_view name);
+
+// The names in a directory, sorted: no more than `most`, and those before it failed.
+std::vector<std::string> names_in(const std::string& directory, std::error_code& failed,
+                                  std::size_t most = SIZE_MAX);
+
+// Writes all of it to an open file; false, with errno, when that fails.
+bool write_all(int file, std::string_view bytes);
 
 // Makes the names in a directory durable.
 std::expected<void, Error> flush_directory(const std::string& path);

@@ -46,17 +46,13 @@ Error failure(const std::string& where) {
 }  // namespace
 
 std::expected<DirectoryWatch, Error> DirectoryWatch::open(Wanted wanted) {
-  const int file = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (file < 0) return std::unexpected(failure(""));
-  return DirectoryWatch(wanted, file);
-}
-
-DirectoryWatch::~DirectoryWatch() {
-  if (file_ >= 0) close(file_);
+  FileDescriptor file(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (!file) return std::unexpected(failure(""));
+  return DirectoryWatch(wanted, std::move(file));
 }
 
 std::expected<void, Error> DirectoryWatch::add(const std::string& directory) {
-  const int number = inotify_add_watch(file_, directory.c_str(), kAsked);
+  const int number = inotify_add_watch(file_.get(), directory.c_str(), kAsked);
   if (number < 0) return std::unexpected(failure(directory));
   Watch& watch = watches_[number];
   if (watch.directory) return {};
@@ -71,7 +67,7 @@ void DirectoryWatch::watch_from_above(const std::string& directory) {
   std::error_code failed;
   const fs::path place = fs::canonical(directory, failed);
   if (failed || !place.has_filename()) return;
-  const int above = inotify_add_watch(file_, place.parent_path().c_str(), kHow | kDisappears);
+  const int above = inotify_add_watch(file_.get(), place.parent_path().c_str(), kHow | kDisappears);
   if (above >= 0) watches_[above].subdirectories[place.filename().string()] = directory;
 }
 
@@ -81,7 +77,7 @@ void DirectoryWatch::remove(const std::string& directory) {
     if (watch.directory == directory) watch.directory.reset();
     std::erase_if(watch.subdirectories, [&](const auto& one) { return one.second == directory; });
     const bool is_needed = watch.directory || !watch.subdirectories.empty();
-    if (!is_needed) inotify_rm_watch(file_, number);
+    if (!is_needed) inotify_rm_watch(file_.get(), number);
     entry = is_needed ? std::next(entry) : watches_.erase(entry);
   }
 }
@@ -120,7 +116,7 @@ DirectoryNews DirectoryWatch::read() {
   Places places;
   alignas(inotify_event) std::array<char, kRoom> room;
   for (int reads = 0; reads < kMostReads; ++reads) {
-    const ssize_t size = ::read(file_, room.data(), room.size());
+    const ssize_t size = ::read(file_.get(), room.data(), room.size());
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
     for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "treaty/base/error.h"
+#include "treaty/base/process/file_descriptor.h"
 
 namespace treaty::bridge {
 
@@ -42,33 +43,19 @@ class DirectoryWatch {
  public:
   static std::expected<DirectoryWatch, Error> open(Wanted wanted);
 
-  ~DirectoryWatch();
-  DirectoryWatch(DirectoryWatch&& other) noexcept
-      : wanted_(other.wanted_),
-        file_(std::exchange(other.file_, -1)),
-        watches_(std::move(other.watches_)) {}
-  DirectoryWatch& operator=(DirectoryWatch&& other) noexcept {
-    std::swap(wanted_, other.wanted_);
-    std::swap(file_, other.file_);
-    std::swap(watches_, other.watches_);
-    return *this;
-  }
-  DirectoryWatch(const DirectoryWatch&) = delete;
-  DirectoryWatch& operator=(const DirectoryWatch&) = delete;
-
   // From here on; what lies there already is for the caller to find. A directory that is added
   // twice, if under another path, keeps its first one.
   std::expected<void, Error> add(const std::string& directory);
   void remove(const std::string& directory);
 
   // Readable when there may be news.
-  int descriptor() const { return file_; }
+  int descriptor() const { return file_.get(); }
 
   // What has come since the last time; does not wait.
   DirectoryNews read();
 
  private:
-  DirectoryWatch(Wanted wanted, int file) : wanted_(wanted), file_(file) {}
+  DirectoryWatch(Wanted wanted, FileDescriptor file) : wanted_(wanted), file_(std::move(file)) {}
 
   struct Watch {
     std::optional<std::string> directory{};               // As it was added,
@@ -87,7 +74,7 @@ class DirectoryWatch {
   void end(std::string directory, DirectoryNews& news);
 
   Wanted wanted_;
-  int file_;
+  FileDescriptor file_;
   std::map<int, Watch> watches_{};  // By the system's number.
 };
 

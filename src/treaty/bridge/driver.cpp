@@ -13,9 +13,9 @@
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
-#include "treaty/bridge/memory.h"
 #include "treaty/bridge/names.h"
 #include "treaty/bridge/quarantine.h"
+#include "treaty/bridge/run_state.h"
 
 namespace treaty::bridge {
 namespace {
@@ -24,14 +24,10 @@ namespace fs = std::filesystem;
 
 // Temporary files of writers that were killed; the lock says that none of them lives.
 void clear_leftovers(const std::string& directory) {
-  std::error_code failed;
-  std::vector<fs::path> leftovers;
-  auto entry = fs::directory_iterator(directory, failed);
-  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-    const std::string name = entry->path().filename().string();
-    if (suffix_of_response(name_of_replaced(name))) leftovers.push_back(entry->path());
+  std::error_code ignored;
+  for (const std::string& name : names_in(directory, ignored)) {
+    if (suffix_of_response(name_of_replaced(name))) fs::remove(path_in(directory, name), ignored);
   }
-  for (const fs::path& path : leftovers) fs::remove(path, failed);
 }
 
 bool is_inside(const std::string& directory, const std::string& path) {
@@ -96,7 +92,7 @@ std::expected<std::string, Error> resolve_directory(const std::string& path) {
   return resolved.string();
 }
 
-bool may_give_way(const ResponseFile& file) {
+bool is_replaceable(const ResponseFile& file) {
   if (suffix_of_response(fs::path(file.path).filename().string())) return true;
   if (file.state == FileState::unreadable) return false;  // A folder, a device, not ours to read.
   if (is_blank(file.text)) return true;
@@ -145,7 +141,7 @@ std::expected<void, Error> Driver::may_replace(const ResponseFile& there) const 
     return std::unexpected(
         Error{ErrorCode::conflict, "response_file is outside of the directory", there.path});
   }
-  if (there.state != FileState::absent && !may_give_way(there)) {
+  if (there.state != FileState::absent && !is_replaceable(there)) {
     return std::unexpected(Error{ErrorCode::conflict,
                                  "response_file names a file that is no answer; it stays as it is",
                                  there.path});

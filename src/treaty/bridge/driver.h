@@ -35,7 +35,7 @@ std::expected<std::string, Error> resolve_directory(const std::string& path);
 
 // Whether what lies in an answer's place may be moved away: it is named like an answer, empty, or
 // written as one. Everything else is somebody's own, named by mistake.
-bool may_give_way(const ResponseFile& file);
+bool is_replaceable(const ResponseFile& file);
 
 class Driver {
  public:

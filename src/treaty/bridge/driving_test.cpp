@@ -1,9 +1,9 @@
-#include "treaty/bridge/driving.h"
-
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
+
+#include "treaty/bridge/run_state.h"
 
 using namespace treaty;
 using namespace treaty::bridge;
@@ -30,11 +30,11 @@ Exchange with_request(FileState state) {
   return one;
 }
 
-RunMemory having_answered(std::set<std::string> ids, std::map<std::string, int> counts = {}) {
+RunState having_answered(std::set<std::string> ids, std::map<std::string, int> counts = {}) {
   return {.stage = Stage::needs, .answers = std::move(counts), .answered = std::move(ids)};
 }
 
-Next next(const Exchanges& exchanges, const RunMemory& run = {}, int most = 5) {
+Next next(const Exchanges& exchanges, const RunState& run = {}, int most = 5) {
   return after_need(exchanges, run, most);
 }
 
@@ -49,8 +49,8 @@ Exchange any_exchange() {
                                  AnswerState::answered));
 }
 
-RunMemory any_run() {
-  RunMemory run{.stage = Stage::needs};
+RunState any_run() {
+  RunState run{.stage = Stage::needs};
   for (const std::string id : {"a", "b", "c", "d", "e"}) {
     if (*rc::gen::arbitrary<bool>()) run.answered.insert(id);
   }
@@ -95,7 +95,7 @@ TEST_CASE("the same request twice is a fault, whether or not its answer is still
 }
 
 TEST_CASE("requests are counted for each phase") {
-  const RunMemory run = having_answered({}, {{"1", 5}, {"2", 4}});
+  const RunState run = having_answered({}, {{"1", 5}, {"2", 4}});
 
   CHECK(next({asked("a", 1)}, run) == Next(Stop{DriveFault::too_many_resumes, 0}));
   CHECK(next({asked("a", 2)}, run) == Next(AnswerRequests{{0}}));
@@ -109,7 +109,7 @@ TEST_CASE(
     Exchanges exchanges;
     const int size = *rc::gen::inRange(0, 6);
     for (int i = 0; i < size; ++i) exchanges.push_back(any_exchange());
-    const RunMemory run = any_run();
+    const RunState run = any_run();
 
     const Next step = after_need(exchanges, run, 5);
 
@@ -135,7 +135,7 @@ TEST_CASE(
 
 TEST_CASE("a program that asks something new makes every run end: phases and counts are finite") {
   rc::check([] {
-    RunMemory run;
+    RunState run;
     int rounds = 0;
     const auto phases = *rc::gen::inRange<std::int64_t>(1, 4);
     while (rounds < 1000) {

@@ -195,9 +195,7 @@ Exchange read_exchange(const std::string& directory, const std::string& suffix) 
 std::expected<std::vector<Exchange>, Error> read_exchanges(const std::string& directory) {
   std::error_code failed;
   std::set<std::pair<std::int64_t, std::string>> suffixes;  // By their number.
-  auto entry = fs::directory_iterator(directory, failed);
-  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-    const std::string name = entry->path().filename().string();
+  for (const std::string& name : names_in(directory, failed)) {
     auto suffix = suffix_of_request(name);
     if (!suffix) suffix = suffix_of_response(name);
     if (suffix) suffixes.emplace(phase_of_suffix(*suffix).value_or(-1), *suffix);

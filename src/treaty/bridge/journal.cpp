@@ -12,6 +12,7 @@
 #include "treaty/base/files.h"
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/process/file_descriptor.h"
 #include "treaty/base/text.h"
 #include "treaty/base/try.h"
 
@@ -44,15 +45,14 @@ bool ends_in_a_line(int file) {
 }
 
 // A new one is durable by its name, too.
-int open_journal(const std::string& path) {
+FileDescriptor open_journal(const std::string& path) {
   constexpr int kFlags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  const int there = open(path.c_str(), kFlags);
-  if (there >= 0 || errno != ENOENT) return there;
-  const int made = open(path.c_str(), kFlags | O_CREAT, 0644);
-  if (made >= 0 && !flush_directory(std::filesystem::path(path).parent_path().string())) {
-    close(made);
+  FileDescriptor there(open(path.c_str(), kFlags));
+  if (there || errno != ENOENT) return there;
+  FileDescriptor made(open(path.c_str(), kFlags | O_CREAT, 0644));
+  if (made && !flush_directory(std::filesystem::path(path).parent_path().string())) {
+    made.close();
     errno = EIO;
-    return -1;
   }
   return made;
 }
@@ -120,15 +120,12 @@ std::expected<JournalText, Error> read_journal(const std::string& path) {
 }
 
 std::expected<void, Error> append_to_journal(const std::string& path, const Entry& entry) {
-  const int file = open_journal(path);
+  const FileDescriptor file = open_journal(path);
   std::string line = encode(entry) + "\n";
-  if (file >= 0 && ends_in_a_line(file)) line.insert(0, 1, '\n');
-  const bool good = file >= 0 && write_at_once(file, line) && fdatasync(file) == 0;
-  const Error error{ErrorCode::unwritable,
-                    fmt::format("cannot be written: {}", std::strerror(errno)), path};
-  if (file >= 0) close(file);
-  if (!good) return std::unexpected(error);
-  return {};
+  if (file && ends_in_a_line(file.get())) line.insert(0, 1, '\n');
+  if (file && write_at_once(file.get(), line) && fdatasync(file.get()) == 0) return {};
+  return std::unexpected(Error{ErrorCode::unwritable,
+                               fmt::format("cannot be written: {}", std::strerror(errno)), path});
 }
 
 }  // namespace treaty::bridge

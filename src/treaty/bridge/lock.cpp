@@ -105,16 +105,15 @@ bool is_running(const Process& process) {
 }
 
 LockView look_at_lock(const std::string& path) {
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   LockView view{.holder = holder_in(path)};
-  if (file < 0) {
+  if (!file) {
     if (view.holder)
       view.state = is_running(view.holder->process) ? LockState::held : LockState::dead;
     return view;
   }
   struct flock lock = whole_file();
-  const bool taken = fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-  close(file);
+  const bool taken = fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
   if (taken || is_held_otherwise(view.holder)) {
     view.state = LockState::held;
   } else if (view.holder) {
@@ -131,17 +130,17 @@ std::string text_of(const std::optional<Holder>& holder) {
 }
 
 std::expected<Lock, Error> Lock::take(const std::string& path, const std::string& command) {
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+  FileDescriptor file(
+      open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
   const auto refuse = [&](ErrorCode code, std::string message) {
-    if (file >= 0) close(file);  // What it holds stays as it is.
     return std::unexpected(Error{code, std::move(message), path});
   };
   const auto unusable = [&] {
     return refuse(ErrorCode::unavailable, fmt::format("cannot be used: {}", std::strerror(errno)));
   };
-  if (file < 0) return unusable();
+  if (!file) return unusable();
   struct flock wanted = whole_file();
-  const bool got = fcntl(file, F_OFD_SETLK, &wanted) == 0;
+  const bool got = fcntl(file.get(), F_OFD_SETLK, &wanted) == 0;
   if (!got && errno != EAGAIN && errno != EACCES) return unusable();
   const auto holder = holder_in(path);
   if (!got || is_held_otherwise(holder)) {
@@ -149,17 +148,17 @@ std::expected<Lock, Error> Lock::take(const std::string& path, const std::string
   }
   const std::string text =
       encode(Holder{.process = this_process(), .command = command, .since = timestamp_now()});
-  const bool written = ftruncate(file, 0) == 0 && pwrite(file, text.data(), text.size(), 0) ==
-                                                      static_cast<ssize_t>(text.size());
+  const bool written =
+      ftruncate(file.get(), 0) == 0 &&
+      pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
   if (!written) return unusable();
-  return Lock(file);
+  return Lock(std::move(file));
 }
 
 // The file stays: who removed it would take it away from somebody who has just locked it.
 Lock::~Lock() {
-  if (file_ < 0) return;
-  [[maybe_unused]] const int emptied = ftruncate(file_, 0);
-  close(file_);
+  if (file_) [[maybe_unused]]
+    const int emptied = ftruncate(file_.get(), 0);
 }
 
 }  // namespace treaty::bridge

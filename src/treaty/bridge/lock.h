@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "treaty/base/error.h"
+#include "treaty/base/process/file_descriptor.h"
 
 namespace treaty::bridge {
 
@@ -60,17 +61,12 @@ class Lock {
   static std::expected<Lock, Error> take(const std::string& path, const std::string& command);
 
   ~Lock();
-  Lock(Lock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  Lock& operator=(Lock&& other) noexcept {
-    std::swap(file_, other.file_);
-    return *this;
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
+  Lock(Lock&&) noexcept = default;
+  Lock& operator=(Lock&&) noexcept = default;
 
  private:
-  explicit Lock(int file) : file_(file) {}
-  int file_;
+  explicit Lock(FileDescriptor file) : file_(std::move(file)) {}
+  FileDescriptor file_;
 };
 
 }  // namespace treaty::bridge

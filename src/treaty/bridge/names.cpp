@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 
 namespace treaty::bridge {
@@ -49,12 +49,8 @@ std::string suffix_of_phase(std::int64_t phase) { return fmt::format("{}{}", kPh
 std::optional<std::int64_t> phase_of_suffix(std::string_view suffix) {
   if (!suffix.starts_with(kPhase)) return std::nullopt;
   const std::string_view digits = suffix.substr(kPhase.size());
-  if (digits.empty() || digits.size() > kMostDigits || !std::ranges::all_of(digits, is_digit)) {
-    return std::nullopt;
-  }
-  std::int64_t number = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number;
+  if (digits.size() > kMostDigits || !std::ranges::all_of(digits, is_digit)) return std::nullopt;
+  return parse_number<std::int64_t>(digits);
 }
 
 // Not lexically_normal(): behind a link, `..` is not where the text has it, and whoever opens the

@@ -8,7 +8,6 @@
 
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
-#include "treaty/bridge/result_record.h"
 #include "treaty/contracts/decode_agent_result.h"
 
 namespace treaty::bridge {
@@ -21,22 +20,6 @@ using contracts::BridgeResponse;
 using contracts::BridgeSuccess;
 using contracts::BridgeTimeout;
 using json::ObjectText;
-
-constexpr std::string_view kAgentResult = "agent_result";
-constexpr std::string_view kContent = "content";
-constexpr std::string_view kOutput = "output";
-constexpr std::string_view kError = "error";
-constexpr std::string_view kFinishReason = "finish_reason";
-constexpr std::string_view kMessage = "message";
-constexpr std::string_view kCode = "code";
-constexpr std::string_view kType = "type";
-constexpr std::string_view kRetryable = "retryable";
-constexpr std::string_view kStatusCode = "status_code";
-constexpr std::string_view kModel = "model";
-constexpr std::string_view kProviderRequestId = "provider_request_id";
-constexpr std::string_view kInputTokens = "input_tokens";
-constexpr std::string_view kOutputTokens = "output_tokens";
-constexpr std::string_view kTimeout = "timeout";
 
 // Members whose shape is open, and those that the contract's own code writes and reads.
 constexpr std::array<std::pair<std::string_view, std::optional<ObjectText> AgentResult::*>, 2>
@@ -81,13 +64,84 @@ void put(ObjectText& into, std::string_view name, const auto& value) {
   if (value) into.add(name, *value);
 }
 
+// The text of a success. Without content it is the output, and without that nothing.
+std::string text_of_success(const AgentResult& result) {
+  if (result.content) return *result.content;
+  return result.output ? result.output->text() : std::string();
+}
+
+// A failure without a text is told, since its result may have a content nevertheless.
+void record_failure(ObjectText& record, const std::string& message,
+                    const std::optional<std::string>& text) {
+  record.add("error_message", message);
+  if (!text) record.add("response", nullptr);
+}
+
+void record_outcome(ObjectText& record, const BridgeSuccess&) { record.add("status", "success"); }
+
+void record_outcome(ObjectText& record, const BridgeError& error) {
+  record.add("status", "error");
+  record_failure(record, error.error_message, error.response);
+  if (error.error_type) record.add("error_type", *error.error_type);
+}
+
+void record_outcome(ObjectText& record, const BridgeTimeout& timeout) {
+  record.add("status", "timeout");
+  record_failure(record, timeout.error_message, timeout.response);
+}
+
+std::optional<decltype(BridgeResponse::outcome)> recorded_outcome(const ObjectText& record,
+                                                                  const AgentResult& result) {
+  const auto status = record.find_text("status");
+  if (status == "success") return BridgeSuccess{text_of_success(result)};
+  const auto message = record.find_text("error_message");
+  if (!message) return std::nullopt;
+  const auto text = record.contains("response") ? std::nullopt : result.content;
+  if (status == "error") return BridgeError{*message, record.find_text("error_type"), text};
+  if (status == "timeout") return BridgeTimeout{*message, text};
+  return std::nullopt;
+}
+
+// What a result remembers of the response that it was read from, `metadata.bridge`: everything but
+// the text, which the result has itself.
+void record_response(const BridgeResponse& response, AgentResult& result) {
+  ObjectText record = {{"request_id", response.request_id}, {"version", response.version}};
+  std::visit([&](const auto& outcome) { record_outcome(record, outcome); }, response.outcome);
+  record.add("created_at", response.created_at);
+  record.add("duration_seconds", response.duration_seconds);
+  record.add("metadata", response.metadata);
+  if (!result.metadata) result.metadata.emplace();
+  result.metadata->set("bridge", std::move(record));
+}
+
+// Nothing when there is none, or when somebody has changed it.
+std::optional<BridgeResponse> recorded_response(const AgentResult& result) {
+  const auto record = result.metadata ? result.metadata->find_object("bridge") : std::nullopt;
+  if (!record) return std::nullopt;
+  auto request_id = record->find_text("request_id");
+  auto version = record->find_text("version");
+  auto outcome = recorded_outcome(*record, result);
+  auto created_at = record->find_text("created_at");
+  const auto duration = record->find_number("duration_seconds");
+  auto metadata = record->find_object("metadata");
+  if (!request_id || !version || !outcome || !created_at || !duration || !metadata) {
+    return std::nullopt;
+  }
+  return BridgeResponse{.request_id = *std::move(request_id),
+                        .version = *std::move(version),
+                        .outcome = *std::move(outcome),
+                        .created_at = *std::move(created_at),
+                        .duration_seconds = *duration,
+                        .metadata = *std::move(metadata)};
+}
+
 // BRS-08 wants a message for people, where a backend may have had none.
 std::string_view message_in_place_of_none(bool timeout) {
   return timeout ? "the agent did not answer in time, and said no more"
                  : "the agent failed and did not say why";
 }
 
-bool is_timeout(const AgentError& error) { return error.code == kTimeout; }
+bool is_timeout(const AgentError& error) { return error.code == "timeout"; }
 
 decltype(BridgeResponse::outcome) outcome_of(const AgentResult& result) {
   if (!result.error) return BridgeSuccess{text_of_success(result)};
@@ -103,9 +157,9 @@ decltype(BridgeResponse::outcome) outcome_of(const AgentResult& result) {
 // an error without a type is a server_error.
 ObjectText rest_of(const AgentError& error) {
   ObjectText rest;
-  if (is_blank(error.message)) rest.add(kMessage, error.message);
-  if (!error.code) rest.add(kCode, nullptr);
-  put(rest, kType, error.type);
+  if (is_blank(error.message)) rest.add("message", error.message);
+  if (!error.code) rest.add("code", nullptr);
+  put(rest, "type", error.type);
   return rest;
 }
 
@@ -113,17 +167,17 @@ ObjectText rest_of(const AgentError& error) {
 // envelope (BRS-08), so what there was of it is here.
 void put_texts(ObjectText& rest, const AgentResult& result) {
   const bool is_text_of_response = !result.error && !result.content;
-  if (is_text_of_response) rest.add(kContent, nullptr);
-  if (result.error) put(rest, kContent, result.content);
-  if (!is_text_of_response) put(rest, kOutput, result.output);
+  if (is_text_of_response) rest.add("content", nullptr);
+  if (result.error) put(rest, "content", result.content);
+  if (!is_text_of_response) put(rest, "output", result.output);
 }
 
 json::ValueText rest_of(const AgentResult& result) {
   ObjectText rest;
   put_texts(rest, result);
-  rest.add(kFinishReason, nullptr);
-  if (result.finish_reason) rest.set(kFinishReason, *result.finish_reason);
-  if (result.error) rest.add(kError, rest_of(*result.error));
+  rest.add("finish_reason", nullptr);
+  if (result.finish_reason) rest.set("finish_reason", *result.finish_reason);
+  if (result.error) rest.add("error", rest_of(*result.error));
   const auto parts =
       ObjectText::parse(contracts::encode(AgentResult{.usage = result.usage,
                                                       .cost = result.cost,
@@ -151,24 +205,24 @@ ObjectText metadata_of(const AgentResult& result, const AnsweredBy& answered_by)
   put_unless_empty(
       metadata, "backend",
       answered_by.backend.empty() ? data.find_text("provider").value_or("") : answered_by.backend);
-  put_unless_empty(metadata, kModel, data.find_text(kModel).value_or(answered_by.model));
-  put(metadata, kProviderRequestId, data.find_text("request_id"));
+  put_unless_empty(metadata, "model", data.find_text("model").value_or(answered_by.model));
+  put(metadata, "provider_request_id", data.find_text("request_id"));
   if (result.usage) {
-    put(metadata, kInputTokens, result.usage->input_tokens);
-    put(metadata, kOutputTokens, result.usage->output_tokens);
+    put(metadata, "input_tokens", result.usage->input_tokens);
+    put(metadata, "output_tokens", result.usage->output_tokens);
   }
   if (result.error) {
-    put(metadata, kRetryable, result.error->retryable);
-    put(metadata, kStatusCode, result.error->status_code);
+    put(metadata, "retryable", result.error->retryable);
+    put(metadata, "status_code", result.error->status_code);
   }
-  metadata.add(kAgentResult, rest_of(result));
+  metadata.add("agent_result", rest_of(result));
   return metadata;
 }
 
 // The rest of the result, if it is one of ours: an object, or the text of one.
 std::optional<ObjectText> find_rest(const ObjectText& metadata) {
-  if (auto rest = metadata.find_object(kAgentResult)) return rest;
-  const auto text = metadata.find_text(kAgentResult);
+  if (auto rest = metadata.find_object("agent_result")) return rest;
+  const auto text = metadata.find_text("agent_result");
   return text ? ObjectText::parse(*text) : std::nullopt;
 }
 
@@ -188,9 +242,9 @@ void read_parts(const ObjectText& rest, AgentResult& result) {
 }
 
 void read_success(const std::string& text, const ObjectText& rest, AgentResult& result) {
-  result.output = rest.find_object(kOutput);
+  result.output = rest.find_object("output");
   result.content = text;
-  if (!is_null(rest, kContent) || result.output) return;
+  if (!is_null(rest, "content") || result.output) return;
   if (text.empty()) result.content.reset();
   auto output = ObjectText::parse(text);
   if (!output || output->text() != text) return;  // Edited: it is no longer ours to read.
@@ -212,17 +266,17 @@ std::optional<bool> usually_retryable(std::string_view code) {
 AgentError error_of(const BridgeError& failure, const ObjectText& metadata,
                     const ObjectText* rest) {
   AgentError error{.message = failure.error_message, .code = failure.error_type};
-  const bool without_code = rest != nullptr && is_null(*rest, kCode);
+  const bool without_code = rest != nullptr && is_null(*rest, "code");
   if (!error.code && !without_code) error.code = "server_error";
-  if (const auto retryable = metadata.find_boolean(kRetryable)) {
+  if (const auto retryable = metadata.find_boolean("retryable")) {
     error.retryable = *retryable;
   } else if (rest == nullptr) {
     error.retryable = usually_retryable(*error.code);
   }
-  error.status_code = find_integer(metadata, kStatusCode, 100, 599);
+  error.status_code = find_integer(metadata, "status_code", 100, 599);
   if (rest == nullptr) return error;
-  error.type = rest->find_text(kType);
-  const auto original = rest->find_text(kMessage);
+  error.type = rest->find_text("type");
+  const auto original = rest->find_text("message");
   if (original && is_blank(*original) &&
       error.message == message_in_place_of_none(is_timeout(error))) {
     error.message = *original;
@@ -232,30 +286,31 @@ AgentError error_of(const BridgeError& failure, const ObjectText& metadata,
 
 void read_failure(const BridgeError& failure, const ObjectText& metadata, const ObjectText& rest,
                   AgentResult& result) {
-  result.content = failure.response ? failure.response : rest.find_text(kContent);
-  result.output = rest.find_object(kOutput);
-  const auto kept = rest.find_object(kError);
+  result.content = failure.response ? failure.response : rest.find_text("content");
+  result.output = rest.find_object("output");
+  const auto kept = rest.find_object("error");
   result.error = error_of(failure, metadata, kept ? &*kept : nullptr);
 }
 
 // What a stranger's metadata tell by the names that are ours, too.
 void read_plain_metadata(const ObjectText& metadata, AgentResult& result) {
-  const auto input = find_integer(metadata, kInputTokens, 0, INT64_MAX);
-  const auto output = find_integer(metadata, kOutputTokens, 0, INT64_MAX);
+  const auto input = find_integer(metadata, "input_tokens", 0, INT64_MAX);
+  const auto output = find_integer(metadata, "output_tokens", 0, INT64_MAX);
   if (input || output) result.usage = {.input_tokens = input, .output_tokens = output};
   std::int64_t total = 0;
   if (input && output && !__builtin_add_overflow(*input, *output, &total)) {
     result.usage->total_tokens = total;
   }
   ObjectText data;
-  put(data, kModel, metadata.find_text(kModel));
-  put(data, "request_id", metadata.find_text(kProviderRequestId));
+  put(data, "model", metadata.find_text("model"));
+  put(data, "request_id", metadata.find_text("provider_request_id"));
   if (!data.empty()) result.provider_data = std::move(data);
 }
 
 void read_rest(const ObjectText& rest, AgentResult& result) {
-  const bool agrees = result.error.has_value() == rest.find_object(kError).has_value();
-  if (agrees && rest.contains(kFinishReason)) result.finish_reason = rest.find_text(kFinishReason);
+  const bool agrees = result.error.has_value() == rest.find_object("error").has_value();
+  if (agrees && rest.contains("finish_reason"))
+    result.finish_reason = rest.find_text("finish_reason");
   read_parts(rest, result);
   for (const auto& [name, member] : kObjects) {
     if (auto value = rest.find_object(name)) result.*member = *std::move(value);
@@ -265,7 +320,7 @@ void read_rest(const ObjectText& rest, AgentResult& result) {
 
 BridgeError failure_of(const BridgeError& error) { return error; }
 BridgeError failure_of(const BridgeTimeout& timeout) {
-  return {timeout.error_message, std::string(kTimeout), timeout.response};
+  return {timeout.error_message, "timeout", timeout.response};
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ std::size_t content_of(const Exchange& exchange) {
 
 }  // namespace
 
-RequestsSeen::RequestsSeen(std::span<const Entry> history) : open_(open_questions(history)) {
+RequestTracker::RequestTracker(std::span<const Entry> history) : open_(open_requests(history)) {
   for (const Entry& entry : history) {
     if (is_answer(entry)) {
       answered_[text_in(entry, "request_id")] = {.at = nanoseconds_of(entry)};
@@ -42,11 +42,11 @@ RequestsSeen::RequestsSeen(std::span<const Entry> history) : open_(open_question
   }
 }
 
-WatchStep RequestsSeen::look(const Exchange& exchange) { return look_at(exchange, false); }
+WatchStep RequestTracker::look(const Exchange& exchange) { return look_at(exchange, false); }
 
-WatchStep RequestsSeen::look_again(const Exchange& exchange) { return look_at(exchange, true); }
+WatchStep RequestTracker::look_again(const Exchange& exchange) { return look_at(exchange, true); }
 
-WatchStep RequestsSeen::look_at(const Exchange& exchange, bool again) {
+WatchStep RequestTracker::look_at(const Exchange& exchange, bool again) {
   Place& place = places_[exchange.suffix];
   const bool asks = !place.asking.empty();
   if (asks) place.is_outdated = true;
@@ -63,7 +63,7 @@ WatchStep RequestsSeen::look_at(const Exchange& exchange, bool again) {
   return look_at_whole(exchange, place, again);
 }
 
-WatchStep RequestsSeen::look_at_torn(const RequestFile& request, Place& place, bool again) {
+WatchStep RequestTracker::look_at_torn(const RequestFile& request, Place& place, bool again) {
   if (place.told_of == request.version) return Leave{};
   if (!again || place.awaited != request.version) {
     place.awaited = request.version;
@@ -74,7 +74,7 @@ WatchStep RequestsSeen::look_at_torn(const RequestFile& request, Place& place, b
   return TellTorn{};
 }
 
-WatchStep RequestsSeen::look_at_whole(const Exchange& exchange, Place& place, bool again) {
+WatchStep RequestTracker::look_at_whole(const Exchange& exchange, Place& place, bool again) {
   const RequestFile& request = exchange.request;
   const std::string& id = request.document->request_id;
   if (!place.asking.empty()) {
@@ -105,7 +105,7 @@ WatchStep RequestsSeen::look_at_whole(const Exchange& exchange, Place& place, bo
 }
 
 // The program may have taken its answer away, and need not have taken its request.
-WatchStep RequestsSeen::look_at_known(const Exchange& exchange, Place& place, Known& known) {
+WatchStep RequestTracker::look_at_known(const Exchange& exchange, Place& place, Known& known) {
   const RequestFile& request = exchange.request;
   const std::size_t content = content_of(exchange);
   const bool is_older =
@@ -118,7 +118,7 @@ WatchStep RequestsSeen::look_at_known(const Exchange& exchange, Place& place, Kn
                             request.document->request_id));
 }
 
-WatchStep RequestsSeen::refuse(const RequestFile& request, Place& place, std::string problem) {
+WatchStep RequestTracker::refuse(const RequestFile& request, Place& place, std::string problem) {
   if (place.told_of == request.version && place.told == problem) return Leave{};
   place.told_of = request.version;
   place.told = problem;
@@ -128,44 +128,44 @@ WatchStep RequestsSeen::refuse(const RequestFile& request, Place& place, std::st
   return Refuse{std::move(problem), is_journalled};
 }
 
-const RequestsSeen::Place* RequestsSeen::other_asking(const std::string& request_id) const {
+const RequestTracker::Place* RequestTracker::other_asking(const std::string& request_id) const {
   const auto found = std::ranges::find_if(
       places_, [&](const auto& entry) { return entry.second.asking == request_id; });
   return found == places_.end() ? nullptr : &found->second;
 }
 
-bool RequestsSeen::end(Place& place) {
+bool RequestTracker::end(Place& place) {
   open_.erase(place.asking);
   place.asking.clear();
   place.postponed.reset();
   return std::exchange(place.is_outdated, false);
 }
 
-bool RequestsSeen::answered(const std::string& suffix) {
+bool RequestTracker::answered(const std::string& suffix) {
   Place& place = places_[suffix];
   answered_[place.asking] = {.content = place.content};
   return end(place);
 }
 
-bool RequestsSeen::refused(const std::string& suffix) {
+bool RequestTracker::refused(const std::string& suffix) {
   Place& place = places_[suffix];
   place.given_up = place.version;
   return end(place);
 }
 
-bool RequestsSeen::failed(const std::string& suffix, std::span<const Entry> history) {
+bool RequestTracker::failed(const std::string& suffix, std::span<const Entry> history) {
   Place& place = places_[suffix];
   const std::string id = place.asking;
   const bool is_outdated = end(place);
   place.postponed = place.version;
-  auto open = open_questions(history);
+  auto open = open_requests(history);
   if (const auto found = open.find(id); found != open.end()) open_[id] = found->second;
   return is_outdated;
 }
 
-bool RequestsSeen::cancelled(const std::string& suffix) { return end(places_[suffix]); }
+bool RequestTracker::cancelled(const std::string& suffix) { return end(places_[suffix]); }
 
-bool RequestsSeen::is_asking(const std::string& suffix) const {
+bool RequestTracker::is_asking(const std::string& suffix) const {
   const auto found = places_.find(suffix);
   return found != places_.end() && !found->second.asking.empty();
 }

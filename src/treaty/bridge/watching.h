@@ -1,12 +1,12 @@
 // What a watcher does about the requests that it sees in one directory: each is answered once,
 // however often it is looked at. Pure.
 //
-//   bridge::RequestsSeen seen(driver.history());
+//   bridge::RequestTracker seen(driver.history());
 //   auto step = seen.look(bridge::read_exchange(directory, suffix));
 //   if (std::holds_alternative<bridge::Ask>(step)) start_answering();
 //   seen.answered(suffix);  // Later.
 //
-// Threads: one thread at a time may use a RequestsSeen.
+// Threads: one thread at a time may use a RequestTracker.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 #include "treaty/bridge/exchange.h"
 #include "treaty/bridge/journal.h"
-#include "treaty/bridge/memory.h"
+#include "treaty/bridge/run_state.h"
 
 namespace treaty::bridge {
 
@@ -64,9 +64,9 @@ struct Cancel {
 
 using WatchStep = std::variant<Leave, Ask, NoteAnswer, AwaitRest, TellTorn, Refuse, Cancel>;
 
-class RequestsSeen {
+class RequestTracker {
  public:
-  explicit RequestsSeen(std::span<const Entry> history);
+  explicit RequestTracker(std::span<const Entry> history);
 
   // What is to be done now. After Ask the request counts as being answered until one of the
   // functions below is called for its suffix.

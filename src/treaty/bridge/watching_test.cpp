@@ -51,7 +51,7 @@ bool is_used_twice(const WatchStep& step) {
 }  // namespace
 
 TEST_CASE("a request is asked once, however often it is looked at") {
-  RequestsSeen seen({});
+  RequestTracker seen({});
 
   CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
   CHECK(seen.is_asking(""));
@@ -62,7 +62,7 @@ TEST_CASE("a request is asked once, however often it is looked at") {
 }
 
 TEST_CASE("an answer that the program has taken is not given again") {
-  RequestsSeen seen({});
+  RequestTracker seen({});
   CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
   CHECK(!seen.answered(""));
 
@@ -83,7 +83,7 @@ TEST_CASE("an answer that the program has taken is not given again") {
 TEST_CASE("what the journal has as answered is not asked again") {
   const std::vector history = {entry("answer.written", {{"request_id", "a"}}),
                                entry("answer.found", {{"request_id", "b"}})};
-  RequestsSeen seen(history);
+  RequestTracker seen(history);
   Exchange old = asked("a");
   old.request.version.changed_at = kNoon - kSecond;
 
@@ -105,7 +105,7 @@ TEST_CASE("a question that a killed watcher had asked is taken up with its ids")
       entry("request.asked", {{"request_id", "a"}, {"session_id", "s"}, {"turn_id", "t"}}),
       entry("request.asked", {{"request_id", "b"}, {"session_id", "s"}, {"turn_id", "t"}}),
       entry("request.given_up", {{"request_id", "b"}})};
-  RequestsSeen seen(history);
+  RequestTracker seen(history);
 
   const WatchStep step = seen.look(asked("a"));
   REQUIRE(std::holds_alternative<Ask>(step));
@@ -116,7 +116,7 @@ TEST_CASE("a question that a killed watcher had asked is taken up with its ids")
 }
 
 TEST_CASE("an answer that the journal does not know is journalled once") {
-  RequestsSeen seen({});
+  RequestTracker seen({});
 
   CHECK(seen.look(answered(asked("a"))) == WatchStep(NoteAnswer{}));
   CHECK(seen.look(answered(asked("a"))) == WatchStep(Leave{}));
@@ -124,7 +124,7 @@ TEST_CASE("an answer that the journal does not know is journalled once") {
 }
 
 TEST_CASE("half a request is waited for, then told once") {
-  RequestsSeen seen({});
+  RequestTracker seen({});
 
   CHECK(seen.look(in_state(FileState::torn)) == WatchStep(AwaitRest{}));
   CHECK(seen.look(in_state(FileState::torn)) == WatchStep(AwaitRest{}));
@@ -140,17 +140,17 @@ TEST_CASE("a broken request is refused once for each writing, and journalled onc
   const std::vector after = {entry("request.refused", details, "2026-01-01T12:00:02Z")};
 
   for (const FileState state : {FileState::broken, FileState::unreadable}) {
-    RequestsSeen seen({});
+    RequestTracker seen({});
     CHECK(seen.look(in_state(state)) == WatchStep(Refuse{"it is wrong", false}));
     CHECK(seen.look(in_state(state)) == WatchStep(Leave{}));
     CHECK(seen.look(in_state(state, 2)) == WatchStep(Refuse{"it is wrong", false}));
-    CHECK(RequestsSeen(before).look(in_state(state)) == WatchStep(Refuse{"it is wrong", false}));
-    CHECK(RequestsSeen(after).look(in_state(state)) == WatchStep(Refuse{"it is wrong", true}));
+    CHECK(RequestTracker(before).look(in_state(state)) == WatchStep(Refuse{"it is wrong", false}));
+    CHECK(RequestTracker(after).look(in_state(state)) == WatchStep(Refuse{"it is wrong", true}));
   }
 }
 
 TEST_CASE("a request that becomes readable is asked") {
-  RequestsSeen seen({});
+  RequestTracker seen({});
   Exchange request = asked("a");
   request.request.state = FileState::unreadable;
   CHECK(std::holds_alternative<Refuse>(seen.look(request)));
@@ -159,7 +159,7 @@ TEST_CASE("a request that becomes readable is asked") {
 }
 
 TEST_CASE("a request that is withdrawn or replaced while it is asked is given up") {
-  RequestsSeen seen({});
+  RequestTracker seen({});
   CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
 
   SUBCASE("withdrawn") {
@@ -180,7 +180,7 @@ TEST_CASE("a request that is withdrawn or replaced while it is asked is given up
 }
 
 TEST_CASE("two requests with one id are not asked at the same time") {
-  RequestsSeen seen({});
+  RequestTracker seen({});
 
   CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
   CHECK(is_used_twice(seen.look(asked("a", "-phase2"))));
@@ -188,7 +188,7 @@ TEST_CASE("two requests with one id are not asked at the same time") {
 }
 
 TEST_CASE("what nobody can answer is left until it is written again") {
-  RequestsSeen seen({});
+  RequestTracker seen({});
   CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
   CHECK(!seen.refused(""));
 
@@ -198,7 +198,7 @@ TEST_CASE("what nobody can answer is left until it is written again") {
 }
 
 TEST_CASE("what failed is tried again later, with the ids that the journal has by then") {
-  RequestsSeen seen({});
+  RequestTracker seen({});
   CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
   const std::vector history = {
       entry("request.asked", {{"request_id", "a"}, {"session_id", "s"}, {"turn_id", "t"}})};

@@ -7,35 +7,16 @@
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
-#include "treaty/contracts/inspection/fields.h"
 #include "treaty/contracts/text/guarded_text.h"
 
 namespace treaty::contracts {
 namespace {
 
-enum FileField {
-  kResponseName,
-  kResponseMimeType,
-  kUrl,
-  kSizeBytes,
-  kContentHash,
-  kDescription,
-  kContentExpires,
-  kFileFieldCount
-};
-constexpr std::array<std::string_view, kFileFieldCount> kFileNames = {
+constexpr std::string_view kFileNames[] = {
     "Name", "MimeType", "Url", "SizeBytes", "ContentHash", "Description", "ContentExpires"};
 
-enum UsageField {
-  kPromptTokens,
-  kCompletionTokens,
-  kTotalTokens,
-  kCachedTokens,
-  kReasoningTokens,
-  kUsageFieldCount
-};
-constexpr std::array<std::string_view, kUsageFieldCount> kResponseUsageNames = {
-    "PromptTokens", "CompletionTokens", "TotalTokens", "CachedTokens", "ReasoningTokens"};
+constexpr std::string_view kUsageNames[] = {"PromptTokens", "CompletionTokens", "TotalTokens",
+                                            "CachedTokens", "ReasoningTokens"};
 
 // Absolute http(s) with a host, or a path on this server. `//host` and `/\host` would leave it.
 bool is_file_url(std::string_view url) {
@@ -54,40 +35,30 @@ bool is_content_hash(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
 }
 
-std::int64_t required_count(Inspection& inspection, RuleId rule, const Place* place,
-                            const Place& object, std::string_view name) {
-  if (place != nullptr) return integer_field(inspection, rule, *place, 0).value_or(0);
-  inspection.refuse_missing(rule, object, name);
-  return 0;
-}
-
 // RES-40, RES-41.
 FileRef inspect_file_ref(Inspection& inspection, const Place& place) {
   FileRef file;
-  if (!is_object_field(inspection, "RES-40", place)) return file;
-  const KnownMembers members(place, kFileNames, inspection.name_case());
-  const auto text = [&](FileField field) {
-    return required_text(inspection, "RES-40", members[field], place, kFileNames[field]);
-  };
-  file.name = text(kResponseName);
-  file.mime_type = text(kResponseMimeType);
-  file.url = text(kUrl);
+  if (!inspection.is_object("RES-40", &place)) return file;
+  const KnownMembers<kFileNames> members(inspection, place);
+  file.name = members.required_text("RES-40", "Name");
+  file.mime_type = members.required_text("RES-40", "MimeType");
+  file.url = members.required_text("RES-40", "Url");
   if (!file.url.empty() && !is_file_url(file.url)) {
-    inspection.refuse("RES-40", *members[kUrl],
+    inspection.refuse("RES-40", *members["Url"],
                       "Url is neither an absolute http(s) address nor a path beginning with /");
   }
   file.size_bytes =
-      required_count(inspection, "RES-40", members[kSizeBytes], place, kFileNames[kSizeBytes]);
-  file.content_hash = text(kContentHash);
+      inspection.integer("RES-40", members.required("RES-40", "SizeBytes"), 0).value_or(0);
+  file.content_hash = members.required_text("RES-40", "ContentHash");
   if (!file.content_hash.empty() && !is_content_hash(file.content_hash)) {
-    inspection.refuse("RES-40", *members[kContentHash],
+    inspection.refuse("RES-40", *members["ContentHash"],
                       "ContentHash has 64 hex digits in lower case",
                       "`treaty hash FILE` computes it");
   }
-  file.description = optional_text(inspection, "RES-41", members[kDescription]);
-  file.content_expires = optional_text(inspection, "RES-41", members[kContentExpires]);
+  file.description = inspection.optional_text("RES-41", members["Description"]);
+  file.content_expires = inspection.optional_text("RES-41", members["ContentExpires"]);
   if (file.content_expires && timestamp_form(*file.content_expires) != TimestampForm::rfc3339) {
-    inspection.refuse("RES-41", *members[kContentExpires],
+    inspection.refuse("RES-41", *members["ContentExpires"],
                       "ContentExpires is a date and time with its zone (RFC 3339)",
                       "such as 2030-01-31T12:00:00Z");
   }
@@ -101,19 +72,13 @@ FileRef inspect_file_ref(Inspection& inspection, const Place& place) {
 // RES-50.
 Usage inspect_usage(Inspection& inspection, const Place& place) {
   Usage usage;
-  const KnownMembers members(place, kResponseUsageNames, inspection.name_case());
-  const auto required = [&](UsageField field) {
-    return required_count(inspection, "RES-50", members[field], place, kResponseUsageNames[field]);
-  };
-  const auto optional = [&](UsageField field) -> std::optional<std::int64_t> {
-    if (members[field] == nullptr) return std::nullopt;
-    return integer_field(inspection, "RES-50", *members[field], 0);
-  };
-  usage.prompt_tokens = required(kPromptTokens);
-  usage.completion_tokens = required(kCompletionTokens);
-  usage.total_tokens = required(kTotalTokens);
-  usage.cached_tokens = optional(kCachedTokens);
-  usage.reasoning_tokens = optional(kReasoningTokens);
+  const KnownMembers<kUsageNames> members(inspection, place);
+  const auto count = [&](const Place* field) { return inspection.integer("RES-50", field, 0); };
+  usage.prompt_tokens = count(members.required("RES-50", "PromptTokens")).value_or(0);
+  usage.completion_tokens = count(members.required("RES-50", "CompletionTokens")).value_or(0);
+  usage.total_tokens = count(members.required("RES-50", "TotalTokens")).value_or(0);
+  usage.cached_tokens = count(members["CachedTokens"]);
+  usage.reasoning_tokens = count(members["ReasoningTokens"]);
   for (const Place& extra : members.unknown()) {
     inspection.warn("RES-50", extra, fmt::format("Usage has no member {}", extra.name));
   }
@@ -121,44 +86,30 @@ Usage inspect_usage(Inspection& inspection, const Place& place) {
 }
 
 void write(json::Writer& writer, const FileRef& file, Dialect dialect) {
-  const auto name = [&](FileField field) { return spelled(kFileNames[field], dialect); };
+  const auto name = [&](std::string_view field) { return spelled(field, dialect); };
   writer.begin_object();
-  writer.member(name(kResponseName), file.name);
-  writer.member(name(kResponseMimeType), file.mime_type);
-  writer.member(name(kUrl), file.url);
-  writer.member(name(kSizeBytes), file.size_bytes);
-  writer.member(name(kContentHash), file.content_hash);
-  if (file.description) writer.member(name(kDescription), *file.description);
-  if (file.content_expires) writer.member(name(kContentExpires), *file.content_expires);
+  writer.member(name("Name"), file.name);
+  writer.member(name("MimeType"), file.mime_type);
+  writer.member(name("Url"), file.url);
+  writer.member(name("SizeBytes"), file.size_bytes);
+  writer.member(name("ContentHash"), file.content_hash);
+  if (file.description) writer.member(name("Description"), *file.description);
+  if (file.content_expires) writer.member(name("ContentExpires"), *file.content_expires);
   writer.end_object();
 }
 
 void write(json::Writer& writer, const Usage& usage, Dialect dialect) {
-  const auto name = [&](UsageField field) { return spelled(kResponseUsageNames[field], dialect); };
+  const auto name = [&](std::string_view field) { return spelled(field, dialect); };
   writer.begin_object();
-  writer.member(name(kPromptTokens), usage.prompt_tokens);
-  writer.member(name(kCompletionTokens), usage.completion_tokens);
-  writer.member(name(kTotalTokens), usage.total_tokens);
-  if (usage.cached_tokens) writer.member(name(kCachedTokens), *usage.cached_tokens);
-  if (usage.reasoning_tokens) writer.member(name(kReasoningTokens), *usage.reasoning_tokens);
+  writer.member(name("PromptTokens"), usage.prompt_tokens);
+  writer.member(name("CompletionTokens"), usage.completion_tokens);
+  writer.member(name("TotalTokens"), usage.total_tokens);
+  if (usage.cached_tokens) writer.member(name("CachedTokens"), *usage.cached_tokens);
+  if (usage.reasoning_tokens) writer.member(name("ReasoningTokens"), *usage.reasoning_tokens);
   writer.end_object();
 }
 
-enum ResponseField {
-  kKind,
-  kResponseSessionId,
-  kResponseTurnId,
-  kModeDisplayName,
-  kPrimaryOutputText,
-  kToolContinuationMessage,
-  kResponseToolCalls,
-  kResponseToolResults,
-  kFiles,
-  kUserWarnings,
-  kResponseUsage,
-  kResponseFieldCount
-};
-constexpr std::array<std::string_view, kResponseFieldCount> kResponseNames = {
+constexpr std::string_view kResponseNames[] = {
     "Kind",
     "SessionId",
     "TurnId",
@@ -169,8 +120,9 @@ constexpr std::array<std::string_view, kResponseFieldCount> kResponseNames = {
     "ToolResults",
     "Files",
     "UserWarnings",
-    "Usage"};
-using ResponseMembers = KnownMembers<kResponseFieldCount>;
+    "Usage",
+};
+using ResponseMembers = KnownMembers<kResponseNames>;
 
 constexpr std::string_view kFinal = "final";
 constexpr std::string_view kContinuation = "client_tool_continuation";
@@ -199,8 +151,8 @@ std::string_view home_of(std::string_view name) {
 }
 
 void refuse_forbidden(Inspection& inspection, RuleId rule, const ResponseMembers& members,
-                      std::string_view kind, std::initializer_list<ResponseField> fields) {
-  for (const ResponseField field : fields) {
+                      std::string_view kind, std::initializer_list<ResponseMembers::Name> fields) {
+  for (const ResponseMembers::Name field : fields) {
     if (members[field] == nullptr) continue;
     inspection.refuse(
         rule, *members[field],
@@ -211,16 +163,15 @@ void refuse_forbidden(Inspection& inspection, RuleId rule, const ResponseMembers
 
 // RES-10, RES-30, RES-31.
 std::string inspect_output(Inspection& inspection, const ResponseMembers& members) {
-  std::string text = required_text(inspection, "RES-10", members[kPrimaryOutputText],
-                                   members.object(), kResponseNames[kPrimaryOutputText]);
+  std::string text = members.required_text("RES-10", "PrimaryOutputText");
   if (text.empty()) return text;
   if (has_unguarded_payload(text)) {
-    inspection.refuse("RES-30", *members[kPrimaryOutputText],
+    inspection.refuse("RES-30", *members["PrimaryOutputText"],
                       "a machine-readable payload stands without a tagged fence",
                       "put it between ```json and ```");
   }
   if (has_embedded_file(text)) {
-    inspection.refuse("RES-31", *members[kPrimaryOutputText],
+    inspection.refuse("RES-31", *members["PrimaryOutputText"],
                       "the contents of a file are embedded in the text",
                       "store the file and refer to it in Files");
   }
@@ -230,61 +181,52 @@ std::string inspect_output(Inspection& inspection, const ResponseMembers& member
 template <class Inspect>
 auto inspect_bucket(Inspection& inspection, const Place* bucket, Inspect inspect) {
   std::optional<decltype(inspect_entries(inspection, *bucket, inspect))> entries;
-  if (bucket != nullptr && is_array_field(inspection, "RES-11", *bucket)) {
+  if (inspection.is_array("RES-11", bucket)) {
     entries = inspect_entries(inspection, *bucket, inspect);
   }
   return entries;
 }
 
-std::string inspect_user_warning(Inspection& inspection, const Place& place) {
-  return required_text(inspection, "RES-11", &place, place, {});
-}
-
 FinalResponse inspect_final(Inspection& inspection, const ResponseMembers& members) {
   FinalResponse final;
   final.primary_output_text = inspect_output(inspection, members);
-  final.files = inspect_bucket(inspection, members[kFiles], inspect_file_ref);
-  if (const Place* results = members[kResponseToolResults];
-      results != nullptr && is_array_field(inspection, "RES-11", *results)) {
+  final.files = inspect_bucket(inspection, members["Files"], inspect_file_ref);
+  if (const Place* results = members["ToolResults"]; inspection.is_array("RES-11", results)) {
     final.tool_results = inspect_tool_results(inspection, *results, Sender::server);  // RES-51
   }
-  final.user_warnings = inspect_bucket(inspection, members[kUserWarnings], inspect_user_warning);
-  if (const Place* usage = members[kResponseUsage];
-      usage != nullptr && is_object_field(inspection, "RES-11", *usage)) {
+  final.user_warnings = inspect_bucket(
+      inspection, members["UserWarnings"],
+      [](Inspection& in, const Place& warning) { return in.text("RES-11", warning); });
+  if (const Place* usage = members["Usage"]; inspection.is_object("RES-11", usage)) {
     final.usage = inspect_usage(inspection, *usage);
   }
   refuse_forbidden(inspection, "RES-12", members, "final",
-                   {kResponseToolCalls, kToolContinuationMessage});
+                   {"ToolCalls", "ToolContinuationMessage"});
   return final;
 }
 
 ClientToolContinuation inspect_continuation(Inspection& inspection,
                                             const ResponseMembers& members) {
   ClientToolContinuation continuation;
-  if (const Place* calls = members[kResponseToolCalls]; calls == nullptr) {
-    inspection.refuse_missing("RES-20", members.object(), kResponseNames[kResponseToolCalls]);
-  } else if (is_array_field(inspection, "RES-20", *calls)) {
+  if (const Place* calls = members.required("RES-20", "ToolCalls");
+      inspection.is_array("RES-20", calls)) {
     continuation.tool_calls = inspect_tool_calls(inspection, *calls);
     if (continuation.tool_calls.empty()) {
       inspection.refuse("RES-20", *calls, "a continuation asks for one tool call or more");
     }
   }
   continuation.tool_continuation_message =
-      optional_text(inspection, "RES-21", members[kToolContinuationMessage]);
-  refuse_forbidden(
-      inspection, "RES-22", members, kContinuation,
-      {kPrimaryOutputText, kResponseToolResults, kFiles, kUserWarnings, kResponseUsage});
+      inspection.optional_text("RES-21", members["ToolContinuationMessage"]);
+  refuse_forbidden(inspection, "RES-22", members, kContinuation,
+                   {"PrimaryOutputText", "ToolResults", "Files", "UserWarnings", "Usage"});
   return continuation;
 }
 
 void inspect_kind(Inspection& inspection, const ResponseMembers& members,
                   AgentExecuteResponse& response) {
-  const Place* place = members[kKind];
-  if (place == nullptr) {
-    inspection.refuse_missing("RES-02", members.object(), kResponseNames[kKind], {},
-                              "\"final\" or \"client_tool_continuation\"");
-    return;
-  }
+  const Place* place =
+      members.required("RES-02", "Kind", "\"final\" or \"client_tool_continuation\"");
+  if (place == nullptr) return;
   const std::string_view kind = place->value.is_string() ? place->value.text() : "";
   if (kind == kFinal) {
     inspection.set_kind(kFinal);
@@ -301,14 +243,12 @@ void inspect_kind(Inspection& inspection, const ResponseMembers& members,
 }  // namespace
 
 AgentExecuteResponse inspect_agent_execute_response(Inspection& inspection, const Place& place) {
-  const ResponseMembers members(place, kResponseNames, inspection.name_case());
-  const auto text = [&](ResponseField field) {
-    return required_text(inspection, "RES-01", members[field], place, kResponseNames[field]);
-  };
-  AgentExecuteResponse response{.session_id = text(kResponseSessionId),
-                                .turn_id = text(kResponseTurnId),
-                                .mode_display_name = text(kModeDisplayName),
-                                .kind = {}};
+  const ResponseMembers members(inspection, place);
+  AgentExecuteResponse response{
+      .session_id = members.required_text("RES-01", "SessionId"),
+      .turn_id = members.required_text("RES-01", "TurnId"),
+      .mode_display_name = members.required_text("RES-01", "ModeDisplayName"),
+      .kind = {}};
   inspect_kind(inspection, members, response);
   for (const Place& extra : members.unknown()) {
     inspection.refuse("RES-03", extra, fmt::format("the contract has no member {}", extra.name),
@@ -326,33 +266,33 @@ Decoded<AgentExecuteResponse> decode_agent_execute_response(std::string_view byt
 namespace {
 
 void write(json::Writer& writer, const FinalResponse& final, Dialect dialect) {
-  const auto name = [&](ResponseField field) { return spelled(kResponseNames[field], dialect); };
-  const auto list = [&](ResponseField field, const auto& entries) {
+  const auto name = [&](std::string_view field) { return spelled(field, dialect); };
+  const auto list = [&](std::string_view field, const auto& entries) {
     if (!entries) return;
     writer.name(name(field)).begin_array();
     for (const auto& entry : *entries) write(writer, entry, dialect);
     writer.end_array();
   };
-  writer.member(name(kPrimaryOutputText), final.primary_output_text);
-  list(kFiles, final.files);
-  list(kResponseToolResults, final.tool_results);
+  writer.member(name("PrimaryOutputText"), final.primary_output_text);
+  list("Files", final.files);
+  list("ToolResults", final.tool_results);
   if (final.user_warnings) {
-    writer.name(name(kUserWarnings)).begin_array();
+    writer.name(name("UserWarnings")).begin_array();
     for (const std::string& warning : *final.user_warnings) writer.value(warning);
     writer.end_array();
   }
   if (final.usage) {
-    writer.name(name(kResponseUsage));
+    writer.name(name("Usage"));
     write(writer, *final.usage, dialect);
   }
 }
 
 void write(json::Writer& writer, const ClientToolContinuation& continuation, Dialect dialect) {
   if (continuation.tool_continuation_message) {
-    writer.member(spelled(kResponseNames[kToolContinuationMessage], dialect),
+    writer.member(spelled("ToolContinuationMessage", dialect),
                   *continuation.tool_continuation_message);
   }
-  writer.name(spelled(kResponseNames[kResponseToolCalls], dialect)).begin_array();
+  writer.name(spelled("ToolCalls", dialect)).begin_array();
   for (const ToolCall& call : continuation.tool_calls) contracts::write(writer, call, dialect);
   writer.end_array();
 }
@@ -362,10 +302,10 @@ void write(json::Writer& writer, const ClientToolContinuation& continuation, Dia
 void write(json::Writer& writer, const AgentExecuteResponse& response, Dialect dialect) {
   const bool final = std::holds_alternative<FinalResponse>(response.kind);
   writer.begin_object();
-  writer.member(spelled(kResponseNames[kKind], dialect), final ? kFinal : kContinuation);
-  writer.member(spelled(kResponseNames[kResponseSessionId], dialect), response.session_id);
-  writer.member(spelled(kResponseNames[kResponseTurnId], dialect), response.turn_id);
-  writer.member(spelled(kResponseNames[kModeDisplayName], dialect), response.mode_display_name);
+  writer.member(spelled("Kind", dialect), final ? kFinal : kContinuation);
+  writer.member(spelled("SessionId", dialect), response.session_id);
+  writer.member(spelled("TurnId", dialect), response.turn_id);
+  writer.member(spelled("ModeDisplayName", dialect), response.mode_display_name);
   std::visit([&](const auto& kind) { write(writer, kind, dialect); }, response.kind);
   writer.end_object();
 }

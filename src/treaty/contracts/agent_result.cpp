@@ -7,92 +7,47 @@
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/contracts/decode_agent_result.h"
-#include "treaty/contracts/inspection/fields.h"
 #include "treaty/contracts/inspection/inspection.h"
 
 namespace treaty::contracts {
 namespace {
 
-enum ErrorField {
-  kAgentResultMessage,
-  kCode,
-  kType,
-  kStatusCode,
-  kRetryable,
-  kAgentResultErrorFieldCount
-};
-constexpr std::array<std::string_view, kAgentResultErrorFieldCount> kAgentResultErrorNames = {
-    "message", "code", "type", "status_code", "retryable"};
+constexpr std::string_view kErrorNames[] = {"message", "code", "type", "status_code", "retryable"};
 
 constexpr std::array<std::string_view, 8> kErrorCodes = {
     "rate_limit", "timeout",        "server_error",   "invalid_request",
     "auth_error", "content_filter", "context_length", "model_unavailable"};
 
-constexpr std::array<std::string_view, 6> kAgentResultUsageNames = {
+constexpr std::string_view kUsageNames[] = {
     "input_tokens",      "output_tokens",      "total_tokens",
-    "cache_read_tokens", "cache_write_tokens", "api_calls"};
+    "cache_read_tokens", "cache_write_tokens", "api_calls",
+};
 constexpr std::array<std::optional<std::int64_t> UsageInfo::*, 6> kUsageFields = {
     &UsageInfo::input_tokens,      &UsageInfo::output_tokens,      &UsageInfo::total_tokens,
     &UsageInfo::cache_read_tokens, &UsageInfo::cache_write_tokens, &UsageInfo::api_calls};
-constexpr std::size_t kTotalTokens = 2;
 
-constexpr std::array<std::string_view, 5> kCostNames = {"input", "output", "cache_read",
-                                                        "cache_write", "total"};
+constexpr std::string_view kCostNames[] = {"input", "output", "cache_read", "cache_write", "total"};
 constexpr std::array<std::optional<double> CostInfo::*, 5> kCostFields = {
     &CostInfo::input, &CostInfo::output, &CostInfo::cache_read, &CostInfo::cache_write,
     &CostInfo::total};
 
-enum LimitField { kLimited, kRetryAfter, kWindows, kLimitFieldCount };
-constexpr std::array<std::string_view, kLimitFieldCount> kLimitNames = {"limited", "retry_after",
-                                                                        "windows"};
+constexpr std::string_view kLimitNames[] = {"limited", "retry_after", "windows"};
 
-enum WindowField { kAgentResultName, kResource, kFirstNumber, kWindowFieldCount = 6 };
-constexpr std::array<std::string_view, kWindowFieldCount> kWindowNames = {
-    "name", "resource", "remaining", "limit", "resets_in", "reset_at"};
+constexpr std::string_view kWindowNames[] = {"name",  "resource",  "remaining",
+                                             "limit", "resets_in", "reset_at"};
+constexpr std::size_t kFirstNumber = 2;
 constexpr std::array<std::optional<Number> RateLimitWindow::*, 4> kWindowNumbers = {
     &RateLimitWindow::remaining, &RateLimitWindow::limit, &RateLimitWindow::resets_in,
     &RateLimitWindow::reset_at};
 
-enum ProviderField {
-  kProvider,
-  kAgentResultModel,
-  kAgentResultRequestId,
-  kRawHeaders,
-  kProviderFieldCount
-};
-constexpr std::array<std::string_view, kProviderFieldCount> kProviderNames = {
-    "provider", "model", "request_id", "raw_headers"};
+constexpr std::string_view kProviderNames[] = {"provider", "model", "request_id", "raw_headers"};
 
-std::optional<Number> number_field(Inspection& inspection, RuleId rule, const Place* place) {
-  if (unless_null(place) == nullptr) return std::nullopt;
-  if (const auto whole = place->value.is_number() ? place->value.integer() : std::nullopt) {
-    return Number(*whole);
-  }
-  if (place->value.is_number()) return Number(place->value.number());
-  inspection.refuse(
-      rule, *place,
-      fmt::format("{} is {}, not a number", place->name, a_kind_of(place->value.type())));
-  return std::nullopt;
-}
-
-std::string required_string(Inspection& inspection, RuleId rule, const Place* place,
-                            const Place& object, std::string_view name) {
-  if (place == nullptr) {
-    inspection.refuse_missing(rule, object, name);
-    return {};
-  }
-  return is_string_field(inspection, rule, *place) ? std::string(place->value.text())
-                                                   : std::string();
-}
-
-// Inside an AgentResult, too, null is absent wherever a member may be left out.
-std::optional<std::string> nullable_text(Inspection& inspection, RuleId rule, const Place* place) {
-  return optional_text(inspection, rule, unless_null(place));
+std::string string_or_empty(Inspection& inspection, RuleId rule, const Place* place) {
+  return inspection.optional_text(rule, place).value_or("");
 }
 
 void inspect_status_code(Inspection& inspection, AgentError& error, const Place* place) {
-  if (unless_null(place) == nullptr) return;
-  error.status_code = integer_field(inspection, "RLT-05", *place);
+  error.status_code = inspection.integer("RLT-05", place);
   if (error.status_code && (*error.status_code < 100 || *error.status_code > 599)) {
     inspection.refuse("RLT-05", *place, "status_code is an HTTP status, 100 to 599");
   }
@@ -100,14 +55,13 @@ void inspect_status_code(Inspection& inspection, AgentError& error, const Place*
 
 RateLimitWindow inspect_window(Inspection& inspection, const Place& place) {
   RateLimitWindow window;
-  if (!is_object_field(inspection, "RLT-09", place)) return window;
-  const KnownMembers members(place, kWindowNames, inspection.name_case());
-  window.name = required_string(inspection, "RLT-09", members[kAgentResultName], place,
-                                kWindowNames[kAgentResultName]);
-  window.resource =
-      required_string(inspection, "RLT-09", members[kResource], place, kWindowNames[kResource]);
+  if (!inspection.is_object("RLT-09", &place)) return window;
+  const KnownMembers<kWindowNames> members(inspection, place);
+  window.name = string_or_empty(inspection, "RLT-09", members.required("RLT-09", "name"));
+  window.resource = string_or_empty(inspection, "RLT-09", members.required("RLT-09", "resource"));
   for (std::size_t i = 0; i < kWindowNumbers.size(); ++i) {
-    window.*kWindowNumbers[i] = number_field(inspection, "RLT-09", members[kFirstNumber + i]);
+    window.*kWindowNumbers[i] =
+        inspection.number("RLT-09", unless_null(members.at(kFirstNumber + i)));
   }
   return window;
 }
@@ -123,19 +77,18 @@ void write_numbers(json::Writer& writer, const auto& owner, const auto& names, c
 // RLT-05.
 AgentError inspect_agent_error(Inspection& inspection, const Place& place) {
   AgentError error;
-  if (!is_object_field(inspection, "RLT-05", place)) return error;
-  const KnownMembers members(place, kAgentResultErrorNames, inspection.name_case());
-  error.message = required_text(inspection, "RLT-05", members[kAgentResultMessage], place,
-                                kAgentResultErrorNames[kAgentResultMessage]);
-  error.code = nullable_text(inspection, "RLT-05", members[kCode]);
+  if (!inspection.is_object("RLT-05", &place)) return error;
+  const KnownMembers<kErrorNames> members(inspection, place);
+  error.message = members.required_text("RLT-05", "message");
+  error.code = inspection.optional_text("RLT-05", members.not_null("code"));
   if (error.code && std::ranges::find(kErrorCodes, *error.code) == kErrorCodes.end()) {
-    inspection.warn("RLT-05", *members[kCode],
+    inspection.warn("RLT-05", *members["code"],
                     fmt::format("\"{}\" is not one of the known error codes", *error.code));
   }
-  error.type = nullable_text(inspection, "RLT-05", members[kType]);
-  inspect_status_code(inspection, error, members[kStatusCode]);
-  if (const Place* retryable = members[kRetryable];
-      unless_null(retryable) != nullptr && is_boolean_field(inspection, "RLT-05", *retryable)) {
+  error.type = inspection.optional_text("RLT-05", members.not_null("type"));
+  inspect_status_code(inspection, error, members.not_null("status_code"));
+  if (const Place* retryable = members.not_null("retryable");
+      inspection.is_boolean("RLT-05", retryable)) {
     error.retryable = retryable->value.boolean();
   }
   return error;
@@ -144,17 +97,16 @@ AgentError inspect_agent_error(Inspection& inspection, const Place& place) {
 // RLT-06.
 UsageInfo inspect_usage_info(Inspection& inspection, const Place& place) {
   UsageInfo usage;
-  if (!is_object_field(inspection, "RLT-06", place)) return usage;
-  const KnownMembers members(place, kAgentResultUsageNames, inspection.name_case());
-  for (std::size_t i = 0; i < kAgentResultUsageNames.size(); ++i) {
-    if (unless_null(members[i]) == nullptr) continue;
-    usage.*kUsageFields[i] = integer_field(inspection, "RLT-06", *members[i], 0);
+  if (!inspection.is_object("RLT-06", &place)) return usage;
+  const KnownMembers<kUsageNames> members(inspection, place);
+  for (std::size_t i = 0; i < kUsageFields.size(); ++i) {
+    usage.*kUsageFields[i] = inspection.integer("RLT-06", unless_null(members.at(i)), 0);
   }
   std::int64_t sum = 0;
   if (usage.input_tokens && usage.output_tokens && usage.total_tokens &&
       (__builtin_add_overflow(*usage.input_tokens, *usage.output_tokens, &sum) ||
        sum != *usage.total_tokens)) {
-    inspection.warn("RLT-06", *members[kTotalTokens],
+    inspection.warn("RLT-06", *members["total_tokens"],
                     "total_tokens is not the sum of input_tokens and output_tokens");
   }
   return usage;
@@ -170,9 +122,9 @@ std::variant<double, CostInfo> inspect_cost(Inspection& inspection, const Place&
                                   a_kind_of(place.value.type())));
     return cost;
   }
-  const KnownMembers members(place, kCostNames, inspection.name_case());
-  for (std::size_t i = 0; i < kCostNames.size(); ++i) {
-    if (const auto number = number_field(inspection, "RLT-07", members[i])) {
+  const KnownMembers<kCostNames> members(inspection, place);
+  for (std::size_t i = 0; i < kCostFields.size(); ++i) {
+    if (const auto number = inspection.number("RLT-07", unless_null(members.at(i)))) {
       cost.*kCostFields[i] = number->value();
     }
   }
@@ -182,21 +134,16 @@ std::variant<double, CostInfo> inspect_cost(Inspection& inspection, const Place&
 // RLT-08, RLT-09.
 RateLimitState inspect_rate_limit(Inspection& inspection, const Place& place) {
   RateLimitState state;
-  if (!is_object_field(inspection, "RLT-08", place)) return state;
-  const KnownMembers members(place, kLimitNames, inspection.name_case());
-  const Place* limited = members[kLimited];
-  if (limited == nullptr) {
-    inspection.refuse_missing("RLT-08", place, kLimitNames[kLimited]);
-  } else if (is_boolean_field(inspection, "RLT-08", *limited)) {
-    state.limited = limited->value.boolean();
-  }
-  state.retry_after = number_field(inspection, "RLT-08", members[kRetryAfter]);
+  if (!inspection.is_object("RLT-08", &place)) return state;
+  const KnownMembers<kLimitNames> members(inspection, place);
+  const Place* limited = members.required("RLT-08", "limited");
+  if (inspection.is_boolean("RLT-08", limited)) state.limited = limited->value.boolean();
+  state.retry_after = inspection.number("RLT-08", members.not_null("retry_after"));
   if (state.retry_after && state.retry_after->value() < 0) {
-    inspection.refuse("RLT-08", *members[kRetryAfter], "retry_after is negative");
+    inspection.refuse("RLT-08", *members["retry_after"], "retry_after is negative");
   }
-  const Place* windows = members[kWindows];
-  if (unless_null(windows) == nullptr || !is_array_field(inspection, "RLT-08", *windows))
-    return state;
+  const Place* windows = members.not_null("windows");
+  if (!inspection.is_array("RLT-08", windows)) return state;
   state.windows = inspect_entries(inspection, *windows, inspect_window);
   const bool exhausted = std::ranges::any_of(
       state.windows, [](const RateLimitWindow& window) { return window.remaining == Number(0); });
@@ -208,18 +155,18 @@ RateLimitState inspect_rate_limit(Inspection& inspection, const Place& place) {
 
 // RLT-10.
 void inspect_provider_members(Inspection& inspection, const Place& provider_data) {
-  const KnownMembers members(provider_data, kProviderNames, inspection.name_case());
-  for (const ProviderField field : {kProvider, kAgentResultModel, kAgentResultRequestId}) {
-    nullable_text(inspection, "RLT-10", members[field]);
-  }
-  const Place* headers = members[kRawHeaders];
-  if (unless_null(headers) == nullptr || !is_object_field(inspection, "RLT-10", *headers)) return;
+  const KnownMembers<kProviderNames> members(inspection, provider_data);
+  inspection.optional_text("RLT-10", members.not_null("provider"));
+  inspection.optional_text("RLT-10", members.not_null("model"));
+  inspection.optional_text("RLT-10", members.not_null("request_id"));
+  const Place* headers = members.not_null("raw_headers");
+  if (!inspection.is_object("RLT-10", headers)) return;
   for (const json::Member header : headers->value.members()) {
     const Place place{.value = header.value, .parent = headers, .name = header.name.text()};
     if (std::ranges::any_of(place.name, is_upper)) {
       inspection.refuse("RLT-10", place, "names of headers are in lower case");
     }
-    is_string_field(inspection, "RLT-10", place);
+    inspection.is_string("RLT-10", &place);
   }
 }
 
@@ -244,17 +191,17 @@ std::optional<std::vector<AgentToolCall>> read_agent_tool_calls(json::Value valu
 
 void write(json::Writer& writer, const AgentError& error) {
   writer.begin_object();
-  if (error.code) writer.member(kAgentResultErrorNames[kCode], *error.code);
-  if (error.type) writer.member(kAgentResultErrorNames[kType], *error.type);
-  writer.member(kAgentResultErrorNames[kAgentResultMessage], error.message);
-  if (error.status_code) writer.member(kAgentResultErrorNames[kStatusCode], *error.status_code);
-  if (error.retryable) writer.member(kAgentResultErrorNames[kRetryable], *error.retryable);
+  if (error.code) writer.member("code", *error.code);
+  if (error.type) writer.member("type", *error.type);
+  writer.member("message", error.message);
+  if (error.status_code) writer.member("status_code", *error.status_code);
+  if (error.retryable) writer.member("retryable", *error.retryable);
   writer.end_object();
 }
 
 void write(json::Writer& writer, const UsageInfo& usage) {
   writer.begin_object();
-  write_numbers(writer, usage, kAgentResultUsageNames, kUsageFields);
+  write_numbers(writer, usage, kUsageNames, kUsageFields);
   writer.end_object();
 }
 
@@ -270,20 +217,26 @@ void write(json::Writer& writer, const std::variant<double, CostInfo>& cost) {
 
 void write(json::Writer& writer, const RateLimitState& state) {
   writer.begin_object();
-  writer.member(kLimitNames[kLimited], state.limited);
-  if (state.retry_after) writer.member(kLimitNames[kRetryAfter], *state.retry_after);
+  writer.member("limited", state.limited);
+  if (state.retry_after) writer.member("retry_after", *state.retry_after);
   if (!state.windows.empty()) {
-    writer.name(kLimitNames[kWindows]).begin_array();
+    writer.name("windows").begin_array();
     for (const RateLimitWindow& window : state.windows) {
       writer.begin_object();
-      writer.member(kWindowNames[kAgentResultName], window.name);
-      writer.member(kWindowNames[kResource], window.resource);
+      writer.member("name", window.name);
+      writer.member("resource", window.resource);
       write_numbers(writer, window, kWindowNames, kWindowNumbers, kFirstNumber);
       writer.end_object();
     }
     writer.end_array();
   }
   writer.end_object();
+}
+
+std::string written(const auto& part) {
+  json::Writer writer;
+  write(writer, part);
+  return writer.take();
 }
 
 void write(json::Writer& writer, const std::vector<AgentToolCall>& calls) {
@@ -296,22 +249,7 @@ void write(json::Writer& writer, const std::vector<AgentToolCall>& calls) {
   writer.end_array();
 }
 
-enum AgentResultField {
-  kOutput,
-  kContent,
-  kAgentResultUsage,
-  kCost,
-  kAgentResultMetadata,
-  kFinishReason,
-  kError,
-  kRateLimit,
-  kProviderData,
-  kAgentResultToolCalls,
-  kRenderedUserPrompt,
-  kRaw,
-  kAgentResultFieldCount
-};
-constexpr std::array<std::string_view, kAgentResultFieldCount> kAgentResultNames = {
+constexpr std::string_view kResultNames[] = {
     "output",
     "content",
     "usage",
@@ -323,26 +261,22 @@ constexpr std::array<std::string_view, kAgentResultFieldCount> kAgentResultNames
     "provider_data",
     "tool_calls",
     "rendered_user_prompt",
-    "raw"};
-using AgentResultMembers = KnownMembers<kAgentResultFieldCount>;
+    "raw",
+};
+using ResultMembers = KnownMembers<kResultNames>;
 
 constexpr std::array<std::string_view, 6> kFinishReasons = {"stop",  "length",         "tool_use",
                                                             "error", "content_filter", "aborted"};
 
-// RLT-01: null is absent.
-const Place* given(const AgentResultMembers& members, AgentResultField field) {
-  return unless_null(members[field]);
-}
-
 // RLT-03.
 std::optional<json::ObjectText> open_object(Inspection& inspection, const Place* place) {
-  if (place == nullptr || !is_object_field(inspection, "RLT-03", *place)) return std::nullopt;
+  if (!inspection.is_object("RLT-03", place)) return std::nullopt;
   return json::ObjectText::of(place->value);
 }
 
 void inspect_finish_reason(Inspection& inspection, AgentResult& result, const Place* reason,
                            bool failed) {
-  result.finish_reason = optional_text(inspection, "RLT-04", reason);
+  result.finish_reason = inspection.optional_text("RLT-04", reason);
   if (!result.finish_reason) return;
   if (std::ranges::find(kFinishReasons, *result.finish_reason) == kFinishReasons.end()) {
     inspection.warn("RLT-04", *reason,
@@ -353,12 +287,6 @@ void inspect_finish_reason(Inspection& inspection, AgentResult& result, const Pl
     inspection.warn("RLT-11", *reason, "there is an error, yet the finish reason is stop",
                     "a failed call finishes with error");
   }
-}
-
-std::optional<json::ObjectText> inspect_provider_data(Inspection& inspection, const Place* place) {
-  std::optional<json::ObjectText> data = open_object(inspection, place);
-  if (data) inspect_provider_members(inspection, *place);
-  return data;
 }
 
 void inspect_tool_calls(Inspection& inspection, AgentResult& result, const Place* place) {
@@ -379,25 +307,27 @@ void inspect_prompt(Inspection& inspection, AgentResult& result, const Place* pl
 }
 
 AgentResult inspect_agent_result(Inspection& inspection, const Place& root) {
-  const AgentResultMembers members(root, kAgentResultNames, inspection.name_case());
+  const ResultMembers members(inspection, root);
   AgentResult result;
-  result.output = open_object(inspection, given(members, kOutput));
-  result.content = optional_text(inspection, "RLT-03", given(members, kContent));
-  if (const Place* usage = given(members, kAgentResultUsage))
+  result.output = open_object(inspection, members.not_null("output"));
+  result.content = inspection.optional_text("RLT-03", members.not_null("content"));
+  if (const Place* usage = members.not_null("usage"))
     result.usage = inspect_usage_info(inspection, *usage);
-  if (const Place* cost = given(members, kCost)) result.cost = inspect_cost(inspection, *cost);
-  result.metadata = open_object(inspection, given(members, kAgentResultMetadata));
-  const Place* error = given(members, kError);
+  if (const Place* cost = members.not_null("cost")) result.cost = inspect_cost(inspection, *cost);
+  result.metadata = open_object(inspection, members.not_null("metadata"));
+  const Place* error = members.not_null("error");
   if (error != nullptr) result.error = inspect_agent_error(inspection, *error);
-  inspect_finish_reason(inspection, result, given(members, kFinishReason), error != nullptr);
-  if (const Place* state = given(members, kRateLimit)) {
+  inspect_finish_reason(inspection, result, members.not_null("finish_reason"), error != nullptr);
+  if (const Place* state = members.not_null("rate_limit")) {
     result.rate_limit = inspect_rate_limit(inspection, *state);
   }
-  result.provider_data = inspect_provider_data(inspection, given(members, kProviderData));
-  inspect_tool_calls(inspection, result, given(members, kAgentResultToolCalls));
-  inspect_prompt(inspection, result, given(members, kRenderedUserPrompt));
-  if (members[kRaw] != nullptr) {
-    inspection.refuse("RLT-02", *members[kRaw], "raw never leaves the process", "leave it out");
+  const Place* provider_data = members.not_null("provider_data");
+  result.provider_data = open_object(inspection, provider_data);
+  if (result.provider_data) inspect_provider_members(inspection, *provider_data);
+  inspect_tool_calls(inspection, result, members.not_null("tool_calls"));
+  inspect_prompt(inspection, result, members.not_null("rendered_user_prompt"));
+  if (members["raw"] != nullptr) {
+    inspection.refuse("RLT-02", *members["raw"], "raw never leaves the process", "leave it out");
   }
   for (const Place& extra : members.unknown()) {
     inspection.warn("RLT-01", extra,
@@ -411,53 +341,39 @@ AgentResult inspect_agent_result(Inspection& inspection, const Place& root) {
 
 Decoded<AgentResult> decode_agent_result(std::string_view bytes, const DecodeOptions& options) {
   return decode_by<AgentResult>(inspect_agent_result, bytes, options, json::NameCase::exact,
-                                kAgentResultNames);
+                                kResultNames);
 }
 
 void write(json::Writer& writer, const AgentResult& result) {
-  const auto text = [&](AgentResultField field, const std::optional<std::string>& value) {
-    if (value) writer.member(kAgentResultNames[field], *value);
+  const auto text = [&](std::string_view name, const std::optional<std::string>& value) {
+    if (value) writer.member(name, *value);
   };
-  const auto object = [&](AgentResultField field, const std::optional<json::ObjectText>& value) {
+  const auto object = [&](std::string_view name, const std::optional<json::ObjectText>& value) {
     if (!value) return;
-    json::write(writer.name(kAgentResultNames[field]), *value);
+    json::write(writer.name(name), *value);
   };
-  const auto part = [&](AgentResultField field, const auto& value) {
+  const auto part = [&](std::string_view name, const auto& value) {
     if (!value) return;
-    writer.name(kAgentResultNames[field]);
+    writer.name(name);
     write(writer, *value);
   };
   writer.begin_object();
-  object(kOutput, result.output);
-  text(kContent, result.content);
-  part(kAgentResultUsage, result.usage);
-  part(kCost, result.cost);
-  object(kAgentResultMetadata, result.metadata);
-  text(kFinishReason, result.finish_reason);
-  part(kError, result.error);
-  part(kRateLimit, result.rate_limit);
-  object(kProviderData, result.provider_data);
-  part(kAgentResultToolCalls, result.tool_calls);
-  text(kRenderedUserPrompt, result.rendered_user_prompt);
+  object("output", result.output);
+  text("content", result.content);
+  part("usage", result.usage);
+  part("cost", result.cost);
+  object("metadata", result.metadata);
+  text("finish_reason", result.finish_reason);
+  part("error", result.error);
+  part("rate_limit", result.rate_limit);
+  object("provider_data", result.provider_data);
+  part("tool_calls", result.tool_calls);
+  text("rendered_user_prompt", result.rendered_user_prompt);
   writer.end_object();
 }
 
-std::string encode(const AgentResult& result) {
-  json::Writer writer;
-  write(writer, result);
-  return writer.take();
-}
-
-std::string encode(const RateLimitState& state) {
-  json::Writer writer;
-  write(writer, state);
-  return writer.take();
-}
-
-std::string encode(const AgentError& error) {
-  json::Writer writer;
-  write(writer, error);
-  return writer.take();
-}
+std::string encode(const AgentResult& result) { return written(result); }
+std::string encode(const RateLimitState& state) { return written(state); }
+std::string encode(const AgentError& error) { return written(error); }
 
 }  // namespace treaty::contracts

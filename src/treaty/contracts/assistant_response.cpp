@@ -5,70 +5,63 @@
 #include <algorithm>
 
 #include "treaty/base/json_write.h"
-#include "treaty/contracts/inspection/fields.h"
 #include "treaty/contracts/inspection/inspection.h"
 #include "treaty/contracts/text/leaks.h"
 
 namespace treaty::contracts {
 namespace {
 
-enum AssistantField {
-  kAssistantMessage,
-  kActionTaken,
-  kNextSteps,
-  kConfidenceLevel,
-  kTraceId,
-  kResponseVersion,
-  kAssistantFieldCount
-};
-constexpr std::array<std::string_view, kAssistantFieldCount> kAssistantNames = {
+constexpr std::string_view kNames[] = {
     "assistant_message", "action_taken", "next_steps",
-    "confidence_level",  "trace_id",     "response_version"};
-using AssistantMembers = KnownMembers<kAssistantFieldCount>;
+    "confidence_level",  "trace_id",     "response_version",
+};
+using Members = KnownMembers<kNames>;
 
 constexpr std::array<std::string_view, 3> kLevels = {"high", "medium", "low"};
 
 // ARL-03: insides of summary, intent, task and decision, of models and agents, of the server.
-constexpr std::array<std::string_view, 37> kNeverAllowed = {"key_points",
-                                                            "entities",
-                                                            "word_count",
-                                                            "sentence_count",
-                                                            "timestamp",
-                                                            "version",
-                                                            "dates_times",
-                                                            "context",
-                                                            "confidence",
-                                                            "original_text",
-                                                            "parameters",
-                                                            "priority",
-                                                            "selected_agent",
-                                                            "preferred_llm",
-                                                            "device_context",
-                                                            "memory_reference",
-                                                            "intent",
-                                                            "processed_text",
-                                                            "voice_output",
-                                                            "provider",
-                                                            "model",
-                                                            "prompt",
-                                                            "temperature",
-                                                            "top_p",
-                                                            "stop",
-                                                            "stop_sequences",
-                                                            "tokens",
-                                                            "agent",
-                                                            "agent_name",
-                                                            "steps",
-                                                            "tool_parameters",
-                                                            "stack_trace",
-                                                            "env",
-                                                            "logs",
-                                                            "sentry_id",
-                                                            "file_path",
-                                                            "db_reference"};
+constexpr std::string_view kNeverAllowed[] = {
+    "key_points",
+    "entities",
+    "word_count",
+    "sentence_count",
+    "timestamp",
+    "version",
+    "dates_times",
+    "context",
+    "confidence",
+    "original_text",
+    "parameters",
+    "priority",
+    "selected_agent",
+    "preferred_llm",
+    "device_context",
+    "memory_reference",
+    "intent",
+    "processed_text",
+    "voice_output",
+    "provider",
+    "model",
+    "prompt",
+    "temperature",
+    "top_p",
+    "stop",
+    "stop_sequences",
+    "tokens",
+    "agent",
+    "agent_name",
+    "steps",
+    "tool_parameters",
+    "stack_trace",
+    "env",
+    "logs",
+    "sentry_id",
+    "file_path",
+    "db_reference",
+};
 
 bool is_never_allowed(std::string_view name) {
-  return std::ranges::find(kNeverAllowed, name) != kNeverAllowed.end();
+  return std::ranges::find(kNeverAllowed, name) != std::end(kNeverAllowed);
 }
 
 // A producer is refused, a consumer drops what it does not know.
@@ -108,7 +101,7 @@ void inspect_extra(Inspection& inspection, const Place& extra) {
 
 // ARL-09 on top of the rule that the text has anyway.
 std::string inspect_text(Inspection& inspection, RuleId rule, const Place& place) {
-  std::string text = required_text(inspection, rule, &place, place, {});
+  std::string text = inspection.text(rule, place);
   const std::string_view leak = find_leak(text);
   if (!leak.empty()) {
     inspection.refuse("ARL-09", place, fmt::format("{} shows {}", called(place), leak),
@@ -118,7 +111,7 @@ std::string inspect_text(Inspection& inspection, RuleId rule, const Place& place
 }
 
 std::vector<std::string> inspect_next_steps(Inspection& inspection, const Place& list) {
-  if (!is_array_field(inspection, "ARL-05", list)) return {};
+  if (!inspection.is_array("ARL-05", &list)) return {};
   return inspect_entries(inspection, list, [](Inspection& in, const Place& step) {
     return inspect_text(in, "ARL-05", step);
   });
@@ -136,28 +129,27 @@ ConfidenceLevel inspect_level(Inspection& inspection, const Place& place) {
 }
 
 AssistantResponse inspect_assistant_response(Inspection& inspection, const Place& root) {
-  const AssistantMembers members(root, kAssistantNames, inspection.name_case());
-  for (std::size_t field = 0; field < kAssistantFieldCount; ++field) {
-    if (members[field] == nullptr)
-      inspection.refuse_missing("ARL-01", root, kAssistantNames[field]);
+  const Members members(inspection, root);
+  for (std::size_t field = 0; field < std::size(kNames); ++field) {
+    if (members.at(field) == nullptr) inspection.refuse_missing("ARL-01", root, kNames[field]);
   }
   AssistantResponse response;
-  if (const Place* message = members[kAssistantMessage]) {
+  if (const Place* message = members["assistant_message"]) {
     response.assistant_message = inspect_text(inspection, "ARL-04", *message);
   }
-  if (const Place* action = members[kActionTaken]) {
+  if (const Place* action = members["action_taken"]) {
     response.action_taken = inspect_text(inspection, "ARL-04", *action);
   }
-  if (const Place* steps = members[kNextSteps]) {
+  if (const Place* steps = members["next_steps"]) {
     response.next_steps = inspect_next_steps(inspection, *steps);
   }
-  if (const Place* level = members[kConfidenceLevel]) {
+  if (const Place* level = members["confidence_level"]) {
     response.confidence_level = inspect_level(inspection, *level);
   }
-  if (const Place* trace = members[kTraceId]) {
-    response.trace_id = required_text(inspection, "ARL-07", trace, root, kAssistantNames[kTraceId]);
+  if (const Place* trace = members["trace_id"]) {
+    response.trace_id = inspection.text("ARL-07", *trace);
   }
-  if (const Place* version = members[kResponseVersion];
+  if (const Place* version = members["response_version"];
       version != nullptr && !(version->value.is_string() && version->value.text() == "v1")) {
     inspection.refuse("ARL-08", *version, "response_version is not \"v1\"");
   }
@@ -172,20 +164,20 @@ std::string_view name_of(ConfidenceLevel level) { return kLevels[static_cast<std
 Decoded<AssistantResponse> decode_assistant_response(std::string_view bytes,
                                                      const DecodeOptions& options) {
   return decode_by<AssistantResponse>(inspect_assistant_response, bytes, options,
-                                      json::NameCase::exact, kAssistantNames);
+                                      json::NameCase::exact, kNames);
 }
 
 std::string encode(const AssistantResponse& response) {
   json::Writer writer;
   writer.begin_object();
-  writer.member(kAssistantNames[kAssistantMessage], response.assistant_message);
-  writer.member(kAssistantNames[kActionTaken], response.action_taken);
-  writer.name(kAssistantNames[kNextSteps]).begin_array();
+  writer.member("assistant_message", response.assistant_message);
+  writer.member("action_taken", response.action_taken);
+  writer.name("next_steps").begin_array();
   for (const std::string& step : response.next_steps) writer.value(step);
   writer.end_array();
-  writer.member(kAssistantNames[kConfidenceLevel], name_of(response.confidence_level));
-  writer.member(kAssistantNames[kTraceId], response.trace_id);
-  writer.member(kAssistantNames[kResponseVersion], "v1");
+  writer.member("confidence_level", name_of(response.confidence_level));
+  writer.member("trace_id", response.trace_id);
+  writer.member("response_version", "v1");
   return writer.end_object().take();
 }
 

@@ -2,42 +2,30 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "treaty/base/json_write.h"
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/contracts/inspection/edits.h"
-#include "treaty/contracts/inspection/fields.h"
 #include "treaty/contracts/inspection/inspection.h"
 
 namespace treaty::contracts {
 namespace {
 
-enum BridgeResponseField {
-  kBridgeResponseRequestId,
-  kBridgeResponseVersion,
-  kStatus,
-  kResponse,
-  kBridgeResponseErrorMessage,
-  kErrorType,
-  kBridgeResponseCreatedAt,
-  kDurationSeconds,
-  kBridgeResponseMetadata,
-  kBridgeResponseFieldCount
-};
-constexpr std::array<std::string_view, kBridgeResponseFieldCount> kBridgeResponseNames = {
+constexpr std::string_view kNames[] = {
     "request_id", "version",    "status",           "response", "error_message",
-    "error_type", "created_at", "duration_seconds", "metadata"};
-using BridgeResponseMembers = KnownMembers<kBridgeResponseFieldCount>;
+    "error_type", "created_at", "duration_seconds", "metadata",
+};
+using Members = KnownMembers<kNames>;
 
 constexpr std::string_view kAutoWrapped = "auto_wrapped";
 constexpr std::string_view kTimeout = "timeout";
 
 // BRS-03, BRS-12.
 std::string inspect_request_id(Inspection& inspection, const Place& place) {
-  std::string id = required_text(inspection, "BRS-03", &place, place, {});
+  std::string id = inspection.text("BRS-03", place);
   if (id.empty()) return id;
   if (!is_uuid(id)) {
     inspection.warn("BRS-03", place, "request_id is not a UUID",
@@ -73,15 +61,14 @@ std::string quote(std::string_view text) {
 }
 
 // BRS-06. Nothing for null, and for what was refused; `refused` tells them apart.
-std::optional<std::string> inspect_text(Inspection& inspection,
-                                        const BridgeResponseMembers& members,
+std::optional<std::string> inspect_text(Inspection& inspection, const Members& members,
                                         BridgeResponse& response, bool& refused) {
-  const Place& place = *members[kResponse];
+  const Place& place = *members["response"];
   if (place.value.is_null()) return std::nullopt;
   if (place.value.is_string()) return std::string(place.value.text());
   std::string text = json::minified(place.value);
   std::vector<Edit> edits = {replacement_of(place, quote(text))};
-  if (const Place* metadata = members[kBridgeResponseMetadata];
+  if (const Place* metadata = members["metadata"];
       metadata != nullptr && metadata->value.is_object()) {
     const auto mark = metadata->value.members().find(kAutoWrapped);
     edits.push_back(mark ? replacement_of({.value = *mark, .parent = metadata}, "true")
@@ -108,16 +95,15 @@ void inspect_inner(Inspection& inspection, const Place& place, const BridgeRespo
   }
 }
 
-BridgeSuccess inspect_success(Inspection& inspection, const BridgeResponseMembers& members,
+BridgeSuccess inspect_success(Inspection& inspection, const Members& members,
                               std::optional<std::string> text, bool refused) {
   inspection.set_kind("success");
   if (!text && !refused) {
-    inspection.refuse("BRS-07", *members[kResponse], "a success has a response",
+    inspection.refuse("BRS-07", *members["response"], "a success has a response",
                       "an empty answer is \"\"");
   }
-  for (const BridgeResponseField field : {kBridgeResponseErrorMessage, kErrorType}) {
-    const Place* place = members[field];
-    if (place == nullptr || place->value.is_null()) continue;
+  for (const Place* place : {members.not_null("error_message"), members.not_null("error_type")}) {
+    if (place == nullptr) continue;
     inspection.refuse("BRS-07", *place, fmt::format("a success has no {}", place->name),
                       "write null");
   }
@@ -125,16 +111,15 @@ BridgeSuccess inspect_success(Inspection& inspection, const BridgeResponseMember
 }
 
 // Answers a BridgeTimeout or a BridgeError.
-decltype(BridgeResponse::outcome) inspect_failure(Inspection& inspection,
-                                                  const BridgeResponseMembers& members,
+decltype(BridgeResponse::outcome) inspect_failure(Inspection& inspection, const Members& members,
                                                   bool timeout, std::optional<std::string> text) {
   BridgeError failure{.error_message = {}, .response = std::move(text)};
-  if (const Place* message = members[kBridgeResponseErrorMessage]) {
-    failure.error_message = required_text(inspection, "BRS-08", message, *message, {});
+  if (const Place* message = members["error_message"]) {
+    failure.error_message = inspection.text("BRS-08", *message);
   }
-  failure.error_type = optional_text(inspection, "BRS-08", unless_null(members[kErrorType]));
+  failure.error_type = inspection.optional_text("BRS-08", members.not_null("error_type"));
   if (failure.response) {
-    inspection.warn("BRS-08", *members[kResponse], "a failure comes with a response",
+    inspection.warn("BRS-08", *members["response"], "a failure comes with a response",
                     "write null, or report a success");
   }
   timeout = timeout || failure.error_type == kTimeout;
@@ -144,13 +129,12 @@ decltype(BridgeResponse::outcome) inspect_failure(Inspection& inspection,
 }
 
 // BRS-05 to BRS-08, BRS-13.
-void inspect_outcome(Inspection& inspection, const BridgeResponseMembers& members,
-                     BridgeResponse& response) {
-  bool refused = members[kResponse] == nullptr;  // Then BRS-01 has told it.
+void inspect_outcome(Inspection& inspection, const Members& members, BridgeResponse& response) {
+  bool refused = members["response"] == nullptr;  // Then BRS-01 has told it.
   std::optional<std::string> text;
   if (!refused) text = inspect_text(inspection, members, response, refused);
-  if (text) inspect_inner(inspection, *members[kResponse], response, *text);
-  const Place* place = members[kStatus];
+  if (text) inspect_inner(inspection, *members["response"], response, *text);
+  const Place* place = members["status"];
   if (place == nullptr) return;
   const std::string_view status = place->value.is_string() ? place->value.text() : "";
   if (status == "success") {
@@ -165,7 +149,7 @@ void inspect_outcome(Inspection& inspection, const BridgeResponseMembers& member
 
 // BRS-09.
 std::string inspect_created_at(Inspection& inspection, const Place& place) {
-  if (!is_string_field(inspection, "BRS-09", place)) return {};
+  if (!inspection.is_string("BRS-09", &place)) return {};
   std::string text(place.value.text());
   switch (timestamp_form(text)) {
     case TimestampForm::rfc3339:
@@ -184,20 +168,12 @@ std::string inspect_created_at(Inspection& inspection, const Place& place) {
   return text;
 }
 
-std::optional<double> numeric(std::string_view text) {
-  text = trimmed(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // BRS-10.
 double inspect_duration(Inspection& inspection, const Place& place) {
   std::optional<double> duration;
   if (place.value.is_number()) duration = place.value.number();
   if (place.value.is_string()) {
-    const auto read = numeric(place.value.text());
+    const auto read = parse_number<double>(trimmed(place.value.text()));
     if (read && std::isfinite(*read) && *read >= 0) {
       inspection.repair("BRS-10", place, "duration_seconds is a string, not a number",
                         "write it without the quotes",
@@ -215,11 +191,11 @@ double inspect_duration(Inspection& inspection, const Place& place) {
   return duration.value_or(0);
 }
 
-BridgeResponse inspect_envelope(Inspection& inspection, const BridgeResponseMembers& members) {
+BridgeResponse inspect_envelope(Inspection& inspection, const Members& members) {
   BridgeResponse response;
-  for (std::size_t field = 0; field < kBridgeResponseFieldCount; ++field) {
-    if (members[field] == nullptr) {
-      inspection.refuse_missing("BRS-01", members.object(), kBridgeResponseNames[field], {},
+  for (std::size_t field = 0; field < std::size(kNames); ++field) {
+    if (members.at(field) == nullptr) {
+      inspection.refuse_missing("BRS-01", members.object(), kNames[field], {},
                                 "all nine members are always there; null where there is nothing");
     }
   }
@@ -228,21 +204,20 @@ BridgeResponse inspect_envelope(Inspection& inspection, const BridgeResponseMemb
                       extra.name == "result" ? "the name is response"
                                              : "what else there is to say belongs in metadata");
   }
-  if (members[kBridgeResponseMetadata] != nullptr &&
-      is_object_field(inspection, "BRS-11", *members[kBridgeResponseMetadata])) {
-    response.metadata = json::ObjectText::of(members[kBridgeResponseMetadata]->value);
+  if (const Place* metadata = members["metadata"]; inspection.is_object("BRS-11", metadata)) {
+    response.metadata = json::ObjectText::of(metadata->value);
   }
-  if (const Place* id = members[kBridgeResponseRequestId]) {
+  if (const Place* id = members["request_id"]) {
     response.request_id = inspect_request_id(inspection, *id);
   }
-  if (const Place* version = members[kBridgeResponseVersion]) {
+  if (const Place* version = members["version"]) {
     response.version = inspect_version(inspection, *version);
   }
   inspect_outcome(inspection, members, response);
-  if (const Place* created = members[kBridgeResponseCreatedAt]) {
+  if (const Place* created = members["created_at"]) {
     response.created_at = inspect_created_at(inspection, *created);
   }
-  if (const Place* duration = members[kDurationSeconds]) {
+  if (const Place* duration = members["duration_seconds"]) {
     response.duration_seconds = inspect_duration(inspection, *duration);
   }
   return response;
@@ -267,8 +242,8 @@ BridgeResponse wrap_bare_output(Inspection& inspection, const Place& root) {
 }
 
 BridgeResponse inspect_bridge_response(Inspection& inspection, const Place& root) {
-  const BridgeResponseMembers members(root, kBridgeResponseNames, inspection.name_case());
-  const bool bare = members[kBridgeResponseRequestId] == nullptr && members[kStatus] == nullptr;
+  const Members members(inspection, root);
+  const bool bare = members["request_id"] == nullptr && members["status"] == nullptr;
   return bare ? wrap_bare_output(inspection, root) : inspect_envelope(inspection, members);
 }
 
@@ -276,14 +251,14 @@ void write_outcome(json::Writer& writer, std::string_view status,
                    const std::optional<std::string>& text,
                    const std::optional<std::string>& message,
                    const std::optional<std::string>& type) {
-  const auto nullable = [&](BridgeResponseField field, const std::optional<std::string>& value) {
-    writer.name(kBridgeResponseNames[field]);
+  const auto nullable = [&](std::string_view name, const std::optional<std::string>& value) {
+    writer.name(name);
     value ? writer.value(*value) : writer.null();
   };
-  writer.member(kBridgeResponseNames[kStatus], status);
-  nullable(kResponse, text);
-  nullable(kBridgeResponseErrorMessage, message);
-  nullable(kErrorType, type);
+  writer.member("status", status);
+  nullable("response", text);
+  nullable("error_message", message);
+  nullable("error_type", type);
 }
 
 void write(json::Writer& writer, const BridgeSuccess& success) {
@@ -303,18 +278,18 @@ void write(json::Writer& writer, const BridgeTimeout& timeout) {
 Decoded<BridgeResponse> decode_bridge_response(std::string_view bytes,
                                                const DecodeOptions& options) {
   return decode_by<BridgeResponse>(inspect_bridge_response, bytes, options, json::NameCase::exact,
-                                   kBridgeResponseNames);
+                                   kNames);
 }
 
 std::string encode(const BridgeResponse& response) {
   json::Writer writer(json::Layout::indented);
   writer.begin_object();
-  writer.member(kBridgeResponseNames[kBridgeResponseRequestId], response.request_id);
-  writer.member(kBridgeResponseNames[kBridgeResponseVersion], response.version);
+  writer.member("request_id", response.request_id);
+  writer.member("version", response.version);
   std::visit([&](const auto& outcome) { write(writer, outcome); }, response.outcome);
-  writer.member(kBridgeResponseNames[kBridgeResponseCreatedAt], response.created_at);
-  writer.member(kBridgeResponseNames[kDurationSeconds], response.duration_seconds);
-  json::write(writer.name(kBridgeResponseNames[kBridgeResponseMetadata]), response.metadata);
+  writer.member("created_at", response.created_at);
+  writer.member("duration_seconds", response.duration_seconds);
+  json::write(writer.name("metadata"), response.metadata);
   return writer.end_object().take() + "\n";
 }
 

@@ -39,13 +39,13 @@ const Identity& identity_of(Contract contract) {
 
 // Members that tell a document. `weight`: a response also has the ids of a request, so what is its
 // own counts for more.
-struct Telltale {
+struct ContractMarks {
   Contract contract;
   json::NameCase names;
   int weight;
   std::array<std::string_view, 10> members;
 };
-constexpr std::array<Telltale, 7> kTelltales = {{
+constexpr std::array<ContractMarks, 7> kContractMarks = {{
     {Contract::invoke_result,
      json::NameCase::folded,
      1,
@@ -79,10 +79,10 @@ constexpr std::array<Telltale, 7> kTelltales = {{
       "tool_calls", "rendered_user_prompt"}},
 }};
 
-bool tells(const Telltale& telltale, std::string_view name) {
-  return std::ranges::any_of(telltale.members, [&](std::string_view member) {
+bool tells(const ContractMarks& marks, std::string_view name) {
+  return std::ranges::any_of(marks.members, [&](std::string_view member) {
     if (member.empty()) return false;
-    return telltale.names == json::NameCase::exact ? member == name : equal_folded(member, name);
+    return marks.names == json::NameCase::exact ? member == name : equal_folded(member, name);
   });
 }
 
@@ -97,20 +97,20 @@ std::optional<Contract> contract_named(std::string_view name) {
   return static_cast<Contract>(found - kIdentities.begin());
 }
 
-std::optional<Contract> tell_contract(std::string_view bytes, std::size_t max_size) {
+std::optional<Contract> detect_contract(std::string_view bytes, std::size_t max_size) {
   const json::Document document(bytes, {.max_size = max_size});
   const auto root = document.root();
   if (!root || !root->is_object()) return std::nullopt;
   std::optional<Contract> best;
   int most = 0;
-  for (const Telltale& telltale : kTelltales) {
+  for (const ContractMarks& marks : kContractMarks) {
     int count = 0;
     for (const json::Member member : root->members()) {
-      if (tells(telltale, member.name.text())) count += telltale.weight;
+      if (tells(marks, member.name.text())) count += marks.weight;
     }
     if (count > most) {
       most = count;
-      best = telltale.contract;
+      best = marks.contract;
     }
   }
   return best;
@@ -129,8 +129,8 @@ Verdict check(Contract contract, std::string_view bytes, const DecodeOptions& op
   return decode_assistant_response(bytes, options).verdict();
 }
 
-ToldVerdict check_told(std::string_view bytes, const DecodeOptions& options) {
-  const std::optional<Contract> contract = tell_contract(bytes, options.max_size);
+DetectedVerdict check_detected(std::string_view bytes, const DecodeOptions& options) {
+  const std::optional<Contract> contract = detect_contract(bytes, options.max_size);
   if (contract) return {contract, check(*contract, bytes, options)};
   Verdict verdict = check(Contract::agent_result, bytes, options);
   std::erase_if(verdict.violations, [](const Finding& finding) {

@@ -29,22 +29,22 @@ std::string_view title_of(Contract contract);  // "InvokeResult".
 std::optional<Contract> contract_named(std::string_view name);
 
 // The contract that the document's members tell; nothing when they tell none.
-std::optional<Contract> tell_contract(std::string_view bytes,
-                                      std::size_t max_size = DecodeOptions().max_size);
+std::optional<Contract> detect_contract(std::string_view bytes,
+                                        std::size_t max_size = DecodeOptions().max_size);
 
 // The same decoder that the C++ types come from, without its value.
 Verdict check(Contract contract, std::string_view bytes, const DecodeOptions& options = {});
 
 // The same by the contract that the members tell. When they tell none, the verdict is that of the
 // rules for JSON, which every contract shares.
-struct ToldVerdict {
+struct DetectedVerdict {
   std::optional<Contract> contract{};
   Verdict verdict{};
 };
-ToldVerdict check_told(std::string_view bytes, const DecodeOptions& options = {});
+DetectedVerdict check_detected(std::string_view bytes, const DecodeOptions& options = {});
 
 // What to say of a document that is JSON and tells no contract.
-inline constexpr std::string_view kTellsNoContract =
+inline constexpr std::string_view kUnknownContract =
     "its members tell no contract; name one instead of auto";
 
 }  // namespace treaty::contracts

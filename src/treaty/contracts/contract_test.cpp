@@ -176,20 +176,20 @@ TEST_CASE("every rule of the ledger has an example that keeps it and one that do
 }
 
 TEST_CASE("a document tells its contract by its members, in either dialect") {
-  CHECK(tell_contract(R"({"successful": true, "result": {}})") == Contract::invoke_result);
-  CHECK(tell_contract(R"({"Kind": "final", "SessionId": "s", "TurnId": "t"})") ==
+  CHECK(detect_contract(R"({"successful": true, "result": {}})") == Contract::invoke_result);
+  CHECK(detect_contract(R"({"Kind": "final", "SessionId": "s", "TurnId": "t"})") ==
         Contract::response);
-  CHECK(tell_contract(R"({"sessionId": "s", "turnId": "t", "toolResults": []})") ==
+  CHECK(detect_contract(R"({"sessionId": "s", "turnId": "t", "toolResults": []})") ==
         Contract::request);
-  CHECK(tell_contract(R"({"SessionId": "s", "TurnId": "t", "ModeDisplayName": "x"})") ==
+  CHECK(detect_contract(R"({"SessionId": "s", "TurnId": "t", "ModeDisplayName": "x"})") ==
         Contract::request);
-  CHECK(tell_contract(R"({"request_id": "r", "prompt": "p"})") == Contract::bridge_request);
-  CHECK(tell_contract(R"({"request_id": "r", "status": "error"})") == Contract::bridge_response);
-  CHECK(tell_contract(R"({"assistant_message": "m"})") == Contract::assistant);
-  CHECK(tell_contract(R"({"content": "c", "usage": {}})") == Contract::agent_result);
-  CHECK(!tell_contract(R"({"a": 1})"));
-  CHECK(!tell_contract("[]"));
-  CHECK(!tell_contract("nothing"));
+  CHECK(detect_contract(R"({"request_id": "r", "prompt": "p"})") == Contract::bridge_request);
+  CHECK(detect_contract(R"({"request_id": "r", "status": "error"})") == Contract::bridge_response);
+  CHECK(detect_contract(R"({"assistant_message": "m"})") == Contract::assistant);
+  CHECK(detect_contract(R"({"content": "c", "usage": {}})") == Contract::agent_result);
+  CHECK(!detect_contract(R"({"a": 1})"));
+  CHECK(!detect_contract("[]"));
+  CHECK(!detect_contract("nothing"));
 }
 
 TEST_CASE("every contract is found by its name") {

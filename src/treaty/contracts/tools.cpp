@@ -7,29 +7,21 @@
 
 #include "treaty/base/text.h"
 #include "treaty/contracts/inspection/edits.h"
-#include "treaty/contracts/inspection/fields.h"
 
 namespace treaty::contracts {
 namespace {
 
 using Ids = std::unordered_set<std::string_view>;
 
-enum CallField { kCallId, kToolName, kArgumentsJson, kCallFieldCount };
-constexpr std::array<std::string_view, kCallFieldCount> kCallNames = {"ToolCallId", "Name",
-                                                                      "ArgumentsJson"};
+constexpr std::string_view kCallNames[] = {"ToolCallId", "Name", "ArgumentsJson"};
 
-enum ResultField { kToolResultId, kExecutionMs, kResultJson, kToolErrorMessage, kResultFieldCount };
-constexpr std::array<std::string_view, kResultFieldCount> kResultNames = {
-    "ToolCallId", "ExecutionMs", "ResultJson", "ErrorMessage"};
+constexpr std::string_view kResultNames[] = {"ToolCallId", "ExecutionMs", "ResultJson",
+                                             "ErrorMessage"};
 
 constexpr std::size_t kLongestToolName = 64;
 
-std::string inspect_arguments(Inspection& inspection, const Place* place, const Place& call) {
-  if (place == nullptr) {
-    inspection.refuse_missing("TOOL-01", call, kCallNames[kArgumentsJson], {},
-                              "a call without arguments has \"{}\"");
-    return {};
-  }
+std::string inspect_arguments(Inspection& inspection, const Place* place) {
+  if (place == nullptr) return {};
   if (!place->value.is_string()) {
     inspection.refuse(
         "TOOL-01", *place,
@@ -47,21 +39,21 @@ std::string inspect_arguments(Inspection& inspection, const Place* place, const 
 
 ToolCall inspect_tool_call(Inspection& inspection, const Place& place, Ids& seen) {
   ToolCall call;
-  if (!is_object_field(inspection, "TOOL-01", place)) return call;
-  const KnownMembers members(place, kCallNames, inspection.name_case());
-  call.tool_call_id =
-      required_text(inspection, "TOOL-01", members[kCallId], place, kCallNames[kCallId]);
-  if (!call.tool_call_id.empty() && !seen.insert(members[kCallId]->value.text()).second) {
-    inspection.refuse("TOOL-02", *members[kCallId],
+  if (!inspection.is_object("TOOL-01", &place)) return call;
+  const KnownMembers<kCallNames> members(inspection, place);
+  call.tool_call_id = members.required_text("TOOL-01", "ToolCallId");
+  if (!call.tool_call_id.empty() && !seen.insert(members["ToolCallId"]->value.text()).second) {
+    inspection.refuse("TOOL-02", *members["ToolCallId"],
                       fmt::format("the id \"{}\" is used by an earlier call", call.tool_call_id));
   }
-  call.name =
-      required_text(inspection, "TOOL-01", members[kToolName], place, kCallNames[kToolName]);
+  call.name = members.required_text("TOOL-01", "Name");
   if (!call.name.empty() && !is_tool_name(call.name)) {
-    inspection.refuse("TOOL-02", *members[kToolName],
+    inspection.refuse("TOOL-02", *members["Name"],
                       "a tool's name has 1 to 64 letters, digits, underscores and hyphens");
   }
-  call.arguments_json = inspect_arguments(inspection, members[kArgumentsJson], place);
+  call.arguments_json = inspect_arguments(
+      inspection,
+      members.required("TOOL-01", "ArgumentsJson", "a call without arguments has \"{}\""));
   for (const Place& extra : members.unknown()) {
     inspection.warn("RES-03", extra, fmt::format("a tool call has no member {}", extra.name));
   }
@@ -72,10 +64,10 @@ std::int64_t inspect_execution_ms(Inspection& inspection, const Place* place, co
                                   Sender sender) {
   const bool missing =
       place == nullptr || (sender == Sender::client && absent_in_request(place->value));
-  if (!missing) return integer_field(inspection, "TOOL-04", *place, 0).value_or(0);
-  const std::string name = spelled(kResultNames[kExecutionMs], inspection.dialect());
+  if (!missing) return inspection.integer("TOOL-04", place, 0).value_or(0);
+  const std::string name = spelled("ExecutionMs", inspection.dialect());
   inspection.repair_missing(
-      "TOOL-04", result, kResultNames[kExecutionMs], {},
+      "TOOL-04", result, "ExecutionMs", {},
       "how long the tool ran, in whole milliseconds; 0 when nobody measured it",
       {place == nullptr ? insertion_into(result, name, "0") : replacement_of(*place, "0")});
   return 0;
@@ -95,11 +87,12 @@ const Place* outcome_given(Inspection& inspection, const Place* place, Sender se
   return nullptr;
 }
 
-std::variant<ResultJson, ErrorMessage> inspect_outcome(
-    Inspection& inspection, const KnownMembers<kResultFieldCount>& members, Sender sender) {
+std::variant<ResultJson, ErrorMessage> inspect_outcome(Inspection& inspection,
+                                                       const KnownMembers<kResultNames>& members,
+                                                       Sender sender) {
   bool refused = false;
-  const Place* result = outcome_given(inspection, members[kResultJson], sender, refused);
-  const Place* error = outcome_given(inspection, members[kToolErrorMessage], sender, refused);
+  const Place* result = outcome_given(inspection, members["ResultJson"], sender, refused);
+  const Place* error = outcome_given(inspection, members["ErrorMessage"], sender, refused);
   const Place& place = members.object();
   if (result != nullptr && error != nullptr) {
     inspection.refuse("TOOL-05", place, "both ResultJson and ErrorMessage are there",
@@ -118,16 +111,15 @@ std::variant<ResultJson, ErrorMessage> inspect_outcome(
 ToolResult inspect_tool_result(Inspection& inspection, const Place& place, Sender sender,
                                Ids& seen) {
   ToolResult result;
-  if (!is_object_field(inspection, "TOOL-03", place)) return result;
-  const KnownMembers members(place, kResultNames, inspection.name_case());
-  result.tool_call_id = required_text(inspection, "TOOL-03", members[kToolResultId], place,
-                                      kResultNames[kToolResultId]);
-  if (!result.tool_call_id.empty() && !seen.insert(members[kToolResultId]->value.text()).second) {
+  if (!inspection.is_object("TOOL-03", &place)) return result;
+  const KnownMembers<kResultNames> members(inspection, place);
+  result.tool_call_id = members.required_text("TOOL-03", "ToolCallId");
+  if (!result.tool_call_id.empty() && !seen.insert(members["ToolCallId"]->value.text()).second) {
     inspection.refuse(
-        "TOOL-03", *members[kToolResultId],
+        "TOOL-03", *members["ToolCallId"],
         fmt::format("the id \"{}\" is answered by an earlier result", result.tool_call_id));
   }
-  result.execution_ms = inspect_execution_ms(inspection, members[kExecutionMs], place, sender);
+  result.execution_ms = inspect_execution_ms(inspection, members["ExecutionMs"], place, sender);
   result.outcome = inspect_outcome(inspection, members, sender);
   for (const Place& extra : members.unknown()) {
     inspection.warn(sender == Sender::client ? RuleId("REQ-15") : RuleId("RES-03"), extra,
@@ -161,21 +153,20 @@ std::vector<ToolResult> inspect_tool_results(Inspection& inspection, const Place
 
 void write(json::Writer& writer, const ToolCall& call, Dialect dialect) {
   writer.begin_object();
-  writer.member(spelled(kCallNames[kCallId], dialect), call.tool_call_id);
-  writer.member(spelled(kCallNames[kToolName], dialect), call.name);
-  writer.member(spelled(kCallNames[kArgumentsJson], dialect), call.arguments_json);
+  writer.member(spelled("ToolCallId", dialect), call.tool_call_id);
+  writer.member(spelled("Name", dialect), call.name);
+  writer.member(spelled("ArgumentsJson", dialect), call.arguments_json);
   writer.end_object();
 }
 
 void write(json::Writer& writer, const ToolResult& result, Dialect dialect) {
   writer.begin_object();
-  writer.member(spelled(kResultNames[kToolResultId], dialect), result.tool_call_id);
-  writer.member(spelled(kResultNames[kExecutionMs], dialect), result.execution_ms);
+  writer.member(spelled("ToolCallId", dialect), result.tool_call_id);
+  writer.member(spelled("ExecutionMs", dialect), result.execution_ms);
   if (const auto* error = std::get_if<ErrorMessage>(&result.outcome)) {
-    writer.member(spelled(kResultNames[kToolErrorMessage], dialect), error->text);
+    writer.member(spelled("ErrorMessage", dialect), error->text);
   } else {
-    writer.member(spelled(kResultNames[kResultJson], dialect),
-                  std::get<ResultJson>(result.outcome).text);
+    writer.member(spelled("ResultJson", dialect), std::get<ResultJson>(result.outcome).text);
   }
   writer.end_object();
 }

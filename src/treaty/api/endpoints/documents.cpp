@@ -61,15 +61,15 @@ std::expected<contracts::DecodeOptions, Refusal> options_in(const RequestContext
 std::string verdict_on(const RequestContext& context, std::optional<Contract> contract,
                        const contracts::DecodeOptions& options) {
   const std::string& body = context.request().body;
-  const contracts::ToldVerdict told =
-      contract ? contracts::ToldVerdict{contract, contracts::check(*contract, body, options)}
-               : contracts::check_told(body, options);
+  const contracts::DetectedVerdict told =
+      contract ? contracts::DetectedVerdict{contract, contracts::check(*contract, body, options)}
+               : contracts::check_detected(body, options);
   contracts::CheckedDocument checked{
       .document = "-",
       .contract = told.contract ? contracts::name_of(*told.contract) : kAuto,
       .profile = options.profile == contracts::Profile::lenient ? "lenient" : "strict",
       .verdict = told.verdict};
-  if (!told.contract && told.verdict.valid()) checked.trouble = contracts::kTellsNoContract;
+  if (!told.contract && told.verdict.valid()) checked.trouble = contracts::kUnknownContract;
   return contracts::verdict_json(checked);
 }
 

@@ -19,6 +19,7 @@
 
 #include "treaty/base/clock.h"
 #include "treaty/base/files.h"
+#include "treaty/base/process/file_descriptor.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
 #include "treaty/bridge/driver.h"
@@ -50,20 +51,15 @@ class AskersLock {
  public:
   explicit AskersLock(const std::string& directory) {
     const std::string path = bridge::path_in(directory, fmt::format("{}/asking", bridge::kFolder));
-    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    while (file_ >= 0 && flock(file_, LOCK_EX) != 0 && errno == EINTR) {
+    file_ = FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+    while (file_ && flock(file_.get(), LOCK_EX) != 0 && errno == EINTR) {
     }
   }
-  ~AskersLock() {
-    if (file_ >= 0) close(file_);
-  }
-  AskersLock(const AskersLock&) = delete;
-  AskersLock& operator=(const AskersLock&) = delete;
 
-  bool is_held() const { return file_ >= 0; }
+  bool is_held() const { return static_cast<bool>(file_); }
 
  private:
-  int file_;
+  FileDescriptor file_{};
 };
 
 std::string request_path(const BridgePlace& place) {
@@ -109,9 +105,8 @@ std::string suffix_of(std::int64_t number) {
 std::set<std::int64_t> taken_places(const std::string& directory) {
   std::set<std::int64_t> taken;
   std::error_code failed;
-  auto entry = fs::directory_iterator(directory, failed);
-  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-    const auto suffix = bridge::suffix_of_request(entry->path().filename().string());
+  for (const std::string& name : names_in(directory, failed)) {
+    const auto suffix = bridge::suffix_of_request(name);
     if (suffix) taken.insert(bridge::phase_of_suffix(*suffix).value_or(0));
   }
   return taken;
@@ -120,16 +115,14 @@ std::set<std::int64_t> taken_places(const std::string& directory) {
 // Requests that were being written when their writer was killed.
 void clear_leftovers(const std::string& directory) {
   std::error_code failed;
-  std::vector<fs::path> leftovers;
-  auto entry = fs::directory_iterator(directory, failed);
-  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-    const std::string name = entry->path().filename().string();
+  for (const std::string& name : names_in(directory, failed)) {
     if (!bridge::suffix_of_request(name_of_replaced(name))) continue;
-    std::error_code unknown;
-    const auto age = fs::file_time_type::clock::now() - entry->last_write_time(unknown);
-    if (!unknown && age > kLeftover) leftovers.push_back(entry->path());
+    const std::string path = bridge::path_in(directory, name);
+    const auto written_at = fs::last_write_time(path, failed);
+    if (!failed && fs::file_time_type::clock::now() - written_at > kLeftover) {
+      fs::remove(path, failed);
+    }
   }
-  for (const fs::path& path : leftovers) fs::remove(path, failed);
 }
 
 contracts::AgentError refusal(std::string_view what, const Exchange& exchange) {

@@ -126,33 +126,29 @@ asio::awaitable<AgentResult> run(const CommandAgent& agent, std::string_view que
                                  process::Time deadline) {
   using process::Reading;
   const std::string name = fmt::format("`{}`", process::text_of(agent.program));
-  auto child = process::Child::start(co_await asio::this_coro::executor, agent.program);
-  if (!child) co_return failed("agent_not_found", "AgentNotFound", child.error(), false);
-  const auto own_deadline = std::chrono::steady_clock::now() + agent.timeout;
-  const auto last = std::min(deadline, own_deadline);
-  const Reading reading = co_await (*child)->exchange(question, process::Until::end, last);
-  if (reading == Reading::cancelled) {
+  const auto last = std::min(deadline, std::chrono::steady_clock::now() + agent.timeout);
+  auto run = co_await process::run(agent.program, question, last);
+  if (!run) co_return failed("agent_not_found", "AgentNotFound", run.error(), false);
+  if (run->reading == Reading::cancelled) {
     AgentResult aborted = failed("", "Cancelled", "the caller went away", false);
     aborted.error->code.reset();
     aborted.finish_reason = "aborted";
     co_return aborted;
   }
-  if (reading == Reading::too_large) {
+  if (run->reading == Reading::too_large) {
     co_return failed("server_error", "AnswerTooLarge",
                      fmt::format("{} wrote more than 16 MiB", name), true);
   }
-  std::optional<process::ExitStatus> end;
-  if (reading == Reading::complete) end = co_await (*child)->wait_for_end(last);
-  if (!end) {
+  if (run->reading == Reading::timed_out) {
     co_return failed("timeout", "Timeout",
                      fmt::format("{} did not answer in time ({:g} s)", name,
                                  std::chrono::duration<double>(agent.timeout).count()),
                      true);
   }
-  if (end->code == 0 && end->signal == 0) co_return result_of_output((*child)->take_output());
-  const std::string words = (*child)->last_words();
+  if (run->exit.is_success()) co_return result_of_output(run->output);
+  const std::string words = process::last_error_line(run->errors);
   co_return failed("server_error", "CommandFailed",
-                   fmt::format("{} ended with {}{}{}", name, process::text_of(*end),
+                   fmt::format("{} ended with {}{}{}", name, process::text_of(run->exit),
                                words.empty() ? "" : ": ", words),
                    true);
 }

@@ -19,8 +19,8 @@
 #include <utility>
 
 #include "treaty/base/notifier.h"
-#include "treaty/base/process/pipe_signal.h"
 #include "treaty/base/text.h"
+#include "treaty/base/try.h"
 
 namespace treaty::process {
 
@@ -36,6 +36,7 @@ constexpr milliseconds kLook{100};         // Until it is looked whether it live
 constexpr milliseconds kShortestPause{1};  // When nothing is left to come but its end,
 constexpr milliseconds kLongestPause{20};  // and nothing tells of it.
 constexpr std::size_t kChunk = std::size_t{64} << 10U;
+constexpr int kPipeReads = 32;           // Chunks of the largest pipe, and some more.
 constexpr std::size_t kMostWords = 300;  // Bytes of the last words.
 
 Time now() { return std::chrono::steady_clock::now(); }
@@ -49,6 +50,32 @@ std::optional<ExitStatus> end_of(pid_t pid) {
   if (about.si_code == CLD_EXITED) return ExitStatus{.code = about.si_status};
   return ExitStatus{.signal = about.si_status};
 }
+
+// Holds SIGPIPE back while this thread writes: a reader that has gone is an error of the write, not
+// our end.
+class WithoutPipeSignal {
+ public:
+  WithoutPipeSignal() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+  }
+  // What came meanwhile is taken away, unless somebody else holds it back, too.
+  ~WithoutPipeSignal() {
+    constexpr timespec kAtOnce{};
+    if (sigismember(&before_, SIGPIPE) == 0) {
+      while (sigtimedwait(&set_, nullptr, &kAtOnce) > 0) {
+      }
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
+  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
+
+ private:
+  sigset_t set_{};
+  sigset_t before_{};
+};
 
 // What is left of a group goes with its leader, whose name is given back.
 class Group {
@@ -90,13 +117,25 @@ std::string text_of(const ExitStatus& exit) {
   return fmt::format("signal {} ({})", exit.signal, strsignal(exit.signal));
 }
 
+std::string last_error_line(std::string_view errors) {
+  std::string_view last;
+  for (std::size_t begin = 0; begin < errors.size();) {
+    const Line line = line_at(errors, begin);
+    if (!trimmed(line.text).empty()) last = trimmed(line.text);
+    begin = line.next;
+  }
+  std::string words = repaired_utf8(last);
+  std::ranges::replace_if(words, [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
+  return std::string(utf8_prefix(words, kMostWords));
+}
+
 // The three streams. Whoever waits on them keeps them alive; between two exchanges nobody does.
 class Child::Pipes : public std::enable_shared_from_this<Pipes> {
  public:
-  Pipes(const asio::any_io_executor& executor, const Spawned& spawned, const Limits& limits)
-      : in_(executor, spawned.in),
-        out_(executor, spawned.out),
-        err_(executor, spawned.err),
+  Pipes(const asio::any_io_executor& executor, Spawned spawned, const Limits& limits)
+      : in_(executor, spawned.in.release()),
+        out_(executor, spawned.out.release()),
+        err_(executor, spawned.err.release()),
         waiter_(executor),
         limits_(limits) {}
 
@@ -106,11 +145,11 @@ class Child::Pipes : public std::enable_shared_from_this<Pipes> {
 
   asio::awaitable<bool> sleep_until(Time time) { return waiter_.wait_until(time); }
 
-  // Everything that is there without waiting.
+  // What is there without waiting, and no more than a pipe holds: others may go on writing to it.
   void drain() {
-    while (take_output()) {
+    for (int reads = 0; reads < kPipeReads && take_output(); ++reads) {
     }
-    while (take_errors()) {
+    for (int reads = 0; reads < kPipeReads && take_errors(); ++reads) {
     }
   }
 
@@ -239,22 +278,28 @@ std::string Child::Pipes::take_line() {
   return line;
 }
 
-Child::Child(asio::any_io_executor executor, const Spawned& spawned, const Limits& limits)
-    : executor_(std::move(executor)),
-      pipes_(std::make_shared<Pipes>(executor_, spawned, limits)),
-      pid_(spawned.pid) {}
+Child::Child(asio::any_io_executor executor, Spawned spawned, const Limits& limits,
+             bool may_be_outlived)
+    : executor_(std::move(executor)), pid_(spawned.pid), may_be_outlived_(may_be_outlived) {
+  pipes_ = std::make_shared<Pipes>(executor_, std::move(spawned), limits);
+}
 
 std::expected<std::unique_ptr<Child>, std::string> Child::start(
     const asio::any_io_executor& executor, const Program& program, const Limits& limits) {
-  const auto spawned = spawn(program);
-  if (!spawned) return std::unexpected(spawned.error());
-  return std::unique_ptr<Child>(new Child(executor, *spawned, limits));
+  TREATY_TRY(auto spawned, spawn(program));
+  return std::unique_ptr<Child>(
+      new Child(executor, std::move(spawned), limits, program.may_be_outlived));
 }
 
 Child::~Child() {
   pipes_->close();
+  const bool has_ended = find_end().has_value();
+  if (has_ended && may_be_outlived_) {
+    waitpid(pid_, nullptr, 0);
+    return;
+  }
   Group group(pid_);
-  if (find_end()) return;
+  if (has_ended) return;
   kill(-pid_, SIGTERM);
   asio::co_spawn(executor_, await_end(std::move(group)), asio::detached);
 }
@@ -310,6 +355,7 @@ asio::awaitable<std::optional<ExitStatus>> Child::wait_for_end(Time deadline) {
   while (!end && now() < deadline) {
     co_await pipes_->sleep_until(std::min(deadline, now() + pause));
     pause = std::min(pause * 2, kLongestPause);
+    pipes_->drain();  // It may have closed its output and still fill the other pipe.
     end = find_end();
     const auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none) break;
@@ -319,17 +365,24 @@ asio::awaitable<std::optional<ExitStatus>> Child::wait_for_end(Time deadline) {
   co_return end;
 }
 
-std::string Child::last_words() const {
-  std::string_view last;
-  const std::string& errors = pipes_->errors();
-  for (std::size_t begin = 0; begin < errors.size();) {
-    const Line line = line_at(errors, begin);
-    if (!trimmed(line.text).empty()) last = trimmed(line.text);
-    begin = line.next;
+const std::string& Child::errors() const { return pipes_->errors(); }
+
+asio::awaitable<std::expected<Run, std::string>> run(Program program, std::string_view input,
+                                                     Time deadline, Limits limits) {
+  TREATY_CO_TRY(const auto child,
+                Child::start(co_await asio::this_coro::executor, program, limits));
+  Run run{.reading = co_await child->exchange(input, Until::end, deadline)};
+  if (run.reading == Reading::complete) {
+    const auto end = co_await child->wait_for_end(deadline);
+    if (end) {
+      run.exit = *end;
+    } else {
+      run.reading = now() < deadline ? Reading::cancelled : Reading::timed_out;
+    }
   }
-  std::string words = repaired_utf8(last);
-  std::ranges::replace_if(words, [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
-  return std::string(utf8_prefix(words, kMostWords));
+  run.output = child->take_output();
+  run.errors = child->errors();
+  co_return run;
 }
 
 }  // namespace treaty::process

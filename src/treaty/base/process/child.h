@@ -43,8 +43,12 @@ enum class Reading : std::uint8_t {
 struct ExitStatus {
   int code = 0;
   int signal = 0;  // Not 0: it was ended by one.
+  bool is_success() const { return code == 0 && signal == 0; }
 };
 std::string text_of(const ExitStatus& exit);  // "exit status 3", "signal 9 (Killed)".
+
+// The last line that says something, fit for a message; empty when there is none.
+std::string last_error_line(std::string_view errors);
 
 class Child {
  public:
@@ -53,6 +57,7 @@ class Child {
       const Limits& limits = {});
 
   // Ends its process group: SIGTERM, and SIGKILL a second later or when the event loop goes away.
+  // Of a program that has ended and may be outlived nothing else is ended.
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -67,19 +72,33 @@ class Child {
   // Nothing when it still runs then.
   boost::asio::awaitable<std::optional<ExitStatus>> wait_for_end(Time deadline);
 
-  // The last line of its stderr that says something, fit for a message; empty when there is none.
-  std::string last_words() const;
+  // The end of what it wrote to stderr.
+  const std::string& errors() const;
 
  private:
   class Pipes;
 
-  Child(boost::asio::any_io_executor executor, const Spawned& spawned, const Limits& limits);
+  Child(boost::asio::any_io_executor executor, Spawned spawned, const Limits& limits,
+        bool may_be_outlived);
   boost::asio::awaitable<Reading> follow(Until until, Time deadline);
   std::optional<ExitStatus> find_end() const;
 
   boost::asio::any_io_executor executor_;
   std::shared_ptr<Pipes> pipes_;
   pid_t pid_;
+  bool may_be_outlived_;
 };
+
+// A program that was run to its end, or to the deadline.
+struct Run {
+  Reading reading = Reading::complete;  // Unless it is complete, the program was ended by us.
+  ExitStatus exit{};                    // Of a complete one.
+  std::string output{};
+  std::string errors{};  // The end of what it wrote to stderr.
+};
+
+// Tells it `input` and reads until it has ended. The error says why it cannot be started.
+boost::asio::awaitable<std::expected<Run, std::string>> run(Program program, std::string_view input,
+                                                            Time deadline, Limits limits = {});
 
 }  // namespace treaty::process

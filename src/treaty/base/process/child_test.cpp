@@ -91,7 +91,7 @@ TEST_CASE("A program that ends without an answer tells how, and its last words")
   const auto end = shell.wait_for_end();
   REQUIRE(end);
   CHECK(text_of(*end) == "exit status 3");
-  CHECK(shell->last_words() == "the  [31mreason");
+  CHECK(last_error_line(shell->errors()) == "the  [31mreason");
 }
 
 TEST_CASE("A program that is ended by a signal tells which") {
@@ -134,6 +134,21 @@ TEST_CASE("Output without end stops at the limit, and stderr keeps its end alone
 
   CHECK(shell.exchange("", Until::end) == Reading::too_large);
   CHECK(shell->take_output().size() <= 100'000 + (std::size_t{64} << 10U));
+}
+
+TEST_CASE("Of stderr the end is kept") {
+  Shell shell("printf '%s' 0123456789 >&2", {.error_bytes = 4});
+
+  REQUIRE(shell.exchange("", Until::end) == Reading::complete);
+  REQUIRE(shell.wait_for_end());
+  CHECK(shell->errors() == "6789");
+}
+
+TEST_CASE("One that writes without end and outlives the program holds nobody up") {
+  Shell shell("yes >&2 & exit 5");
+
+  REQUIRE(shell.exchange("", Until::end) == Reading::complete);
+  CHECK(shell.wait_for_end()->code == 5);
 }
 
 TEST_CASE("A cancelled exchange ends at once") {

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -18,32 +20,23 @@ namespace {
 
 constexpr std::size_t kMostText = 200;  // Bytes of a program in a message.
 
-class Pipe {
- public:
-  Pipe() = default;
-  ~Pipe() {
-    for (const int end : ends_) {
-      if (end >= 0) close(end);
-    }
+struct Pipe {
+  FileDescriptor read_end{};
+  FileDescriptor write_end{};
+
+  bool open() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+    read_end = FileDescriptor(ends[0]);
+    write_end = FileDescriptor(ends[1]);
+    return true;
   }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-
-  bool open() { return pipe2(ends_.data(), O_CLOEXEC) == 0; }
-  int read_end() const { return ends_[0]; }
-  int write_end() const { return ends_[1]; }
-
-  int take_read_end() { return taken(ends_[0]); }
-  int take_write_end() { return taken(ends_[1]); }
-
- private:
-  static int taken(int& end) {
-    fcntl(end, F_SETFL, O_NONBLOCK);
-    return std::exchange(end, -1);
-  }
-
-  std::array<int, 2> ends_{-1, -1};
 };
+
+FileDescriptor without_blocking(FileDescriptor file) {
+  fcntl(file.get(), F_SETFL, O_NONBLOCK);
+  return file;
+}
 
 // Its own process group, so that everything it starts can be ended with it; no signal blocked or
 // ignored that we block or ignore.
@@ -88,13 +81,31 @@ class Actions {
 }  // namespace
 
 std::string text_of(const Program& program) {
-  std::string text;
-  for (const std::string& word : program.words) {
-    if (!text.empty()) text += ' ';
-    text += word;
-  }
+  const std::string text = fmt::format("{}", fmt::join(program.words, " "));
   if (text.size() <= kMostText) return text;
   return fmt::format("{}…", utf8_prefix(text, kMostText));
+}
+
+std::vector<std::string> environment_with(const Variables& variables) {
+  std::vector<std::string> lines;
+  for (char** line = environ; *line != nullptr; ++line) {
+    const std::string_view text(*line);
+    const auto replaced = [&](const auto& variable) {
+      return text.starts_with(variable.first) &&
+             text.substr(variable.first.size()).starts_with('=');
+    };
+    if (std::ranges::none_of(variables, replaced)) lines.emplace_back(text);
+  }
+  for (const auto& [name, value] : variables) lines.push_back(fmt::format("{}={}", name, value));
+  return lines;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  out.reserve(texts.size() + 1);
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
 }
 
 std::expected<Spawned, std::string> spawn(const Program& program) {
@@ -108,23 +119,21 @@ std::expected<Spawned, std::string> spawn(const Program& program) {
   Pipe err;
   if (!in.open() || !out.open() || !err.open()) return fail(errno);
   Actions actions;
-  posix_spawn_file_actions_adddup2(actions.get(), in.read_end(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(actions.get(), out.write_end(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(actions.get(), err.write_end(), STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(actions.get(), in.read_end.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(actions.get(), out.write_end.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(actions.get(), err.write_end.get(), STDERR_FILENO);
   posix_spawn_file_actions_addchdir_np(actions.get(), program.directory.c_str());
   std::vector<std::string> words = program.words;
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  std::vector<std::string> environment = environment_with(program.variables);
   Spawned spawned;
   const Attributes attributes;
-  const int failed = posix_spawnp(&spawned.pid, pointers.front(), actions.get(), attributes.get(),
-                                  pointers.data(), environ);
+  const int failed =
+      posix_spawnp(&spawned.pid, words.front().c_str(), actions.get(), attributes.get(),
+                   pointers_to(words).data(), pointers_to(environment).data());
   if (failed != 0) return fail(failed);
-  spawned.in = in.take_write_end();
-  spawned.out = out.take_read_end();
-  spawned.err = err.take_read_end();
+  spawned.in = without_blocking(std::move(in.write_end));
+  spawned.out = without_blocking(std::move(out.read_end));
+  spawned.err = without_blocking(std::move(err.read_end));
   return spawned;
 }
 

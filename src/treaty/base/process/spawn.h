@@ -5,25 +5,37 @@
 
 #include <expected>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "treaty/base/process/file_descriptor.h"
+
 namespace treaty::process {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
 
 struct Program {
   std::vector<std::string> words;  // What is run, looked for in PATH, and its arguments.
   std::string directory = ".";     // Where it runs; a relative path in `words` starts there.
+  Variables variables{};           // Beside those of this process, or in their place.
+  bool may_be_outlived = false;    // By processes that it has started; else they end with it.
 };
 
 // The program in few words, for messages.
 std::string text_of(const Program& program);
 
-// Our ends do not block and are not inherited by anybody. They are the caller's to close, as the
-// process is the caller's to wait for.
+// The variables of this process and those, "NAME=value" each.
+std::vector<std::string> environment_with(const Variables& variables);
+
+// Pointers into the texts, with a null at the end, as exec takes them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts);
+
+// Our ends do not block and are not inherited by anybody. The process is the caller's to wait for.
 struct Spawned {
   pid_t pid = -1;
-  int in = -1;   // Its stdin, to write to,
-  int out = -1;  // its stdout
-  int err = -1;  // and its stderr, to read from.
+  FileDescriptor in{};   // Its stdin, to write to,
+  FileDescriptor out{};  // its stdout
+  FileDescriptor err{};  // and its stderr, to read from.
 };
 
 // The error says why it cannot be started.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <iterator>
 
@@ -25,42 +26,35 @@ void look_at_presence(const DirectoryView& view, std::vector<Diagnosis>& found) 
   switch (view.presence) {
     case Presence::there: break;
     case Presence::missing:
-      found.push_back(make_diagnosis(Ailment::directory_missing,
-                                     fmt::format("there is no directory {}", directory), {},
-                                     {{"mkdir", "-p", directory}}));
+      add(found, Problem::directory_missing, fmt::format("there is no directory {}", directory),
+          {{"mkdir", "-p", directory}});
       break;
     case Presence::not_a_directory:
-      found.push_back(
-          make_diagnosis(Ailment::not_a_directory, fmt::format("{} is a file", directory), {},
-                         {bridge_command({.directory = parent_of(directory)}, "doctor")}));
+      add(found, Problem::not_a_directory, fmt::format("{} is a file", directory),
+          {bridge_command({.directory = parent_of(directory)}, "doctor")});
       break;
     case Presence::unreadable:
-      found.push_back(make_diagnosis(Ailment::directory_unreadable,
-                                     fmt::format("{} cannot be read", directory), {},
-                                     {{"chmod", "u+rwx", directory}}));
+      add(found, Problem::directory_unreadable, fmt::format("{} cannot be read", directory),
+          {{"chmod", "u+rwx", directory}});
       break;
   }
 }
 
-void look_at_access(const std::string& directory, DirectoryAccess access, Ailment ailment,
+void look_at_access(const std::string& directory, DirectoryAccess access, Problem problem,
                     std::vector<Diagnosis>& found) {
   const std::string what = fmt::format("{} cannot be written to", directory);
   switch (access) {
     case DirectoryAccess::good: break;
-    case DirectoryAccess::denied:
-      found.push_back(make_diagnosis(ailment, what, {}, {{"chmod", "u+rwx", directory}}));
-      break;
+    case DirectoryAccess::denied: add(found, problem, what, {{"chmod", "u+rwx", directory}}); break;
     case DirectoryAccess::others:
-      found.push_back(make_diagnosis(ailment, what + ": it belongs to another user", {},
-                                     {{"ls", "-ld", directory}}));
+      add(found, problem, what + ": it belongs to another user", {{"ls", "-ld", directory}});
       break;
     case DirectoryAccess::read_only_disk:
-      found.push_back(make_diagnosis(ailment, what + ": its file system is read-only", {},
-                                     {{"findmnt", "-T", directory}}));
+      add(found, problem, what + ": its file system is read-only", {{"findmnt", "-T", directory}});
       break;
     case DirectoryAccess::not_a_directory:
-      found.push_back(make_diagnosis(ailment, fmt::format("{} is no directory", directory), {},
-                                     {{"mv", directory, directory + ".old"}}));
+      add(found, problem, fmt::format("{} is no directory", directory),
+          {{"mv", directory, directory + ".old"}});
       break;
   }
 }
@@ -69,30 +63,27 @@ void look_at_space(const DirectoryView& view, std::vector<Diagnosis>& found) {
   if (!view.space) return;
   const bool no_bytes = view.space->bytes < kLeastSpace;
   if (!no_bytes && view.space->files > 0) return;
-  found.push_back(make_diagnosis(
-      Ailment::disk_full,
+  add(found, Problem::disk_full,
       no_bytes ? fmt::format("the disk is full: {} bytes are free", view.space->bytes)
                : "the disk is full: it can hold no more files",
-      {}, {{"df", no_bytes ? "-h" : "-i", view.directory}}));
+      {{"df", no_bytes ? "-h" : "-i", view.directory}});
 }
 
 void look_at_holder(const DirectoryView& view, std::vector<Diagnosis>& found) {
   if (view.lock.state == LockState::held) {
-    found.push_back(
-        make_diagnosis(Ailment::driver_at_work,
-                       fmt::format("{} drives this directory", text_of(view.lock.holder))));
+    add(found, Problem::driver_at_work,
+        fmt::format("{} drives this directory", text_of(view.lock.holder)));
   } else if (view.lock.state == LockState::dead) {
-    found.push_back(make_diagnosis(
-        Ailment::lock_dead, fmt::format("{} had the lock and is gone", text_of(view.lock.holder))));
+    add(found, Problem::lock_dead,
+        fmt::format("{} had the lock and is gone", text_of(view.lock.holder)));
   }
 }
 
 void look_elsewhere(const DirectoryView& view, std::vector<Diagnosis>& found) {
   if (view.stray_requests.empty()) return;
   const std::string& nearest = view.stray_requests.front();
-  found.push_back(make_diagnosis(Ailment::request_elsewhere,
-                                 fmt::format("nothing is asked here, but in {}", nearest), {},
-                                 {bridge_command({.directory = parent_of(nearest)}, "doctor")}));
+  add(found, Problem::request_elsewhere, fmt::format("nothing is asked here, but in {}", nearest),
+      {bridge_command({.directory = parent_of(nearest)}, "doctor")});
 }
 
 std::string counted(std::size_t count, std::string_view thing) {
@@ -102,28 +93,114 @@ std::string counted(std::size_t count, std::string_view thing) {
 void look_at_files(const DirectoryView& view, std::vector<Diagnosis>& found) {
   if (!view.journal_problem.empty()) {
     const std::string path = journal_path(view.directory);
-    found.push_back(make_diagnosis(Ailment::journal_unreadable,
-                                   fmt::format("{} {}", path, view.journal_problem), {},
-                                   {{"chmod", "u+rw", path}}));
+    add(found, Problem::journal_unreadable, fmt::format("{} {}", path, view.journal_problem),
+        {{"chmod", "u+rw", path}});
   }
   if (view.journal.damaged_lines > 0) {
-    found.push_back(make_diagnosis(
-        Ailment::journal_damaged,
-        fmt::format("the journal has {}", counted(view.journal.damaged_lines, "damaged line")), {},
-        {bridge_command(view, "log")}));
+    add(found, Problem::journal_damaged,
+        fmt::format("the journal has {}", counted(view.journal.damaged_lines, "damaged line")),
+        {bridge_command(view, "log")});
   }
   if (!view.leftovers.empty() && view.lock.state != LockState::held) {
-    found.push_back(make_diagnosis(Ailment::leftovers,
-                                   fmt::format("{} of writers that were killed: {}",
-                                               counted(view.leftovers.size(), "unfinished file"),
-                                               fmt::join(view.leftovers, ", ")),
-                                   {}, {bridge_command(view, "check", {"--fix"})}));
+    add(found, Problem::leftovers,
+        fmt::format("{} of writers that were killed: {}",
+                    counted(view.leftovers.size(), "unfinished file"),
+                    fmt::join(view.leftovers, ", ")),
+        {bridge_command(view, "check", {"--fix"})});
   }
   if (view.quarantined > 0) {
-    found.push_back(
-        make_diagnosis(Ailment::quarantined,
-                       fmt::format("{} in the quarantine", counted(view.quarantined, "file")), {},
-                       {{"ls", "-l", quarantine_path(view.directory)}}));
+    add(found, Problem::quarantined,
+        fmt::format("{} in the quarantine", counted(view.quarantined, "file")),
+        {{"ls", "-l", quarantine_path(view.directory)}});
+  }
+}
+
+// What the journal tells of runs: interrupted, stopped, failed.
+
+std::int64_t exit_in(const Entry& entry) { return entry.details.find_integer("exit").value_or(0); }
+
+// How the last run ended; nothing when it was gone on with, or nobody saw its end.
+const Entry* last_end(const DirectoryView& view) {
+  const auto& entries = view.journal.entries;
+  const auto last = std::find_if(entries.rbegin(), entries.rend(), [](const Entry& entry) {
+    return entry.event.starts_with("run.") || entry.event.starts_with("program.");
+  });
+  return last != entries.rend() && last->event == "run.ended" ? &*last : nullptr;
+}
+
+// What the last run drove, whether or not it has come to its end.
+RunState last_run(const DirectoryView& view) {
+  const auto& entries = view.journal.entries;
+  const auto last = std::find_if(entries.rbegin(), entries.rend(),
+                                 [](const Entry& entry) { return entry.event == "run.started"; });
+  return last == entries.rend() ? RunState{} : replay_run(std::span(&*last, 1));
+}
+
+// The first sentence; what comes behind it is what to do next, which is told here, too.
+std::string first_line(const std::string& message) { return message.substr(0, message.find('\n')); }
+
+std::string why_interrupted(const DirectoryView& view, const Entry* end) {
+  if (view.program_runs) return "its driver was ended; the program still runs";
+  if (end == nullptr) return "its driver was ended: killed, or with the machine";
+  const std::string message = first_line(text_in(*end, "message"));
+  return message.empty() ? std::string(kind_of(Problem::run_interrupted).why) : message;
+}
+
+bool has_request(const DirectoryView& view) {
+  return std::ranges::any_of(view.exchanges, [](const Exchange& exchange) {
+    return exchange.request.state != FileState::absent;
+  });
+}
+
+// Its beginning may be among the lines that are damaged.
+std::vector<Words> go_on_with(const DirectoryView& view, const RunState& run) {
+  if (run.command.empty()) return {bridge_command(view, "log")};
+  return run_again(view, run);
+}
+
+void look_at_open_run(const DirectoryView& view, const RunState& run, const Entry* end,
+                      std::vector<Diagnosis>& found) {
+  const std::string reason = end == nullptr ? "" : text_in(*end, "reason");
+  const std::string message = end == nullptr ? "" : first_line(text_in(*end, "message"));
+  if (reason == "same_request") {
+    add(found, Problem::run_asks_again, message, {bridge_command(view, "log")});
+  } else if (reason == "too_many_resumes") {
+    add(found, Problem::run_asks_too_often, message, {bridge_command(view, "log")});
+  } else if (reason == "no_request" && !has_request(view)) {
+    add(found, Problem::run_without_request, {}, go_on_with(view, run));
+  } else {
+    const bool is_known = !run.command.empty();
+    add(found, Problem::run_interrupted,
+        fmt::format("a run{}{} was interrupted {}", is_known ? " of " : "",
+                    fmt::join(run.command, " "),
+                    run.stage == Stage::needs ? "before its request was answered"
+                                              : "while the program ran"),
+        go_on_with(view, run), why_interrupted(view, end));
+  }
+}
+
+void look_at_ended_run(const DirectoryView& view, const Entry& end, std::vector<Diagnosis>& found) {
+  const std::string reason = text_in(end, "reason");
+  const RunState run = last_run(view);
+  if (reason == "exited" && exit_in(end) != 0) {
+    add(found, Problem::run_failed,
+        fmt::format("the last program that was driven ({}) ended with {}",
+                    fmt::join(run.command, " "), exit_in(end)),
+        {bridge_command(view, "log")});
+  } else if (reason == "not_started") {
+    add(found, Problem::run_failed, first_line(text_in(end, "message")), {},
+        "nothing was run, and nothing was asked");
+  }
+}
+
+void diagnose_run(const DirectoryView& view, std::vector<Diagnosis>& found) {
+  if (view.lock.state == LockState::held) return;
+  const RunState run = replay_run(view.journal.entries);
+  const Entry* end = last_end(view);
+  if (run.stage != Stage::none) {
+    look_at_open_run(view, run, end, found);
+  } else if (end != nullptr) {
+    look_at_ended_run(view, *end, found);
   }
 }
 
@@ -133,8 +210,8 @@ std::vector<Diagnosis> diagnose(const DirectoryView& view) {
   std::vector<Diagnosis> found;
   look_at_presence(view, found);
   if (!found.empty()) return found;
-  look_at_access(view.directory, view.access, Ailment::directory_unwritable, found);
-  look_at_access(path_in(view.directory, kFolder), view.folder_access, Ailment::folder_unwritable,
+  look_at_access(view.directory, view.access, Problem::directory_unwritable, found);
+  look_at_access(path_in(view.directory, kFolder), view.folder_access, Problem::folder_unwritable,
                  found);
   look_at_space(view, found);
   diagnose_exchanges(view, found);
@@ -163,7 +240,7 @@ DirectoryStatus status_of(const DirectoryView& view) {
   if (any([&](const Exchange& one) { return was_asked(one) && !one.is_asked(); })) {
     return DirectoryStatus::unreadable;
   }
-  const RunMemory run = remember_run(view.journal.entries);
+  const RunState run = replay_run(view.journal.entries);
   const bool is_open = run.stage != Stage::none;
   if (any([&](const Exchange& one) {
         return one.waits() && (is_open || !was_answered_before(view, one) || !is_taken(one));
@@ -198,6 +275,56 @@ std::string text_of(DirectoryStatus status, const DirectoryView& view) {
     case DirectoryStatus::idle: return "nothing is asked here";
   }
   return {};
+}
+
+bool was_taken(const DirectoryView& view, std::string_view request_id) {
+  bool answered = false;
+  for (const Entry& entry : view.journal.entries) {
+    if (is_answer(entry) && text_in(entry, "request_id") == request_id) answered = true;
+    if (answered && entry.event == "program.started") return true;
+  }
+  return false;
+}
+
+Words bridge_command(const DirectoryView& view, std::string_view verb, const Words& more) {
+  Words words = {"treaty", "bridge", std::string(verb)};
+  if (view.directory != ".") words.insert(words.end(), {"--dir", view.directory});
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::vector<Words> run_again(const DirectoryView& view, const RunState& run) {
+  const bool is_elsewhere = !run.from.empty() && !view.here.empty() && view.here != run.from;
+  const std::filesystem::path named(view.directory);
+  const auto directory =
+      (is_elsewhere ? std::filesystem::path(view.here) / named : named).lexically_normal().string();
+  Words words = {"treaty", "bridge", "run"};
+  if (directory != ".") words.insert(words.end(), {"--dir", directory});
+  words.insert(words.end(), run.options.begin(), run.options.end());
+  words.emplace_back("--");
+  words.insert(words.end(), run.command.begin(), run.command.end());
+  if (!is_elsewhere) return {words};
+  return {{"cd", run.from}, words};
+}
+
+std::string duration_text(double seconds) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 60 * kMinute;
+  constexpr double kDay = 24 * kHour;
+  seconds = std::max(seconds, 0.0);
+  if (seconds < 2 * kMinute) return fmt::format("{} s", std::floor(seconds));
+  if (seconds < 2 * kHour) return fmt::format("{} min", std::floor(seconds / kMinute));
+  if (seconds < 2 * kDay) return fmt::format("{} h", std::floor(seconds / kHour));
+  return fmt::format("{} d", std::floor(seconds / kDay));
+}
+
+void add(std::vector<Diagnosis>& found, Problem problem, std::string what, std::vector<Words> mend,
+         std::string why) {
+  const ProblemKind& kind = kind_of(problem);
+  found.push_back({.problem = problem,
+                   .what = what.empty() ? std::string(kind.what) : std::move(what),
+                   .why = why.empty() ? std::string(kind.why) : std::move(why),
+                   .mend = std::move(mend)});
 }
 
 }  // namespace treaty::bridge

@@ -15,7 +15,7 @@ enum class Severity {
   note,     // good to know.
 };
 
-enum class Ailment {
+enum class Problem {
   directory_missing,
   not_a_directory,
   directory_unreadable,
@@ -63,27 +63,27 @@ enum class Ailment {
   quarantined,
 };
 
-// What there is to say of an ailment in general.
-struct AilmentKind {
-  Ailment ailment;
+// What there is to say of a problem in general.
+struct ProblemKind {
+  Problem problem;
   std::string_view code;  // Stable: programs may know it.
   Severity severity;
+  std::string_view mend;  // With words in capitals for what differs.
   std::string_view what;
   std::string_view why;
-  std::string_view mend;  // With words in capitals for what differs.
 };
-std::span<const AilmentKind> ailment_kinds();
-const AilmentKind& kind_of(Ailment ailment);
+std::span<const ProblemKind> problem_kinds();
+const ProblemKind& kind_of(Problem problem);
 
 using Words = std::vector<std::string>;  // Of a command, not quoted yet.
 
 struct Diagnosis {
-  Ailment ailment;
+  Problem problem;
   std::string what{};
   std::string why{};
   std::vector<Words> mend{};  // One after the other; empty when there is nothing to do.
 
-  const AilmentKind& kind() const { return kind_of(ailment); }
+  const ProblemKind& kind() const { return kind_of(problem); }
 };
 
 // Troubles first.

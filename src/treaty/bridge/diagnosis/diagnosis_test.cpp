@@ -95,7 +95,7 @@ TEST_CASE("Nothing is wrong where nothing is asked") {
 
 TEST_CASE("Codes are all different, and all but what mends itself has a next step") {
   std::set<std::string_view> seen;
-  for (const AilmentKind& kind : ailment_kinds()) {
+  for (const ProblemKind& kind : problem_kinds()) {
     CHECK(seen.insert(kind.code).second);
     CHECK(!kind.what.empty());
     CHECK(!kind.why.empty());

@@ -64,16 +64,17 @@ bool is_bare_text(const std::string& text) {
   return is_utf8(text) && !text.contains("request_id") && !text.contains("\"status\"");
 }
 
-class ExchangeVisit {
+class ExchangeDiagnosis {
  public:
-  ExchangeVisit(const DirectoryView& view, const Exchange& exchange, std::vector<Diagnosis>& found)
-      : view_(view), exchange_(exchange), run_(remember_run(view.journal.entries)), found_(found) {}
+  ExchangeDiagnosis(const DirectoryView& view, const Exchange& exchange,
+                    std::vector<Diagnosis>& found)
+      : view_(view), exchange_(exchange), run_(replay_run(view.journal.entries)), found_(found) {}
 
   void run() {
     switch (exchange_.request.state) {
       case FileState::absent: look_at_orphan(); return;
       case FileState::unreadable:
-        look_at_unreadable(Ailment::request_unreadable, exchange_.request);
+        look_at_unreadable(Problem::request_unreadable, exchange_.request);
         return;
       case FileState::torn: look_at_torn_request(); return;
       case FileState::broken: look_at_broken_request(); return;
@@ -86,8 +87,8 @@ class ExchangeVisit {
   const contracts::BridgeRequest& request() const { return *exchange_.request.document; }
   bool is_driven() const { return view_.lock.state == LockState::held; }
 
-  void add(Ailment ailment, std::string what, std::string why, std::vector<Words> mend) {
-    found_.push_back(make_diagnosis(ailment, std::move(what), std::move(why), std::move(mend)));
+  void add(Problem problem, std::string what, std::vector<Words> mend) {
+    bridge::add(found_, problem, std::move(what), std::move(mend));
   }
 
   // Which of several is meant.
@@ -115,13 +116,13 @@ class ExchangeVisit {
   }
 
   template <class Document>
-  void look_at_unreadable(Ailment ailment, const BridgeFile<Document>& file) {
+  void look_at_unreadable(Problem problem, const BridgeFile<Document>& file) {
     const bool is_denied = file.problem.contains(std::strerror(EACCES));
     if (!is_below(view_, file.path)) {
-      add(ailment, fmt::format("{} {}", file.path, file.problem), {}, ask_elsewhere());
+      add(problem, fmt::format("{} {}", file.path, file.problem), ask_elsewhere());
       return;
     }
-    add(ailment, fmt::format("{} {}", file.path, file.problem), {},
+    add(problem, fmt::format("{} {}", file.path, file.problem),
         {is_denied ? Words{"chmod", "u+r", file.path}
                    : Words{"mv", file.path, set_aside(file.path, "old")}});
   }
@@ -129,11 +130,11 @@ class ExchangeVisit {
   void look_at_torn_request() {
     const RequestFile& file = exchange_.request;
     if (age_of(view_, file) < kYoung) {
-      add(Ailment::request_being_written, fmt::format("{}: {}", file.path, file.problem), {},
+      add(Problem::request_being_written, fmt::format("{}: {}", file.path, file.problem),
           {bridge_command(view_, "doctor")});
       return;
     }
-    add(Ailment::request_torn, fmt::format("{}: {}", file.path, file.problem), {},
+    add(Problem::request_torn, fmt::format("{}: {}", file.path, file.problem),
         go_on({{"mv", file.path, set_aside(file.path, "torn")}}));
   }
 
@@ -143,9 +144,9 @@ class ExchangeVisit {
         contracts::decode_bridge_request(file.text, {.profile = contracts::Profile::lenient}));
     // A response_file that is no place for an answer breaks no rule of the contract.
     if (repairable && !file.verdict.valid()) {
-      add(Ailment::request_repairable, fmt::format("{}: {}", file.path, file.problem), {}, fix());
+      add(Problem::request_repairable, fmt::format("{}: {}", file.path, file.problem), fix());
     } else {
-      add(Ailment::request_broken, fmt::format("{}: {}", file.path, file.problem), {},
+      add(Problem::request_broken, fmt::format("{}: {}", file.path, file.problem),
           {bridge_command(view_, "check")});
     }
   }
@@ -153,13 +154,13 @@ class ExchangeVisit {
   void look_at_orphan() {
     const ResponseFile& file = exchange_.response;
     if (file.state == FileState::unreadable) {
-      look_at_unreadable(Ailment::answer_unreadable, file);
+      look_at_unreadable(Problem::answer_unreadable, file);
     } else if (file.state == FileState::torn && age_of(view_, file) < kYoung) {
-      add(Ailment::answer_being_written, fmt::format("{}: {}", file.path, file.problem), {},
+      add(Problem::answer_being_written, fmt::format("{}: {}", file.path, file.problem),
           {bridge_command(view_, "doctor")});
     } else if (!look_for_its_phase()) {
-      add(Ailment::answer_orphaned,
-          fmt::format("{} is there, and {} is not", file.path, request_name(exchange_.suffix)), {},
+      add(Problem::answer_orphaned,
+          fmt::format("{} is there, and {} is not", file.path, request_name(exchange_.suffix)),
           fix());
     }
   }
@@ -169,7 +170,7 @@ class ExchangeVisit {
     switch (exchange_.answer) {
       case AnswerState::none: look_at_waiting(); return;
       case AnswerState::unreadable:
-        look_at_unreadable(Ailment::answer_unreadable, exchange_.response);
+        look_at_unreadable(Problem::answer_unreadable, exchange_.response);
         return;
       case AnswerState::torn: look_at_torn_answer(); return;
       case AnswerState::broken: look_at_broken_answer(); return;
@@ -188,9 +189,9 @@ class ExchangeVisit {
     if (exchange_.answer != AnswerState::none) {
       mend.insert(mend.begin(), {"mv", place(), set_aside(place(), "old")});
     }
-    add(Ailment::answer_misplaced,
+    add(Problem::answer_misplaced,
         fmt::format("{} answers this request, and the program looks for {}", stray->path, place()),
-        {}, std::move(mend));
+        std::move(mend));
   }
 
   bool has_stray() const {
@@ -202,7 +203,7 @@ class ExchangeVisit {
     if (has_stray()) return;
     const std::string folder = std::filesystem::path(place()).parent_path().string();
     if (std::ranges::find(view_.missing_places, folder) != view_.missing_places.end()) {
-      add(Ailment::answer_place_missing, fmt::format("there is no directory {}", folder), {},
+      add(Problem::answer_place_missing, fmt::format("there is no directory {}", folder),
           {{"mkdir", "-p", folder}});
       return;
     }
@@ -211,9 +212,9 @@ class ExchangeVisit {
       return;
     }
     if (const Entry* refusal = last_refusal()) {
-      add(Ailment::request_refused,
+      add(Problem::request_refused,
           fmt::format("{} was refused: {}", exchange_.request.path, text_in(*refusal, "problem")),
-          {}, is_driven() ? std::vector<Words>{bridge_command(view_, "log")} : answer());
+          is_driven() ? std::vector<Words>{bridge_command(view_, "log")} : answer());
       return;
     }
     const auto asked = seconds_of_timestamp(request().created_at);
@@ -222,11 +223,11 @@ class ExchangeVisit {
         fmt::format("{} waits for the agent {} since {}", exchange_.request.path,
                     request().agent_name, duration_text(age));
     if (age <= static_cast<double>(request().timeout_seconds) || is_driven()) {
-      add(Ailment::request_waiting, what, {}, go_on(answer()));
+      add(Problem::request_waiting, what, go_on(answer()));
     } else {
-      add(Ailment::request_overdue,
+      add(Problem::request_overdue,
           fmt::format("{}, longer than its timeout_seconds ({})", what, request().timeout_seconds),
-          {}, go_on(answer()));
+          go_on(answer()));
     }
   }
 
@@ -251,9 +252,9 @@ class ExchangeVisit {
     const std::string what =
         fmt::format("{} was answered, and {} is gone", exchange_.request.path, place());
     if (run_.stage == Stage::none && was_taken(view_, request().request_id)) {
-      add(Ailment::request_left, what, {}, {});
+      add(Problem::request_left, what, {});
     } else {
-      add(Ailment::answer_gone, what, {}, answer({"--replace"}));
+      add(Problem::answer_gone, what, answer({"--replace"}));
     }
   }
 
@@ -261,18 +262,18 @@ class ExchangeVisit {
     const ResponseFile& file = exchange_.response;
     const std::string what = fmt::format("{}: {}", file.path, file.problem);
     if (age_of(view_, file) < kYoung) {
-      add(Ailment::answer_being_written, what, {}, {bridge_command(view_, "doctor")});
+      add(Problem::answer_being_written, what, {bridge_command(view_, "doctor")});
     } else if (!look_for_another_use()) {
-      add(Ailment::answer_torn, what, {}, fix());
+      add(Problem::answer_torn, what, fix());
     }
   }
 
   // A response_file that names something of somebody else's.
   bool look_for_another_use() {
     const ResponseFile& file = exchange_.response;
-    if (may_give_way(file)) return false;
-    add(Ailment::answer_place_taken,
-        fmt::format("response_file names {}, which holds something else", file.path), {},
+    if (is_replaceable(file)) return false;
+    add(Problem::answer_place_taken,
+        fmt::format("response_file names {}, which holds something else", file.path),
         is_below(view_, file.path)
             ? std::vector<Words>{{"mv", file.path, set_aside(file.path, "old")}, answer().front()}
             : ask_elsewhere());
@@ -288,27 +289,27 @@ class ExchangeVisit {
       if (judge(exchange_.request, mended) == AnswerState::stale) {
         add_stale(mended);
       } else if (breaks(file.verdict, "BRS-14")) {
-        add(Ailment::answer_bare, what, {}, fix());
+        add(Problem::answer_bare, what, fix());
       } else if (file.text.starts_with(kUtf8Mark)) {
-        add(Ailment::answer_byte_order_mark, what, {}, fix());
+        add(Problem::answer_byte_order_mark, what, fix());
       } else {
-        add(Ailment::answer_repairable, what, {}, fix());
+        add(Problem::answer_repairable, what, fix());
       }
     } else if (is_bare_text(file.text)) {
-      add(Ailment::answer_bare, fmt::format("{} holds a text without the envelope", file.path), {},
+      add(Problem::answer_bare, fmt::format("{} holds a text without the envelope", file.path),
           {bridge_command(view_, "respond", with_phase({"--text", file.path}))});
     } else {
-      add(Ailment::answer_broken, what, {}, answer());
+      add(Problem::answer_broken, what, answer());
     }
   }
 
   void look_at_foreign_answer() {
     if (look_for_its_phase()) return;
-    add(Ailment::answer_foreign,
+    add(Problem::answer_foreign,
         fmt::format("{} answers request {}, and {} asks {}", place(),
                     answered_id(exchange_.response.text), exchange_.request.path,
                     request().request_id),
-        {}, fix());
+        fix());
   }
 
   // Whether the answer is to a request of another phase in this directory.
@@ -320,42 +321,41 @@ class ExchangeVisit {
     });
     if (id.empty() || owner == view_.exchanges.end()) return false;
     const bool is_free = owner->answer == AnswerState::none;
-    add(Ailment::answer_other_phase,
+    add(Problem::answer_other_phase,
         fmt::format("{} answers {}, whose answer belongs into {}", place(), owner->request.path,
                     owner->response.path),
-        {}, is_free ? std::vector<Words>{{"mv", place(), owner->response.path}} : fix());
+        is_free ? std::vector<Words>{{"mv", place(), owner->response.path}} : fix());
     return true;
   }
 
   void add_stale(const ResponseFile& file) {
-    add(Ailment::answer_stale,
+    add(Problem::answer_stale,
         fmt::format("{} says that it was made at {}, and {} was asked at {}", file.path,
                     file.document->created_at, exchange_.request.path, request().created_at),
-        {}, fix());
+        fix());
   }
 
   void look_at_outcome() {
     if (was_taken(view_, request().request_id)) return;
     const auto& outcome = exchange_.response.document->outcome;
     if (const auto* error = std::get_if<contracts::BridgeError>(&outcome)) {
-      add(Ailment::answer_error,
+      add(Problem::answer_error,
           fmt::format("{} is an error{}: {}", place(),
                       error->error_type ? fmt::format(" ({})", *error->error_type) : "",
                       error->error_message),
-          {}, answer({"--replace"}));
+          answer({"--replace"}));
     } else if (const auto* timeout = std::get_if<contracts::BridgeTimeout>(&outcome)) {
-      add(Ailment::answer_timeout,
-          fmt::format("{} says that time ran out: {}", place(), timeout->error_message), {},
+      add(Problem::answer_timeout,
+          fmt::format("{} says that time ran out: {}", place(), timeout->error_message),
           answer({"--replace"}));
     } else {
-      add(Ailment::answer_ready, fmt::format("{} is answered", exchange_.request.path), {},
-          go_on({}));
+      add(Problem::answer_ready, fmt::format("{} is answered", exchange_.request.path), go_on({}));
     }
   }
 
   const DirectoryView& view_;
   const Exchange& exchange_;
-  const RunMemory run_;
+  const RunState run_;
   std::vector<Diagnosis>& found_;
 };
 
@@ -367,7 +367,7 @@ bool was_answered_before(const DirectoryView& view, const Exchange& exchange) {
 }
 
 void diagnose_exchanges(const DirectoryView& view, std::vector<Diagnosis>& found) {
-  for (const Exchange& exchange : view.exchanges) ExchangeVisit(view, exchange, found).run();
+  for (const Exchange& exchange : view.exchanges) ExchangeDiagnosis(view, exchange, found).run();
 }
 
 }  // namespace treaty::bridge

@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "treaty/bridge/diagnosis/stray_answers.h"
 #include "treaty/bridge/exchange.h"
 #include "treaty/bridge/journal.h"
 #include "treaty/bridge/lock.h"
@@ -31,6 +31,14 @@ struct Space {
   std::uint64_t bytes = 0;
   std::uint64_t files = 0;
   bool operator==(const Space&) const = default;
+};
+
+// An answer that lies where no program looks for it: under a name that is nearly right, or in the
+// directory where some agent happened to stand.
+struct StrayAnswer {
+  std::string path{};
+  std::string request_id{};  // Of the request that waits for it.
+  bool operator==(const StrayAnswer&) const = default;
 };
 
 struct DirectoryView {
@@ -56,5 +64,21 @@ struct DirectoryView {
 
 // Changes nothing and needs no lock.
 DirectoryView look_at(const std::string& directory);
+
+// True for names that somebody may have given to an answer: `agent-response.json`,
+// `.agent_response.json`, `.agent-response.json.txt`.
+bool is_like_an_answer(std::string_view file_name);
+
+// The request_id of a text that is written as an answer; empty when it is none.
+std::string answered_id(std::string_view text);
+
+// Looks for the answers that the exchanges wait for: in the directory, in those above it, in those
+// right below it, and where the process stands.
+std::vector<StrayAnswer> find_stray_answers(const std::string& directory,
+                                            std::span<const Exchange> exchanges);
+
+// Requests right above, right below and where the process stands, for a directory in which nothing
+// is asked.
+std::vector<std::string> find_stray_requests(const std::string& directory);
 
 }  // namespace treaty::bridge

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "treaty/bridge/diagnosis/diagnosis.h"
-#include "treaty/bridge/memory.h"
+#include "treaty/bridge/run_state.h"
 
 namespace treaty::bridge {
 
@@ -17,17 +17,16 @@ Words bridge_command(const DirectoryView& view, std::string_view verb, const Wor
 
 // "treaty bridge run -- PROGRAM…", for a program that the journal knows, with the options that were
 // given and from where it was given.
-std::vector<Words> run_again(const DirectoryView& view, const RunMemory& run);
+std::vector<Words> run_again(const DirectoryView& view, const RunState& run);
 
 // "12 s", "3 min", "2 h", "5 d".
 std::string duration_text(double seconds);
 
-// The general words of the ailment, unless there are better ones.
-Diagnosis make_diagnosis(Ailment ailment, std::string what = {}, std::string why = {},
-                         std::vector<Words> mend = {});
+// In the general words of the problem, unless there are better ones.
+void add(std::vector<Diagnosis>& found, Problem problem, std::string what = {},
+         std::vector<Words> mend = {}, std::string why = {});
 
 void diagnose_exchanges(const DirectoryView& view, std::vector<Diagnosis>& found);
-void diagnose_run(const DirectoryView& view, std::vector<Diagnosis>& found);
 
 // Whether a program was started after the request was answered: it has had its answer.
 bool was_taken(const DirectoryView& view, std::string_view request_id);

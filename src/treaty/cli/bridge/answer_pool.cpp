@@ -37,7 +37,6 @@ AnswerPool::~AnswerPool() {
   }
   changed_.notify_all();
   for (Worker& worker : ending) worker.thread.join();
-  if (finished_event_ >= 0) close(finished_event_);
 }
 
 void AnswerPool::add(AnswerJob job) {
@@ -102,7 +101,7 @@ AnswerOutcome AnswerPool::answer(const AnswerJob& job) const {
 void AnswerPool::finish(AnswerJob job, AnswerOutcome reply) {
   finished_.push_back({std::move(job), std::move(reply)});
   constexpr std::uint64_t kOne = 1;
-  [[maybe_unused]] const auto written = ::write(finished_event_, &kOne, sizeof(kOne));
+  [[maybe_unused]] const auto written = ::write(finished_event_.get(), &kOne, sizeof(kOne));
 }
 
 void AnswerPool::interrupt(Worker& worker) {
@@ -138,7 +137,7 @@ void AnswerPool::cancel_all() {
 
 std::vector<FinishedJob> AnswerPool::take_finished() {
   std::uint64_t ignored = 0;
-  [[maybe_unused]] const auto got = read(finished_event_, &ignored, sizeof(ignored));
+  [[maybe_unused]] const auto got = read(finished_event_.get(), &ignored, sizeof(ignored));
   const MutexLock lock(mutex_);
   unfinished_ -= finished_.size();
   return std::exchange(finished_, {});

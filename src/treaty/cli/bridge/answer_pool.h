@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "treaty/base/mutex.h"
+#include "treaty/base/process/file_descriptor.h"
 #include "treaty/bridge/driver.h"
-#include "treaty/bridge/memory.h"
+#include "treaty/bridge/run_state.h"
 #include "treaty/cli/bridge/ask_agent.h"
 #include "treaty/cli/shared/signals.h"
 
@@ -51,7 +52,7 @@ class AnswerPool {
   void cancel_all();
 
   // Readable when some have finished.
-  int descriptor() const { return finished_event_; }
+  int descriptor() const { return finished_event_.get(); }
   std::vector<FinishedJob> take_finished();
 
   // How many were added and not taken yet.
@@ -74,7 +75,7 @@ class AnswerPool {
 
   std::size_t most_threads_;
   Work work_;
-  int finished_event_;
+  FileDescriptor finished_event_;
   std::size_t unfinished_ = 0;
 
   Mutex mutex_{};

@@ -403,7 +403,7 @@ AnswerOutcome answer_request(bridge::Driver& driver, AgentClients& agents, Signa
 AnswerOutcome answer_shown(bridge::Driver& driver, AgentClients& agents, Signals& signals,
                            const Exchange& exchange, const AskOptions& options) {
   const contracts::BridgeRequest& request = *exchange.request.document;
-  const auto questions = bridge::open_questions(driver.history());
+  const auto questions = bridge::open_requests(driver.history());
   const auto asked = questions.find(request.request_id);
   const Waiting waiting(exchange, options.agent.empty() ? request.agent_name : options.agent);
   return answer_request(driver, agents, signals, exchange,

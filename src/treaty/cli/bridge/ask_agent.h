@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "treaty/bridge/driver.h"
-#include "treaty/bridge/memory.h"
 #include "treaty/bridge/result_file.h"
+#include "treaty/bridge/run_state.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/gateway.h"
 #include "treaty/cli/shared/client_tools.h"

@@ -13,8 +13,8 @@
 namespace treaty::cli::bridge_doctor {
 namespace {
 
-using bridge::AilmentKind;
 using bridge::Diagnosis;
+using bridge::ProblemKind;
 using bridge::Severity;
 
 std::string_view name_of(Severity severity) {
@@ -66,7 +66,7 @@ void print_json(const bridge::DirectoryView& view, const std::vector<Diagnosis>&
 // Everything that the doctor has a word for.
 int print_list(bool json) {
   if (!json) {
-    for (const AilmentKind& kind : bridge::ailment_kinds()) {
+    for (const ProblemKind& kind : bridge::problem_kinds()) {
       print("{} {}: {}\n  why:  {}\n", name_of(kind.severity), kind.code, kind.what, kind.why);
       if (!kind.mend.empty()) print("  next: {}\n", kind.mend);
     }
@@ -74,7 +74,7 @@ int print_list(bool json) {
   }
   json::Writer writer(json::Layout::indented);
   writer.begin_array();
-  for (const AilmentKind& kind : bridge::ailment_kinds()) {
+  for (const ProblemKind& kind : bridge::problem_kinds()) {
     writer.begin_object().member("code", kind.code).member("severity", name_of(kind.severity));
     writer.member("what", kind.what).member("why", kind.why).member("mend", kind.mend);
     writer.end_object();

@@ -79,7 +79,7 @@ class Mending {
   }
 
   Step repair_answer(const Exchange& exchange) {
-    if (!bridge::may_give_way(exchange.response)) return {};
+    if (!bridge::is_replaceable(exchange.response)) return {};
     const contracts::DecodeOptions options{.request_id = exchange.request.document->request_id,
                                            .now = now_};
     const Repaired repaired =
@@ -103,26 +103,18 @@ class Mending {
 
   Step put_torn_away(const Exchange& exchange) {
     if (age_of(exchange.response.version.changed_at, now_) < kYoung) return {};
-    if (!bridge::may_give_way(exchange.response)) return {};
+    if (!bridge::is_replaceable(exchange.response)) return {};
     return put_away(exchange.response.path, name_of(AnswerState::torn));
   }
 
   // Requests have other writers than the driver, which may be alive.
   Step put_leftovers_away() {
     std::error_code failed;
-    std::vector<std::string> leftovers;
-    auto entry = fs::directory_iterator(driver_.directory(), failed);
-    for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-      const std::string name = entry->path().filename().string();
+    for (const std::string& name : names_in(driver_.directory(), failed)) {
       if (!bridge::suffix_of_request(name_of_replaced(name))) continue;
-      const auto read = bridge::read_request(entry->path().string());
-      if (age_of(read.version.changed_at, now_) >= kYoungLeftover) {
-        leftovers.push_back(entry->path().string());
-      }
-    }
-    std::ranges::sort(leftovers);
-    for (const std::string& path : leftovers) {
-      if (auto away = put_away(path, "leftover"); !away) return away;
+      const auto read = bridge::read_request(bridge::path_in(driver_.directory(), name));
+      if (age_of(read.version.changed_at, now_) < kYoungLeftover) continue;
+      if (auto away = put_away(read.path, "leftover"); !away) return away;
     }
     return {};
   }

@@ -14,15 +14,17 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "treaty/cli/shared/environment.h"
+#include "treaty/base/process/spawn.h"
 
 namespace treaty::cli {
 namespace {
 
 constexpr int kLook = 200;  // Milliseconds between looks where the system cannot wake us.
 
-// Readable when the process is gone; -1 when the system has no such thing.
-int descriptor_of(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+// Readable when the process is gone; none when the system has no such thing.
+FileDescriptor descriptor_of(pid_t pid) {
+  return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+}
 
 int failure_of(const std::string& path) {
   struct stat status{};
@@ -45,10 +47,10 @@ int failure_of(const std::string& path) {
   _exit(127);
 }
 
-void wait_a_while(int gone, Signals& signals) {
-  std::array<pollfd, 2> waiting = {pollfd{gone, POLLIN, 0},
+void wait_a_while(const FileDescriptor& gone, Signals& signals) {
+  std::array<pollfd, 2> waiting = {pollfd{gone.get(), POLLIN, 0},
                                    pollfd{signals.descriptor(), POLLIN, 0}};
-  poll(waiting.data(), waiting.size(), gone < 0 ? kLook : -1);
+  poll(waiting.data(), waiting.size(), gone ? -1 : kLook);
 }
 
 }  // namespace
@@ -72,32 +74,34 @@ int find_program(const std::string& name) {
 std::expected<BridgeProgram, int> BridgeProgram::start(const std::vector<std::string>& words,
                                                        const std::string& bridge_directory) {
   std::vector<std::string> kept = words;
-  std::vector<std::string> variables = environment_with({{"TREATY_BRIDGE_DIR", bridge_directory}});
-  const std::vector<char*> arguments = pointers_to(kept);
-  const std::vector<char*> environment = pointers_to(variables);
+  std::vector<std::string> variables =
+      process::environment_with({{"TREATY_BRIDGE_DIR", bridge_directory}});
+  const std::vector<char*> arguments = process::pointers_to(kept);
+  const std::vector<char*> environment = process::pointers_to(variables);
   // Whoever started this process may not care for the ends of children; then nobody could learn how
   // this one ended.
   signal(SIGCHLD, SIG_DFL);
-  std::array<int, 2> report{};
-  if (pipe2(report.data(), O_CLOEXEC) != 0) return std::unexpected(errno);
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return std::unexpected(errno);
+  const FileDescriptor report(ends[0]);
+  FileDescriptor report_to(ends[1]);
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid == 0) become(arguments.data(), environment.data(), report[1], parent);
+  if (pid == 0) become(arguments.data(), environment.data(), report_to.get(), parent);
   const int fork_failure = errno;
-  close(report[1]);
+  report_to.close();
   int failure = pid < 0 ? fork_failure : 0;
   // Nothing comes when exec has closed the pipe: then the program runs.
   ssize_t got = 0;
-  while (pid > 0 && (got = read(report[0], &failure, sizeof(failure))) < 0 && errno == EINTR) {
+  while (pid > 0 && (got = read(report.get(), &failure, sizeof(failure))) < 0 && errno == EINTR) {
   }
-  close(report[0]);
   if (failure == 0) return BridgeProgram(pid);
   if (pid > 0) waitpid(pid, nullptr, 0);
   return std::unexpected(failure);
 }
 
 ProgramEnd BridgeProgram::wait(Signals& signals) const {
-  const int gone = descriptor_of(pid_);
+  const FileDescriptor gone = descriptor_of(pid_);
   int asked_to = 0;
   int status = SIGKILL;  // Not a success, should nobody know.
   while (waitpid(pid_, &status, WNOHANG) == 0) {
@@ -107,19 +111,17 @@ ProgramEnd BridgeProgram::wait(Signals& signals) const {
       if (!received->from_terminal) kill(pid_, received->number);
     }
   }
-  if (gone >= 0) close(gone);
   if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status), .asked_to = asked_to};
   return {.code = WEXITSTATUS(status), .asked_to = asked_to};
 }
 
 int wait_for_other_process(const bridge::Process& process, Signals& signals) {
-  const int gone = descriptor_of(process.pid);
+  const FileDescriptor gone = descriptor_of(process.pid);
   int signal = 0;
   while (signal == 0 && bridge::is_running(process)) {
     wait_a_while(gone, signals);
     signal = signals.take().value_or(0);
   }
-  if (gone >= 0) close(gone);
   return signal;
 }
 

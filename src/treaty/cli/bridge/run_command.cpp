@@ -9,8 +9,8 @@
 
 #include "treaty/base/text.h"
 #include "treaty/base/try.h"
-#include "treaty/bridge/driving.h"
 #include "treaty/bridge/names.h"
+#include "treaty/bridge/run_state.h"
 #include "treaty/cli/bridge/ask_agent.h"
 #include "treaty/cli/bridge/directory.h"
 #include "treaty/cli/bridge/program.h"
@@ -75,7 +75,7 @@ std::vector<std::string> places_of(const Exchange& exchange, const std::string& 
   std::vector<std::string> places = {
       exchange.request.path, bridge::path_in(directory, bridge::response_name(exchange.suffix))};
   const bool is_inside = std::filesystem::path(exchange.response.path).parent_path() == directory;
-  if (is_inside && bridge::may_give_way(exchange.response)) {
+  if (is_inside && bridge::is_replaceable(exchange.response)) {
     places.push_back(exchange.response.path);
   }
   return places;
@@ -147,7 +147,7 @@ class Drive {
   using Step = std::expected<T, End>;
 
   Step<void> begin() {
-    run_ = bridge::remember_run(driver_.history());
+    run_ = bridge::replay_run(driver_.history());
     const bool is_open = run_.stage != Stage::none;
     const bool is_same = is_open && run_.command == as_journalled(options_.command);
     if (is_open && !is_same && !options_.fresh) {
@@ -371,7 +371,7 @@ class Drive {
   std::unique_ptr<AgentClients> agents_;
   Signals& signals_;
   DriveOptions options_;
-  bridge::RunMemory run_{};
+  bridge::RunState run_{};
   bool is_taken_up_ = false;  // Of an interrupted run nothing has been done yet.
 };
 

@@ -107,7 +107,7 @@ class RequestWatcher {
         pool_(options.parallel, std::move(answer)) {
     for (bridge::Driver& driver : drivers) {
       const std::string directory = driver.directory();
-      bridge::RequestsSeen seen(driver.history());
+      bridge::RequestTracker seen(driver.history());
       directories_.emplace(
           directory, Watched{std::make_shared<bridge::Driver>(std::move(driver)), std::move(seen)});
     }
@@ -138,7 +138,7 @@ class RequestWatcher {
 
   struct Watched {
     std::shared_ptr<bridge::Driver> driver;
-    bridge::RequestsSeen seen;
+    bridge::RequestTracker seen;
   };
   struct Retry {
     int attempts = 0;

@@ -74,16 +74,16 @@ Checked check_text(const Job& job, const std::string& file, std::string text,
                   .profile = job.profile,
                   .text = std::move(text),
                   .first_line = std::max<std::size_t>(1, line)};
-  contracts::ToldVerdict told =
+  contracts::DetectedVerdict told =
       job.contract
-          ? contracts::ToldVerdict{job.contract,
-                                   contracts::check(*job.contract, checked.text, job.options)}
-          : contracts::check_told(checked.text, job.options);
+          ? contracts::DetectedVerdict{job.contract,
+                                       contracts::check(*job.contract, checked.text, job.options)}
+          : contracts::check_detected(checked.text, job.options);
   checked.verdict = std::move(told.verdict);
   if (told.contract) {
     checked.contract = contracts::name_of(*told.contract);
   } else if (checked.verdict.valid()) {
-    checked.trouble = contracts::kTellsNoContract;
+    checked.trouble = contracts::kUnknownContract;
   }
   return checked;
 }
@@ -114,7 +114,7 @@ void tell_repairs(const std::string& path, const Repaired& repaired) {
 
 Repaired repair(const Job& job, const std::string& text) {
   const std::optional<Contract> contract =
-      job.contract ? job.contract : contracts::tell_contract(text, job.options.max_size);
+      job.contract ? job.contract : contracts::detect_contract(text, job.options.max_size);
   return contract ? repair_text(*contract, text, job.options) : Repaired{text};
 }
 

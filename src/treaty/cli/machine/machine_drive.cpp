@@ -1,7 +1,6 @@
 #include "treaty/cli/machine/machine_drive.h"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -9,14 +8,11 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 #include <cstdlib>
-#include <thread>
 
 #include "treaty/base/try.h"
 #include "treaty/cli/input.h"
@@ -95,35 +91,6 @@ asio::awaitable<std::map<std::string, std::int64_t>> asked_before(store::Machine
   co_return asked;
 }
 
-// Readable once the run is not wanted any more.
-class Interrupt {
- public:
-  Interrupt() : descriptor_(::eventfd(0, EFD_CLOEXEC)) {}
-  ~Interrupt() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Interrupt(const Interrupt&) = delete;
-  Interrupt& operator=(const Interrupt&) = delete;
-
-  int descriptor() const { return descriptor_; }
-  void raise() const {
-    const std::uint64_t one = 1;
-    (void)!::write(descriptor_, &one, sizeof one);
-  }
-
- private:
-  int descriptor_;
-};
-
-tools::ToolOutcome outcome_of_run(const std::string& tool, const ProcessRun& run,
-                                  std::chrono::milliseconds time_limit) {
-  const auto outcome = outcome_of(tool, run, time_limit);
-  if (const auto* error = std::get_if<contracts::ErrorMessage>(&outcome)) {
-    return {.content = error->text, .is_error = true};
-  }
-  return {.content = run.output};
-}
-
 // Tools of machines that commands of the user's run: `--tool NAME='COMMAND'`. A command runs beside
 // the event loop; its time limit is that of --tool-timeout, or the machine's.
 class ToolCommands final : public tools::ToolRunner {
@@ -136,29 +103,14 @@ class ToolCommands final : public tools::ToolRunner {
       co_return tools::no_provider_for(call.name);
     }
     co_await asio::this_coro::throw_if_cancelled(false);
-    const auto executor = co_await asio::this_coro::executor;
-    const Interrupt interrupt;
-    asio::steady_timer ended(executor, asio::steady_timer::time_point::max());
-    std::optional<ProcessRun> run;
-    bool is_over = false;
-    std::thread beside([&] {
-      run = run_tool(tools_,
-                     {.tool_call_id = call.id, .name = call.name, .arguments_json = call.arguments},
-                     interrupt.descriptor());
-      asio::post(executor, [&] {
-        is_over = true;
-        ended.cancel();
-      });
-    });
-    while (!is_over) {
-      boost::system::error_code ignored;
-      co_await ended.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-      const auto state = co_await asio::this_coro::cancellation_state;
-      if (state.cancelled() != asio::cancellation_type::none) interrupt.raise();
+    const contracts::ToolCall told{
+        .tool_call_id = call.id, .name = call.name, .arguments_json = call.arguments};
+    const ToolRun run = co_await run_tool(tools_, told);
+    const auto outcome = outcome_of(call.name, run, tools_.time_limit);
+    if (const auto* error = std::get_if<contracts::ErrorMessage>(&outcome)) {
+      co_return tools::ToolOutcome{.content = error->text, .is_error = true};
     }
-    beside.join();
-    if (!run) co_return tools::ToolOutcome{.content = "It did not run.", .is_error = true};
-    co_return outcome_of_run(call.name, *run, tools_.time_limit);
+    co_return tools::ToolOutcome{.content = run->output};
   }
 
  private:

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <cmath>
 
 #include "treaty/base/json.h"
@@ -11,13 +16,19 @@
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
+
+namespace asio = boost::asio;
+
 namespace {
 
 using contracts::ErrorMessage;
 using contracts::ResultJson;
+using process::Reading;
 
 // A single variable cannot be much longer (128 KiB), and then nothing would start at all.
 constexpr std::size_t kLongestVariable = std::size_t{96} << 10U;
+
+constexpr std::size_t kMostOutput = std::size_t{1} << 20U;
 
 Result<std::chrono::milliseconds> read_time_limit(const std::string& text) {
   const auto seconds = read_number<double>(text);
@@ -32,19 +43,19 @@ std::string readable(std::string_view bytes) {
   return is_utf8(bytes) ? std::string(bytes) : harmless_lines(bytes);
 }
 
-std::string failure_text(const std::string& tool, const ProcessRun& run,
+std::string failure_text(const std::string& tool, const process::Run& run,
                          std::chrono::milliseconds time_limit) {
-  switch (run.end) {
-    case ProcessEnd::exited: return fmt::format("{} ended with exit code {}", tool, run.code);
-    case ProcessEnd::killed: return fmt::format("{} was ended by signal {}", tool, run.code);
-    case ProcessEnd::timed_out:
+  switch (run.reading) {
+    case Reading::timed_out:
       return fmt::format("{} was ended after its time limit of {} s", tool,
                          static_cast<double>(time_limit.count()) / 1000);
-    case ProcessEnd::too_large: return fmt::format("{} wrote more than is allowed", tool);
-    case ProcessEnd::interrupted: return fmt::format("{} was interrupted by the user", tool);
-    case ProcessEnd::not_started: return fmt::format("{} did not start", tool);
+    case Reading::too_large: return fmt::format("{} wrote more than is allowed", tool);
+    case Reading::cancelled: return fmt::format("{} was interrupted by the user", tool);
+    case Reading::closed:
+    case Reading::complete: break;
   }
-  return tool + " failed";
+  if (run.exit.signal != 0) return fmt::format("{} was ended by signal {}", tool, run.exit.signal);
+  return fmt::format("{} ended with exit code {}", tool, run.exit.code);
 }
 
 }  // namespace
@@ -92,29 +103,55 @@ ResultJson result_of_text(std::string_view text) {
   return result;
 }
 
-std::variant<ResultJson, ErrorMessage> outcome_of(const std::string& tool, const ProcessRun& run,
+std::variant<ResultJson, ErrorMessage> outcome_of(const std::string& tool, const ToolRun& run,
                                                   std::chrono::milliseconds time_limit) {
-  if (run.end == ProcessEnd::exited && run.code == 0) {
-    if (is_utf8(run.output)) return result_of_text(run.output);
+  if (!run) return ErrorMessage{fmt::format("{} did not start: {}", tool, run.error())};
+  const bool has_exited = run->reading == Reading::complete && run->exit.signal == 0;
+  if (has_exited && run->exit.code == 0) {
+    if (is_utf8(run->output)) return result_of_text(run->output);
     return ErrorMessage{
-        fmt::format("{} wrote {} bytes that are not UTF-8", tool, run.output.size())};
+        fmt::format("{} wrote {} bytes that are not UTF-8", tool, run->output.size())};
   }
-  const std::string told = readable(trimmed(run.errors));
-  const std::string failure = failure_text(tool, run, time_limit);
-  if (run.end == ProcessEnd::exited && !is_blank(told)) return ErrorMessage{told};
+  const std::string told = readable(trimmed(run->errors));
+  const std::string failure = failure_text(tool, *run, time_limit);
+  if (has_exited && !is_blank(told)) return ErrorMessage{told};
   return ErrorMessage{is_blank(told) ? failure : fmt::format("{}: {}", failure, told)};
 }
 
-std::optional<ProcessRun> run_tool(const ClientTools& tools, const contracts::ToolCall& call,
-                                   int interrupt) {
-  const auto command = tools.commands.find(call.name);
-  if (command == tools.commands.end()) return std::nullopt;
-  Variables variables = {{"TREATY_TOOL_NAME", call.name}};
+asio::awaitable<ToolRun> run_tool(const ClientTools& tools, const contracts::ToolCall& call) {
+  process::Program shell{.words = {"/bin/sh", "-c", tools.commands.find(call.name)->second, "sh"},
+                         .variables = {{"TREATY_TOOL_NAME", call.name}},
+                         .may_be_outlived = true};
   if (call.arguments_json.size() <= kLongestVariable) {
-    variables.emplace_back("TREATY_TOOL_ARGUMENTS", call.arguments_json);
+    shell.variables.emplace_back("TREATY_TOOL_ARGUMENTS", call.arguments_json);
   }
-  return run_process(command->second, call.arguments_json, variables, {.time = tools.time_limit},
-                     interrupt);
+  co_return co_await process::run(std::move(shell), call.arguments_json,
+                                  std::chrono::steady_clock::now() + tools.time_limit,
+                                  {.output_bytes = kMostOutput});
+}
+
+std::optional<ToolRun> run_tool_here(const ClientTools& tools, const contracts::ToolCall& call,
+                                     int interrupt) {
+  if (!tools.commands.contains(call.name)) return std::nullopt;
+  asio::io_context context(1);
+  asio::cancellation_signal cancellation;
+  asio::posix::stream_descriptor interrupted(context);
+  if (interrupt >= 0) {
+    interrupted.assign(interrupt);
+    interrupted.async_wait(asio::posix::stream_descriptor::wait_read,
+                           [&](const boost::system::error_code& error) {
+                             if (!error) cancellation.emit(asio::cancellation_type::terminal);
+                           });
+  }
+  std::optional<ToolRun> ran;
+  asio::co_spawn(context, run_tool(tools, call),
+                 asio::bind_cancellation_slot(
+                     cancellation.slot(),
+                     [&](const std::exception_ptr&, ToolRun run) { ran = std::move(run); }));
+  while (!ran && context.run_one() > 0) {
+  }
+  if (interrupt >= 0) interrupted.release();  // It stays the caller's.
+  return ran;
 }
 
 }  // namespace treaty::cli

@@ -90,8 +90,10 @@ TurnEnd Conversation::end_of(TurnAnswer answer) const {
 }
 
 ToolReply Conversation::answer_call(const ToolCall& call) {
-  if (const auto run = run_tool(options_.tools, call, signals_.descriptor())) {
-    if (run->end == ProcessEnd::interrupted) return std::unexpected(Unanswered::cancelled);
+  if (const auto run = run_tool_here(options_.tools, call, signals_.descriptor())) {
+    if (*run && (*run)->reading == process::Reading::cancelled) {
+      return std::unexpected(Unanswered::cancelled);
+    }
     return outcome_of(call.name, *run, options_.tools.time_limit);
   }
   if (options_.ask_user) return options_.ask_user(call);

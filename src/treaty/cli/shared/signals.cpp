@@ -15,13 +15,10 @@ Signals::Signals(std::initializer_list<int> numbers) : numbers_(numbers) {
   sigemptyset(&set_);
   for (const int number : numbers_) sigaddset(&set_, number);
   pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  descriptor_ = signalfd(-1, &set_, SFD_NONBLOCK | SFD_CLOEXEC);
+  descriptor_ = FileDescriptor(signalfd(-1, &set_, SFD_NONBLOCK | SFD_CLOEXEC));
 }
 
-Signals::~Signals() {
-  if (descriptor_ >= 0) close(descriptor_);
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-}
+Signals::~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 int Signals::wait() {
   int number = 0;
@@ -56,22 +53,21 @@ bool is_ignored(int number) {
 
 void do_watched(Signals& signals, const std::function<void()>& work,
                 const std::function<void(int)>& on_signal) {
-  const int done = eventfd(0, EFD_CLOEXEC);
+  const FileDescriptor done(eventfd(0, EFD_CLOEXEC));
   std::jthread worker([&] {
     work();
     constexpr std::uint64_t kOne = 1;
-    [[maybe_unused]] const auto written = ::write(done, &kOne, sizeof(kOne));
+    [[maybe_unused]] const auto written = ::write(done.get(), &kOne, sizeof(kOne));
   });
-  std::array<pollfd, 2> waiting = {pollfd{done, POLLIN, 0},
+  std::array<pollfd, 2> waiting = {pollfd{done.get(), POLLIN, 0},
                                    pollfd{signals.descriptor(), POLLIN, 0}};
   // Without an event to wait for there is only the thread's end.
-  while (done >= 0 && waiting[0].revents == 0) {
+  while (done && waiting[0].revents == 0) {
     if (poll(waiting.data(), waiting.size(), -1) < 0) continue;
     if (waiting[1].revents == 0) continue;
     if (const auto number = signals.take()) on_signal(*number);
   }
   worker.join();
-  if (done >= 0) close(done);
 }
 
 }  // namespace treaty::cli

@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "treaty/base/process/file_descriptor.h"
+
 namespace treaty::cli {
 
 // Belongs to the main thread, and is made before any other thread is: they inherit what is blocked.
@@ -32,7 +34,7 @@ class Signals {
   std::optional<Received> receive();
 
   // Readable while one is there; -1 when the system gives none.
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.get(); }
 
   // From here on each of them ends the process at once.
   void let_go();
@@ -41,7 +43,7 @@ class Signals {
   std::vector<int> numbers_;
   sigset_t set_{};
   sigset_t before_{};
-  int descriptor_ = -1;
+  FileDescriptor descriptor_{};
 };
 
 // True when whoever started this process wants it to pass over the signal, as nohup does. One that

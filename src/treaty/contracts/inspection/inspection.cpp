@@ -246,4 +246,72 @@ std::string_view a_kind_of(json::Type type) {
   return "a value";
 }
 
+std::string called(const Place& place) {
+  if (place.parent == nullptr) return "the document";
+  if (place.parent->value.is_object()) return std::string(place.name);
+  return fmt::format("entry {}", place.index);
+}
+
+const Place* unless_null(const Place* place) {
+  return place == nullptr || place->value.is_null() ? nullptr : place;
+}
+
+bool Inspection::is_of(RuleId rule, const Place* place, bool (json::Value::*test)() const,
+                       std::string_view wanted) {
+  if (place == nullptr || (place->value.*test)()) return place != nullptr;
+  refuse(rule, *place,
+         fmt::format("{} is {}, not {}", called(*place), a_kind_of(place->value.type()), wanted));
+  return false;
+}
+
+bool Inspection::is_string(RuleId rule, const Place* place) {
+  return is_of(rule, place, &json::Value::is_string, "a string");
+}
+
+bool Inspection::is_object(RuleId rule, const Place* place) {
+  return is_of(rule, place, &json::Value::is_object, "an object");
+}
+
+bool Inspection::is_array(RuleId rule, const Place* place) {
+  return is_of(rule, place, &json::Value::is_array, "an array");
+}
+
+bool Inspection::is_boolean(RuleId rule, const Place* place) {
+  return is_of(rule, place, &json::Value::is_boolean, "a boolean");
+}
+
+std::string Inspection::text(RuleId rule, const Place& place) {
+  if (!is_string(rule, &place)) return {};
+  if (!is_blank(place.value.text())) return std::string(place.value.text());
+  refuse(rule, place, fmt::format("{} is blank", called(place)));
+  return {};
+}
+
+std::optional<std::string> Inspection::optional_text(RuleId rule, const Place* place) {
+  if (!is_string(rule, place)) return std::nullopt;
+  return std::string(place->value.text());
+}
+
+std::optional<std::int64_t> Inspection::integer(RuleId rule, const Place* place,
+                                                std::int64_t least) {
+  if (!is_of(rule, place, &json::Value::is_number, "an integer")) return std::nullopt;
+  const auto integer = place->value.integer();
+  if (!integer) {
+    refuse("JSON-05", *place,
+           fmt::format("{} takes an integer inside int64, without fraction or exponent",
+                       called(*place)));
+  } else if (*integer < least) {
+    refuse(rule, *place,
+           fmt::format("{} is {}; the least it can be is {}", called(*place), *integer, least));
+    return std::nullopt;
+  }
+  return integer;
+}
+
+std::optional<Number> Inspection::number(RuleId rule, const Place* place) {
+  if (!is_of(rule, place, &json::Value::is_number, "a number")) return std::nullopt;
+  const auto whole = place->value.integer();
+  return whole ? Number(*whole) : Number(place->value.number());
+}
+
 }  // namespace treaty::contracts

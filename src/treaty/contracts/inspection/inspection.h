@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -12,8 +13,8 @@
 #include <vector>
 
 #include "treaty/base/json.h"
+#include "treaty/base/number.h"
 #include "treaty/contracts/decoded.h"
-#include "treaty/contracts/inspection/names.h"
 #include "treaty/contracts/rule_ids.h"
 
 namespace treaty::contracts {
@@ -31,58 +32,8 @@ struct Place {
 
 bool absent_in_request(json::Value value);
 
-// The known members of one object, found by name. `names` are matched by the inspection's case rule
-// and the first of two equal ones counts (the second is JSON-02).
-template <std::size_t N>
-class KnownMembers {
- public:
-  KnownMembers(const Place& object, const std::array<std::string_view, N>& names,
-               json::NameCase name_case)
-      : object_(object) {
-    for (const json::Member member : object.value.members()) {
-      const std::string_view name = member.name.text();
-      const std::size_t field = find(names, name, name_case);
-      const Place place{.value = member.value, .parent = &object, .name = name};
-      if (field == N) {
-        unknown_.push_back(place);
-      } else if (!there_[field]) {
-        there_[field] = true;
-        places_[field] = place;
-      }
-    }
-  }
-  KnownMembers(const KnownMembers&) = delete;
-  KnownMembers& operator=(const KnownMembers&) = delete;
-
-  // Null when the member is not there.
-  const Place* operator[](std::size_t field) const {
-    return there_[field] ? &places_[field] : nullptr;
-  }
-
-  // The same by the rule for requests: null, [] and blank strings count as absent.
-  const Place* given(std::size_t field) const {
-    return there_[field] && !absent_in_request(places_[field].value) ? &places_[field] : nullptr;
-  }
-
-  const Place& object() const { return object_; }
-  const std::vector<Place>& unknown() const { return unknown_; }
-
- private:
-  static std::size_t find(const std::array<std::string_view, N>& names, std::string_view name,
-                          json::NameCase name_case) {
-    for (std::size_t i = 0; i < N; ++i) {
-      if (names[i].size() != name.size()) continue;
-      if (names[i] == name) return i;
-      if (name_case == json::NameCase::folded && equal_folded(names[i], name)) return i;
-    }
-    return N;
-  }
-
-  const Place& object_;
-  std::array<Place, N> places_{};
-  std::array<bool, N> there_{};
-  std::vector<Place> unknown_;
-};
+// Null where a contract counts JSON's null as absent.
+const Place* unless_null(const Place* place);
 
 // One document under inspection.
 class Inspection {
@@ -119,6 +70,26 @@ class Inspection {
   bool repair_missing(RuleId rule, const Place& object, std::string_view name, std::string message,
                       std::string hint, std::vector<Edit> edits);
 
+  // False when `place` is null, and when it is of another type, which is refused.
+  bool is_string(RuleId rule, const Place* place);
+  bool is_object(RuleId rule, const Place* place);
+  bool is_array(RuleId rule, const Place* place);
+  bool is_boolean(RuleId rule, const Place* place);
+
+  // A string that is not blank; "" when it was refused.
+  std::string text(RuleId rule, const Place& place);
+
+  // A string that may be left out: nothing when `place` is null, and when it was refused.
+  std::optional<std::string> optional_text(RuleId rule, const Place* place);
+
+  // An integer of at least `least`; nothing when `place` is null, and when it was refused. A number
+  // that is no int64 integer is JSON-05 at the field; every other mistake is the rule's.
+  std::optional<std::int64_t> integer(RuleId rule, const Place* place,
+                                      std::int64_t least = INT64_MIN);
+
+  // A number that may be left out: nothing when `place` is null, and when it was refused.
+  std::optional<Number> number(RuleId rule, const Place* place);
+
   // Sorts the findings into document order, gives them lines and columns, and hands all over.
   Verdict finish();
 
@@ -129,6 +100,8 @@ class Inspection {
   void add(Findings& to, Finding finding);
   bool add_repair(Finding finding, std::vector<Edit> edits);
   bool hides_fault(const Edit& edit) const;
+  bool is_of(RuleId rule, const Place* place, bool (json::Value::*test)() const,
+             std::string_view wanted);
   Finding at(RuleId rule, const Place& place, std::string message, std::string hint) const;
   Finding missing(RuleId rule, const Place& object, std::string_view name, std::string message,
                   std::string hint) const;
@@ -144,6 +117,92 @@ class Inspection {
   Verdict verdict_;
   std::size_t violation_bytes_ = 0;  // Of pointers and messages.
   std::size_t warning_bytes_ = 0;
+};
+
+// Neither constexpr nor defined: a Name that is not in the list cannot be evaluated.
+void this_name_is_not_in_the_list();
+
+// The known members of one object, found by their names. These are matched by the inspection's case
+// rule, and the first of two equal ones counts (the second is JSON-02).
+//
+//   constexpr std::string_view kFileNames[] = {"Name", "Url"};
+//   const KnownMembers<kFileNames> members(inspection, place);
+//   file.name = members.required_text("RES-40", "Name");
+//   if (members["Url"] != nullptr) …  // A name that is not in the list does not compile.
+template <const auto& kNames>
+class KnownMembers {
+ public:
+  // A name of the list, by its place in it.
+  struct Name {
+    consteval Name(const char* name) : place(find(name, json::NameCase::exact)) {
+      if (place == std::size(kNames)) this_name_is_not_in_the_list();
+    }
+    std::size_t place;
+  };
+
+  KnownMembers(Inspection& inspection, const Place& object)
+      : inspection_(inspection), object_(object) {
+    for (const json::Member member : object.value.members()) {
+      const std::string_view name = member.name.text();
+      const std::size_t field = find(name, inspection.name_case());
+      const Place place{.value = member.value, .parent = &object, .name = name};
+      if (field == std::size(kNames)) {
+        unknown_.push_back(place);
+      } else if (!there_[field]) {
+        there_[field] = true;
+        places_[field] = place;
+      }
+    }
+  }
+  KnownMembers(const KnownMembers&) = delete;
+  KnownMembers& operator=(const KnownMembers&) = delete;
+
+  // Null when the member is not there.
+  const Place* operator[](Name name) const { return at(name.place); }
+  const Place* at(std::size_t place) const { return there_[place] ? &places_[place] : nullptr; }
+
+  // The same where null counts as absent,
+  const Place* not_null(Name name) const { return unless_null((*this)[name]); }
+
+  // and by the rule for requests: null, [] and blank strings count as absent.
+  const Place* given(Name name) const {
+    const Place* place = (*this)[name];
+    return place == nullptr || absent_in_request(place->value) ? nullptr : place;
+  }
+
+  // A member that must be there: null when it was refused because it is not.
+  const Place* required(RuleId rule, Name name, std::string hint = {}) const {
+    const Place* place = (*this)[name];
+    if (place == nullptr) {
+      inspection_.refuse_missing(rule, object_, kNames[name.place], {}, std::move(hint));
+    }
+    return place;
+  }
+
+  // The same for a string that is not blank; "" when it was refused.
+  std::string required_text(RuleId rule, Name name) const {
+    const Place* place = required(rule, name);
+    return place == nullptr ? "" : inspection_.text(rule, *place);
+  }
+
+  const Place& object() const { return object_; }
+  const std::vector<Place>& unknown() const { return unknown_; }
+
+ private:
+  static constexpr std::size_t find(std::string_view name, json::NameCase name_case) {
+    for (std::size_t i = 0; i < std::size(kNames); ++i) {
+      if (kNames[i].size() != name.size()) continue;
+      if (kNames[i] == name) return i;
+      if (name_case == json::NameCase::folded && equal_folded(kNames[i], name)) return i;
+    }
+    return std::size(kNames);
+  }
+
+  Inspection& inspection_;
+  const Place& object_;
+  std::array<Place, std::size(kNames)> places_{};
+  std::array<bool, std::size(kNames)> there_{};
+  std::vector<Place> unknown_;
 };
 
 // The case of the first member; PascalCase when there is none.
@@ -182,5 +241,8 @@ void put_in_order(Findings& findings, std::string_view text);
 
 // "a string", "an object": for messages.
 std::string_view a_kind_of(json::Type type);
+
+// The last part of the way to a place, as messages call it: a name, or "entry 3".
+std::string called(const Place& place);
 
 }  // namespace treaty::contracts

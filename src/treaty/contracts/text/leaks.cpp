@@ -209,18 +209,11 @@ struct SecretName {
   std::string_view name;
   std::size_t least;  // Characters of the value.
 };
-constexpr std::array<SecretName, 12> kSecretNames = {{{"password", 1},
-                                                      {"passwd", 1},
-                                                      {"pwd", 1},
-                                                      {"api_key", 6},
-                                                      {"apikey", 6},
-                                                      {"api-key", 6},
-                                                      {"access_key", 6},
-                                                      {"accesskey", 6},
-                                                      {"accountkey", 6},
-                                                      {"access_token", 8},
-                                                      {"secret", 8},
-                                                      {"token", 8}}};
+constexpr SecretName kSecretNames[] = {
+    {"password", 1},   {"passwd", 1},       {"pwd", 1},        {"api_key", 6},
+    {"apikey", 6},     {"api-key", 6},      {"access_key", 6}, {"accesskey", 6},
+    {"accountkey", 6}, {"access_token", 8}, {"secret", 8},     {"token", 8},
+};
 
 bool is_named_secret(std::string_view text, std::size_t sign) {
   std::size_t value = sign + 1;

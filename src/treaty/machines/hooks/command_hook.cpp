@@ -113,7 +113,7 @@ asio::awaitable<std::string> CommandHook::explain(process::Reading reading) cons
     text = end ? fmt::format("ended with {} before it answered", process::text_of(*end))
                : "closed its output before it answered";
   }
-  const std::string words = child_->last_words();
+  const std::string words = process::last_error_line(child_->errors());
   co_return words.empty() ? text : fmt::format("{}: {}", text, words);
 }
 

@@ -28,30 +28,8 @@ constexpr std::size_t kRandomCharacters = 6;  // Behind kTemporaryMark.
 constexpr std::size_t kNameLength = 32;       // Hex digits: 128 bits.
 constexpr std::size_t kChunk = 4'096;
 
-// A file that is closed when this goes.
-class OpenFile {
- public:
-  OpenFile(const std::string& path, int flags) : file_(::open(path.c_str(), flags, kOnlyOurs)) {}
-  ~OpenFile() {
-    if (file_ >= 0) ::close(file_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  bool is_open() const { return file_ >= 0; }
-  int handle() const { return file_; }
-
- private:
-  int file_;
-};
-
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
+FileDescriptor open_file(const std::string& path, int flags) {
+  return FileDescriptor(::open(path.c_str(), flags, kOnlyOurs));
 }
 
 bool set_modified(int file, Milliseconds at) {
@@ -102,32 +80,25 @@ Error failure_of(const Error& error) {
 
 std::expected<FileLock, Error> FileLock::take(const std::string& path) {
   // Opened anew each time: whoever opens it has a lock of its own, in the same process, too.
-  int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOnlyOurs);
-  if (file < 0) file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (file < 0) return std::unexpected(failure_of(path));
-  FileLock lock(file);
-  while (::flock(file, LOCK_EX) != 0) {
+  FileDescriptor file = open_file(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW);
+  if (!file) file = open_file(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (!file) return std::unexpected(failure_of(path));
+  while (::flock(file.get(), LOCK_EX) != 0) {
     if (errno != EINTR) return std::unexpected(failure_of(path));
   }
-  return lock;
-}
-
-FileLock::FileLock(FileLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-
-FileLock::~FileLock() {
-  if (file_ >= 0) ::close(file_);
+  return FileLock(std::move(file));
 }
 
 std::expected<TemporaryFile, Error> TemporaryFile::write(std::string path, std::string_view bytes,
                                                          std::optional<Milliseconds> modified) {
   std::string temporary =
       fmt::format("{}{}{}", path, kTemporaryMark, new_uuid().substr(0, kRandomCharacters));
-  const OpenFile file(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
-  if (!file.is_open()) return std::unexpected(failure_of(path));
+  const FileDescriptor file = open_file(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
+  if (!file) return std::unexpected(failure_of(path));
   TemporaryFile draft(std::move(path), std::move(temporary));
-  const bool is_good = write_all(file.handle(), bytes) &&
-                       (!modified || set_modified(file.handle(), *modified)) &&
-                       ::fsync(file.handle()) == 0;
+  const bool is_good = write_all(file.get(), bytes) &&
+                       (!modified || set_modified(file.get(), *modified)) &&
+                       ::fsync(file.get()) == 0;
   if (!is_good) return std::unexpected(failure_of(draft.path_));
   return draft;
 }
@@ -183,31 +154,26 @@ std::expected<void, Error> make_directory(const std::string& path) {
 }
 
 std::vector<std::string> names_in(const std::string& path) {
-  std::vector<std::string> names;
-  std::error_code code;
-  for (std::filesystem::directory_iterator entry(path, code), end; !code && entry != end;
-       entry.increment(code)) {
-    std::string name = entry->path().filename().string();
-    if (name_of_replaced(name).empty()) names.push_back(std::move(name));
-  }
-  std::ranges::sort(names);
+  std::error_code ignored;
+  std::vector<std::string> names = treaty::names_in(path, ignored);
+  std::erase_if(names, [](const std::string& name) { return !name_of_replaced(name).empty(); });
   return names;
 }
 
 std::expected<LogEnd, Error> append_lines(const std::string& path, std::string_view lines) {
   struct stat status{};
   const bool is_new = ::stat(path.c_str(), &status) != 0;
-  const OpenFile file(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC);
-  if (!file.is_open()) return std::unexpected(failure_of(path));
-  const auto before = end_of_lines(file.handle());
+  const FileDescriptor file = open_file(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC);
+  if (!file) return std::unexpected(failure_of(path));
+  const auto before = end_of_lines(file.get());
   if (!before) return std::unexpected(failure_of(path));
   const auto size = static_cast<off_t>(*before);
-  if (::ftruncate(file.handle(), size) != 0) return std::unexpected(failure_of(path));
-  if (!write_all(file.handle(), lines) || ::fsync(file.handle()) != 0) {
+  if (::ftruncate(file.get(), size) != 0) return std::unexpected(failure_of(path));
+  if (!write_all(file.get(), lines) || ::fsync(file.get()) != 0) {
     const Error error = failure_of(path);
     // What cannot be taken back is behind the last line that was answered, and cut off next time
     // unless it is whole.
-    [[maybe_unused]] const int ignored = ::ftruncate(file.handle(), size);
+    [[maybe_unused]] const int ignored = ::ftruncate(file.get(), size);
     return std::unexpected(error);
   }
   if (is_new) {
@@ -222,9 +188,8 @@ std::expected<void, Error> cut_log(const std::string& path, std::uint64_t size) 
     return errno == ENOENT ? std::expected<void, Error>() : std::unexpected(failure_of(path));
   }
   if (static_cast<std::uint64_t>(status.st_size) <= size) return {};
-  const OpenFile file(path, O_RDWR | O_CLOEXEC);
-  if (!file.is_open() || ::ftruncate(file.handle(), static_cast<off_t>(size)) != 0 ||
-      ::fsync(file.handle()) != 0) {
+  const FileDescriptor file = open_file(path, O_RDWR | O_CLOEXEC);
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(size)) != 0 || ::fsync(file.get()) != 0) {
     return std::unexpected(failure_of(path));
   }
   return {};
@@ -232,13 +197,13 @@ std::expected<void, Error> cut_log(const std::string& path, std::uint64_t size) 
 
 std::expected<LogLines, Error> read_lines(const std::string& path, std::uint64_t offset) {
   LogLines log{.end = offset};
-  const OpenFile file(path, O_RDONLY | O_CLOEXEC);
-  if (!file.is_open()) {
+  const FileDescriptor file = open_file(path, O_RDONLY | O_CLOEXEC);
+  if (!file) {
     if (errno != ENOENT && errno != ENOTDIR) return std::unexpected(failure_of(path));
     log.end = 0;
     return log;
   }
-  const auto end = end_of_lines(file.handle());
+  const auto end = end_of_lines(file.get());
   if (!end) return std::unexpected(failure_of(path));
   if (*end <= offset) {
     log.end = *end;
@@ -246,7 +211,7 @@ std::expected<LogLines, Error> read_lines(const std::string& path, std::uint64_t
   }
   std::string bytes(*end - offset, '\0');
   for (std::size_t got = 0; got < bytes.size();) {
-    const ssize_t some = ::pread(file.handle(), bytes.data() + got, bytes.size() - got,
+    const ssize_t some = ::pread(file.get(), bytes.data() + got, bytes.size() - got,
                                  static_cast<off_t>(offset + got));
     if (some < 0 && errno == EINTR) continue;
     if (some <= 0) return std::unexpected(failure_of(path));
@@ -261,10 +226,6 @@ std::expected<LogLines, Error> read_lines(const std::string& path, std::uint64_t
   return log;
 }
 
-std::string file_name_of(std::string_view text) {
-  Sha256 digest;
-  digest.add(text);
-  return digest.hex().substr(0, kNameLength);
-}
+std::string file_name_of(std::string_view text) { return sha256_hex(text).substr(0, kNameLength); }
 
 }  // namespace treaty::store::directory

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "treaty/base/error.h"
+#include "treaty/base/process/file_descriptor.h"
 #include "treaty/store/records.h"
 
 namespace treaty::store::directory {
@@ -24,13 +25,10 @@ Error failure_of(const Error& error);
 class FileLock {
  public:
   static std::expected<FileLock, Error> take(const std::string& path);
-  FileLock(FileLock&& other) noexcept;
-  FileLock& operator=(FileLock&& other) = delete;
-  ~FileLock();
 
  private:
-  explicit FileLock(int file) : file_(file) {}
-  int file_;
+  explicit FileLock(FileDescriptor file) : file_(std::move(file)) {}
+  FileDescriptor file_;
 };
 
 // A file beside its place, on the disk already; gone with this unless it has taken its place.

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "treaty/base/process/file_descriptor.h"
 #include "treaty/base/try.h"
 #include "treaty/store/sqlite/budgets.h"
 
@@ -303,8 +304,7 @@ void make_directories(const std::filesystem::path& directory) {
 void make_file(const std::string& path) {
   make_directories(std::filesystem::path(path).parent_path());
   // SQLite makes its other files with the permissions of this one.
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kStoreFileMode);
-  if (file >= 0) ::close(file);
+  FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kStoreFileMode));
 }
 
 // Two processes that make the same store at the same time wait for each other here; SQLite's own

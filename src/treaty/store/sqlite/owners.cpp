@@ -33,32 +33,17 @@ Error failure_of(const std::string& path) {
 }  // namespace
 
 std::expected<Owners, Error> Owners::open(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kLockFileMode);
-  if (file < 0) return std::unexpected(failure_of(path));
-  return Owners(file, path);
-}
-
-Owners::Owners(Owners&& other) noexcept
-    : file_(std::exchange(other.file_, -1)),
-      held_(std::exchange(other.held_, 0)),
-      path_(std::move(other.path_)) {}
-
-Owners& Owners::operator=(Owners&& other) noexcept {
-  std::swap(file_, other.file_);
-  std::swap(held_, other.held_);
-  std::swap(path_, other.path_);
-  return *this;
-}
-
-Owners::~Owners() {
-  if (file_ >= 0) ::close(file_);
+  FileDescriptor file(
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kLockFileMode));
+  if (!file) return std::unexpected(failure_of(path));
+  return Owners(std::move(file), path);
 }
 
 std::expected<void, Error> Owners::hold(std::int64_t number) {
   // The lock belongs to the open file, not to the process: closing the same file elsewhere in this
   // process does not let go of it, and two stores in one process are two owners.
   struct flock lock = lock_of(number);
-  if (::fcntl(file_, F_OFD_SETLK, &lock) != 0) return std::unexpected(failure_of(path_));
+  if (::fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) return std::unexpected(failure_of(path_));
   held_ = number;
   return {};
 }
@@ -67,7 +52,7 @@ bool Owners::is_gone(std::int64_t number) const {
   if (number == held_) return false;
   struct flock lock = lock_of(number);
   // When in doubt it lives: nobody may take its turns.
-  return ::fcntl(file_, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+  return ::fcntl(file_.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 }
 
 }  // namespace treaty::store::sqlite

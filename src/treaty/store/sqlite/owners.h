@@ -7,6 +7,7 @@
 #include <string>
 
 #include "treaty/base/error.h"
+#include "treaty/base/process/file_descriptor.h"
 
 namespace treaty::store::sqlite {
 
@@ -15,9 +16,6 @@ namespace treaty::store::sqlite {
 class Owners {
  public:
   static std::expected<Owners, Error> open(const std::string& path);
-  Owners(Owners&& other) noexcept;
-  Owners& operator=(Owners&& other) noexcept;
-  ~Owners();
 
   std::expected<void, Error> hold(std::int64_t number);
 
@@ -27,9 +25,9 @@ class Owners {
   std::int64_t held() const { return held_; }  // 0: none.
 
  private:
-  Owners(int file, std::string path) : file_(file), path_(std::move(path)) {}
+  Owners(FileDescriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
 
-  int file_ = -1;
+  FileDescriptor file_;
   std::int64_t held_ = 0;
   std::string path_;
 };

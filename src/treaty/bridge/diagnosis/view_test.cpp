@@ -1,4 +1,4 @@
-#include "treaty/bridge/diagnosis/stray_answers.h"
+#include "treaty/bridge/diagnosis/view.h"
 
 #include <doctest/doctest.h>
 

@@ -2,11 +2,13 @@
 // there after a crash. Pure.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "treaty/bridge/exchange.h"
@@ -32,7 +34,7 @@ enum class Stage {
   over,     // It left for good, and nobody was told.
 };
 
-struct RunMemory {
+struct RunState {
   Stage stage = Stage::none;
   std::vector<std::string> options{};    // The options of the run itself,
   std::string from{};                    // and where it was given.
@@ -44,15 +46,50 @@ struct RunMemory {
   std::set<std::string> answered{};      // and which requests.
 };
 
-RunMemory remember_run(std::span<const Entry> entries);
+RunState replay_run(std::span<const Entry> entries);
 
 // Asked and neither answered nor given up, by request_id; over all runs.
-std::map<std::string, AskedRequest> open_questions(std::span<const Entry> entries);
+std::map<std::string, AskedRequest> open_requests(std::span<const Entry> entries);
 
 // Every request that was answered here, ever.
 std::set<std::string> answered_requests(std::span<const Entry> entries);
 
 // What answers are counted by: the phase's number, else its file's, else its name.
 std::string phase_key(const Exchange& exchange);
+
+// What a driver does after a program has left with 42:
+//
+//   const auto next = bridge::after_need(exchanges, run, bridge::kDefaultMostResumes);
+//   if (const auto* stop = std::get_if<bridge::Stop>(&next)) return tell(stop->fault);
+constexpr int kDefaultMostResumes = 5;
+
+// These requests wait, by their places in the list; they are answered in this order.
+struct AnswerRequests {
+  std::vector<std::size_t> waiting;
+  bool operator==(const AnswerRequests&) const = default;
+};
+
+// Everything that was asked is answered, some of it by somebody else.
+struct Resume {
+  std::vector<std::size_t> found;
+  bool operator==(const Resume&) const = default;
+};
+
+enum class DriveFault {
+  no_request,      // It asked nothing.
+  broken_request,  // What it asked cannot be read.
+  same_request,    // It was answered, and asks the same again.
+  too_many_resumes,
+};
+
+struct Stop {
+  DriveFault fault;
+  std::size_t place = 0;  // The request that is meant, unless there is none.
+  bool operator==(const Stop&) const = default;
+};
+
+using Next = std::variant<AnswerRequests, Resume, Stop>;
+
+Next after_need(std::span<const Exchange> exchanges, const RunState& run, int most_resumes);
 
 }  // namespace treaty::bridge

@@ -1,4 +1,4 @@
-#include "treaty/bridge/memory.h"
+#include "treaty/bridge/run_state.h"
 
 #include <limits>
 
@@ -11,7 +11,7 @@ bool is_true(const Entry& entry, std::string_view name) {
   return entry.details.find_boolean(name).value_or(false);
 }
 
-void start_program(RunMemory& run, const Entry& entry) {
+void start_program(RunState& run, const Entry& entry) {
   run.stage = Stage::started;
   run.resumed = is_true(entry, "resume");
   run.program.reset();
@@ -24,7 +24,7 @@ void start_program(RunMemory& run, const Entry& entry) {
   }
 }
 
-void end_program(RunMemory& run, const Entry& entry) {
+void end_program(RunState& run, const Entry& entry) {
   run.program.reset();
   const auto code = entry.details.find_integer("code");
   if (!code) return;  // It was killed, and can be started again.
@@ -34,7 +34,7 @@ void end_program(RunMemory& run, const Entry& entry) {
 
 // A run that was stopped goes on when it is started again, with its counts at zero: whoever starts
 // it again wants another try.
-void end_run(RunMemory& run, const Entry& entry) {
+void end_run(RunState& run, const Entry& entry) {
   if (is_true(entry, "final")) {
     run = {};
   } else {
@@ -42,7 +42,7 @@ void end_run(RunMemory& run, const Entry& entry) {
   }
 }
 
-void take(RunMemory& run, const Entry& entry) {
+void take(RunState& run, const Entry& entry) {
   if (entry.event == "run.started") {
     run = {.options = entry.details.find_texts("options"),
            .from = text_in(entry, "from"),
@@ -59,15 +59,28 @@ void take(RunMemory& run, const Entry& entry) {
   }
 }
 
+bool was_answered(const Exchange& exchange, const RunState& run) {
+  return exchange.is_asked() && run.answered.contains(exchange.request.document->request_id);
+}
+
+template <class Test>
+std::vector<std::size_t> places(std::span<const Exchange> exchanges, const Test& test) {
+  std::vector<std::size_t> found;
+  for (std::size_t place = 0; place < exchanges.size(); ++place) {
+    if (test(exchanges[place])) found.push_back(place);
+  }
+  return found;
+}
+
 }  // namespace
 
-RunMemory remember_run(std::span<const Entry> entries) {
-  RunMemory run;
+RunState replay_run(std::span<const Entry> entries) {
+  RunState run;
   for (const Entry& entry : entries) take(run, entry);
   return run;
 }
 
-std::map<std::string, AskedRequest> open_questions(std::span<const Entry> entries) {
+std::map<std::string, AskedRequest> open_requests(std::span<const Entry> entries) {
   std::map<std::string, AskedRequest> open;
   for (const Entry& entry : entries) {
     const std::string id = text_in(entry, "request_id");
@@ -97,6 +110,30 @@ std::string phase_key(const Exchange& exchange) {
   if (request && request->phase) return std::to_string(*request->phase);
   if (const auto number = phase_of_suffix(exchange.suffix)) return std::to_string(*number);
   return request ? request->phase_name.value_or("") : "";
+}
+
+// Requests of phases that are over may still lie there, with their answers or without: they count
+// only when nothing else was asked.
+Next after_need(std::span<const Exchange> exchanges, const RunState& run, int most_resumes) {
+  auto fresh = places(
+      exchanges, [&](const Exchange& one) { return one.is_asked() && !was_answered(one, run); });
+  for (const std::size_t place : fresh) {
+    const auto count = run.answers.find(phase_key(exchanges[place]));
+    if (count != run.answers.end() && count->second >= most_resumes) {
+      return Stop{DriveFault::too_many_resumes, place};
+    }
+  }
+  auto waiting = fresh;
+  std::erase_if(waiting, [&](std::size_t place) { return !exchanges[place].waits(); });
+  if (!waiting.empty()) return AnswerRequests{std::move(waiting)};
+  if (!fresh.empty()) return Resume{std::move(fresh)};
+  const auto broken = places(exchanges, [](const Exchange& one) {
+    return one.request.state != FileState::absent && !one.is_asked();
+  });
+  if (!broken.empty()) return Stop{DriveFault::broken_request, broken.front()};
+  const auto again = places(exchanges, [&](const Exchange& one) { return was_answered(one, run); });
+  if (!again.empty()) return Stop{DriveFault::same_request, again.back()};
+  return Stop{DriveFault::no_request};
 }
 
 }  // namespace treaty::bridge

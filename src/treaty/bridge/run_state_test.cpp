@@ -1,4 +1,4 @@
-#include "treaty/bridge/memory.h"
+#include "treaty/bridge/run_state.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -86,7 +86,7 @@ TEST_CASE("wherever a journal ends, the run is known as it was then") {
   for (std::size_t size = 0; size <= journal.size(); ++size) {
     CAPTURE(size);
 
-    const RunMemory run = remember_run(std::span(journal).first(size));
+    const RunState run = replay_run(std::span(journal).first(size));
 
     CHECK(run.stage == stages[size]);
     CHECK(run.answered.size() == answers[size]);
@@ -94,8 +94,8 @@ TEST_CASE("wherever a journal ends, the run is known as it was then") {
     if (run.stage != none) CHECK(run.command == std::vector<std::string>{"./program", "--all"});
     if (run.stage == over) CHECK(run.exit_code == 3);
   }
-  CHECK(!remember_run(std::span(journal).first(2)).resumed);
-  CHECK(remember_run(std::span(journal).first(6)).resumed);
+  CHECK(!replay_run(std::span(journal).first(2)).resumed);
+  CHECK(replay_run(std::span(journal).first(6)).resumed);
 }
 
 TEST_CASE("a program that was killed can be started again as it was") {
@@ -103,7 +103,7 @@ TEST_CASE("a program that was killed can be started again as it was") {
       entry("run.started", {{"command", std::vector<std::string>{"./program"}}}), started(true),
       entry("program.exited", {{"signal", 9}})};
 
-  const RunMemory run = remember_run(journal);
+  const RunState run = replay_run(journal);
 
   CHECK(run.stage == Stage::started);
   CHECK(run.resumed);
@@ -115,7 +115,7 @@ TEST_CASE("a run that was stopped goes on with its answers known and its counts 
   journal.resize(9);
   journal.push_back(ended(false));
 
-  const RunMemory run = remember_run(journal);
+  const RunState run = replay_run(journal);
 
   CHECK(run.stage == Stage::needs);
   CHECK(run.answers.empty());
@@ -127,7 +127,7 @@ TEST_CASE("a run that begins knows nothing of the one before") {
   journal.resize(9);
   journal.push_back(entry("run.started", {{"command", std::vector<std::string>{"./other"}}}));
 
-  const RunMemory run = remember_run(journal);
+  const RunState run = replay_run(journal);
 
   CHECK(run.stage == Stage::none);
   CHECK(run.command == std::vector<std::string>{"./other"});
@@ -139,7 +139,7 @@ TEST_CASE("answers are counted by their phases, found ones, too") {
   const Entries journal = {answered("a", "1"), answered("b", "1"), answered("c", "2"),
                            entry("answer.found", {{"request_id", "d"}, {"phase_key", "2"}})};
 
-  const RunMemory run = remember_run(journal);
+  const RunState run = replay_run(journal);
 
   CHECK(run.answers == std::map<std::string, int>{{"1", 2}, {"2", 2}});
   CHECK(run.answered == std::set<std::string>{"a", "b", "c", "d"});
@@ -147,12 +147,12 @@ TEST_CASE("answers are counted by their phases, found ones, too") {
 
 TEST_CASE("a question is open until it is answered or given up, and the last try counts") {
   Entries journal = {asked("one", "first"), asked("two"), asked("three"), asked("one", "second")};
-  CHECK(open_questions(journal).size() == 3);
+  CHECK(open_requests(journal).size() == 3);
 
   journal.push_back(answered("two", "1"));
   journal.push_back(entry("request.given_up", {{"request_id", "three"}}));
 
-  const auto open = open_questions(journal);
+  const auto open = open_requests(journal);
   REQUIRE(open.size() == 1);
   CHECK(open.at("one") == AskedRequest{.request_id = "one",
                                        .session_id = "s1",
@@ -166,7 +166,7 @@ TEST_CASE("whatever a journal tells, what is answered is not open, unless it was
     Entries journal;
     const int size = *rc::gen::inRange(0, 40);
     for (int i = 0; i < size; ++i) journal.push_back(any_entry());
-    const auto open = open_questions(journal);
+    const auto open = open_requests(journal);
     const auto all = answered_requests(journal);
 
     for (const auto& [id, question] : open) {
@@ -176,7 +176,7 @@ TEST_CASE("whatever a journal tells, what is answered is not open, unless it was
       const auto last = std::find_if(journal.rbegin(), journal.rend(), of_this);
       RC_ASSERT(last->event == "request.asked");
     }
-    for (const std::string& id : remember_run(journal).answered) RC_ASSERT(all.contains(id));
+    for (const std::string& id : replay_run(journal).answered) RC_ASSERT(all.contains(id));
   });
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("lines that nobody of us wrote do no harm") {
       entry("something.else", {{"request_id", "x"}}),
   };
 
-  const RunMemory run = remember_run(journal);
+  const RunState run = replay_run(journal);
 
   CHECK(run.stage == Stage::started);
   CHECK(!run.program);
@@ -202,9 +202,9 @@ TEST_CASE("a program counts as known only with a number that there can be, and i
         json::ObjectText{{"pid", 0}, {"started", "1"}}, json::ObjectText{{"pid", 1}},
         json::ObjectText{{"pid", 1}, {"started", ""}, {"boot", ""}}}) {
     CAPTURE(details.text());
-    CHECK(!remember_run(Entries{entry("program.started", details)}).program);
+    CHECK(!replay_run(Entries{entry("program.started", details)}).program);
   }
-  CHECK(remember_run(Entries{started()}).program == Process{4711, "12345", "b"});
+  CHECK(replay_run(Entries{started()}).program == Process{4711, "12345", "b"});
 }
 
 TEST_CASE("answers are counted by the phase's number, else its file's, else its name") {
