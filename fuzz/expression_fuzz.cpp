@@ -2,7 +2,7 @@
 // an error, the same every time, and holds exactly when that value is true.
 #include "require.h"
 #include "treaty/base/text.h"
-#include "treaty/templates/expression.h"
+#include "treaty/templates/template.h"
 
 using namespace treaty::templates;  // NOLINT: a target is one file.
 using treaty::fuzz::require;

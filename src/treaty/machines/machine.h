@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "treaty/templates/expression.h"
 #include "treaty/templates/template.h"
 
 namespace treaty::machines {

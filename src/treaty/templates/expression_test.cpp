@@ -1,7 +1,6 @@
-#include "treaty/templates/expression.h"
-
 #include <doctest/doctest.h>
 
+#include "treaty/templates/template.h"
 #include "treaty/testing/templates/evaluating.h"
 
 namespace treaty::templates {

@@ -11,7 +11,6 @@
 #include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
-#include "treaty/templates/expression.h"
 #include "treaty/templates/template.h"
 
 namespace treaty::cli::machine_eval {

@@ -62,9 +62,8 @@ std::string content_of(const Dynamic& output) {
   const auto* members = output.if_object();
   if (members == nullptr) return json_of(output);
   for (const std::string_view name : {"content", "text", "answer"}) {
-    if (const auto found = members->find(name); found != members->end()) {
-      if (found->value().is_string()) return std::string(found->value().get_string());
-    }
+    const Dynamic found = value_in(*members, name);
+    if (found.is_string()) return std::string(found.get_string());
   }
   if (members->size() == 1 && members->begin()->value().is_string()) {
     return std::string(members->begin()->value().get_string());
@@ -84,9 +83,8 @@ AgentError error_in(const Object& error) {
                   .code = code.empty() ? "server_error" : code,
                   .type = text_of(error, "type"),
                   .retryable = is_retryable(error)};
-  if (const auto status = error.find("status_code"); status != error.end()) {
-    if (status->value().is_int64()) told.status_code = status->value().get_int64();
-  }
+  const Dynamic status = value_in(error, "status_code");
+  if (status.is_int64()) told.status_code = status.get_int64();
   return told;
 }
 
@@ -132,9 +130,9 @@ AgentResult result_by_status(const Outcome& outcome) {
 using Count = std::optional<std::int64_t>;
 
 void add_count(Count& total, const Object& usage, std::string_view name) {
-  const auto found = usage.find(name);
-  if (found == usage.end() || !found->value().is_int64()) return;
-  const std::int64_t more = std::max<std::int64_t>(found->value().get_int64(), 0);
+  const Dynamic found = value_in(usage, name);
+  if (!found.is_int64()) return;
+  const std::int64_t more = std::max<std::int64_t>(found.get_int64(), 0);
   std::int64_t sum = 0;
   if (__builtin_add_overflow(total.value_or(0), more, &sum)) {
     sum = std::numeric_limits<std::int64_t>::max();
@@ -186,8 +184,7 @@ void Tally::add(const Dynamic& result) {
   if (members->contains("cost") && std::isfinite(cost_.value_or(0) + spent.cost)) {
     cost_ = cost_.value_or(0) + spent.cost;
   }
-  const auto found = members->find("usage");
-  const auto* usage = found == members->end() ? nullptr : found->value().if_object();
+  const Object* usage = object_in(*members, "usage");
   if (usage == nullptr) return;
   contracts::UsageInfo& total = usage_ ? *usage_ : usage_.emplace();
   add_count(total.input_tokens, *usage, "input_tokens");

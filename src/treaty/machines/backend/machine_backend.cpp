@@ -66,10 +66,10 @@ class MachineBackend::RunContext final : public Agents, public ToolRunner, publi
     RunContext& context_;
   };
 
-  RunContext(const Site& site, const backends::Call& call, backends::Sink& sink,
+  RunContext(const MachineServices& services, const backends::Call& call, backends::Sink& sink,
              asio::cancellation_state cancellation)
-      : life_(site.hold()),
-        agents_(site.agents),
+      : life_(services.hold()),
+        agents_(services.agents),
         sink_(&sink),
         results_(results_in(call.messages)),
         cancellation_(cancellation) {}
@@ -117,8 +117,9 @@ class MachineBackend::RunContext final : public Agents, public ToolRunner, publi
   Tally tally_{};
 };
 
-MachineBackend::MachineBackend(std::shared_ptr<const Machine> machine, std::string file, Site site)
-    : machine_(std::move(machine)), file_(std::move(file)), site_(std::move(site)) {}
+MachineBackend::MachineBackend(std::shared_ptr<const Machine> machine, std::string file,
+                               MachineServices services)
+    : machine_(std::move(machine)), file_(std::move(file)), services_(std::move(services)) {}
 
 asio::awaitable<AgentResult> MachineBackend::run(const backends::Call& call, backends::Sink& sink) {
   co_await asio::this_coro::throw_if_cancelled(false);  // A cancelled call still has its result.
@@ -130,15 +131,15 @@ asio::awaitable<AgentResult> MachineBackend::run(const backends::Call& call, bac
                                machine_->name, call.depth, machine_->settings.max_depth));
     co_return result_of(outcome);
   }
-  const auto context =
-      std::make_shared<RunContext>(site_, call, sink, co_await asio::this_coro::cancellation_state);
+  const auto context = std::make_shared<RunContext>(services_, call, sink,
+                                                    co_await asio::this_coro::cancellation_state);
   const RunContext::Scope scope(*context);
   World world{.agents = *context,
               .tools = *context,
-              .timeline = site_.timeline,
-              .store = site_.store,
-              .hooks = site_.hooks,
-              .open_machine = site_.open_machine,
+              .timeline = services_.timeline,
+              .store = services_.store,
+              .hooks = services_.hooks,
+              .open_machine = services_.open_machine,
               .observer = context.get(),
               .after_write = {},
               .notes_hooks = false,
@@ -159,7 +160,7 @@ asio::awaitable<std::expected<Outcome, Error>> MachineBackend::drive(World world
                                                                      std::string execution,
                                                                      backends::Sink& sink,
                                                                      const backends::Call& call) {
-  auto known = is_kept() ? co_await site_.store.find_execution(execution)
+  auto known = is_kept() ? co_await services_.store.find_execution(execution)
                          : std::expected<std::optional<store::ExecutionRecord>, Error>();
   if (!known) co_return std::unexpected(std::move(known.error()));
   json::Writer writer;
@@ -175,8 +176,8 @@ asio::awaitable<std::expected<Outcome, Error>> MachineBackend::drive(World world
 
 // The file may have changed since: an execution ends in the machine that it began in.
 ReadMachine MachineBackend::reader() const {
-  return [machine = machine_, read = site_.read_machine](const std::string& text,
-                                                         const std::string& directory)
+  return [machine = machine_, read = services_.read_machine](const std::string& text,
+                                                             const std::string& directory)
              -> std::expected<std::shared_ptr<const Machine>, std::string> {
     if (text == machine->text && directory == machine->directory) return machine;
     return read(text, directory);

@@ -13,7 +13,7 @@
 namespace treaty::machines {
 
 // What machines of one event loop share; all of it is there as long as what `hold` gives.
-struct Site {
+struct MachineServices {
   Agents& agents;
   Timeline& timeline;
   store::MachineStore& store;
@@ -29,7 +29,8 @@ struct Site {
 class MachineBackend final : public backends::Backend {
  public:
   // `file` is the machine's; it tells executions of one asker in two machines apart.
-  MachineBackend(std::shared_ptr<const Machine> machine, std::string file, Site site);
+  MachineBackend(std::shared_ptr<const Machine> machine, std::string file,
+                 MachineServices services);
 
   boost::asio::awaitable<contracts::AgentResult> run(const backends::Call& call,
                                                      backends::Sink& sink) override;
@@ -46,7 +47,7 @@ class MachineBackend final : public backends::Backend {
 
   std::shared_ptr<const Machine> machine_;
   std::string file_;
-  Site site_;
+  MachineServices services_;
 };
 
 }  // namespace treaty::machines

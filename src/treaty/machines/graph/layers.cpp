@@ -223,14 +223,14 @@ double separation(const Item& left, const Item& right) {
   return left.right + right.left + (are_nodes ? kGap : kLabelGap);
 }
 
-struct Wish {
+struct WantedPlace {
   double place;
   double weight;
 };
 
 // The places nearest to the wanted ones (least squares) that keep order and distance. With the
 // distances taken off, wanted places only have to ascend: neighbours that do not are pooled.
-std::vector<double> nearest_places(const std::vector<Wish>& wishes,
+std::vector<double> nearest_places(const std::vector<WantedPlace>& wanted,
                                    const std::vector<double>& offsets) {
   struct Pool {
     double sum;
@@ -239,8 +239,8 @@ std::vector<double> nearest_places(const std::vector<Wish>& wishes,
     double mean() const { return sum / weight; }
   };
   std::vector<Pool> pools;
-  for (std::size_t i = 0; i < wishes.size(); ++i) {
-    const auto [place, weight] = wishes[i];
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto [place, weight] = wanted[i];
     pools.push_back({(place - offsets[i]) * weight, weight, 1});
     while (pools.size() > 1 && pools[pools.size() - 2].mean() >= pools.back().mean()) {
       const Pool last = pools.back();
@@ -251,7 +251,7 @@ std::vector<double> nearest_places(const std::vector<Wish>& wishes,
     }
   }
   std::vector<double> out;
-  out.reserve(wishes.size());
+  out.reserve(wanted.size());
   for (const Pool& pool : pools) {
     for (std::size_t i = 0; i < pool.count; ++i) out.push_back(pool.mean() + offsets[out.size()]);
   }
@@ -259,7 +259,8 @@ std::vector<double> nearest_places(const std::vector<Wish>& wishes,
 }
 
 // The middle of the neighbours; the middle of all, when it has none. Lines want to be straight.
-Wish wish_of(const Layers& layers, const Item& item, bool above, bool below, double middle) {
+WantedPlace wanted_place_of(const Layers& layers, const Item& item, bool above, bool below,
+                            double middle) {
   double sum = 0;
   std::size_t count = 0;
   const auto add = [&](const std::vector<std::size_t>& others) {
@@ -276,15 +277,15 @@ Wish wish_of(const Layers& layers, const Item& item, bool above, bool below, dou
 void place_layer(Layers& layers, const std::vector<std::size_t>& layer, bool above, bool below,
                  double middle) {
   std::vector<double> offsets;
-  std::vector<Wish> wishes;
+  std::vector<WantedPlace> wanted;
   double offset = 0;
   for (std::size_t i = 0; i < layer.size(); ++i) {
     const Item& item = layers.items[layer[i]];
     if (i > 0) offset += separation(layers.items[layer[i - 1]], item);
     offsets.push_back(offset);
-    wishes.push_back(wish_of(layers, item, above, below, middle));
+    wanted.push_back(wanted_place_of(layers, item, above, below, middle));
   }
-  const std::vector<double> places = nearest_places(wishes, offsets);
+  const std::vector<double> places = nearest_places(wanted, offsets);
   for (std::size_t i = 0; i < layer.size(); ++i) layers.items[layer[i]].x = places[i];
 }
 

@@ -1,6 +1,5 @@
-// The sections of a machine's file. sections.cpp reads settings, persistence and agents;
-// state_reading.cpp a state; calls.cpp and execution.cpp what a state calls and how; structure.cpp
-// looks at the states together.
+// The sections of a machine's file. state_reading.cpp reads a state, and looks at the states
+// together; calls.cpp reads what a state calls and how; load.cpp the rest.
 #pragma once
 
 #include <optional>
@@ -14,10 +13,6 @@
 #include "treaty/machines/reading/reader.h"
 
 namespace treaty::machines {
-
-MachineSettings read_settings(Reader& reader, const Place& place);
-Persistence read_persistence(Reader& reader, const Place& place);
-std::map<std::string, AgentReference, std::less<>> read_agents(Reader& reader, const Place& place);
 
 // `place` is a mapping.
 State read_state(Reader& reader, const Place& place);

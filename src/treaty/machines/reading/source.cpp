@@ -68,9 +68,9 @@ bool opens_too_many_brackets(std::string_view text) {
 }
 
 // Lines and columns of offsets that come in ascending order.
-class Ruler {
+class LineCounter {
  public:
-  explicit Ruler(std::string_view text) : text_(text) {}
+  explicit LineCounter(std::string_view text) : text_(text) {}
 
   void mark(Node& node, std::size_t offset) {
     for (; at_ < offset; ++at_) {
@@ -91,13 +91,13 @@ class Ruler {
 
 class Converter {
  public:
-  Converter(std::string_view text, std::size_t most) : ruler_(text), left_(most) {}
+  Converter(std::string_view text, std::size_t most) : lines_(text), left_(most) {}
 
   bool has_room() const { return left_ > 0; }
 
   Node convert(json::Value value) {
     Node node;
-    ruler_.mark(node, value.begin());
+    lines_.mark(node, value.begin());
     if (left_ == 0) return node;
     --left_;
     switch (value.type()) {
@@ -137,13 +137,13 @@ class Converter {
     node.text = value.source();
   }
 
-  Ruler ruler_;
+  LineCounter lines_;
   std::size_t left_;
 };
 
 Error fault_at(std::string_view text, std::size_t offset, std::string message) {
   Node place;
-  Ruler(text).mark(place, std::min(offset, text.size()));
+  LineCounter(text).mark(place, std::min(offset, text.size()));
   return {ErrorCode::not_a_document, std::move(message),
           fmt::format("{}:{}", place.line, place.column)};
 }

@@ -210,11 +210,8 @@ void forget_launched(List& launches, const std::string& execution) {
 // at once: those of a simulation.
 asio::awaitable<std::int64_t> start_launched(ExecutionContext& run, const Object& intent,
                                              std::shared_ptr<const Machine> machine) {
-  const auto input = intent.find("input");
   Start start{.execution = text_of(intent, "execution_id"),
-              .input = input == intent.end() || !input->value().is_object()
-                           ? Object()
-                           : input->value().get_object(),
+              .input = or_empty(object_in(intent, "input")),
               .parent = run.start.execution,
               .depth = run.start.depth + 1,
               .max_steps = {},
@@ -307,8 +304,7 @@ asio::awaitable<void> resume_launched(ExecutionContext& run, const List& launche
   *run.launches = launches;
   for (const Dynamic& one : launches) {
     const auto* intent = one.if_object();
-    const bool has_begun = intent != nullptr && intent->contains("launched") &&
-                           templates::is_true(intent->at("launched"));
+    const bool has_begun = intent != nullptr && templates::is_true(value_in(*intent, "launched"));
     if (!has_begun) continue;  // Its state runs again.
     const auto machine = machine_named(run, text_of(*intent, "machine"));
     if (machine) (void)co_await start_launched(run, *intent, *machine);

@@ -44,6 +44,11 @@ void write_member(json::Writer& writer, std::string_view name, const Dynamic& va
   json::write(writer, value);
 }
 
+Attempt<void> written_or_lost(std::expected<void, Error> written) {
+  if (!written) return lost(std::move(written.error()));
+  return {};
+}
+
 World with_ending(World world) {
   if (!world.is_ending) world.is_ending = world.is_stopping;
   return world;
@@ -97,24 +102,20 @@ RunTask<void> ExecutionContext::checkpoint(std::string_view event, std::string_v
                    "The context has grown over 16 MiB. Keep large things in files, and their names "
                    "in the context.");
   }
-  auto written = co_await writer.add(std::move(kept));
-  if (!written) co_return lost(std::move(written.error()));
-  co_return Attempt<void>();
+  co_return written_or_lost(co_await writer.add(std::move(kept)));
 }
 
 RunTask<void> ExecutionContext::note(std::string_view event, std::string line) {
-  auto written = co_await writer.add_line(event, step, std::move(line));
-  if (!written) co_return lost(std::move(written.error()));
-  co_return Attempt<void>();
+  co_return written_or_lost(co_await writer.add_line(event, step, std::move(line)));
 }
 
 RunTask<void> ExecutionContext::flush() {
   TREATY_CO_TRY_VOID(check_stopping());
   if (!writer.has_news()) co_return Attempt<void>();
-  auto written = co_await writer.flush();
-  if (!written) co_return lost(std::move(written.error()));
-  co_return Attempt<void>();
+  co_return written_or_lost(co_await writer.flush());
 }
+
+RunTask<void> ExecutionContext::release() { co_return written_or_lost(co_await writer.release()); }
 
 RunTask<void> ExecutionContext::pause(double seconds) {
   const std::int64_t number = next_wait++;
@@ -136,8 +137,7 @@ RunTask<void> ExecutionContext::pause(double seconds) {
 
 Attempt<void> ExecutionContext::check_stopping() const {
   if (world.is_stopping && world.is_stopping()) return interrupted();
-  if (auto leased = writer.check_lease(); !leased) return lost(std::move(leased.error()));
-  return {};
+  return written_or_lost(writer.check_lease());
 }
 
 void ExecutionContext::observe(std::string_view kind, std::string_view state,

@@ -138,6 +138,7 @@ struct ExecutionContext {
                            const Dynamic& output = nullptr, std::string_view channel = {});
   RunTask<void> note(std::string_view event, std::string line);
   RunTask<void> flush();
+  RunTask<void> release();  // Flushes, and releases the lease.
 
   // A durable wait: an execution that resumes waits for the rest.
   RunTask<void> pause(double seconds);

@@ -158,12 +158,12 @@ asio::awaitable<Outcome> ExecutionRun::end(Dynamic output) {
 
 asio::awaitable<Outcome> ExecutionRun::call_end_hooks(Dynamic output) {
   const auto replace = [&](const HookReply& reply, Object& next) -> Attempt<bool> {
-    const auto found = reply.find("output");
-    if (found == reply.end() || found->value().is_null()) return false;
-    if (!found->value().is_object()) {
+    const Dynamic found = value_in(reply, "output");
+    if (found.is_null()) return false;
+    if (!found.is_object()) {
       return hook_failure("on_machine_end answered an output that is no object.");
     }
-    output = found->value().get_object();
+    output = found;
     next["output"] = output;
     return false;
   };
@@ -178,9 +178,8 @@ asio::awaitable<Outcome> ExecutionRun::call_end_hooks(Dynamic output) {
   if (told) done.output = std::move(output);
   if (!told) done.error = std::move(told.error().error);
   run_.writer.gather(ended_line(done));
-  if (auto released = co_await run_.writer.release(); !released) {
-    co_return co_await stop_with(lost(std::move(released.error())).error());
-  }
+  Attempt<void> released = co_await run_.release();
+  if (!released) co_return co_await stop_with(std::move(released.error()));
   run_.observe("end", "end", name_of(done.status));
   co_return done;
 }
@@ -198,9 +197,8 @@ asio::awaitable<Outcome> ExecutionRun::fail_with(RunFailure failure, const State
   Attempt<void> kept =
       co_await run_.checkpoint("machine_error", state == nullptr ? "start" : state->name);
   if (!kept) co_return co_await stop_with(std::move(kept.error()));
-  if (auto released = co_await run_.writer.release(); !released) {
-    co_return co_await stop_with(lost(std::move(released.error())).error());
-  }
+  Attempt<void> released = co_await run_.release();
+  if (!released) co_return co_await stop_with(std::move(released.error()));
   co_return failed;
 }
 
@@ -219,9 +217,8 @@ asio::awaitable<Outcome> ExecutionRun::wait_for(std::string channel) {
   Outcome waiting = outcome(Status::waiting);
   waiting.channel = std::move(channel);
   waiting.tool_calls = std::move(run_.waiting_tools);
-  if (auto released = co_await run_.writer.release(); !released) {
-    co_return co_await stop_with(lost(std::move(released.error())).error());
-  }
+  Attempt<void> released = co_await run_.release();
+  if (!released) co_return co_await stop_with(std::move(released.error()));
   run_.observe("waiting", run_.path.empty() ? "" : run_.path.back(), waiting.channel);
   co_return waiting;
 }

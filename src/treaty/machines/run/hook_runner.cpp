@@ -50,17 +50,15 @@ RunTask<void> HookRunner::call(const std::vector<HookReference>& hooks, std::str
 
 Attempt<void> HookRunner::merge(const HookReply& reply) {
   Object& context = run_.members();
-  const auto changed = reply.find("context");
-  if (changed != reply.end() && !changed->value().is_null()) {
-    const auto* members = changed->value().if_object();
+  if (const Dynamic* changed = reply.if_contains("context"); changed && !changed->is_null()) {
+    const auto* members = changed->if_object();
     if (members == nullptr) return hook_failure("A hook answered a context that is no object.");
     for (const auto& member : *members) {
       if (member.key() != "machine") context[member.key()] = member.value();
     }
   }
-  const auto removed = reply.find("unset");
-  if (removed != reply.end() && !removed->value().is_null()) {
-    const auto* names = removed->value().if_array();
+  if (const Dynamic* removed = reply.if_contains("unset"); removed && !removed->is_null()) {
+    const auto* names = removed->if_array();
     if (names == nullptr) return hook_failure("A hook answered an `unset` that is no list.");
     for (const Dynamic& name : *names) {
       if (!name.is_string() || name.get_string() == "machine") continue;
@@ -72,9 +70,9 @@ Attempt<void> HookRunner::merge(const HookReply& reply) {
 
 Attempt<std::optional<std::string>> HookRunner::state_in(const HookReply& reply,
                                                          std::string_view member) const {
-  const auto found = reply.find(member);
-  if (found == reply.end() || found->value().is_null()) return std::nullopt;
-  const auto* name = found->value().if_string();
+  const Dynamic found = value_in(reply, member);
+  if (found.is_null()) return std::nullopt;
+  const auto* name = found.if_string();
   if (name == nullptr) {
     return hook_failure(fmt::format("A hook answered a `{}` that is no text.", member));
   }

@@ -223,9 +223,8 @@ RunTask<WorkOrWaiting> wait_for_signal(ExecutionContext& run, const State& state
 
 // `treaty.wait`.
 RunTask<void> wait_action(ExecutionContext& run, const State& state) {
-  const Object& context = run.members();
-  const auto found = context.find("wait_seconds");
-  const Dynamic seconds = found == context.end() ? Dynamic(0) : found->value();
+  const Dynamic* found = run.members().if_contains("wait_seconds");
+  const Dynamic seconds = found == nullptr ? Dynamic(0) : *found;
   const bool is_number = seconds.is_number() && !seconds.is_bool();
   const double wait = is_number ? seconds.to_number<double>() : -1;
   if (!std::isfinite(wait) || wait < 0) {

@@ -27,10 +27,10 @@ bool is_cancelled(const asio::cancellation_state& state) {
 }
 
 // Jobs that run side by side, and whoever waits for their end.
-class Crowd {
+class JobGroup {
  public:
-  Crowd(const asio::any_io_executor& executor, std::vector<Job> jobs,
-        std::function<bool()> is_enough)
+  JobGroup(const asio::any_io_executor& executor, std::vector<Job> jobs,
+           std::function<bool()> is_enough)
       : executor_(executor), ended_(executor), jobs_(std::move(jobs)), is_enough_(is_enough) {
     for (std::size_t i = 0; i < jobs_.size(); ++i) signals_.emplace_back();
   }
@@ -137,13 +137,13 @@ class RealTimeline final : public Timeline {
                                    std::function<bool()> is_enough) {
     co_await asio::this_coro::throw_if_cancelled(false);
     const std::size_t first = std::min(jobs.size(), std::max<std::size_t>(at_once, 1));
-    Crowd crowd(co_await asio::this_coro::executor, std::move(jobs), std::move(is_enough));
-    for (std::size_t i = 0; i < first; ++i) crowd.begin_next();
-    co_await crowd.wait(deadline);
-    if (!crowd.is_running()) co_return true;
+    JobGroup group(co_await asio::this_coro::executor, std::move(jobs), std::move(is_enough));
+    for (std::size_t i = 0; i < first; ++i) group.begin_next();
+    co_await group.wait(deadline);
+    if (!group.is_running()) co_return true;
     const bool is_late = seconds_now() >= deadline;
-    crowd.stop();
-    co_await crowd.wait(kNever);
+    group.stop();
+    co_await group.wait(kNever);
     co_return !is_late;
   }
 

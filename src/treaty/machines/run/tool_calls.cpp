@@ -26,8 +26,8 @@ Object tool_message(const ToolInvocation& call, std::string_view content, bool i
 ToolInvocation tool_call_of(const Object& call) {
   ToolInvocation wanted{
       .id = text_of(call, "id"), .name = text_of(call, "name"), .arguments = "{}"};
-  if (const auto arguments = call.find("arguments"); arguments != call.end()) {
-    wanted.arguments = templates::print(arguments->value());
+  if (const Dynamic* arguments = call.if_contains("arguments")) {
+    wanted.arguments = templates::print(*arguments);
   }
   return wanted;
 }

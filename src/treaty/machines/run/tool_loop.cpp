@@ -12,17 +12,12 @@ namespace {
 constexpr std::string_view kEnough =
     "No more tools can be used. Answer now, with what is known so far.";
 
-Dynamic content_of(const Object& result) {
-  const auto content = result.find("content");
-  return content == result.end() ? Dynamic() : content->value();
-}
+Dynamic content_of(const Object& result) { return value_in(result, "content"); }
 
 Object assistant_message(const Object& result) {
   Object message = {{"role", "assistant"}};
   message["content"] = content_of(result);
-  if (const auto calls = result.find("tool_calls"); calls != result.end()) {
-    message["tool_calls"] = calls->value();
-  }
+  if (const Dynamic* calls = result.if_contains("tool_calls")) message["tool_calls"] = *calls;
   return message;
 }
 
@@ -172,14 +167,12 @@ RunTask<bool> ToolLoopRun::call_model() {
   publish_progress();
   if (error_of(loop.result) != nullptr) co_return false;
   loop.chain.emplace_back(assistant_message(loop.result));
-  const auto calls = loop.result.find("tool_calls");
-  const bool has_calls = calls != loop.result.end() && calls->value().is_array() &&
-                         !calls->value().get_array().empty();
-  if (text_of(loop.result, "finish_reason") != "tool_use" || !has_calls) {
+  loop.pending = or_empty(list_in(loop.result, "tool_calls"));
+  if (text_in(loop.result, "finish_reason") != "tool_use" || loop.pending.empty()) {
+    loop.pending.clear();
     loop.stop = "complete";
     co_return false;
   }
-  loop.pending = calls->value().get_array();
   loop.next = 0;
   const double after =
       static_cast<double>(loop.tool_calls) + static_cast<double>(loop.pending.size());

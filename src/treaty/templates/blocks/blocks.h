@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "treaty/templates/expression.h"
 #include "treaty/templates/language/parser.h"
 #include "treaty/templates/language/tree.h"
+#include "treaty/templates/template.h"
 
 namespace treaty::templates::blocks {
 

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "treaty/templates/expression.h"
 #include "treaty/templates/language/operand.h"
 #include "treaty/templates/language/tokens.h"
 #include "treaty/templates/language/tree.h"
+#include "treaty/templates/template.h"
 
 namespace treaty::templates::language {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "treaty/templates/expression.h"
 #include "treaty/templates/language/numbers.h"
 #include "treaty/templates/language/operand.h"
 #include "treaty/templates/language/tree.h"
+#include "treaty/templates/template.h"
 
 namespace treaty::templates::language {
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "treaty/templates/expression.h"
 #include "treaty/templates/language/tokens.h"
 #include "treaty/templates/language/tree.h"
+#include "treaty/templates/template.h"
 
 namespace treaty::templates::language {
 

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "treaty/base/text.h"
-#include "treaty/templates/expression.h"
 #include "treaty/templates/language/operations.h"
+#include "treaty/templates/template.h"
 #include "treaty/templates/text/characters.h"
 
 namespace treaty::templates::language {

@@ -6,7 +6,6 @@
 
 #include "treaty/base/json.h"
 #include "treaty/base/json_dynamic.h"
-#include "treaty/templates/expression.h"
 #include "treaty/templates/template.h"
 
 namespace treaty::testing {
