@@ -6,7 +6,7 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 add_library(treaty_options INTERFACE)
 target_compile_features(treaty_options INTERFACE cxx_std_23)
 target_compile_options(treaty_options INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wthread-safety>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${TREATY_WERROR}>>:-Werror>)
 target_compile_definitions(treaty_options INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 
