@@ -165,16 +165,6 @@ class OperationQueue {
   bool is_closed_ TREATY_GUARDED_BY(mutex_) = false;
 };
 
-// Has operations run: threads behind a queue, or the thread that adds them.
-template <class ContextType>
-class OperationRunner {
- public:
-  using Context = ContextType;
-  using Item = std::unique_ptr<Operation<Context>>;
-  virtual ~OperationRunner() = default;
-  virtual void add(Item item) = 0;
-};
-
 // Has `work(context)` run on a thread of `queue` and answers what it answers.
 template <class T, class Queue, class Work>
 Task<T> submit(Queue& queue, Work work) {

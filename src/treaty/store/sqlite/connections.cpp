@@ -1,13 +1,12 @@
 #include "treaty/store/sqlite/connections.h"
 
-#include "treaty/store/sqlite/opening.h"
-
 namespace treaty::store::sqlite {
 namespace {
 
 constexpr std::int64_t kCheckpointPages = 4'000;  // 16 MiB.
 constexpr int kPatience = 100;  // Milliseconds that a checkpoint waits for readers.
 constexpr int kBusyPatience = 5'000;
+constexpr std::size_t kReaders = 2;
 constexpr std::size_t kMostWaitingReads = 10'000;
 
 int note_pages(void* pages, sqlite3* /*handle*/, const char* /*name*/, int count) {
@@ -15,10 +14,9 @@ int note_pages(void* pages, sqlite3* /*handle*/, const char* /*name*/, int count
   return SQLITE_OK;
 }
 
-}  // namespace
-
+// Runs the operations in one transaction and commits it.
 std::optional<Failure> run_transaction(const Transaction& transaction,
-                                       std::span<OperationRunner<const Transaction>::Item> batch) {
+                                       std::span<Writer::Item> batch) {
   Database& database = transaction.database;
   Statement(database, "BEGIN IMMEDIATE").run();
   for (const auto& item : batch) {
@@ -32,6 +30,16 @@ std::optional<Failure> run_transaction(const Transaction& transaction,
     database.take_failure();
   }
   return failure;
+}
+
+}  // namespace
+
+Connections::Connections(const std::string& path, Opened opened, const StoreOptions& options)
+    : owners_(std::move(opened.owners)), readers_(path, kReaders) {
+  if (options.purpose == Purpose::read) return;
+  writer_.emplace(
+      path, std::move(opened.database), owners_ ? owners_->held() : 0,
+      [this](std::int64_t owner) { return owners_ && owners_->is_gone(owner); }, options.now);
 }
 
 Writer::Writer(std::string path, Database database, std::int64_t owner, IsGone is_gone,

@@ -1,6 +1,5 @@
-// How the operations of a store reach its database. In a file they do so on threads: one writes, in
-// transactions that all waiting operations share, and others read, each over a connection of its
-// own.
+// How the operations of a store reach its database: on threads. One writes, in transactions that
+// all waiting operations share; others read, each over a connection of its own.
 #pragma once
 
 #include <functional>
@@ -14,73 +13,24 @@
 
 #include "treaty/base/mutex.h"
 #include "treaty/store/batch_writer.h"
-#include "treaty/store/sqlite/journal.h"
+#include "treaty/store/sqlite/opening.h"
+#include "treaty/store/store_options.h"
 
 namespace treaty::store::sqlite {
 
-template <class T>
-struct ValueOf {
-  using Type = T;
-};
-template <class T>
-struct ValueOf<std::expected<T, Error>> {
-  using Type = T;
-};
-
-class Connections {
+class Writer {
  public:
-  virtual ~Connections() = default;
+  using Context = const Transaction;
+  using Item = std::unique_ptr<Operation<Context>>;
 
-  // What function(database, arguments…) answers. It sees one state of the store.
-  template <class Function, class... Arguments>
-  auto read(Function function, Arguments... arguments) {
-    using T = std::invoke_result_t<Function&, Database&, const Arguments&...>;
-    return submit<T>(reader(),
-                     [function, ... arguments = std::move(arguments)](Database& database) {
-                       return std::expected<T, Error>(function(database, arguments...));
-                     });
-  }
-
-  // What function(transaction, arguments…) answers, when the transaction is committed.
-  template <class Function, class... Arguments,
-            class Result = std::invoke_result_t<Function&, const Transaction&, const Arguments&...>,
-            class T = ValueOf<Result>::Type>
-  Task<T> write(Function function, Arguments... arguments) {
-    if (writer() == nullptr) {
-      co_return std::unexpected(
-          Error{.code = ErrorCode::unavailable, .message = "the store was opened only to be read"});
-    }
-    co_return co_await submit<T>(*writer(),
-                                 [function, ... arguments = std::move(arguments)](
-                                     const Transaction& transaction) -> std::expected<T, Error> {
-                                   if constexpr (std::is_void_v<Result>) {
-                                     function(transaction, arguments...);
-                                     return {};
-                                   } else {
-                                     return function(transaction, arguments...);
-                                   }
-                                 });
-  }
-
- private:
-  virtual OperationRunner<Database>& reader() = 0;
-  virtual OperationRunner<const Transaction>* writer() = 0;  // Null: opened only to be read.
-};
-
-// Runs the operations in one transaction and commits it.
-std::optional<Failure> run_transaction(const Transaction& transaction,
-                                       std::span<OperationRunner<const Transaction>::Item> batch);
-
-class Writer final : public OperationRunner<const Transaction> {
- public:
   // The database is as open_database() left it. `owner` as in Transaction.
   Writer(std::string path, Database database, std::int64_t owner, IsGone is_gone,
          std::function<Milliseconds()> now);
-  ~Writer() override;  // Does what still waits, then leaves in good order.
+  ~Writer();  // Does what still waits, then leaves in good order.
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  void add(Item item) override { batches_.add(std::move(item)); }
+  void add(Item item) { batches_.add(std::move(item)); }
 
   // From now on everything is answered with this.
   void refuse_all(const Error& error);
@@ -103,14 +53,17 @@ class Writer final : public OperationRunner<const Transaction> {
   BatchWriter<Context> batches_;  // Last: its thread uses the others.
 };
 
-class Readers final : public OperationRunner<Database> {
+class Readers {
  public:
+  using Context = Database;
+  using Item = std::unique_ptr<Operation<Context>>;
+
   Readers(std::string path, std::size_t threads);
-  ~Readers() override;  // Does what still waits, then leaves.
+  ~Readers();  // Does what still waits, then leaves.
   Readers(const Readers&) = delete;
   Readers& operator=(const Readers&) = delete;
 
-  void add(Item item) override { queue_.add(std::move(item)); }
+  void add(Item item) { queue_.add(std::move(item)); }
 
  private:
   void work();
@@ -119,6 +72,63 @@ class Readers final : public OperationRunner<Database> {
   const std::string path_;
   OperationQueue<Context> queue_;
   std::vector<std::thread> threads_;
+};
+
+template <class T>
+struct ValueOf {
+  using Type = T;
+};
+template <class T>
+struct ValueOf<std::expected<T, Error>> {
+  using Type = T;
+};
+
+class Connections {
+ public:
+  // The database is as open_database() left it.
+  Connections(const std::string& path, Opened opened, const StoreOptions& options);
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+
+  // What function(database, arguments…) answers. It sees one state of the store.
+  template <class Function, class... Arguments>
+  auto read(Function function, Arguments... arguments) {
+    using T = std::invoke_result_t<Function&, Database&, const Arguments&...>;
+    return submit<T>(readers_,
+                     [function, ... arguments = std::move(arguments)](Database& database) {
+                       return std::expected<T, Error>(function(database, arguments...));
+                     });
+  }
+
+  // What function(transaction, arguments…) answers, when the transaction is committed.
+  template <class Function, class... Arguments,
+            class Result = std::invoke_result_t<Function&, const Transaction&, const Arguments&...>,
+            class T = ValueOf<Result>::Type>
+  Task<T> write(Function function, Arguments... arguments) {
+    if (!writer_) {
+      co_return std::unexpected(
+          Error{.code = ErrorCode::unavailable, .message = "the store was opened only to be read"});
+    }
+    co_return co_await submit<T>(*writer_,
+                                 [function, ... arguments = std::move(arguments)](
+                                     const Transaction& transaction) -> std::expected<T, Error> {
+                                   if constexpr (std::is_void_v<Result>) {
+                                     function(transaction, arguments...);
+                                     return {};
+                                   } else {
+                                     return function(transaction, arguments...);
+                                   }
+                                 });
+  }
+
+  // From now on every write is answered with this.
+  void refuse_writes(const Error& error) { writer_->refuse_all(error); }
+
+ private:
+  // In this order: what is made last goes first, and the writer closes the file.
+  std::optional<Owners> owners_;
+  std::optional<Writer> writer_{};  // Absent: opened only to be read.
+  Readers readers_;
 };
 
 }  // namespace treaty::store::sqlite

@@ -16,7 +16,6 @@ namespace treaty::store {
 namespace sqlite {
 namespace {
 
-constexpr std::size_t kReaders = 2;
 constexpr std::size_t kPrunedAtOnce = 50;  // Sessions in one transaction: others want to write too.
 constexpr std::uintmax_t kSmall = std::uintmax_t{32} << 20U;  // Bytes that are checked at once.
 
@@ -93,90 +92,66 @@ class BackgroundCheck {
 
 // --- The store
 
-class FileConnections final : public Connections {
+class SqliteStore final : public Store {
  public:
-  FileConnections(const std::string& path, Opened opened, const StoreOptions& options)
-      : owners_(std::move(opened.owners)) {
-    if (options.purpose != Purpose::read) {
-      writer_.emplace(
-          path, std::move(opened.database), owners_ ? owners_->held() : 0,
-          [this](std::int64_t owner) { return owners_ && owners_->is_gone(owner); }, options.now);
-    }
-    readers_.emplace(path, kReaders);
-  }
+  SqliteStore(const std::string& path, Opened opened, const StoreOptions& options)
+      : connections_(path, std::move(opened), options),
+        machines_(make_machine_store(connections_, options.now)) {}
 
   // On a thread of its own, since the file is large.
   void check_in_background(const std::string& path, std::function<void(const Error&)> on_damage) {
     check_.emplace(path, [this, report = std::move(on_damage)](const Error& error) {
-      if (error.code == ErrorCode::corrupt) writer_->refuse_all(error);
+      if (error.code == ErrorCode::corrupt) connections_.refuse_writes(error);
       if (report) report(error);
     });
   }
 
- private:
-  OperationRunner<Database>& reader() override { return *readers_; }
-  OperationRunner<const Transaction>* writer() override { return writer_ ? &*writer_ : nullptr; }
-
-  // In this order: what is made last goes first, and the writer closes the file.
-  std::optional<Owners> owners_;
-  std::optional<Writer> writer_{};
-  std::optional<Readers> readers_{};
-  std::optional<BackgroundCheck> check_{};
-};
-
-class SqliteStore final : public Store {
- public:
-  SqliteStore(std::unique_ptr<Connections> connections, std::function<Milliseconds()> now)
-      : connections_(std::move(connections)),
-        machines_(make_machine_store(*connections_, std::move(now))) {}
-
   Task<Applied> transact(Lookup lookup, ChangeFunction decide) override {
-    return connections_->write(sqlite::decide, std::move(lookup), std::move(decide));
+    return connections_.write(sqlite::decide, std::move(lookup), std::move(decide));
   }
   Task<void> settle(Settlement settlement) override {
-    return connections_->write(sqlite::settle, std::move(settlement));
+    return connections_.write(sqlite::settle, std::move(settlement));
   }
   Task<void> mark_streamed(std::int64_t turn) override {
-    return connections_->write(sqlite::mark_streamed, turn);
+    return connections_.write(sqlite::mark_streamed, turn);
   }
   Task<std::optional<Session>> find_session(Room room) override {
-    return connections_->read(sqlite::find_session, std::move(room));
+    return connections_.read(sqlite::find_session, std::move(room));
   }
   Task<std::vector<Session>> list_sessions(SessionQuery query) override {
-    return connections_->read(sqlite::list_sessions, std::move(query));
+    return connections_.read(sqlite::list_sessions, std::move(query));
   }
   Task<std::optional<TurnRecord>> find_turn(Room room, std::string turn_id) override {
-    return connections_->read(sqlite::find_turn, std::move(room), std::move(turn_id));
+    return connections_.read(sqlite::find_turn, std::move(room), std::move(turn_id));
   }
   Task<std::vector<Turn>> list_turns(std::int64_t session, std::int64_t after_number,
                                      std::size_t limit) override {
-    return connections_->read(sqlite::list_turns, session, after_number, limit);
+    return connections_.read(sqlite::list_turns, session, after_number, limit);
   }
   Task<History> history(std::int64_t session, std::int64_t before_number,
                         std::size_t bytes) override {
-    return connections_->read(sqlite::history, session, before_number, bytes);
+    return connections_.read(sqlite::history, session, before_number, bytes);
   }
   Task<std::vector<EventRow>> events(std::int64_t session, std::int64_t from_number,
                                      std::size_t limit) override {
-    return connections_->read(sqlite::events, session, from_number, limit);
+    return connections_.read(sqlite::events, session, from_number, limit);
   }
   Task<std::vector<Abandoned>> claim_abandoned(Diary diary) override {
-    return connections_->write(sqlite::claim_abandoned, std::move(diary));
+    return connections_.write(sqlite::claim_abandoned, std::move(diary));
   }
   Task<std::vector<Overdue>> overdue(Milliseconds now, std::size_t limit) override {
-    return connections_->read(sqlite::overdue, now, limit);
+    return connections_.read(sqlite::overdue, now, limit);
   }
   Task<bool> delete_session(Room room) override {
-    return connections_->write(sqlite::delete_session, std::move(room));
+    return connections_.write(sqlite::delete_session, std::move(room));
   }
   Task<Session> branch(Room from, std::string turn_id, std::string into) override {
-    return connections_->write(sqlite::branch, std::move(from), std::move(turn_id),
-                               std::move(into));
+    return connections_.write(sqlite::branch, std::move(from), std::move(turn_id), std::move(into));
   }
 
   Task<Pruned> prune(Milliseconds before, std::optional<std::string> tenant) override {
     TREATY_CO_TRY(const auto stale,
-                  co_await connections_->read(stale_sessions, before, std::move(tenant)));
+                  co_await connections_.read(stale_sessions, before, std::move(tenant)));
     Pruned total;
     for (std::span<const StaleSession> rest = stale; !rest.empty();) {
       std::vector<std::int64_t> some;
@@ -185,7 +160,7 @@ class SqliteStore final : public Store {
       }
       rest = rest.subspan(some.size());
       TREATY_CO_TRY(const Pruned pruned,
-                    co_await connections_->write(delete_stale, std::move(some), before));
+                    co_await connections_.write(delete_stale, std::move(some), before));
       total.sessions += pruned.sessions;
       total.turns += pruned.turns;
     }
@@ -193,45 +168,41 @@ class SqliteStore final : public Store {
   }
   Task<Pruned> prunable(Milliseconds before, std::optional<std::string> tenant) override {
     TREATY_CO_TRY(const auto stale,
-                  co_await connections_->read(stale_sessions, before, std::move(tenant)));
+                  co_await connections_.read(stale_sessions, before, std::move(tenant)));
     Pruned total{.sessions = static_cast<std::int64_t>(stale.size())};
     for (const StaleSession& session : stale) total.turns += session.turns;
     co_return total;
   }
 
   Task<Reserved> reserve(Purchase purchase) override {
-    return connections_->write(sqlite::reserve, std::move(purchase));
+    return connections_.write(sqlite::reserve, std::move(purchase));
   }
   Task<void> settle_reservation(std::int64_t id, Amount spent) override {
-    return connections_->write(sqlite::settle_reservation, id, spent);
+    return connections_.write(sqlite::settle_reservation, id, spent);
   }
   Task<std::vector<Spending>> spending(std::int64_t day) override {
-    return connections_->read(sqlite::spending, day);
+    return connections_.read(sqlite::spending, day);
   }
   Task<void> save_pools(std::vector<PoolRecord> pools) override {
-    return connections_->write(sqlite::save_pools, std::move(pools));
+    return connections_.write(sqlite::save_pools, std::move(pools));
   }
-  Task<std::vector<PoolRecord>> pools() override { return connections_->read(sqlite::pools); }
+  Task<std::vector<PoolRecord>> pools() override { return connections_.read(sqlite::pools); }
 
   MachineStore& machines() override { return *machines_; }
 
   Task<void> probe() override {
-    return connections_->write([](const Transaction& transaction) {
+    return connections_.write([](const Transaction& transaction) {
       Statement(transaction.database, "UPDATE probes SET count = count + 1").run();
     });
   }
 
  private:
-  const std::unique_ptr<Connections> connections_;
+  Connections connections_;
   const std::unique_ptr<MachineStore> machines_;
+  std::optional<BackgroundCheck> check_{};
 };
 
 }  // namespace
-
-std::unique_ptr<Store> make_store(std::unique_ptr<Connections> connections,
-                                  std::function<Milliseconds()> now) {
-  return std::make_unique<SqliteStore>(std::move(connections), std::move(now));
-}
 
 }  // namespace sqlite
 
@@ -248,12 +219,11 @@ std::expected<std::unique_ptr<Store>, Error> open_sqlite_store(const std::string
       return std::unexpected(*std::move(damage));
     }
   }
-  auto connections =
-      std::make_unique<sqlite::FileConnections>(absolute, std::move(opened), options);
+  auto store = std::make_unique<sqlite::SqliteStore>(absolute, std::move(opened), options);
   if (is_suspect && size > sqlite::kSmall) {
-    connections->check_in_background(absolute, std::move(options.on_damage));
+    store->check_in_background(absolute, std::move(options.on_damage));
   }
-  return sqlite::make_store(std::move(connections), options.now);
+  return store;
 }
 
 }  // namespace treaty::store

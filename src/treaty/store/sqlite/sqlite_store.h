@@ -9,14 +9,6 @@
 
 namespace treaty::store {
 
-namespace sqlite {
-class Connections;
-
-// A store over connections of any kind.
-std::unique_ptr<Store> make_store(std::unique_ptr<Connections> connections,
-                                  std::function<Milliseconds()> now);
-}  // namespace sqlite
-
 // Opening for `run` makes directory (0700) and file (0600) when they are not there. Destroying the
 // store waits for what was begun; no call may follow.
 std::expected<std::unique_ptr<Store>, Error> open_sqlite_store(const std::string& path,
