@@ -41,6 +41,8 @@ class Masking {
   }
 
   void mask(json::ObjectText& object) const {
+    // Without an escape the text has its strings as they are.
+    if (!object.text().contains('\\') && !secrets_.masked(object.text())) return;
     const json::Document document = object.read();
     if (!is_telling(*document.root())) return;
     json::ObjectText masked = masked_object(*document.root());
