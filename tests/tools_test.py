@@ -148,6 +148,35 @@ class CheckSizes(TreeTest):
         self.assert_refuses("check_sizes", "src/treaty/base: 26 stems")
 
 
+class CheckTypes(TreeTest):
+    def setUp(self):
+        super().setUp()
+        self.write("src/treaty/base/json.h", "namespace treaty::json {\nstruct Value {\n  struct Place {};\n};\n}\n")
+        self.write("src/treaty/templates/value.h", "namespace treaty::templates {\nclass Value final : Base {\n};\n}\n")
+
+    def test_refuses_two_types_of_one_name_that_meet_through_another_header(self):
+        self.write("src/treaty/templates/all.h", '#include "treaty/templates/value.h"\n')
+        self.write("src/treaty/app/a.cpp", '#include "treaty/base/json.h"\n#include "treaty/templates/all.h"\n')
+        self.assert_refuses("check_types", "treaty::json::Value (treaty/base/json.h)",
+                            "treaty::templates::Value (treaty/templates/value.h)", "treaty/app/a.cpp")
+
+    def test_refuses_an_alias_that_takes_the_name_of_a_type(self):
+        self.write("src/treaty/templates/value.h", "namespace treaty::templates {\nusing Value = int;\n}\n")
+        self.write("src/treaty/app/a.cpp", '#include "treaty/base/json.h"\n#include "treaty/templates/value.h"\n')
+        self.assert_refuses("check_types", "treaty::templates::Value")
+
+    def test_accepts_types_that_never_meet(self):
+        self.write("src/treaty/app/a.cpp", '#include "treaty/base/json.h"\n')
+        self.write("src/treaty/app/b.cpp", '#include "treaty/templates/value.h"\n')
+        self.assert_accepts("check_types")
+
+    def test_types_inside_a_class_and_aliases_of_the_other_type_are_no_clash(self):
+        self.write("src/treaty/templates/value.h",
+                   "namespace treaty::templates {\nusing Value = json::Value;\nstruct Place {};\n}\n")
+        self.write("src/treaty/app/a.cpp", '#include "treaty/base/json.h"\n#include "treaty/templates/value.h"\n')
+        self.assert_accepts("check_types")
+
+
 class CheckLinks(TreeTest):
     def test_accepts_links_that_lead_somewhere(self):
         self.write("docs/a.md", "[b](b.md#part) [root](../README.md) [web](https://example.org/x) [here](#here)\n")

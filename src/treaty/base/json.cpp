@@ -9,7 +9,7 @@ namespace treaty::json {
 namespace {
 
 // The index of the node after `node` and all that is inside it.
-std::uint32_t index_after(const Node& node, std::uint32_t index) {
+std::uint32_t index_after(const DocumentNode& node, std::uint32_t index) {
   const bool container = node.type == Type::array || node.type == Type::object;
   return container ? node.extra : index + 1;
 }
@@ -56,10 +56,10 @@ Members::iterator& Members::iterator::operator++() {
 // names differ in their length already.
 std::optional<Value> Members::find(std::string_view name) const {
   const Document& document = *object_.document_;
-  const Node* const nodes = document.nodes_.data();
+  const DocumentNode* const nodes = document.nodes_.data();
   const std::uint32_t end = nodes[object_.index_].extra;
   for (std::uint32_t i = object_.index_ + 1; i < end; i = index_after(nodes[i + 1], i + 1)) {
-    const Node& node = nodes[i];
+    const DocumentNode& node = nodes[i];
     const std::size_t size = node.end - node.begin - 2;
     if (node.escaped ? document.text(node) == name
                      : size == name.size() && std::memcmp(document.source_.data() + node.begin + 1,

@@ -18,7 +18,7 @@ namespace treaty::json {
 enum class Type : std::uint8_t { null, boolean, integer, decimal, string, array, object };
 
 // 16 bytes, so that a body at the size limit stays within a small multiple of its size.
-struct Node {
+struct DocumentNode {
   std::uint32_t begin;
   std::uint32_t end;  // One past the last byte of the value's text.
   std::uint32_t
@@ -60,7 +60,7 @@ class Value {
  private:
   friend class Elements;
   friend class Members;
-  const Node& node() const;
+  const DocumentNode& node() const;
 
   const Document* document_ = nullptr;
   std::uint32_t index_ = 0;
@@ -122,12 +122,13 @@ class Document {
   friend class Members;
   friend class Reader;
 
-  std::string_view text(const Node& node) const;
+  std::string_view text(const DocumentNode& node) const;
 
   std::string_view source_;
-  std::vector<Node> nodes_;
+  std::vector<DocumentNode> nodes_;
   std::string unescaped_;  // The strings with escapes, one after the other.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> spans_;  // Their places, by Node::extra.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      spans_;  // Their places, by DocumentNode::extra.
   std::vector<Fault> faults_;
   bool readable_ = false;
   bool more_faults_ = false;
@@ -201,7 +202,7 @@ class Members {
   Value object_;
 };
 
-inline const Node& Value::node() const { return document_->nodes_[index_]; }
+inline const DocumentNode& Value::node() const { return document_->nodes_[index_]; }
 inline Type Value::type() const { return node().type; }
 inline std::size_t Value::begin() const { return node().begin; }
 inline std::size_t Value::end() const { return node().end; }
@@ -212,7 +213,7 @@ inline std::string_view Value::text() const { return document_->text(node()); }
 inline Elements Value::elements() const { return Elements(*this); }
 inline Members Value::members() const { return Members(*this); }
 
-inline std::string_view Document::text(const Node& node) const {
+inline std::string_view Document::text(const DocumentNode& node) const {
   if (!node.escaped) return source_.substr(node.begin + 1, node.end - node.begin - 2);
   const auto [offset, size] = spans_[node.extra];
   return std::string_view(unescaped_).substr(offset, size);

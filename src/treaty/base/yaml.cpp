@@ -110,7 +110,7 @@ void read_plain(Node& node) {
 // over: the parser has no way to be stopped.
 class Builder final : public YAML::EventHandler {
  public:
-  explicit Builder(const ReadOptions& options) : options_(options) {}
+  explicit Builder(const YamlOptions& options) : options_(options) {}
 
   Node root{};
   std::optional<Error> error{};
@@ -258,7 +258,7 @@ class Builder final : public YAML::EventHandler {
     }
   }
 
-  const ReadOptions& options_;
+  const YamlOptions& options_;
   std::vector<Frame> open_{};
   std::map<YAML::anchor_t, Node> anchors_{};
   Weight spent_{};
@@ -266,7 +266,7 @@ class Builder final : public YAML::EventHandler {
 };
 
 // The parser takes U+0004 for the end of its input, and what is not UTF-8 for something else.
-std::optional<Error> fault_in_bytes(std::string_view text, const ReadOptions& options) {
+std::optional<Error> fault_in_bytes(std::string_view text, const YamlOptions& options) {
   if (text.size() > options.max_size) {
     return error_at(1, 1, fmt::format("larger than {} bytes", options.max_size));
   }
@@ -361,7 +361,7 @@ const Node* Node::find(std::string_view key) const {
   return nullptr;
 }
 
-std::expected<Node, Error> read(std::string_view text, const ReadOptions& options) {
+std::expected<Node, Error> read(std::string_view text, const YamlOptions& options) {
   if (auto fault = fault_in_bytes(text, options)) return std::unexpected(std::move(*fault));
   Builder builder(options);
   try {

@@ -33,14 +33,14 @@ struct Node {
   const Node* find(std::string_view key) const;  // Of a map.
 };
 
-struct ReadOptions {
+struct YamlOptions {
   std::size_t max_size = std::size_t{10} << 20U;
   std::size_t max_nodes = 1'000'000;  // After aliases are expanded.
   std::size_t max_depth = 64;
 };
 
 // The error's `where` is "line:column".
-std::expected<Node, Error> read(std::string_view text, const ReadOptions& options = {});
+std::expected<Node, Error> read(std::string_view text, const YamlOptions& options = {});
 
 // The tree as JSON text.
 std::string to_json(const Node& node);

@@ -2,7 +2,7 @@
 // answers nothing then, so that reading goes on and everything that is wrong is told at once.
 //
 //   struct Point { std::int64_t x = 0; };
-//   constexpr yaml::Member<yaml::Reader, Point> kMembers[] = {
+//   constexpr yaml::MemberReader<yaml::Reader, Point> kMembers[] = {
 //       {"x", [](yaml::Reader& reader, const yaml::Node& node, Point& point) {
 //          point.x = reader.integer(node, 0, 100).value_or(0); }}};
 //   reader.members<Point>(root, "a point", kMembers, point);
@@ -32,7 +32,7 @@ std::string_view kind_name(Kind kind);
 
 // A key of a map and the function that takes its value.
 template <class TheReader, class Target>
-struct Member {
+struct MemberReader {
   std::string_view name;
   void (*take)(TheReader& reader, const Node& node, Target& target);
 };
@@ -69,10 +69,11 @@ class Reader {
   // Gives every member of `map` to the function of its name.
   template <class Target, class Self>
   void members(this Self& self, const Node& map, std::string_view what,
-               std::type_identity_t<std::span<const Member<Self, Target>>> known, Target& target) {
+               std::type_identity_t<std::span<const MemberReader<Self, Target>>> known,
+               Target& target) {
     if (!self.is_map(map, what)) return;
     for (const auto& [key, value] : map.members) {
-      const auto found = std::ranges::find(known, key.text, &Member<Self, Target>::name);
+      const auto found = std::ranges::find(known, key.text, &MemberReader<Self, Target>::name);
       if (found != known.end()) {
         found->take(self, value, target);
       } else {

@@ -15,7 +15,7 @@ struct Light {
   bool dims = false;
 };
 
-constexpr std::array<Member<Reader, Light>, 3> kLight = {{
+constexpr std::array<MemberReader<Reader, Light>, 3> kLight = {{
     {"color",
      [](Reader& reader, const Node& node, Light& light) {
        constexpr std::array<std::string_view, 2> kColors = {"red", "green"};

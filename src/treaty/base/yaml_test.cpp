@@ -14,7 +14,7 @@ std::string json_of(std::string_view text) {
   return node ? to_json(*node) : "refused at " + node.error().where + ": " + node.error().message;
 }
 
-std::string where(std::string_view text, const ReadOptions& options = {}) {
+std::string where(std::string_view text, const YamlOptions& options = {}) {
   const auto node = read(text, options);
   return node ? "accepted" : node.error().where;
 }

@@ -56,7 +56,7 @@ class ConfigReader final : public yaml::Reader {
 };
 
 template <class Target>
-using ConfigMember = yaml::Member<ConfigReader, Target>;
+using ConfigMember = yaml::MemberReader<ConfigReader, Target>;
 
 // For tables of members, beside those of base/yaml_reader.h. At most so many hours:
 template <int Hours, auto... Path>

@@ -33,7 +33,7 @@ class ScriptReader final : public yaml::Reader {
 };
 
 template <class Target>
-using ScriptMember = yaml::Member<ScriptReader, Target>;
+using ScriptMember = yaml::MemberReader<ScriptReader, Target>;
 
 std::optional<std::chrono::milliseconds> ScriptReader::duration(const yaml::Node& node) {
   const std::string_view text = node.text;

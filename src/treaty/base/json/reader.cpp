@@ -151,7 +151,7 @@ class Reader {
   bool close(bool object) {
     const Frame frame = stack_.back();
     ++at_;
-    Node& node = document_.nodes_[frame.node];
+    DocumentNode& node = document_.nodes_[frame.node];
     node.end = static_cast<std::uint32_t>(offset());
     node.extra = static_cast<std::uint32_t>(document_.nodes_.size());
     if (object && frame.count > 1 && !options_.grammar_only)
@@ -237,7 +237,7 @@ class Reader {
     }
     ++at_;
     close_scalar();
-    Node& node = document_.nodes_[index];
+    DocumentNode& node = document_.nodes_[index];
     node.escaped = true;
     node.extra = static_cast<std::uint32_t>(document_.spans_.size());
     document_.spans_.emplace_back(static_cast<std::uint32_t>(first),

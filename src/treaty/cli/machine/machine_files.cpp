@@ -70,7 +70,7 @@ HookNames names_of(const machines::HookRegistry& hooks) {
 
 std::expected<machines::Loaded, Error> read_machine_file(const std::string& path,
                                                          const HookNames& hooks) {
-  TREATY_TRY(const auto text, read_input(path, yaml::ReadOptions().max_size));
+  TREATY_TRY(const auto text, read_input(path, yaml::YamlOptions().max_size));
   std::error_code ignored;
   // Absolute: an execution may be resumed from elsewhere.
   const fs::path folder =
@@ -107,7 +107,7 @@ void CheckedMachine::count(CheckTally& tally) const {
 }
 
 CheckedMachine check_machine(const std::string& path, const std::vector<std::string>& hooks) {
-  auto text = read_input(path, yaml::ReadOptions().max_size);
+  auto text = read_input(path, yaml::YamlOptions().max_size);
   if (!text) return {.file = path, .trouble = text.error().message};
   const fs::path folder = fs::path(path).parent_path();
   const machines::LoadOptions options{.directory = folder.empty() ? "." : folder.string(),

@@ -149,7 +149,7 @@ Error fault_at(std::string_view text, std::size_t offset, std::string message) {
 }
 
 // The tree of a text that is grammatical JSON. The error's `where` is "line:column".
-std::expected<Node, Error> json_tree(std::string_view text, const yaml::ReadOptions& options) {
+std::expected<Node, Error> json_tree(std::string_view text, const yaml::YamlOptions& options) {
   const json::Document document(text,
                                 {.max_size = options.max_size, .max_depth = options.max_depth});
   if (!document.faults().empty()) {
@@ -163,7 +163,7 @@ std::expected<Node, Error> json_tree(std::string_view text, const yaml::ReadOpti
 }
 
 std::expected<Node, Error> read_tree(std::string_view text) {
-  const yaml::ReadOptions options;
+  const yaml::YamlOptions options;
   // JSON is YAML but for its escapes of characters past U+FFFF and its tabs.
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool may_be_json = first != std::string_view::npos && text[first] == '{';
