@@ -1,5 +1,4 @@
 // What operators and clients ask about the server itself.
-#include <fmt/format.h>
 
 #include "treaty/api/endpoints/endpoints.h"
 #include "treaty/api/limits_json.h"
@@ -55,8 +54,9 @@ Reply tell_readiness(const RequestContext& context) {
 }
 
 Reply tell_version(const RequestContext&) {
-  co_return json_response(200,
-                          fmt::format(R"({{"Name":"treaty","Version":"{}"}})", TREATY_VERSION));
+  json::Writer writer;
+  writer.begin_object().member("Name", "treaty").member("Version", TREATY_VERSION).end_object();
+  co_return json_response(200, writer.take());
 }
 
 Reply show_limits(const RequestContext& context) {

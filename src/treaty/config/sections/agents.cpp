@@ -52,12 +52,12 @@ void take_role_tools(ConfigReader& reader, const Node& node, RoleDraft& draft) {
   draft.role.tools = read_tools(reader, node);
 }
 
-constexpr std::array<ConfigMember<RoleDraft>, 4> kRoleMembers = {{
+constexpr auto kRoleMembers = std::to_array<ConfigMember<RoleDraft>>({
     {"mode", take_mode},
     {"system", take_system},
     {"system_file", take_system_file},
     {"tools", take_role_tools},
-}};
+});
 
 // An agent while it is read.
 struct AgentDraft {
@@ -82,7 +82,7 @@ constexpr std::array<std::string_view, 2> kMismatchWords = {"keep", "fail_turn"}
 constexpr std::array<std::string_view, 2> kDisconnectWords = {"continue", "cancel"};
 constexpr std::array<std::string_view, 2> kCutWords = {"fail", "continue"};
 
-constexpr std::array<ConfigMember<AgentDraft>, 14> kAgentMembers = {{
+constexpr auto kAgentMembers = std::to_array<ConfigMember<AgentDraft>>({
     {"description", of_agent<yaml::take_text<&Agent::description>>},
     {"mode", of_role<take_mode>},
     {"system", of_role<take_system>},
@@ -111,7 +111,7 @@ constexpr std::array<ConfigMember<AgentDraft>, 14> kAgentMembers = {{
     {"on_mismatch", of_agent<take_word<kMismatchWords, &Agent::on_mismatch>>},
     {"on_disconnect", of_agent<take_word<kDisconnectWords, &Agent::on_disconnect>>},
     {"on_cut", of_agent<take_word<kCutWords, &Agent::on_cut>>},
-}};
+});
 
 void check_name(ConfigReader& reader, const Node& name, std::string_view what) {
   if (is_blank(name.text) || name.text.size() > kLongestName || has_control_character(name.text)) {

@@ -19,19 +19,19 @@ constexpr std::string_view kLocalTenant = "local";
 
 constexpr std::int64_t kMostTokens = 1'000'000'000'000'000;
 
-constexpr std::array<ConfigMember<Budget>, 2> kBudgetMembers = {{
+constexpr auto kBudgetMembers = std::to_array<ConfigMember<Budget>>({
     {"tokens_per_day", yaml::take_integer<1, kMostTokens, &Budget::tokens>},
     {"dollars_per_day", [](ConfigReader& reader, const Node& node,
                            Budget& budget) { budget.picodollars = reader.dollars(node); }},
-}};
+});
 
 struct Tenant {
   const Node* budget{};
 };
 
-constexpr std::array<ConfigMember<Tenant>, 1> kTenantMembers = {{
+constexpr auto kTenantMembers = std::to_array<ConfigMember<Tenant>>({
     {"budget", take_place<&Tenant::budget>},
-}};
+});
 
 void take_tenant(ConfigReader& reader, const Node& name, const Node& node, Draft& draft) {
   Tenant tenant;

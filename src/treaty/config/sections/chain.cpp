@@ -26,16 +26,16 @@ struct ChoiceDraft {
   PolicyOverrides policy{};
 };
 
-constexpr std::array<ConfigMember<BridgeDirectory>, 3> kBridgeMembers = {{
+constexpr auto kBridgeMembers = std::to_array<ConfigMember<BridgeDirectory>>({
     {"dir",
      [](ConfigReader& reader, const Node& node, BridgeDirectory& bridge) {
        if (const auto path = reader.phrase(node)) bridge.path = reader.path_of(*path);
      }},
     {"agent_name", yaml::take_phrase<&BridgeDirectory::agent_name>},
     {"timeout", take_duration<24, &BridgeDirectory::timeout>},
-}};
+});
 
-// What a backend may fail by (results.md section 3).
+// The codes that a failure of a backend can have.
 constexpr std::array<std::string_view, 8> kFailures = {
     "context_length", "content_filter", "model_unavailable", "auth_error",
     "rate_limit",     "timeout",        "server_error",      "invalid_request"};
@@ -65,7 +65,7 @@ void take_tokens(ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
   yaml::take_integer<1, 100'000'000, Part>(reader, node, draft.choice);
 }
 
-constexpr std::array<ConfigMember<ChoiceDraft>, 13> kChoiceMembers = {{
+constexpr auto kChoiceMembers = std::to_array<ConfigMember<ChoiceDraft>>({
     {"provider", take_place<&ChoiceDraft::provider>},
     {"script", take_place<&ChoiceDraft::script>},
     {"scripted", take_place<&ChoiceDraft::scripted>},
@@ -87,7 +87,7 @@ constexpr std::array<ConfigMember<ChoiceDraft>, 13> kChoiceMembers = {{
     {"on", take_on},
     {"dispatch", [](ConfigReader& reader, const Node& node,
                     ChoiceDraft& draft) { take_policy(reader, node, draft.policy); }},
-}};
+});
 
 void take_script(ConfigReader& reader, const Node& node, ChoiceDraft& entry, Draft& draft) {
   auto file = reader.file(node);

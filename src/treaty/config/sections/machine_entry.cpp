@@ -142,9 +142,9 @@ void take_addresses(ConfigReader& reader, const Node& node, Draft& draft) {
   }
 }
 
-constexpr std::array<ConfigMember<Draft>, 1> kMachinesMembers = {{
+constexpr auto kMachinesMembers = std::to_array<ConfigMember<Draft>>({
     {"allow_addresses", take_addresses},
-}};
+});
 
 }  // namespace
 

@@ -40,7 +40,7 @@ void take_backoff(ConfigReader& reader, const Node& node, PolicyOverrides& overr
   if (!waits.empty()) overrides.backoff = std::move(waits);
 }
 
-constexpr std::array<ConfigMember<PolicyOverrides>, 7> kPolicyMembers = {{
+constexpr auto kPolicyMembers = std::to_array<ConfigMember<PolicyOverrides>>({
     {"max_wait", [](ConfigReader& reader, const Node& node,
                     PolicyOverrides& out) { out.max_wait = seconds(reader, node, kNone); }},
     {"max_attempts", yaml::take_integer<1, 100, &PolicyOverrides::max_attempts>},
@@ -53,7 +53,7 @@ constexpr std::array<ConfigMember<PolicyOverrides>, 7> kPolicyMembers = {{
      [](ConfigReader& reader, const Node& node, PolicyOverrides& out) {
        out.breaker_open = seconds(reader, node, std::chrono::milliseconds(1));
      }},
-}};
+});
 
 }  // namespace
 

@@ -28,7 +28,7 @@ struct Written {
   const Node* dispatch{};
 };
 
-constexpr std::array<ConfigMember<Written>, 8> kProviderMembers = {{
+constexpr auto kProviderMembers = std::to_array<ConfigMember<Written>>({
     {"kind", take_place<&Written::kind>},
     {"base_url", take_place<&Written::base_url>},
     {"key", take_place<&Written::key>},
@@ -37,7 +37,7 @@ constexpr std::array<ConfigMember<Written>, 8> kProviderMembers = {{
     {"ca_file", take_place<&Written::ca_file>},
     {"timeout", take_place<&Written::timeout>},
     {"dispatch", take_place<&Written::dispatch>},
-}};
+});
 
 std::vector<std::string_view> kinds() {
   std::vector<std::string_view> names;

@@ -42,7 +42,7 @@ bool is_sha256(std::string_view text) {
          });
 }
 
-constexpr std::array<ConfigMember<AccessKey>, 2> kKeyMembers = {{
+constexpr auto kKeyMembers = std::to_array<ConfigMember<AccessKey>>({
     {"tenant", [](ConfigReader& reader, const Node& node,
                   AccessKey& key) { key.tenant = reader.phrase(node).value_or("?"); }},
     {"sha256",
@@ -54,7 +54,7 @@ constexpr std::array<ConfigMember<AccessKey>, 2> kKeyMembers = {{
        }
        key.sha256 = text ? folded(*text) : "?";
      }},
-}};
+});
 
 // Whoever writes the key itself would have it read by everybody who reads the file.
 constexpr std::string_view kSecretHint =
@@ -93,7 +93,7 @@ void take_prices(ConfigReader& reader, const Node& node, Draft& draft) {
   draft.configuration.prices_text = std::move(file->text);
 }
 
-constexpr std::array<ConfigMember<Http>, 9> kHttpMembers = {{
+constexpr auto kHttpMembers = std::to_array<ConfigMember<Http>>({
     {"always_200", yaml::take_boolean<&Http::always_200>},
     {"max_body", take_size<kKibibyte, 16 * kMebibyte, &Http::max_body_bytes>},
     {"body_memory", take_size<16 * kMebibyte, 1024 * 1024 * kMebibyte, &Http::body_memory>},
@@ -103,24 +103,24 @@ constexpr std::array<ConfigMember<Http>, 9> kHttpMembers = {{
     {"body_timeout", take_duration<24, &Http::body_timeout>},
     {"idle_timeout", take_duration<24, &Http::idle_timeout>},
     {"shutdown_timeout", take_duration<24, &Http::shutdown_timeout>},
-}};
+});
 
 constexpr std::array<std::string_view, 2> kOpenWords = {"implicit", "explicit"};
 
-constexpr std::array<ConfigMember<turns::Settings>, 2> kSessionMembers = {{
+constexpr auto kSessionMembers = std::to_array<ConfigMember<turns::Settings>>({
     {"open", take_word<kOpenWords, &turns::Settings::explicit_sessions>},
     {"initial", yaml::take_boolean<&turns::Settings::initial_requests>},
-}};
+});
 
-constexpr std::array<ConfigMember<Configuration>, 3> kTurnMembers = {{
+constexpr auto kTurnMembers = std::to_array<ConfigMember<Configuration>>({
     {"tool_deadline",
      take_duration<365 * 24, &Configuration::turns, &turns::Settings::tool_deadline>},
     {"max_running",
      yaml::take_integer<1, 1'000'000, &Configuration::turns, &turns::Settings::max_running_turns>},
     {"deadline", take_duration<24, &Configuration::turn_deadline>},
-}};
+});
 
-constexpr std::array<ConfigMember<Draft>, 12> kFileMembers = {{
+constexpr auto kFileMembers = std::to_array<ConfigMember<Draft>>({
     {"listen", take_listen},
     {"store", take_store},
     {"workers", yaml::take_integer<0, 1'024, &Draft::configuration, &Configuration::workers>},
@@ -143,7 +143,7 @@ constexpr std::array<ConfigMember<Draft>, 12> kFileMembers = {{
        reader.members<Http>(node, "http", kHttpMembers, draft.configuration.http);
      }},
     {"prices", take_prices},
-}};
+});
 
 }  // namespace
 

@@ -90,13 +90,13 @@ void take_parameters(ConfigReader& reader, const Node& node, ToolDraft& draft) {
   draft.tool.parameters = std::make_shared<const schema::Schema>(*std::move(schema));
 }
 
-constexpr std::array<ConfigMember<ToolDraft>, 4> kToolMembers = {{
+constexpr auto kToolMembers = std::to_array<ConfigMember<ToolDraft>>({
     {"name", take_name},
     {"run", take_run},
     {"description", yaml::take_text<&ToolDraft::tool, &ClientTool::declaration,
                                     &tools::ToolDeclaration::description>},
     {"parameters", take_parameters},
-}};
+});
 
 }  // namespace
 
