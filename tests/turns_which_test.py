@@ -1,4 +1,4 @@
-"""Whole-binary tests of turns.md, "Which turn is meant": the table, and every rule below it but retry and tools."""
+"""Whole-binary tests of which turn a request means: new, repeated, running, or refused. Retries and tools have their own."""
 import unittest
 
 from gate import Reply, calling

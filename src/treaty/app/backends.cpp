@@ -51,13 +51,13 @@ class MachineSite {
     const auto names = cli::names_of(hooks_);
     return std::make_shared<machines::MachineBackend>(
         file.machine, file.path,
-        machines::Site{.agents = agents_,
-                       .timeline = *timeline_,
-                       .store = store_,
-                       .hooks = hooks_,
-                       .open_machine = cli::machine_opener(names),
-                       .read_machine = cli::machine_reader(names),
-                       .hold = [holder = std::move(holder)] { return holder.lock(); }});
+        machines::MachineServices{.agents = agents_,
+                                  .timeline = *timeline_,
+                                  .store = store_,
+                                  .hooks = hooks_,
+                                  .open_machine = cli::machine_opener(names),
+                                  .read_machine = cli::machine_reader(names),
+                                  .hold = [holder = std::move(holder)] { return holder.lock(); }});
   }
 
   // Once, when the dispatcher is there: backends are made before it. The dispatcher is held by

@@ -1,5 +1,5 @@
 // A backend without the secrets that this process holds: the one place where the words of models
-// and providers enter the house, so that nothing behind it can show a key (S14).
+// and providers enter the house, so that nothing behind it can show a key.
 #pragma once
 
 #include <memory>

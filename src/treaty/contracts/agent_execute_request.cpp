@@ -403,7 +403,7 @@ ToolContinuation inspect_tool_continuation(Inspection& inspection, const Request
   return {inspect_tool_results(inspection, *members["ToolResults"], Sender::client)};
 }
 
-// D1: only a user turn may come without ids, and only without both.
+// Only a user turn may come without ids, and only without both.
 bool may_lack_ids(const Inspection& inspection, const RequestMembers& members) {
   return inspection.options().ids_optional && members.given("SessionId") == nullptr &&
          members.given("TurnId") == nullptr && members.given("ToolResults") == nullptr;

@@ -21,7 +21,7 @@ struct AssistantResponse {
 };
 
 // What is foreign to the contract is refused when options.role is producer, and dropped with a
-// warning when it is consumer (D11).
+// warning when it is consumer (ARL-02).
 Decoded<AssistantResponse> decode_assistant_response(std::string_view bytes,
                                                      const DecodeOptions& options = {});
 

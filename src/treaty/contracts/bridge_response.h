@@ -26,7 +26,7 @@ struct BridgeError {
   bool operator==(const BridgeError&) const = default;
 };
 
-// Told by status timeout, or by status error with error_type timeout (D9).
+// Told by status timeout, or by status error with error_type timeout (BRS-08).
 struct BridgeTimeout {
   std::string error_message;
   std::optional<std::string> response{};

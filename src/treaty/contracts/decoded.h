@@ -33,7 +33,7 @@ struct DecodeOptions {
   std::size_t max_size = std::size_t{16} << 20U;  // JSON-03.
   Role role = Role::producer;                     // Assistant Response: ARL-02, ARL-03.
   Inner inner = Inner::automatic;
-  bool ids_optional = false;  // Requests: a user turn may name neither session nor turn (D1).
+  bool ids_optional = false;  // Requests: a user turn may name neither session nor turn.
   std::optional<std::string> request_id{};   // Bridge: the id of the request at hand (BRS-12).
   std::string now = "1970-01-01T00:00:00Z";  // Bridge: the time a wrapped answer gets (BRS-14).
 };

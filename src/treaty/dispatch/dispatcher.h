@@ -1,5 +1,5 @@
-// Runs a call on a chain of backends: pace, try, retry, switch (results.md section 5). What to do
-// is decided by policy.h; here it is done.
+// Runs a call on a chain of backends: pace, try, retry, switch. policy.h decides what to do; here
+// it is done.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

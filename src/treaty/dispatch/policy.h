@@ -15,7 +15,7 @@ namespace treaty::dispatch {
 using Moment = double;
 using Seconds = double;
 
-// The rules of one entry of a chain; results.md section 5 has the defaults.
+// The rules of one entry of a chain, with their defaults.
 struct Policy {
   Seconds max_wait = 60;  // For a window, a retry_after, a breaker, a place.
   int max_attempts = 5;   // At one backend, in one call.

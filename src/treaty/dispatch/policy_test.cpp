@@ -1,4 +1,4 @@
-// The decision table (results.md section 5), row by row, and what holds for every decision.
+// The decision table, row by row, and what holds for every decision.
 #include "treaty/dispatch/policy.h"
 
 #include <doctest/doctest.h>

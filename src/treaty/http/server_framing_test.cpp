@@ -1,5 +1,5 @@
-// S10 and the limits of a request, on a real socket: what the server refuses before a handler sees
-// it.
+// The framing and the limits of a request, on a real socket: what the server refuses before a
+// handler sees it.
 #include <doctest/doctest.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// S7 on a real socket: clients that send slowly, read slowly, wait long or come in crowds.
+// On a real socket: clients that send slowly, read slowly, wait long or come in crowds.
 #include <doctest/doctest.h>
 #include <poll.h>
 #include <sys/socket.h>

@@ -98,7 +98,7 @@ void TurnRun::cancel() {
   });
 }
 
-// Steps 4 to 6 of turns.md.
+// Steps 4 to 6 of the life of a turn (ARCHITECTURE.md).
 asio::awaitable<Conclusion> TurnRun::conclude() {
   if (order_.begin.turn.has_streamed) co_return conclude_failure(interrupted());
   if (order_.begin.agent == nullptr) {

@@ -25,7 +25,7 @@ decltype(contracts::BridgeResponse::outcome) outcome_of(const contracts::BridgeR
                                                         const GivenAnswer& given) {
   if (given.status == GivenStatus::success)
     return contracts::BridgeSuccess{given.text.value_or("")};
-  // D9: an error of the type timeout is one.
+  // BRS-08: an error of the type timeout is a timeout.
   if (given.status == GivenStatus::timeout || given.error_type == kTimeoutType) {
     return contracts::BridgeTimeout{
         .error_message = given.error_message.empty()

@@ -1,4 +1,4 @@
-// ContentHash as IDX-016 computes it (decision D7): stable across line ends and very long lines.
+// ContentHash as IDX-016 computes it: stable across line ends and very long lines.
 #pragma once
 
 #include <string>

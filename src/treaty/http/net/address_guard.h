@@ -1,4 +1,4 @@
-// Which addresses may be connected to when somebody else chooses them (S13): public ones, and those
+// Which addresses may be connected to when somebody else chooses them: public ones, and those
 // that the operator allows.
 #pragma once
 

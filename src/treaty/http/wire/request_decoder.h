@@ -1,4 +1,4 @@
-// Turns the bytes of a connection into requests, strictly (S10), without a socket.
+// Turns the bytes of a connection into requests, strictly, without a socket.
 #pragma once
 
 #include <cstddef>

@@ -159,17 +159,17 @@ std::string edge_line(const Graph& graph, std::size_t index, const EdgeRoute& ro
 
 std::string edge_label(const GraphEdge& edge, const EdgeRoute& route) {
   if (route.lines.empty()) return "";
-  constexpr double kLine = 14;
+  constexpr double kLabelLine = 14;
   std::string out = fmt::format(
       "<rect class=\"pill\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
       "rx=\"6\"/>\n",
       route.label.x - route.label_width / 2, route.label.y - route.label_height / 2,
       route.label_width, route.label_height);
-  double y = route.label.y - kLine * static_cast<double>(route.lines.size() - 1) / 2 + 4;
+  double y = route.label.y - kLabelLine * static_cast<double>(route.lines.size() - 1) / 2 + 4;
   for (const std::string& line : route.lines) {
     out += fmt::format("<text class=\"label {}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
                        class_of(edge), route.label.x, y, xml(line));
-    y += kLine;
+    y += kLabelLine;
   }
   return out;
 }

@@ -22,7 +22,7 @@ namespace {
 
 double delay_of(const Object& answer) { return std::max(number_in(answer, "_delay"), 0.0); }
 
-// What a backend throws becomes an error by its words (results.md section 3).
+// What a backend throws is classified by its words, as an error body would be.
 Object thrown(const std::string& text) {
   const Headers none;
   // "429 Too Many Requests": backends in other processes begin with the status.
