@@ -180,6 +180,7 @@ TEST_CASE(
 TEST_CASE("S7: a crowd that comes at once and says nothing leaves room for the others") {
   ServerThread server(hello);
   std::vector<Peer> crowd;
+  crowd.reserve(400);
   for (int i = 0; i < 400; ++i) crowd.push_back(Peer::connect(server.port()));
   CHECK(comes_to(server, 400));
   Peer good = Peer::connect(server.port());
