@@ -103,9 +103,8 @@ Command check_command() {
           R"(Reads flatmachine files (YAML or JSON) and reports every problem at once. `treaty rules
 machine` tells what the rules say. FILE may be a glob. Exit 0: all can run, 1: not, 2:
 usage.)",
-      .options =
-          {format_option(),
-           {"--hook", "NAME", "A hook that your program registers; may be repeated", {}, true}},
+      .options = {format_option(),
+                  {"--hook", "NAME", "A hook that your program registers", {}, true}},
       .examples = {{"machine check examples/machines/writer.yml", "Would it run?"},
                    {"machine check 'machines/*.yml' --format json",
                     "One JSON object for each file"}},
@@ -121,13 +120,12 @@ Command graph_command() {
       .description =
           R"(Writes the drawing to standard output. States stand in layers by their distance from the
 initial one; on_error is dashed and red, the rate-limit policy dotted.)",
-      .options = joined(
-          {{
-               {"--format", "", "What to write", {"svg", "mermaid", "dot"}},
-               {"--hook", "NAME", "A hook that your program registers; may be repeated", {}, true},
-               {"--execution", "ID", "Mark the path of this execution"},
-           },
-           machine_store_options()}),
+      .options = joined({{
+                             {"--format", "", "What to write", {"svg", "mermaid", "dot"}},
+                             {"--hook", "NAME", "A hook that your program registers", {}, true},
+                             {"--execution", "ID", "Mark the path of this execution"},
+                         },
+                         machine_store_options()}),
       .examples = {{"machine graph examples/machines/writer.yml > writer.svg", "A picture"},
                    {"machine graph examples/machines/writer.yml --format mermaid",
                     "A chart for a page that draws it"},
