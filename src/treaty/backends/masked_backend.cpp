@@ -1,6 +1,10 @@
 #include "treaty/backends/masked_backend.h"
 
 #include <boost/asio/this_coro.hpp>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
@@ -41,8 +45,6 @@ class Masking {
   }
 
   void mask(json::ObjectText& object) const {
-    // Without an escape the text has its strings as they are.
-    if (!object.text().contains('\\') && !secrets_.masked(object.text())) return;
     const json::Document document = object.read();
     if (!is_telling(*document.root())) return;
     json::ObjectText masked = masked_object(*document.root());
@@ -93,14 +95,23 @@ class Masking {
 
   // Names that have secrets come last; of those that are the same once masked, one is kept.
   json::ObjectText masked_object(json::Value object) const {
+    std::vector<std::pair<std::string, json::ValueText>> members;
+    std::unordered_map<std::string, std::size_t> places;  // In `members`, by name.
+    for (const bool wants_secrets : {false, true}) {
+      for (const json::Member member : object.members()) {
+        auto masked = secrets_.masked(member.name.text());
+        if (masked.has_value() != wants_secrets) continue;
+        std::string name = masked ? *std::move(masked) : std::string(member.name.text());
+        const auto [place, is_new] = places.try_emplace(name, members.size());
+        if (is_new) {
+          members.emplace_back(std::move(name), masked_value(member.value));
+        } else {
+          members[place->second].second = masked_value(member.value);
+        }
+      }
+    }
     json::ObjectText out;
-    for (const json::Member member : object.members()) {
-      if (!is_telling(member.name)) out.add(member.name.text(), masked_value(member.value));
-    }
-    for (const json::Member member : object.members()) {
-      const auto name = secrets_.masked(member.name.text());
-      if (name) out.set(*name, masked_value(member.value));
-    }
+    for (const auto& [name, value] : members) out.add(name, value);
     return out;
   }
 

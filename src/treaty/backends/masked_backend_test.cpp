@@ -85,6 +85,22 @@ TEST_CASE("a result without a secret stays as it is") {
   CHECK(run({}, result).result == result);
 }
 
+TEST_CASE("a secret that is cut off at the end of a string of an object is masked") {
+  const std::string most = kKey.substr(0, 12);
+
+  const Ran ran = run({}, {.output = json::ObjectText{{"k", "a " + most}, {most, 1}}});
+
+  CHECK(ran.result.output->text() == R"({"k":"a ***","***":1})");
+}
+
+TEST_CASE(
+    "of names that are the same once masked, the last one's value is kept in the first place") {
+  const Ran ran =
+      run({}, {.output = json::ObjectText{{"a " + kKey, 1}, {"b", 2}, {"a ***", 3}, {kKey, kKey}}});
+
+  CHECK(ran.result.output->text() == R"({"b":2,"a ***":1,"***":"***"})");
+}
+
 TEST_CASE("a secret that is split over deltas is masked, and the rest comes when it came") {
   const Ran ran = run({"The ", "key is Plain", "Canary", "99zzQQ", ", and Plain"},
                       {.content = "The key is PlainCanary99zzQQ, and Plain"});
