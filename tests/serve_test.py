@@ -191,7 +191,7 @@ class Reloading(ServeTest):
         server.hang_up()
         self.until(lambda: "reloaded" in server.errors(), "a reload")
 
-        self.assertRegex(server.errors(), r"agents\.default\.mode: \S+ → Other; agents\.second: added")
+        self.assertRegex(server.errors(), r"agents\.default\.mode: changed; agents\.second: added")
         self.assertEqual(server.say("s1", "t1", AgentContextId="second").text, "You said: Hello.")
         self.assertEqual(server.say("s2", "t1").result["ModeDisplayName"], "Other")
 
