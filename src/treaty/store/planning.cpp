@@ -18,18 +18,6 @@ std::optional<Turn> turn_of(std::optional<TurnRow> row) {
   return row ? std::optional(std::move(row->turn)) : std::nullopt;
 }
 
-void apply_update(Turn& turn, const TurnUpdate& update, Milliseconds now) {
-  turn.has_streamed = false;
-  turn.state = update.state;
-  turn.round = update.round;
-  turn.pending = update.pending;
-  turn.tool_deadline = update.tool_deadline;
-  turn.error_code = update.error_code;
-  turn.retryable = update.retryable;
-  turn.events = update.events;
-  turn.updated_at = now;
-}
-
 // The member of an answer that names its session, with its value.
 std::string session_member(std::string_view name, const Room& room) {
   std::string member;
@@ -215,6 +203,18 @@ std::expected<void, Error> check_settlement(const Settlement& settlement) {
     return {};
   }
   return refuse("this is not the end of a round");
+}
+
+void apply_update(Turn& turn, const TurnUpdate& update, Milliseconds now) {
+  turn.has_streamed = false;
+  turn.state = update.state;
+  turn.round = update.round;
+  turn.pending = update.pending;
+  turn.tool_deadline = update.tool_deadline;
+  turn.error_code = update.error_code;
+  turn.retryable = update.retryable;
+  turn.events = update.events;
+  turn.updated_at = now;
 }
 
 std::int64_t newest_living(JournalRows& rows, std::int64_t turn) {

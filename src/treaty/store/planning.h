@@ -98,6 +98,9 @@ bool leads_to(const Turn& turn, TurnState state);
 // `conflict` for a settlement that does not end a round.
 std::expected<void, Error> check_settlement(const Settlement& settlement);
 
+// What the turn becomes by an update.
+void apply_update(Turn& turn, const TurnUpdate& update, Milliseconds now);
+
 // That turn, or the newest one before it that is not dead; 0 when there is none.
 std::int64_t newest_living(JournalRows& rows, std::int64_t turn);
 

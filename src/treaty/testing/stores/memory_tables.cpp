@@ -9,19 +9,6 @@
 namespace treaty::store {
 namespace {
 
-// The turn after an update.
-void apply_update(Turn& turn, const TurnUpdate& update, Milliseconds now) {
-  turn.has_streamed = false;
-  turn.state = update.state;
-  turn.round = update.round;
-  turn.pending = update.pending;
-  turn.tool_deadline = update.tool_deadline;
-  turn.error_code = update.error_code;
-  turn.retryable = update.retryable;
-  turn.events = update.events;
-  turn.updated_at = now;
-}
-
 // Whether the branch latches the context that its source had at that place.
 bool latches(const SessionRow& branch, const std::optional<std::string>& context) {
   return context && (branch.context_at < 0 || branch.session.solution_context != *context);
