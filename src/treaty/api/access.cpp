@@ -45,8 +45,9 @@ bool is_loopback_ipv4(std::string_view host) {
   return dots == 3 && digits > 0;
 }
 
-// A name with dots: somebody else may own it and let it point to this machine, so that the browser
-// of whoever visits them calls us. Plain names and addresses cannot be had that way.
+// Guards against DNS rebinding. An attacker can own a name with dots and point it to this machine;
+// the browsers of their visitors would then call this server. Nobody can own plain names and
+// addresses.
 bool could_be_public(std::string_view host) {
   if (host.empty() || is_loopback_host(host)) return false;
   const auto authority = http::parse_authority(host);

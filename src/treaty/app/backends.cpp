@@ -60,8 +60,8 @@ class MachineSite {
                                   .hold = [holder = std::move(holder)] { return holder.lock(); }});
   }
 
-  // Once, when the dispatcher is there: backends are made before it. The dispatcher is held by
-  // whoever holds this: a share in it would be a circle.
+  // Called once, after the dispatcher is made: it needs the backends first. The owner of this
+  // object also owns the dispatcher, so a shared pointer to it would be a cycle.
   void open_agents(boost::asio::io_context& context, const config::Configuration& configuration,
                    std::shared_ptr<const SharedBackends> shared, dispatch::Dispatcher& dispatcher) {
     agents_.agents = std::make_unique<DispatchedAgents>(AgentServices{

@@ -86,7 +86,7 @@ asio::awaitable<AgentResult> dispatched(const ModelRoute& route, backends::Call 
   co_return std::move(ended.result);
 }
 
-// Tools of whoever runs the machine, beside the agent's own.
+// Adds the tools that the caller of the machine offers. The agent's own take precedence.
 void offer(std::vector<backends::Tool>& own, std::span<const backends::Tool> more) {
   for (const backends::Tool& tool : more) {
     if (std::ranges::find(own, tool.name, &backends::Tool::name) == own.end()) own.push_back(tool);
@@ -131,7 +131,7 @@ class FlatAgentAsked final : public AskedAgent {
   dispatch::Seconds deadline_;
 };
 
-// What an agent of treaty.yaml is told: the text when the input is one, else the input as JSON.
+// The prompt of an agent of treaty.yaml: the input if it is a text, otherwise the input as JSON.
 std::string prompt_of(const machines::Dynamic& input) {
   if (input.is_string()) return std::string(input.get_string());
   if (input.is_object() && input.get_object().size() == 1 &&

@@ -23,7 +23,7 @@ struct Diagnostic {
   int column = 0;
   std::string message{};
   std::string hint{};      // What to do about it; may be empty.
-  std::size_t offset = 0;  // Of line and column in the text, in bytes, where it is known.
+  std::size_t offset = 0;  // Bytes from the start of the text, if known.
   bool operator==(const Diagnostic&) const = default;
 };
 

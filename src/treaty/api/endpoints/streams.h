@@ -44,7 +44,7 @@ class TurnText {
 
   StreamForm form_;
   contracts::Dialect dialect_;
-  std::int64_t index_ = 0;  // Of the next line.
+  std::int64_t index_ = 0;  // Index of the next line.
 };
 
 void append_event(std::string& out, const turns::DiaryEvent& event);

@@ -25,7 +25,7 @@ struct Asker {
   bridge::Process process{};
   double until = 0;  // When it will have given up; seconds since 1970.
 
-  // True when it is known that nobody waits: only a process of this very machine can be looked for.
+  // Whether the waiting process has certainly ended. Processes of other machines cannot be checked.
   bool is_gone() const;
 };
 

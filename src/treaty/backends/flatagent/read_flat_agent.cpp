@@ -132,8 +132,8 @@ Read<ProfileCatalog> read_catalog(const Dynamic& document) {
   return catalog;
 }
 
-// The profile under a name, with default and override of its catalog, or the one that the catalog
-// means by itself when nobody names one.
+// The profile of that name, or the default one of the catalog without a name. The catalog's default
+// and override are applied to it.
 Read<Object> find_profile(const ProfileCatalog& catalog, const std::optional<std::string>& name) {
   TREATY_TRY(Object profile, profile_named(catalog, catalog.default_name));
   if (name) {

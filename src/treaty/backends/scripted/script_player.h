@@ -23,11 +23,11 @@ struct Asked {
   std::string path{};
   std::string model{};
   bool stream = false;
-  std::string user_text{};  // Of the last message by the user.
+  std::string user_text{};  // The text of the last user message.
   std::vector<OfferedTool> tools{};
   std::vector<std::string> tool_results{};  // Those that end the request.
-  std::string output_schema_json{};  // Of a structured output; "{}" when only JSON is wanted.
-  std::size_t prompt_bytes = 0;      // For the estimate of tokens.
+  std::string output_schema_json{};         // The schema of structured output; "{}": any JSON.
+  std::size_t prompt_bytes = 0;             // For the estimate of tokens.
 };
 
 Asked asked_of(const Call& call);

@@ -70,7 +70,7 @@ struct World {
   AfterWrite after_write{};
   bool notes_hooks = false;  // In the journal: a simulation that goes on must know who was asked.
 
-  // Tools of whoever runs the machine, for agents in a tool loop; null: none.
+  // Tools that the caller of the machine offers to agents in a tool loop; null: none.
   std::shared_ptr<const std::vector<backends::Tool>> offered_tools{};
 
   // Whether it shall stop now, and be resumable: asked between any two things that it does.
