@@ -8,6 +8,7 @@ namespace treaty {
 
 enum class ErrorCode {
   wrong_usage,     // The command line does not make sense.
+  not_found,       // There is no file, session, turn or other thing of that name.
   is_directory,    // Where a file was expected.
   unreadable,      // A file or stream cannot be read,
   unwritable,      // or written.

@@ -88,7 +88,11 @@ std::string_view name_of_replaced(std::string_view name) {
 std::expected<std::string, Error> read_file(const std::string& path, std::size_t limit) {
   // A pipe in the place of a file must not hold up the reader.
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return std::unexpected(failure(ErrorCode::unreadable, "cannot be read", path));
+  if (!file) {
+    const bool is_missing = errno == ENOENT || errno == ENOTDIR;
+    return std::unexpected(
+        failure(is_missing ? ErrorCode::not_found : ErrorCode::unreadable, "cannot be read", path));
+  }
   struct stat status{};
   if (fstat(file.get(), &status) == 0 && !S_ISREG(status.st_mode)) {
     const bool directory = S_ISDIR(status.st_mode);

@@ -1,9 +1,9 @@
 // Passes an error on to the caller, in one line.
 //
 //   std::expected<Port, Error> port_of(std::string_view text) {
-//     TREATY_TRY(const auto address, parse_address(text));  // Returns the error, or names the
-//     value. TREATY_TRY_VOID(check_host(address.host));            // The same for
-//     std::expected<void, Error>. return address.port;
+//     TREATY_TRY(const auto address, parse_address(text));  // The value, or the error returned.
+//     TREATY_TRY_VOID(check_host(address.host));            // The same without a value.
+//     return address.port;
 //   }
 //
 // Coroutines use TREATY_CO_TRY and TREATY_CO_TRY_VOID.

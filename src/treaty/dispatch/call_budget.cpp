@@ -58,7 +58,7 @@ asio::awaitable<void> settle_again(std::shared_ptr<Pools> pools, store::BudgetSt
   while (true) {
     co_await pools->clock().wait_until(waiter, steady_at(pools->now() + kSettleAgain));
     const auto settled = co_await store.settle_reservation(id, spent);
-    if (settled || settled.error().code == ErrorCode::conflict) break;
+    if (settled || settled.error().code == ErrorCode::not_found) break;
   }
   pools->budget_queue().notify(key);
 }
@@ -117,7 +117,7 @@ asio::awaitable<void> CallRun::settle(const SetAside& aside, store::Amount spent
   const auto& services = dispatcher_.services_;
   const std::string key = key_of(order_.budgets);
   const auto settled = co_await services.budgets->settle_reservation(aside.reservation.id, spent);
-  if (!settled && settled.error().code != ErrorCode::conflict) {
+  if (!settled && settled.error().code != ErrorCode::not_found) {
     asio::co_spawn(
         executor_,
         settle_again(services.pools, *services.budgets, aside.reservation.id, spent, key),

@@ -74,7 +74,7 @@ class BudgetStore {
   virtual Task<Reserved> reserve(Purchase purchase) = 0;
 
   // Counts a call and what it took, on the day of the reservation. It may have taken more than was
-  // reserved. `conflict` when this process has no such reservation, or it is settled. What a
+  // reserved. `not_found` when this process has no such reservation, or it is settled. What a
   // process has not settled when it ends is spent in full.
   virtual Task<void> settle_reservation(std::int64_t id, Amount spent) = 0;
 

@@ -112,7 +112,7 @@ TREATY_STORE_TEST(Fixture, "what is not there, or settled, or another's, cannot 
 
   const auto unknown = wait_for(store->settle_reservation(id + 1, {.tokens = 1}));
   REQUIRE(!unknown);
-  CHECK(unknown.error().code == ErrorCode::conflict);
+  CHECK(unknown.error().code == ErrorCode::not_found);
   CHECK(!settle(*other, id, 1));
   CHECK(today() == of_agent(0, 600, 0));
 

@@ -2,7 +2,8 @@
 //
 // Every method may be called from any event loop and completes on the caller's loop, which must
 // live until then. A write that has been answered is on the disk. An Error is `unavailable` (try
-// again later), `conflict` or `corrupt`. Its message is for the operator; only `where` has paths.
+// again later), `not_found`, `conflict` or `corrupt`. Its message is for the operator; only `where`
+// has paths.
 #pragma once
 
 #include <cstddef>
@@ -117,7 +118,8 @@ class TurnJournal {
   virtual Task<bool> delete_session(Room room) = 0;
 
   // A new session `into` with copies of the completed turns of `from` up to `turn_id`, and the
-  // solution context as it was then. `conflict` when there is no such turn, or `into` exists.
+  // solution context as it was then. `not_found` when there is no such turn, `conflict` when `into`
+  // exists.
   virtual Task<Session> branch(Room from, std::string turn_id, std::string into) = 0;
 
   // Deletes sessions that nothing was written to since `before`, except those with a running turn.

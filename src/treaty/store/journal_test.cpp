@@ -36,6 +36,10 @@ bool is_conflict(const auto& answer) {
   return !answer && answer.error().code == ErrorCode::conflict;
 }
 
+bool is_unknown(const auto& answer) {
+  return !answer && answer.error().code == ErrorCode::not_found;
+}
+
 }  // namespace
 
 TREATY_STORE_TEST(Fixture, "a new turn opens its session and is found by its name and its key") {
@@ -295,9 +299,9 @@ TREATY_STORE_TEST(Fixture, "rounds come one after the other, and there is a last
 }
 
 TREATY_STORE_TEST(Fixture, "a change of a turn or a session that is not there is refused") {
-  CHECK(is_conflict(update(7, TurnState::completed)));
-  CHECK(is_conflict(change({.agent = "default"})));
-  CHECK(is_conflict(change({.begin = NewTurn{.turn_id = "t1"}})));
+  CHECK(is_unknown(update(7, TurnState::completed)));
+  CHECK(is_unknown(change({.agent = "default"})));
+  CHECK(is_unknown(change({.begin = NewTurn{.turn_id = "t1"}})));
 }
 
 TREATY_STORE_TEST(Fixture, "a mark of streaming stays until the round ends") {

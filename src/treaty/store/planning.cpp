@@ -14,6 +14,10 @@ std::unexpected<Error> refuse(std::string message) {
   return std::unexpected(conflict(std::move(message)));
 }
 
+std::unexpected<Error> unknown(std::string_view what) {
+  return std::unexpected(Error{ErrorCode::not_found, fmt::format("there is no such {}", what)});
+}
+
 std::optional<Turn> turn_of(std::optional<TurnRow> row) {
   return row ? std::optional(std::move(row->turn)) : std::nullopt;
 }
@@ -59,7 +63,7 @@ struct Planning {
   }
 
   std::expected<void, Error> plan_begin() {
-    if (!has_session()) return refuse("there is no such session");
+    if (!has_session()) return unknown("session");
     if (writer.owner == 0) return refuse("this process does not run turns");
     const std::string& turn_id = change.begin->turn_id;
     const auto is_taken = [&] {
@@ -83,7 +87,7 @@ struct Planning {
   std::expected<void, Error> plan_turn() {
     if (!change.update && !change.request && !change.answer) return {};
     auto row = rows.find_turn(change.turn);
-    if (!row) return refuse("there is no such turn");
+    if (!row) return unknown("turn");
     plan.turn = *std::move(row);
     const Turn& turn = plan.turn.turn;
     if (plan.session.session.id != turn.session) {
@@ -128,7 +132,7 @@ struct Planning {
 
   std::expected<void, Error> finish() {
     if ((change.agent || change.conversation || change.solution_context) && !has_session()) {
-      return refuse("there is no such session");
+      return unknown("session");
     }
     Session& session = plan.session.session;
     if (change.agent) session.agent = *change.agent;
@@ -250,10 +254,10 @@ std::expected<BranchPlan, Error> plan_branch(JournalRows& rows, const Room& from
                                              const std::string& turn_id, const std::string& into,
                                              Milliseconds now) {
   const auto source = rows.find_session(from);
-  if (!source) return refuse("there is no such session");
+  if (!source) return unknown("session");
   const auto end = rows.find_turn(source->session.id, turn_id);
   if (!end && (turn_id.empty() || turn_id != source->session.opening_turn)) {
-    return refuse("there is no such turn");
+    return unknown("turn");
   }
   if (rows.find_session({.tenant = from.tenant, .session_id = into})) {
     return refuse("a session of that name exists already");

@@ -49,7 +49,7 @@ class Rows final : public JournalRows {
 };
 
 // A session with turns 1, 2, … in these states.
-Rows rows_with(std::vector<TurnState> states) {
+Rows rows_with(const std::vector<TurnState>& states) {
   Rows rows;
   rows.session = SessionRow{.session = {.id = 1, .room = kRoom, .opening_turn = "opening"}};
   for (const TurnState state : states) {
@@ -158,8 +158,8 @@ TEST_CASE("A branch takes over the opening turn only when its end is not copied"
   CHECK(left_behind->session.session.opening_turn == "t2");
   CHECK(opening->session.session.opening_turn == "opening");
   CHECK(opening->last_number == 0);
-  CHECK(!plan_branch(rows, kRoom, "t9", "s2", 5));
-  CHECK(!plan_branch(rows, kRoom, "t1", "s1", 5));
+  CHECK(plan_branch(rows, kRoom, "t9", "s2", 5).error().code == ErrorCode::not_found);
+  CHECK(plan_branch(rows, kRoom, "t1", "s1", 5).error().code == ErrorCode::conflict);
 }
 
 TEST_CASE("The copy of an answer names the session that it is in, and changes no text") {

@@ -28,6 +28,7 @@ std::string_view next_step_of(ErrorCode code) {
       return "use the version of treaty that wrote it, or another journal: --state-dir DIR";
     case ErrorCode::corrupt:
       return "keep a copy of it, then bring back a backup or take another journal: --state-dir DIR";
+    case ErrorCode::not_found:
     case ErrorCode::unavailable:
     case ErrorCode::unreadable:
     case ErrorCode::unwritable:

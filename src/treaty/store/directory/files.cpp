@@ -123,11 +123,8 @@ std::expected<void, Error> save_file(const std::string& path, std::string_view b
 }
 
 std::expected<std::optional<std::string>, Error> load_file(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
-    return std::nullopt;
-  }
   auto bytes = read_file(path, std::numeric_limits<std::uint32_t>::max());
+  if (!bytes && bytes.error().code == ErrorCode::not_found) return std::nullopt;
   if (!bytes) return std::unexpected(failure_of(bytes.error()));
   return *std::move(bytes);
 }

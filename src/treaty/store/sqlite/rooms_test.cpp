@@ -6,9 +6,7 @@
 namespace treaty::store {
 namespace {
 
-using testing::begin;
 using testing::complete;
-using testing::look;
 using testing::open_store;
 using testing::settle;
 using testing::wait_for;
@@ -58,16 +56,17 @@ TEST_CASE_FIXTURE(Fixture, "a deleted session leaves nothing behind") {
 
 TEST_CASE_FIXTURE(Fixture, "a branch from nowhere, or into a session that exists, is refused") {
   REQUIRE(complete(*store, kRoom, "t1") != 0);
-  const auto refused = [&](const Room& from, const char* turn_id, const char* into) {
+  const auto refusal_of = [&](const Room& from, const char* turn_id, const char* into) {
     const auto branched = wait_for(store->branch(from, turn_id, into));
-    return !branched && branched.error().code == ErrorCode::conflict;
+    REQUIRE(!branched);
+    return branched.error().code;
   };
 
-  CHECK(refused({"local", "nowhere"}, "t1", "s2"));
-  CHECK(refused({"acme", "s1"}, "t1", "s2"));
-  CHECK(refused(kRoom, "t9", "s2"));
-  CHECK(refused(kRoom, "", "s2"));
-  CHECK(refused(kRoom, "t1", "s1"));
+  CHECK(refusal_of({"local", "nowhere"}, "t1", "s2") == ErrorCode::not_found);
+  CHECK(refusal_of({"acme", "s1"}, "t1", "s2") == ErrorCode::not_found);
+  CHECK(refusal_of(kRoom, "t9", "s2") == ErrorCode::not_found);
+  CHECK(refusal_of(kRoom, "", "s2") == ErrorCode::not_found);
+  CHECK(refusal_of(kRoom, "t1", "s1") == ErrorCode::conflict);
   CHECK(rows("SELECT count(*) FROM sessions") == 1);
 }
 

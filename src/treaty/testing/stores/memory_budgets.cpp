@@ -32,7 +32,8 @@ std::expected<void, Error> MemoryTables::settle_reservation(std::int64_t id, con
                                                             const WriterIdentity& writer) {
   const auto found = reservations_.find(id);
   if (found == reservations_.end() || found->second.owner != writer.owner) {
-    return std::unexpected(conflict("there is no such reservation of this process any more"));
+    return std::unexpected(
+        Error{ErrorCode::not_found, "there is no such reservation of this process any more"});
   }
   spend_reservation(id, without_negatives(spent));
   return {};
@@ -106,6 +107,7 @@ void MemoryTables::save_pools(std::vector<PoolRecord> pools, Milliseconds now) {
 
 std::vector<PoolRecord> MemoryTables::pools() const {
   std::vector<PoolRecord> all;
+  all.reserve(pools_.size());
   for (const auto& [key, pool] : pools_) all.push_back({.key = key, .state = pool.state});
   return all;
 }

@@ -83,6 +83,7 @@ struct StoreFixture {
 
 // A test case that runs on every store. FIXTURE has a constructor that takes a
 // std::unique_ptr<StorePlace>.
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot stand in parentheses.
 #define TREATY_STORE_TEST_NAMED(TEST, FIXTURE, NAME)                                      \
   namespace {                                                                             \
   struct TEST : FIXTURE {                                                                 \
@@ -96,5 +97,6 @@ struct StoreFixture {
     TEST(std::make_unique<Place>()).run();                                                \
   }                                                                                       \
   void TEST::run()
+// NOLINTEND(bugprone-macro-parentheses)
 #define TREATY_STORE_TEST(FIXTURE, NAME) \
   TREATY_STORE_TEST_NAMED(DOCTEST_ANONYMOUS(StoreTest), FIXTURE, NAME)
