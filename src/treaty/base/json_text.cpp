@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "treaty/base/json.h"
+#include "treaty/base/json/scan.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
@@ -34,14 +35,59 @@ std::string compact(Value value) {
   return writer.take();
 }
 
+// Where a member stands in the text of its object.
+struct MemberPlace {
+  std::size_t name;   // Its opening quote.
+  std::size_t value;  // Behind the colon.
+  std::size_t end;    // The comma or brace behind the value.
+
+  std::string_view value_in(std::string_view text) const { return text.substr(value, end - value); }
+};
+
+// `at` is the opening quote; the answer is behind the closing one.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  for (++at; at < text.size(); ++at) {
+    at += plain_run(text.data() + at, text.data() + text.size());
+    if (at < text.size() && text[at] == '"') return at + 1;
+    if (at < text.size() && text[at] == '\\') ++at;
+  }
+  return text.size();
+}
+
+std::size_t end_of_value(std::string_view text, std::size_t at) {
+  std::size_t depth = 0;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (depth == 0 && (c == ',' || c == '}')) break;
+    at = c == '"' ? end_of_string(text, at) : at + 1;
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+  }
+  return at;
+}
+
+// The text is compact and every string has one spelling: the members are found without reading
+// what they hold.
+std::optional<MemberPlace> find_place(std::string_view text, std::string_view name) {
+  std::string quoted;
+  append_quoted(quoted, name);
+  for (std::size_t at = 1; at < text.size() && text[at] == '"';) {
+    const std::size_t colon = end_of_string(text, at);
+    const MemberPlace place{.name = at, .value = colon + 1, .end = end_of_value(text, colon + 1)};
+    if (text.substr(at, colon - at) == quoted) return place;
+    at = place.end + 1;
+  }
+  return std::nullopt;
+}
+
 // What `take` makes of the member of that name, if the object has it and `is_wanted`.
 auto look_up(const ObjectText& object, std::string_view name, bool (Value::*is_wanted)() const,
              auto take) {
   decltype(std::optional(take(std::declval<Value>()))) taken;
-  // Without an escape the text has every name as it is. Most look-ups end with this glance.
-  if (!object.text().contains('\\') && !object.text().contains(name)) return taken;
-  const Document document = object.read();
-  const auto found = document.root()->members().find(name);
+  const auto place = find_place(object.text(), name);
+  if (!place) return taken;
+  const Document document(place->value_in(object.text()), kChecked);
+  const auto found = document.root();
   if (found && ((*found).*is_wanted)()) taken = take(*found);
   return taken;
 }
@@ -93,10 +139,9 @@ std::optional<ObjectText> ObjectText::parse(std::string_view text) {
 Document ObjectText::read() const { return Document(text_, kChecked); }
 
 std::optional<ValueText> ObjectText::find(std::string_view name) const {
-  const Document document = read();
-  const auto found = document.root()->members().find(name);
-  if (!found) return std::nullopt;
-  return ValueText(ValueText::Checked{std::string(found->source())});
+  const auto place = find_place(text_, name);
+  if (!place) return std::nullopt;
+  return ValueText(ValueText::Checked{std::string(place->value_in(text_))});
 }
 
 std::optional<std::string> ObjectText::find_text(std::string_view name) const {
@@ -143,21 +188,17 @@ void ObjectText::add(std::string_view name, const ValueText& value) {
 }
 
 void ObjectText::set(std::string_view name, const ValueText& value) {
-  const Document document = read();
-  const auto found = document.root()->members().find(name);
-  if (!found) return add(name, value);
-  text_.replace(found->begin(), found->end() - found->begin(), value.text());
+  const auto place = find_place(text_, name);
+  if (!place) return add(name, value);
+  text_.replace(place->value, place->end - place->value, value.text());
 }
 
 void ObjectText::erase(std::string_view name) {
-  Writer writer;
-  writer.begin_object();
-  const Document document = read();
-  for (const Member member : document.root()->members()) {
-    if (member.name.text() == name) continue;
-    writer.name(member.name.text()).raw(member.value.source());
-  }
-  text_ = writer.end_object().take();
+  const auto place = find_place(text_, name);
+  if (!place) return;
+  const bool is_last = text_[place->end] == '}';
+  const std::size_t begin = is_last && place->name > 1 ? place->name - 1 : place->name;
+  text_.erase(begin, place->end + (is_last ? 0 : 1) - begin);
 }
 
 void write(Writer& writer, Value value) {

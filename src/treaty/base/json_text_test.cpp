@@ -1,6 +1,7 @@
 #include "treaty/base/json_text.h"
 
 #include <doctest/doctest.h>
+#include <rapidcheck.h>
 
 #include <limits>
 
@@ -79,6 +80,41 @@ TEST_CASE("A member is replaced in its place, appended or erased") {
   CHECK(object.empty());
   object.add("d", 4);
   CHECK(object.text() == R"({"d":4})");
+}
+
+TEST_CASE("A look-up finds what a whole reading finds, whatever the members hold") {
+  const auto some_text = [] {
+    std::string text;
+    for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
+      text += *rc::gen::element("a", "\"", "\\", "}", "]", ",", ":", "é", "\n", "{\"b\":1}");
+    }
+    return text;
+  };
+  CHECK(rc::check([&] {
+    ObjectText object;
+    for (int i = *rc::gen::inRange(0, 5); i > 0; --i) {
+      const std::string name = some_text();
+      switch (*rc::gen::inRange(0, 4)) {
+        case 0: object.set(name, some_text()); break;
+        case 1: object.set(name, *rc::gen::inRange(-9, 9)); break;
+        case 2: object.set(name, ObjectText{{some_text(), nullptr}}); break;
+        default: object.set(name, std::vector<std::string>{some_text(), some_text()});
+      }
+    }
+    const Document whole = object.read();
+    RC_ASSERT(whole.faults().empty());
+    const std::string absent = some_text();
+    RC_ASSERT(object.contains(absent) == whole.root()->members().find(absent).has_value());
+    for (const Member member : whole.root()->members()) {
+      const std::string name(member.name.text());
+      RC_ASSERT(object.find(name)->text() == member.value.source());
+      ObjectText rest = object;
+      rest.erase(name);
+      RC_ASSERT(!rest.contains(name));
+      RC_ASSERT(ObjectText::parse(rest.text()) == rest);
+      if (!rest.empty()) RC_ASSERT(rest.text().size() + 2 + name.size() < object.text().size());
+    }
+  }));
 }
 
 TEST_CASE("An object is written in the layout of its writer") {

@@ -346,6 +346,19 @@ std::optional<std::string> KnownSecrets::masked(std::string_view text) const {
   return out == text ? std::nullopt : std::optional(std::move(out));
 }
 
+// What is masked is at least that long, also where a text ends within a secret.
+bool KnownSecrets::may_be_in(std::string_view text) const {
+  if (spellings_.empty()) return false;
+  for (std::size_t at = 0; at + kShortestKnown <= text.size(); ++at) {
+    if (!pairs_[pair_at(text, at)]) continue;
+    const std::string_view here = text.substr(at, kShortestKnown);
+    for (const std::string& spelling : spellings_) {
+      if (spelling.starts_with(here)) return true;
+    }
+  }
+  return false;
+}
+
 std::string_view MaskedPieces::feed(std::string_view piece) {
   if (held_.empty() && covered_ == 0 && !secrets_.find(piece, 0)) return piece;
   held_ += piece;

@@ -41,6 +41,9 @@ class KnownSecrets {
   // The text with `***` in the place of each; nothing when there is none in it.
   std::optional<std::string> masked(std::string_view text) const;
 
+  // False: masked() finds nothing in the text, nor in any part of it. A quick first glance.
+  bool may_be_in(std::string_view text) const;
+
  private:
   friend class MaskedPieces;
 

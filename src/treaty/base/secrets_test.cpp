@@ -111,6 +111,21 @@ TEST_CASE("of a known secret that the text cuts off most is masked, a mere begin
   CHECK(!secrets.masked("it is sk-proj-0123 or so"));
 }
 
+TEST_CASE("what may not be in a text is masked in no part of it") {
+  const KnownSecrets secrets = known({"abababac", "ababacabababab"});
+  const auto part = rc::gen::element<std::string>("a", "b", "ab", "ababac", "c", "\"");
+  CHECK(rc::check([&] {
+    std::string text;
+    for (const auto& one : *rc::gen::container<std::vector<std::string>>(part)) text += one;
+    for (std::size_t size = 0; size <= text.size(); ++size) {
+      const bool is_masked = secrets.masked(text.substr(0, size)).has_value();
+      RC_ASSERT(!is_masked || secrets.may_be_in(text));
+    }
+  }));
+  CHECK(!secrets.may_be_in("ababab, acabab"));
+  CHECK(!KnownSecrets().may_be_in("abababac"));
+}
+
 TEST_CASE("a piece without a trace of a secret is passed on as it is") {
   const KnownSecrets secrets = known({"hunter2hunter2"});
   MaskedPieces pieces(secrets);
