@@ -4,7 +4,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
@@ -72,6 +71,7 @@ class BodyCoding {
  private:
   bool open(int window) {
     is_open_ = inflateInit2(&zlib_, window) == Z_OK;
+    if (is_open_) out_ = std::make_unique_for_overwrite<char[]>(kPiece);
     return is_open_;
   }
   Outcome inflate_some(const Taker& taker);
@@ -79,11 +79,11 @@ class BodyCoding {
   z_stream zlib_{};
   bool is_identity_ = false;
   bool is_gzip_ = false;
-  bool is_open_ = false;  // inflateInit was called.
-  bool at_start_ = true;  // No byte came yet, of the body or of the next gzip member.
-  bool ended_ = false;    // The checksum was read and right.
-  std::string start_{};   // The first bytes of deflate, until its form can be told.
-  std::array<char, kPiece> out_;
+  bool is_open_ = false;           // inflateInit was called.
+  bool at_start_ = true;           // No byte came yet, of the body or of the next gzip member.
+  bool ended_ = false;             // The checksum was read and right.
+  std::string start_{};            // The first bytes of deflate, until its form can be told.
+  std::unique_ptr<char[]> out_{};  // kPiece bytes, once it is open.
 };
 
 BodyCoding::Outcome BodyCoding::feed(std::string_view bytes, const Taker& taker) {
@@ -112,11 +112,11 @@ BodyCoding::Outcome BodyCoding::inflate_some(const Taker& taker) {
       ended_ = false;
     }
     at_start_ = false;
-    zlib_.next_out = reinterpret_cast<Bytef*>(out_.data());
+    zlib_.next_out = reinterpret_cast<Bytef*>(out_.get());
     zlib_.avail_out = kPiece;
     const int result = inflate(&zlib_, Z_NO_FLUSH);
     const std::size_t size = kPiece - zlib_.avail_out;
-    if (size > 0 && !taker({out_.data(), size})) return Outcome::stopped;
+    if (size > 0 && !taker({out_.get(), size})) return Outcome::stopped;
     ended_ = result == Z_STREAM_END;
     if (ended_) continue;
     if (result == Z_BUF_ERROR || (result == Z_OK && zlib_.avail_out > 0)) {
