@@ -101,7 +101,7 @@ boost::asio::awaitable<std::expected<std::invoke_result_t<Work&>, OffloadError>>
     auto executor = asio::prefer(asio::get_associated_executor(handler),
                                  asio::execution::outstanding_work.tracked);
     const auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-    const auto resume = [executor, shared](std::exception_ptr failed) {
+    const auto resume = [executor, shared](const std::exception_ptr& failed) {
       asio::post(executor, [shared, failed] { std::move (*shared)(failed); });
     };
     const bool is_taken = post([&work, &result, resume] {
