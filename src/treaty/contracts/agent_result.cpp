@@ -344,7 +344,7 @@ Decoded<AgentResult> decode_agent_result(std::string_view bytes, const DecodeOpt
                                 kResultNames);
 }
 
-void write(json::Writer& writer, const AgentResult& result) {
+void write(json::Writer& writer, const AgentResult& result, Content content) {
   const auto text = [&](std::string_view name, const std::optional<std::string>& value) {
     if (value) writer.member(name, *value);
   };
@@ -359,7 +359,7 @@ void write(json::Writer& writer, const AgentResult& result) {
   };
   writer.begin_object();
   object("output", result.output);
-  text("content", result.content);
+  if (content == Content::written) text("content", result.content);
   part("usage", result.usage);
   part("cost", result.cost);
   object("metadata", result.metadata);

@@ -85,7 +85,8 @@ struct AgentResult {
 };
 
 std::string encode(const AgentResult& result);
-void write(json::Writer& writer, const AgentResult& result);
+enum class Content { written, left_out };  // Left out: whoever writes it has it elsewhere.
+void write(json::Writer& writer, const AgentResult& result, Content content = Content::written);
 
 // Parts of it, for those who print them alone.
 std::string encode(const RateLimitState& state);

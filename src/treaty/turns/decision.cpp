@@ -239,7 +239,7 @@ Decision fail_turn(const TurnRequest& asked, const store::View& view, Refusal re
           .round = turn.round + 1,
           .body = outcome.body,
           .format = std::string(asked.renderer->format()),
-          .result = encode({.answer = error, .result = result_of(error)}),
+          .result = encode({.answer = error, .result = result_of(error)}, {}),
           .dialect = outcome.dialect,
           .error_code = outcome.error_code,
           .first_event = turn.events + 1,

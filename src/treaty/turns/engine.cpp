@@ -25,17 +25,18 @@ using store::TurnState;
 constexpr std::chrono::milliseconds kGlance{100};
 constexpr int kGlancesToRecover = 10;  // So often it may be that the other process is gone.
 
+Refusal session_unknown() {
+  return {Reason::session_not_found,
+          "there is no such session: open one with POST /v1/sessions, or send a first request"};
+}
+
 Refusal store_refusal(const Error& error) {
+  if (error.code == ErrorCode::not_found) return session_unknown();
   if (error.code == ErrorCode::conflict) {
     return {Reason::turn_in_progress, "the session changes at this moment: try again"};
   }
   return {Reason::store_unavailable,
           "the journal cannot be written or read now: nothing was changed; try again later"};
-}
-
-Refusal session_unknown() {
-  return {Reason::session_not_found,
-          "there is no such session: open one with POST /v1/sessions, or send a first request"};
 }
 
 Refusal turn_unknown() {
@@ -53,13 +54,17 @@ void restore(TurnLog& log, const std::string& session_id, const store::Turn& tur
              const store::AnswerRecord& answer, const Renderer& renderer) {
   log.open({session_id, turn.turn_id, turn.mode}, answer.first_event);
   log.restore_deltas(answer.deltas);
-  log.finish({.body = answer.body,
-              .dialect = answer.dialect,
-              .renderer = &renderer,
-              .error_code = answer.error_code,
-              .result = answer.result,
-              .session_id = session_id,
-              .turn_id = turn.turn_id});
+  Outcome outcome{.body = answer.body,
+                  .dialect = answer.dialect,
+                  .renderer = &renderer,
+                  .error_code = answer.error_code};
+  if (auto settled = decode_settled_turn(answer.result, answer.transcript)) {
+    settled->session_id = session_id;
+    settled->turn_id = turn.turn_id;
+    settled->mode = turn.mode;
+    outcome.source = *std::move(settled);
+  }
+  log.finish(std::move(outcome));
 }
 
 std::int64_t result_event_of(const store::AnswerRecord& answer) {

@@ -85,7 +85,7 @@ TEST_CASE("A settled round is journalled as a value beside its bytes and their f
   CHECK(answer.body == outcome.body);
   CHECK(answer.format == "invoke-result");
   CHECK((*record)->rounds.at(0).request.format == "invoke-result");
-  const auto turn = decode_settled_turn(answer.result);
+  const auto turn = decode_settled_turn(answer.result, answer.transcript);
   REQUIRE(turn);
   CHECK(turn->result.content == "one");
   CHECK(turn->result.usage->input_tokens == 3);
@@ -100,11 +100,29 @@ TEST_CASE("A round that failed keeps the error as the backend said it") {
 
   const Outcome outcome = fixture.execute(user_turn("t1", "Hello."));
 
-  const auto turn = decode_settled_turn(outcome.result);
-  REQUIRE(turn);
+  const auto* turn = std::get_if<SettledTurn>(&outcome.source);
+  REQUIRE(turn != nullptr);
   CHECK(turn->result.error->message == "no");
   CHECK(turn->result.error->code == "content_filter");
   CHECK(std::get<AnswerError>(turn->answer).code == "content_filter");
+}
+
+TEST_CASE("The provider's headers are kept when a round failed, and only then") {
+  const json::ObjectText data = {{"provider", "p"},
+                                 {"raw_headers", json::ObjectText{{"via", "z"}}}};
+  contracts::AgentResult good = says("one");
+  contracts::AgentResult bad = testing::fails("content_filter", false);
+  good.provider_data = data;
+  bad.provider_data = data;
+  EngineFixture fixture;
+  fixture.answers = {good, bad};
+
+  const Outcome first = fixture.execute(user_turn("t1", "Hello."));
+  const Outcome second = fixture.execute(user_turn("t2", "And now?"));
+
+  CHECK(std::get<SettledTurn>(first.source).result.provider_data ==
+        json::ObjectText{{"provider", "p"}});
+  CHECK(std::get<SettledTurn>(second.source).result.provider_data == data);
 }
 
 TEST_CASE("Whoever comes with another format gets the same turn in that format") {

@@ -13,6 +13,7 @@
 #include "treaty/contracts/agent_execute_response.h"
 #include "treaty/contracts/agent_result.h"
 #include "treaty/turns/refusals.h"
+#include "treaty/turns/transcript.h"
 
 namespace treaty::turns {
 
@@ -22,7 +23,7 @@ using TypedAnswer =
 struct SettledTurn {
   std::string session_id{};
   std::string turn_id{};
-  std::string mode{};                   // ModeDisplayName.
+  std::string mode{};                   // ModeDisplayName. The turn's own row has these three.
   std::string answer_id{};              // Names these bytes (ResultId); not journalled.
   TypedAnswer answer{};                 // Sealed: the texts may leave.
   std::vector<AnswerError> warnings{};  // About the request.
@@ -35,10 +36,13 @@ struct SettledTurn {
 // The AgentResult of a round that ended with this error and has none of its own.
 contracts::AgentResult result_of(const AnswerError& error);
 
-// As the journal keeps it: everything but session_id, turn_id and answer_id.
-std::string encode(const SettledTurn& turn);
+// As the journal keeps it beside the turn and the transcript of the round, without repeating what
+// these have: the ids, the mode, and a text that the model said.
+std::string encode(const SettledTurn& turn, const Transcript& transcript);
 
-// Only what encode() wrote; anything else is `corrupt`. The ids stay empty.
-std::expected<SettledTurn, Error> decode_settled_turn(std::string_view json);
+// Only what encode() wrote, with the transcript as the journal keeps it; anything else is
+// `corrupt`. Ids and mode stay empty.
+std::expected<SettledTurn, Error> decode_settled_turn(std::string_view json,
+                                                      std::string_view transcript);
 
 }  // namespace treaty::turns

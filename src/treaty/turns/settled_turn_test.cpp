@@ -7,8 +7,8 @@ namespace {
 
 using contracts::AgentResult;
 
-void check_comes_back(const SettledTurn& turn) {
-  const auto read = decode_settled_turn(encode(turn));
+void check_comes_back(const SettledTurn& turn, const Transcript& transcript = {}) {
+  const auto read = decode_settled_turn(encode(turn, transcript), encode(transcript));
 
   REQUIRE(read);
   CHECK(read->answer == turn.answer);
@@ -47,25 +47,66 @@ TEST_CASE("a settled turn comes back from the journal with its answer and its Ag
   check_comes_back({.answer = error, .result = result_of(error)});
 }
 
+TEST_CASE("an answer that is the result's content and usage is journalled once") {
+  contracts::FinalResponse answer{.primary_output_text = "Done.",
+                                  .usage = contracts::Usage{.prompt_tokens = 3, .total_tokens = 3}};
+  SettledTurn turn{.mode = "General", .answer = answer, .result = kSaid};
+
+  CHECK(!encode(turn, {}).contains("response"));
+  check_comes_back(turn);
+  answer.usage->total_tokens = 4;  // Of more than this round.
+  turn.answer = answer;
+  check_comes_back(turn);
+}
+
 TEST_CASE("a text that is the result's content is journalled once") {
   const std::string once =
       encode({.mode = "General",
               .answer = contracts::FinalResponse{.primary_output_text = "Done."},
-              .result = kSaid});
+              .result = kSaid},
+             {});
 
   CHECK(once.find("Done.") == once.rfind("Done."));
+}
+
+TEST_CASE("a text that the transcript has is not repeated, and comes back from there") {
+  const SettledTurn turn{.mode = "General",
+                         .answer = contracts::FinalResponse{.primary_output_text = "Done."},
+                         .result = kSaid};
+  const Transcript transcript{.messages = {backends::AssistantMessage{.text = "Done."}}};
+
+  CHECK(!encode(turn, transcript).contains("Done."));
+  check_comes_back(turn, transcript);
+  check_comes_back(turn, {.messages = {backends::AssistantMessage{.text = "Let me see."}}});
+  check_comes_back(turn, {.messages = {backends::ToolMessage{"c1", "f", "Done.", false}}});
+}
+
+TEST_CASE("a text that was left to a transcript that is not there makes the turn corrupt") {
+  const std::string json =
+      encode({.mode = "General",
+              .answer = contracts::FinalResponse{.primary_output_text = "Done."},
+              .result = kSaid},
+             {.messages = {backends::AssistantMessage{.text = "Done."}}});
+
+  for (const std::string& transcript : {std::string(), std::string("{"), encode(Transcript{})}) {
+    const auto read = decode_settled_turn(json, transcript);
+    REQUIRE(!read);
+    CHECK(read.error().code == ErrorCode::corrupt);
+  }
 }
 
 TEST_CASE("bytes that are no UTF-8 do not make a result unreadable") {
   CHECK(decode_settled_turn(encode({.mode = "General",
                                     .answer = contracts::FinalResponse{.primary_output_text = "x"},
-                                    .result = {.content = "\xFF"}})));
+                                    .result = {.content = "\xFF"}},
+                                   {}),
+                            ""));
 }
 
 TEST_CASE("what is no settled turn is refused as corrupt") {
   for (const auto* text :
-       {"", "{", "{}", R"({"agent_result":{}})", R"({"agent_result":3,"error":{}})"}) {
-    const auto read = decode_settled_turn(text);
+       {"", "{", "{}", R"({"agent_result":3})", R"({"agent_result":{},"response":{}})"}) {
+    const auto read = decode_settled_turn(text, "");
     REQUIRE(!read);
     CHECK(read.error().code == ErrorCode::corrupt);
   }

@@ -33,22 +33,10 @@ std::int64_t sum(std::int64_t left, std::int64_t right) {
   return left > kMost - right ? kMost : left + right;
 }
 
-void count_usage(Progress& progress, const contracts::UsageInfo& spent) {
-  contracts::Usage& usage = progress.usage ? *progress.usage : progress.usage.emplace();
-  const std::int64_t input = spent.input_tokens.value_or(0);
-  const std::int64_t output = spent.output_tokens.value_or(0);
-  usage.prompt_tokens = sum(usage.prompt_tokens, input);
-  usage.completion_tokens = sum(usage.completion_tokens, output);
-  usage.total_tokens =
-      sum(usage.total_tokens,
-          spent.total_tokens.value_or(sum(std::max<std::int64_t>(input, 0), output)));
-  if (spent.cache_read_tokens) {
-    usage.cached_tokens = sum(usage.cached_tokens.value_or(0), *spent.cache_read_tokens);
-  }
-}
-
 void count(Progress& progress, const AgentResult& result) {
-  if (result.usage) count_usage(progress, *result.usage);
+  if (result.usage) {
+    progress.usage = add_usage(progress.usage.value_or(contracts::Usage{}), *result.usage);
+  }
   const double cost = progress.cost + results::dollars_of(result).value_or(0);
   if (std::isfinite(cost)) progress.cost = cost;
 }
@@ -261,6 +249,20 @@ class Check {
 };
 
 }  // namespace
+
+contracts::Usage add_usage(contracts::Usage usage, const contracts::UsageInfo& spent) {
+  const std::int64_t input = spent.input_tokens.value_or(0);
+  const std::int64_t output = spent.output_tokens.value_or(0);
+  usage.prompt_tokens = sum(usage.prompt_tokens, input);
+  usage.completion_tokens = sum(usage.completion_tokens, output);
+  usage.total_tokens =
+      sum(usage.total_tokens,
+          spent.total_tokens.value_or(sum(std::max<std::int64_t>(input, 0), output)));
+  if (spent.cache_read_tokens) {
+    usage.cached_tokens = sum(usage.cached_tokens.value_or(0), *spent.cache_read_tokens);
+  }
+  return usage;
+}
 
 CheckedCalls check_tool_calls(const AgentRole& role, const std::vector<AgentToolCall>& calls,
                               bool last_is_cut, Progress& progress) {

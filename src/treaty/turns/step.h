@@ -49,6 +49,9 @@ constexpr std::size_t kMostAllArgumentBytes = std::size_t{4} << 20U;  // Of all 
 // not retryable: the next try would most likely cost the same for nothing.
 constexpr std::string_view kAnswerTooLarge = "AnswerTooLarge";
 
+// The usage of a turn with that of one more call. Counts come from outside: no sum wraps around.
+contracts::Usage add_usage(contracts::Usage usage, const contracts::UsageInfo& spent);
+
 using Step = std::variant<Finish, AskClient, AskAgain, Fail>;
 
 struct Stepped {

@@ -37,12 +37,15 @@ void write(json::Writer& writer, const UserMessage& message) {
 
 void write(json::Writer& writer, const AssistantMessage& message) {
   writer.begin_object().member("role", "assistant").member("text", message.text);
-  writer.name("tool_calls").begin_array();
-  for (const AgentToolCall& call : message.tool_calls) {
-    writer.begin_object().member("id", call.id).member("name", call.name);
-    writer.member("arguments", call.arguments).end_object();
+  if (!message.tool_calls.empty()) {
+    writer.name("tool_calls").begin_array();
+    for (const AgentToolCall& call : message.tool_calls) {
+      writer.begin_object().member("id", call.id).member("name", call.name);
+      writer.member("arguments", call.arguments).end_object();
+    }
+    writer.end_array();
   }
-  writer.end_array().end_object();
+  writer.end_object();
 }
 
 void write(json::Writer& writer, const ToolMessage& message) {
@@ -65,13 +68,18 @@ void write(json::Writer& writer, const Progress& progress) {
     writer.name("usage");
     write(writer, *progress.usage);
   }
-  writer.member("cost", std::isfinite(progress.cost) ? progress.cost : 0.0);
-  writer.member("tool_rounds", progress.tool_rounds);
-  writer.name("calls").begin_object();
-  for (const auto& [call, count] : progress.calls) writer.member(call, count);
-  writer.end_object().name("call_ids").begin_array();
-  for (const std::string& id : progress.call_ids) writer.value(id);
-  writer.end_array();
+  if (std::isfinite(progress.cost) && progress.cost != 0) writer.member("cost", progress.cost);
+  if (progress.tool_rounds != 0) writer.member("tool_rounds", progress.tool_rounds);
+  if (!progress.calls.empty()) {
+    writer.name("calls").begin_object();
+    for (const auto& [call, count] : progress.calls) writer.member(call, count);
+    writer.end_object();
+  }
+  if (!progress.call_ids.empty()) {
+    writer.name("call_ids").begin_array();
+    for (const std::string& id : progress.call_ids) writer.value(id);
+    writer.end_array();
+  }
   if (progress.was_continued) writer.member("was_continued", true);
   writer.end_object();
 }
@@ -134,13 +142,19 @@ class Members {
     return good_ && value->boolean();
   }
 
-  // Calls `read` with every element of an array.
+  // Calls `read` with every element of an array,
   template <class Read>
   void each(std::string_view name, Read read) {
     const auto array = take(name);
     good_ = good_ && array && array->is_array();
     if (!good_) return;
     for (const json::Value element : array->elements()) read(element);
+  }
+
+  // which is left out when it is empty.
+  template <class Read>
+  void perhaps_each(std::string_view name, Read read) {
+    if (next_is(name)) each(name, read);
   }
 
   ~Members() { good_ = good_ && at_end(); }
@@ -162,7 +176,7 @@ class Reading {
     Members members(root, good_);
     members.each("messages",
                  [&](json::Value value) { transcript.messages.push_back(message(value)); });
-    if (const auto value = members.take("progress")) transcript.progress = progress(*value);
+    if (members.next_is("progress")) transcript.progress = progress(*members.take("progress"));
     return transcript;
   }
 
@@ -178,7 +192,7 @@ class Reading {
 
   AssistantMessage assistant(Members& members) {
     AssistantMessage message{.text = members.text("text")};
-    members.each("tool_calls", [&](json::Value value) {
+    members.perhaps_each("tool_calls", [&](json::Value value) {
       Members call(value, good_);
       message.tool_calls.push_back(
           {.id = call.text("id"), .name = call.text("name"), .arguments = call.text("arguments")});
@@ -216,7 +230,7 @@ class Reading {
             .reasoning_tokens = members.perhaps_integer("reasoning")};
   }
 
-  int count(const std::optional<std::int64_t>& value) {
+  int count(std::optional<std::int64_t> value) {
     good_ = good_ && value && *value >= 0 && *value <= kMostCounted;
     return good_ ? static_cast<int>(*value) : 0;
   }
@@ -225,17 +239,19 @@ class Reading {
     Progress progress;
     Members members(value, good_);
     if (members.next_is("usage")) progress.usage = usage(*members.take("usage"));
-    const auto cost = members.take("cost");
-    good_ = good_ && cost && cost->is_number();
-    if (good_) progress.cost = cost->number();
-    progress.tool_rounds = count(members.integer("tool_rounds"));
-    if (const auto calls = members.take("calls")) {
-      Members made(*calls, good_);
+    if (members.next_is("cost")) {
+      const auto cost = members.take("cost");
+      good_ = good_ && cost->is_number();
+      if (good_) progress.cost = cost->number();
+    }
+    progress.tool_rounds = count(members.perhaps_integer("tool_rounds").value_or(0));
+    if (members.next_is("calls")) {
+      Members made(*members.take("calls"), good_);
       while (const auto call = made.take()) {
         progress.calls.emplace(call->name.text(), count(call->value.integer()));
       }
     }
-    members.each("call_ids", [&](json::Value id) {
+    members.perhaps_each("call_ids", [&](json::Value id) {
       good_ = good_ && id.is_string();
       if (good_) progress.call_ids.emplace(id.text());
     });
@@ -259,8 +275,8 @@ std::string encode(const Transcript& transcript) {
   for (const Message& message : transcript.messages) {
     std::visit([&](const auto& kind) { write(writer, kind); }, message);
   }
-  writer.end_array().name("progress");
-  write(writer, transcript.progress);
+  writer.end_array();
+  if (transcript.progress != Progress{}) write(writer.name("progress"), transcript.progress);
   return writer.end_object().take();
 }
 

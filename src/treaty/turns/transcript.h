@@ -29,7 +29,7 @@ struct Progress {
 
 struct Transcript {
   std::vector<backends::Message> messages{};
-  Progress progress{};  // At the end of the round.
+  Progress progress{};  // At the end of the round; journalled only when another may follow.
   bool operator==(const Transcript&) const = default;
 };
 

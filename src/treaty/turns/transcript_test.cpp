@@ -95,7 +95,7 @@ TEST_CASE("what was not encoded here is corrupt, however close it comes") {
   REQUIRE(decode_transcript(good));
   for (
       const std::string_view bad :
-      {"", "null", "[]", "{}", R"({"messages":[]})", R"({"progress":{},"messages":[]})",
+      {"", "null", "[]", "{}", R"({"progress":{},"messages":[]})",
        R"({"messages":{},"progress":{"cost":0.0,"tool_rounds":0,"calls":{},"call_ids":[]}})",
        R"({"messages":[7],"progress":{"cost":0.0,"tool_rounds":0,"calls":{},"call_ids":[]}})",
        R"({"messages":[],"progress":{"cost":"0","tool_rounds":0,"calls":{},"call_ids":[]}})",
@@ -111,6 +111,18 @@ TEST_CASE("what was not encoded here is corrupt, however close it comes") {
   for (std::size_t size = 0; size < good.size(); ++size) {
     CHECK(!decode_transcript(std::string_view(good).substr(0, size)));
   }
+}
+
+TEST_CASE("what is empty is left out, and read where an earlier version wrote it") {
+  const Transcript transcript{.messages = {backends::AssistantMessage{.text = "Done."}}};
+
+  const auto earlier =
+      decode_transcript(R"({"messages":[{"role":"assistant","text":"Done.","tool_calls":[]}],)"
+                        R"("progress":{"cost":0.0,"tool_rounds":0,"calls":{},"call_ids":[]}})");
+
+  CHECK(encode(transcript) == R"({"messages":[{"role":"assistant","text":"Done."}]})");
+  REQUIRE(earlier);
+  CHECK(*earlier == transcript);
 }
 
 TEST_CASE("a cost that no JSON can hold is written as none") {

@@ -15,13 +15,13 @@ std::string Outcome::body_for(const Renderer& wanted, contracts::Dialect wanted_
   if (renderer == &wanted) {
     return dialect == wanted_dialect ? body : wanted.respell(body, wanted_dialect);
   }
-  if (refusal) return wanted.render(*refusal, wanted_dialect, new_uuid());
-  auto turn = decode_settled_turn(result);
-  if (!turn) return body;  // From before rounds were kept as values.
-  turn->session_id = session_id;
-  turn->turn_id = turn_id;
-  turn->answer_id = new_uuid();
-  return wanted.render(*turn, wanted_dialect).body;
+  if (const auto* refusal = std::get_if<Refusal>(&source)) {
+    return wanted.render(*refusal, wanted_dialect, new_uuid());
+  }
+  if (!std::holds_alternative<SettledTurn>(source)) return body;
+  SettledTurn turn = std::get<SettledTurn>(source);
+  turn.answer_id = new_uuid();
+  return wanted.render(turn, wanted_dialect).body;
 }
 
 Outcome outcome_of(Refusal refusal, const Renderer& renderer, contracts::Dialect dialect) {
@@ -30,7 +30,7 @@ Outcome outcome_of(Refusal refusal, const Renderer& renderer, contracts::Dialect
           .renderer = &renderer,
           .error_code = std::string(code_of(refusal.reason)),
           .retry_after = retry_after_of(refusal),
-          .refusal = std::move(refusal)};
+          .source = std::move(refusal)};
 }
 
 void TurnLog::open(Opening opening, std::int64_t first_event) {
@@ -61,10 +61,10 @@ void TurnLog::show_deltas() {
   changed_.notify_all();
 }
 
-void TurnLog::finish(Outcome outcome) {
+void TurnLog::finish(std::shared_ptr<const Outcome> outcome) {
   {
     const MutexLock lock(mutex_);
-    outcome_ = std::make_shared<const Outcome>(std::move(outcome));
+    outcome_ = std::move(outcome);
   }
   changed_.notify_all();
 }

@@ -31,10 +31,8 @@ struct Outcome {
   std::string error_code{};                   // Empty: successful.
   std::optional<double> retry_after{};        // Seconds.
   std::vector<dispatch::LimitLine> limits{};  // That kept it from being served.
-  std::string result{};                       // encode(SettledTurn); empty: refusal or old row.
-  std::optional<Refusal> refusal{};           // Instead of `result`: no round has run.
-  std::string session_id{};                   // Not in `result`.
-  std::string turn_id{};                      // Likewise.
+  // What the bytes were made of. Nothing: they are from before rounds were journalled as values.
+  std::variant<std::monostate, SettledTurn, Refusal> source{};
 
   // `body`, if renderer and dialect are those of the client; else the same answer in theirs.
   std::string body_for(const Renderer& wanted, contracts::Dialect wanted_dialect) const;
@@ -64,8 +62,9 @@ class TurnLog {
   // Adds the event `turn.started`, with the id `first_event`.
   void open(Opening opening, std::int64_t first_event);
   void add(std::string_view delta);
-  void show_deltas();            // Until then nobody sees them.
-  void finish(Outcome outcome);  // Once; everything is visible then.
+  void show_deltas();                                   // Until then nobody sees them.
+  void finish(std::shared_ptr<const Outcome> outcome);  // Once; everything is visible then.
+  void finish(Outcome outcome) { finish(std::make_shared<const Outcome>(std::move(outcome))); }
 
   // Deltas as the journal keeps them, and back.
   std::string deltas() const;

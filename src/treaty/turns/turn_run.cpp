@@ -84,7 +84,8 @@ asio::awaitable<void> TurnRun::run(std::shared_ptr<TurnRun> self) {
                                    "same request again, and report it"},
                                   TurnState::failed, true);
   }
-  co_await self->settle(std::move(conclusion));
+  auto outcome = std::make_shared<const Outcome>(self->outcome_of(conclusion));
+  co_await self->settle(conclusion, std::move(outcome));
   live.remove(*self);
   live.leave(self->order_.key);
   live.notify_diary(self->session());
@@ -284,7 +285,10 @@ void TurnRun::on_attempt_started(const dispatch::Choice& choice, int attempt) {
 void TurnRun::on_attempt_ended(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
                                const AgentResult& result) {
   asked_ = &choice;
-  if (result.error) last_failure_ = result;
+  if (result.error) {
+    failed_status_ = result.error->status_code;
+    failed_data_ = result.provider_data;
+  }
   note(result.error ? "attempt.failed" : "attempt.completed",
        ended_data(choice, attempt, took, result));
 }
@@ -356,11 +360,13 @@ SettledTurn TurnRun::settled_turn(Conclusion& conclusion) {
     turn.backend = asked_->backend;
     turn.model = asked_->model;
   }
-  if (turn.result.error && last_failure_) {
-    if (!turn.result.provider_data) turn.result.provider_data = last_failure_->provider_data;
-    if (!turn.result.error->status_code) {
-      turn.result.error->status_code = last_failure_->error->status_code;
-    }
+  // After a success nobody asks for the headers: what counts of them is in rate_limit.
+  if (!turn.result.error && turn.result.provider_data) {
+    turn.result.provider_data->erase("raw_headers");
+  }
+  if (turn.result.error) {
+    if (!turn.result.provider_data) turn.result.provider_data = std::move(failed_data_);
+    if (!turn.result.error->status_code) turn.result.error->status_code = failed_status_;
   }
   return turn;
 }
@@ -381,7 +387,7 @@ store::Settlement TurnRun::settlement_of(const Conclusion& conclusion,
   settlement.answer = {.round = turn.round,
                        .body = outcome.body,
                        .format = std::string(outcome.renderer->format()),
-                       .result = outcome.result,
+                       .result = encode(std::get<SettledTurn>(outcome.source), transcript_),
                        .dialect = outcome.dialect,
                        .error_code = outcome.error_code,
                        .transcript = encode(transcript_),
@@ -392,9 +398,8 @@ store::Settlement TurnRun::settlement_of(const Conclusion& conclusion,
   return settlement;
 }
 
-// Step 7. What cannot be journalled is not told; it is tried again until it can be, so that nothing
-// that was paid for is lost.
-asio::awaitable<void> TurnRun::settle(Conclusion conclusion) {
+// Step 7: the value, and the bytes that a renderer makes of it.
+Outcome TurnRun::outcome_of(Conclusion& conclusion) {
   for (const StepNote& made : conclusion.notes) note(made.kind, made.data);
   SettledTurn turn = settled_turn(conclusion);
   Rendered rendered = order_.renderer->render(turn, order_.request.dialect);
@@ -409,25 +414,25 @@ asio::awaitable<void> TurnRun::settle(Conclusion conclusion) {
   end.begin_object();
   if (!rendered.error_code.empty()) end.member("ErrorCode", rendered.error_code);
   note(fmt::format("turn.{}", name_of(conclusion.state)), end.end_object().take());
-  Outcome outcome{.body = std::move(rendered.body),
-                  .dialect = order_.request.dialect,
-                  .renderer = order_.renderer,
-                  .error_code = std::move(rendered.error_code),
-                  .retry_after = conclusion.retryable ? conclusion.retry_after.value_or(1)
-                                                      : std::optional<double>(),
-                  .limits = std::move(conclusion.limits),
-                  .result = encode(turn),
-                  .session_id = turn.session_id,
-                  .turn_id = turn.turn_id};
+  if (conclusion.state != TurnState::awaiting_tools) transcript_.progress = {};
+  return {.body = std::move(rendered.body),
+          .dialect = order_.request.dialect,
+          .renderer = order_.renderer,
+          .error_code = std::move(rendered.error_code),
+          .retry_after =
+              conclusion.retryable ? conclusion.retry_after.value_or(1) : std::optional<double>(),
+          .limits = std::move(conclusion.limits),
+          .source = std::move(turn)};
+}
+
+// What cannot be journalled is not told; it is tried again until it can be, so that nothing that
+// was paid for is lost.
+asio::awaitable<void> TurnRun::settle(const Conclusion& conclusion,
+                                      std::shared_ptr<const Outcome> outcome) {
   while (true) {
-    const auto settled = co_await services_->store.settle(settlement_of(conclusion, outcome));
+    const auto settled = co_await services_->store.settle(settlement_of(conclusion, *outcome));
     if (settled) break;
-    if (settled.error().code == ErrorCode::conflict) {
-      log_->finish(outcome_of({Reason::turn_cancelled,
-                               "the turn was ended by somebody else; read it with GET …/turns/{t}"},
-                              *order_.renderer, order_.request.dialect));
-      co_return;
-    }
+    if (settled.error().code == ErrorCode::conflict) co_return tell_ended_elsewhere();
     tell_store_unavailable();
     asio::steady_timer pause(worker_.executor, kStoreRetry);
     boost::system::error_code ignored;
@@ -449,10 +454,16 @@ void TurnRun::tell_store_unavailable() {
     const MutexLock lock(log_mutex_);
     told = std::exchange(log_, std::move(next));
   }
-  told->finish(outcome_of({Reason::store_unavailable,
-                           "the answer cannot be journalled now; send the same request again, it "
-                           "is kept for you"},
-                          *order_.renderer, order_.request.dialect));
+  const Refusal refusal{Reason::store_unavailable,
+                        "the answer cannot be journalled now; send the same request again, it is "
+                        "kept for you"};
+  told->finish(turns::outcome_of(refusal, *order_.renderer, order_.request.dialect));
+}
+
+void TurnRun::tell_ended_elsewhere() {
+  const Refusal refusal{Reason::turn_cancelled,
+                        "the turn was ended by somebody else; read it with GET …/turns/{t}"};
+  log_->finish(turns::outcome_of(refusal, *order_.renderer, order_.request.dialect));
 }
 
 // The next turn of this session need not be read from the journal.

@@ -76,12 +76,15 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   boost::asio::awaitable<std::expected<void, Error>> prepare();
   boost::asio::awaitable<std::expected<void, Error>> recall();
   boost::asio::awaitable<dispatch::Dispatched> ask_backend();
-  boost::asio::awaitable<void> settle(Conclusion conclusion);
+  boost::asio::awaitable<void> settle(const Conclusion& conclusion,
+                                      std::shared_ptr<const Outcome> outcome);
   static boost::asio::awaitable<void> mark_streamed(std::shared_ptr<TurnRun> self);
+  Outcome outcome_of(Conclusion& conclusion);
   SettledTurn settled_turn(Conclusion& conclusion);
   store::Settlement settlement_of(const Conclusion& conclusion, const Outcome& outcome) const;
   Conclusion stopped(Stop stop) const;
   void tell_store_unavailable();
+  void tell_ended_elsewhere();
   void remember(const Conclusion& conclusion);
   void note(std::string_view kind, std::string_view data);
   std::vector<store::BudgetLimit> budgets() const;
@@ -109,10 +112,11 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   std::shared_ptr<const History> history_{};
   Transcript transcript_{};  // Of this round.
   std::size_t progress_notes_ = 0;
-  contracts::AgentResult result_{};                       // Of the last call of this round,
-  dispatch::Totals totals_{};                             // what all its calls have taken,
-  const dispatch::Choice* asked_{};                       // whom it asked last,
-  std::optional<contracts::AgentResult> last_failure_{};  // and how the last attempt failed.
+  contracts::AgentResult result_{};                // Of the last call of this round,
+  dispatch::Totals totals_{};                      // what all its calls have taken,
+  const dispatch::Choice* asked_{};                // whom it asked last,
+  std::optional<std::int64_t> failed_status_{};    // and what the last attempt that failed had for
+  std::optional<json::ObjectText> failed_data_{};  // a status and for data of the provider.
 
   dispatch::Moment deadline_ = 0;
   boost::asio::cancellation_signal stop_signal_{};

@@ -54,7 +54,7 @@ std::optional<turns::SettledTurn> LocalClient::last_round(const std::string& ses
   if (!newest || !*newest) return std::nullopt;
   for (const store::Round& round : std::views::reverse((*newest)->rounds)) {
     if (!round.answer) continue;
-    auto turn = turns::decode_settled_turn(round.answer->result);
+    auto turn = turns::decode_settled_turn(round.answer->result, round.answer->transcript);
     if (turn && !turn->backend.empty()) return *std::move(turn);
   }
   return std::nullopt;
