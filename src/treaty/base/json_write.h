@@ -36,8 +36,9 @@ class Writer {
   Writer& value(std::string_view text);
   Writer& value(const char* text) { return value(std::string_view(text)); }
   Writer& value(bool boolean) { return raw(boolean ? "true" : "false"); }
-  Writer& value(std::integral auto integer) {
-    const auto bits = static_cast<std::uint64_t>(integer);
+  Writer& value(std::unsigned_integral auto integer) { return whole(integer, false); }
+  Writer& value(std::signed_integral auto integer) {
+    const auto bits = static_cast<std::uint64_t>(std::int64_t{integer});
     return integer < 0 ? whole(0 - bits, true) : whole(bits, false);
   }
   Writer& value(double decimal) { return raw(decimal_text(decimal)); }

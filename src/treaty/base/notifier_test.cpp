@@ -144,6 +144,7 @@ TEST_CASE("Event loops that are notified by many threads miss no change") {
   };
 
   std::vector<std::jthread> threads;
+  threads.reserve(kLoops);
   for (int i = 0; i < kLoops; ++i) {
     threads.emplace_back([&] {
       asio::io_context loop;

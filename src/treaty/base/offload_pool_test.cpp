@@ -193,6 +193,7 @@ TEST_CASE("Many event loops share a pool, and each of their callers gets its own
   };
 
   std::vector<std::jthread> threads;
+  threads.reserve(kLoops);
   for (int i = 0; i < kLoops; ++i) {
     threads.emplace_back([&, i] {
       asio::io_context loop;

@@ -133,7 +133,7 @@ void take_phrase(auto& reader, const auto& node, auto& target) {
 }
 template <auto... Path>
 void take_boolean(auto& reader, const auto& node, auto& target) {
-  if (const auto is_true = reader.boolean(node)) (target.*....*Path) = *is_true;
+  if (const auto is_true = reader.boolean(node)) (target.*....*Path) = is_true.value();
 }
 template <std::int64_t Least, std::int64_t Most, auto... Path>
 void take_integer(auto& reader, const auto& node, auto& target) {

@@ -167,10 +167,11 @@ TEST_CASE("threads that append at once do not mix their lines") {
   constexpr int kEach = 50;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(4);
     for (int thread = 0; thread < 4; ++thread) {
       threads.emplace_back([&] {
         for (int time = 0; time < kEach; ++time) {
-          (void)append_to_journal(room.path(), {"t", "e", {{"text", std::string(3000, 'x')}}});
+          CHECK(append_to_journal(room.path(), {"t", "e", {{"text", std::string(3000, 'x')}}}));
         }
       });
     }

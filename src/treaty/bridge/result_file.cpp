@@ -268,9 +268,8 @@ AgentError error_of(const BridgeError& failure, const ObjectText& metadata,
   AgentError error{.message = failure.error_message, .code = failure.error_type};
   const bool without_code = rest != nullptr && is_null(*rest, "code");
   if (!error.code && !without_code) error.code = "server_error";
-  if (const auto retryable = metadata.find_boolean("retryable")) {
-    error.retryable = *retryable;
-  } else if (rest == nullptr) {
+  error.retryable = metadata.find_boolean("retryable");
+  if (!error.retryable && rest == nullptr) {
     error.retryable = usually_retryable(*error.code);
   }
   error.status_code = find_integer(metadata, "status_code", 100, 599);

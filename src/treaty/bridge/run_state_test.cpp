@@ -19,14 +19,13 @@ Entry started(bool resume = false) {
                {{"pid", 4711}, {"started", "12345"}, {"boot", "b"}, {"resume", resume}});
 }
 Entry left_with(int code) { return entry("program.exited", {{"code", code}}); }
-Entry asked(std::string id, std::string turn = "t1") {
-  return entry("request.asked", {{"request_id", std::move(id)},
-                                 {"session_id", "s1"},
-                                 {"turn_id", std::move(turn)},
-                                 {"agent", "reviewer"}});
+Entry asked(std::string_view id, std::string_view turn = "t1") {
+  return entry(
+      "request.asked",
+      {{"request_id", id}, {"session_id", "s1"}, {"turn_id", turn}, {"agent", "reviewer"}});
 }
-Entry answered(std::string id, std::string phase) {
-  return entry("answer.written", {{"request_id", std::move(id)}, {"phase_key", std::move(phase)}});
+Entry answered(std::string_view id, std::string_view phase) {
+  return entry("answer.written", {{"request_id", id}, {"phase_key", phase}});
 }
 Entry ended(bool is_final) { return entry("run.ended", {{"exit", 75}, {"final", is_final}}); }
 

@@ -231,7 +231,7 @@ std::unexpected<CommandFailure> failed_with(int exit_code, std::string message, 
   return std::unexpected(CommandFailure{exit_code, std::move(message), std::move(next)});
 }
 
-std::unexpected<CommandFailure> misused(std::string message) {
+std::unexpected<CommandFailure> misused(const std::string& message) {
   return std::unexpected(
       CommandFailure{.exit_code = kWrongUsage, .message = harmless(message), .is_misuse = true});
 }

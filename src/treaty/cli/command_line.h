@@ -38,7 +38,7 @@ using Result = std::expected<T, CommandFailure>;
 
 std::unexpected<CommandFailure> failed_with(int exit_code, std::string message,
                                             std::string next = {});
-std::unexpected<CommandFailure> misused(std::string message);  // kWrongUsage.
+std::unexpected<CommandFailure> misused(const std::string& message);  // kWrongUsage.
 
 // Tells it; answers its exit code. For commands that go on after a failure.
 int tell_failure(std::string_view command, const CommandFailure& failure);

@@ -160,7 +160,9 @@ std::expected<int, Error> read_each_line(const std::string& path, std::size_t li
                                          const OnLine& each) {
   TREATY_TRY(const auto file, open_file(path));
   int code = kOk;
-  for (std::size_t number = 1; auto line = next_line(file, limit); ++number) {
+  for (std::size_t number = 1;; ++number) {
+    auto line = next_line(file, limit);
+    if (!line) break;
     if (!is_blank(*line)) code = std::max(code, each(*std::move(line), number));
   }
   const bool failed = std::ferror(file) != 0;

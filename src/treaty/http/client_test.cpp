@@ -319,6 +319,7 @@ TEST_CASE("many fetches run at once") {
   Fetcher fetcher;
   int right = 0;
   std::vector<Url> urls;
+  urls.reserve(50);
   for (int i = 0; i < 50; ++i) urls.push_back(local_url(server.port(), "/" + std::to_string(i)));
   for (const Url& url : urls) {
     boost::asio::co_spawn(fetcher.context(), fetcher.client().fetch_all(url, {}),

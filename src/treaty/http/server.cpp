@@ -57,6 +57,7 @@ void share_port(tcp::acceptor& acceptor, error_code& error) {
 // Kept: what is done to one may be the end of another.
 std::vector<std::shared_ptr<ServerConnection>> connections_of(const ServerState& state) {
   std::vector<std::shared_ptr<ServerConnection>> all;
+  all.reserve(state.connections.size());
   for (ServerConnection* connection : state.connections) all.push_back(connection->self());
   return all;
 }

@@ -293,8 +293,6 @@ std::shared_ptr<Machine> read_machine(const Place& root, Findings& findings,
   return machine;
 }
 
-using yaml::Kind;
-
 }  // namespace
 
 Loaded load_machine(std::string_view text, const LoadOptions& options) {

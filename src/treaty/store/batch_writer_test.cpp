@@ -37,6 +37,7 @@ std::optional<BatchFailure> commit(Numbers& numbers, std::span<Writer::Item> bat
 std::vector<std::expected<int, Error>> write_all(Numbers& numbers, int count) {
   Writer writer([&](std::span<Writer::Item> batch) { return commit(numbers, batch); });
   std::vector<Task<int>> tasks;
+  tasks.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     tasks.push_back(submit<int>(writer, [i](Numbers& target) -> std::expected<int, Error> {
       target.pending.push_back(i);

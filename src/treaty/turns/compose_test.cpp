@@ -41,7 +41,7 @@ TEST_CASE("a continuation has its calls, and the words beside them when there ar
         contracts::ClientToolContinuation{.tool_calls = ask.calls,
                                           .tool_continuation_message = "Take \uFFFD."});
   CHECK(!continuation_response({.calls = ask.calls, .text = " \n"}).tool_continuation_message);
-  CHECK(continuation_response({.calls = ask.calls, .text = std::string(9'000'000, '.')})
+  CHECK(continuation_response({.calls = ask.calls, .text = std::string(900'000, '.')})
             .tool_continuation_message->size() == 65'536);
 }
 

@@ -14,7 +14,7 @@ void sweep(auto& entries, std::size_t& at) {
 
 }  // namespace
 
-std::optional<RunningTurns::Request> RunningTurns::join(const std::string& key, Request mine) {
+std::optional<RunningTurns::Request> RunningTurns::join(const std::string& key, Request&& mine) {
   const MutexLock lock(mutex_);
   const auto [entry, is_new] = requests_.try_emplace(key, std::move(mine));
   if (is_new) return std::nullopt;

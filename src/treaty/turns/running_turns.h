@@ -27,7 +27,7 @@ class RunningTurns {
   };
 
   // Returns the same request if it runs already. Otherwise registers `mine` and returns nothing.
-  std::optional<Request> join(const std::string& key, Request mine);
+  std::optional<Request> join(const std::string& key, Request&& mine);
 
   // From now on join() returns this log for the request.
   void replace(const std::string& key, std::shared_ptr<TurnLog> log);

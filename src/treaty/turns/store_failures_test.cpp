@@ -52,6 +52,7 @@ bool survives_failure_of_call(int number, EngineFixture& fixture,
   CAPTURE(number);
   fixture.failing_store().failing_call = number;
   std::vector<Outcome> told;
+  told.reserve(requests.size());
   for (const auto& request : requests) told.push_back(execute_until_told(fixture, request));
   fixture.run_until_idle();
   const bool has_failed = fixture.failing_store().calls > number;

@@ -198,6 +198,7 @@ TEST_CASE("Threads that share a player get every reply once") {
   std::vector<std::vector<std::string>> said_to(kThreads);
 
   std::vector<std::jthread> threads;
+  threads.reserve(said_to.size());
   for (auto& mine : said_to) {
     threads.emplace_back([&player, &mine] {
       for (int i = 0; i < kCalls; ++i) mine.push_back(player.next({}).text[0]);

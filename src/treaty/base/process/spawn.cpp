@@ -81,7 +81,7 @@ class Actions {
 }  // namespace
 
 std::string text_of(const Program& program) {
-  const std::string text = fmt::format("{}", fmt::join(program.words, " "));
+  std::string text = fmt::format("{}", fmt::join(program.words, " "));
   if (text.size() <= kMostText) return text;
   return fmt::format("{}…", utf8_prefix(text, kMostText));
 }

@@ -73,7 +73,8 @@ class ScriptedAgents final : public AgentClients {
 };
 
 TurnAnswer says(std::string text) {
-  return {encode(InvokeResult{AgentExecuteResponse{"s", "t", "General", FinalResponse{text}}})};
+  return {encode(
+      InvokeResult{AgentExecuteResponse{"s", "t", "General", FinalResponse{std::move(text)}}})};
 }
 
 TurnAnswer fails(std::string code, std::string message = "no") {

@@ -13,8 +13,6 @@
 namespace treaty::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 using bridge::AnswerState;
 using bridge::Exchange;
 using bridge::FileState;

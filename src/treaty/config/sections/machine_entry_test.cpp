@@ -25,7 +25,7 @@ data:
                      agent, more);
 }
 
-Given with_machine(std::string machine, std::string more = "") {
+Given with_machine(std::string machine, const std::string& more = "") {
   return {.yaml = "agents:\n  default: {backends: [{machine: m.yml}]}\n" + more,
           .files = {{"/work/m.yml", std::move(machine)}}};
 }

@@ -54,18 +54,23 @@ std::string unescaped(std::string_view token) {
 }
 
 // The node below `node` that the JSON pointer leads to; as deep as the way is there.
-const Node& place_of(const Node& node, std::string_view pointer) {
-  if (!pointer.starts_with('/')) return node;
-  const std::size_t end = std::min(pointer.find('/', 1), pointer.size());
-  const std::string token = unescaped(pointer.substr(1, end - 1));
-  if (node.kind == yaml::Kind::map) {
-    const Node* found = node.find(token);
-    return found == nullptr ? node : place_of(*found, pointer.substr(end));
+const Node* place_of(const Node* node, std::string_view pointer) {
+  while (pointer.starts_with('/')) {
+    const std::size_t end = std::min(pointer.find('/', 1), pointer.size());
+    const std::string token = unescaped(pointer.substr(1, end - 1));
+    const Node* next = nullptr;
+    if (node->kind == yaml::Kind::map) {
+      next = node->find(token);
+    } else {
+      std::size_t index = node->items.size();
+      std::from_chars(token.data(), token.data() + token.size(), index);
+      if (index < node->items.size()) next = &node->items[index];
+    }
+    if (next == nullptr) break;
+    node = next;
+    pointer.remove_prefix(end);
   }
-  std::size_t index = node.items.size();
-  std::from_chars(token.data(), token.data() + token.size(), index);
-  if (index >= node.items.size()) return node;
-  return place_of(node.items[index], pointer.substr(end));
+  return node;
 }
 
 // A schema is taken word for word: `$` has its own meaning there.
@@ -83,7 +88,7 @@ void take_parameters(ConfigReader& reader, const Node& node, ToolDraft& draft) {
   auto schema = schema::Schema::compile(json);
   if (!schema) {
     const std::string& where = schema.error().where;
-    return reader.note(place_of(node, where), schema.error().message,
+    return reader.note(*place_of(&node, where), schema.error().message,
                        where.empty() ? "" : fmt::format("at {} of the schema", where));
   }
   draft.tool.declaration.parameters_json = std::move(json);

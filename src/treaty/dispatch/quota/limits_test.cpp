@@ -173,6 +173,7 @@ TEST_CASE("Whoever waits in a backoff leaves when the breaker opens") {
   for (int i = 0; i < 5; ++i) bench.a->answers.push_back(failure("server_error"));
   std::array<Diary, 5> diaries;
   std::vector<std::future<Dispatched>> calls;
+  calls.reserve(diaries.size());
   for (Diary& diary : diaries) calls.push_back(bench.begin(diary));
   bench.clock->run();
 
@@ -188,6 +189,7 @@ TEST_CASE("No more calls at a time than the entry says, in the order they came")
   bench.a->takes = 3;
   std::array<Diary, 6> diaries;
   std::vector<std::future<Dispatched>> calls;
+  calls.reserve(diaries.size());
   for (Diary& diary : diaries) calls.push_back(bench.begin(diary));
   bench.clock->run();
   for (auto& call : calls) call.get();

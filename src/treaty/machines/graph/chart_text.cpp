@@ -20,6 +20,7 @@ std::string_view color_of(const GraphEdge& edge) {
 // Under the name of a state: what it does, and when it was visited.
 std::vector<std::string> lines_of(const GraphNode& node) {
   std::vector<std::string> lines;
+  lines.reserve(node.lines.size() + 1);
   for (const std::string& line : node.lines) lines.push_back(shortened(line, kLongestLine));
   if (!node.visits.empty()) lines.push_back("step " + visits_text(node));
   return lines;

@@ -4,8 +4,6 @@
 
 namespace treaty::machines {
 
-namespace asio = boost::asio;
-
 namespace {
 
 using Result = std::expected<void, Error>;

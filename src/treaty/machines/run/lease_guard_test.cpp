@@ -157,7 +157,7 @@ TEST_CASE("A lease that cannot be renewed is lost when it expires, and not befor
 TEST_CASE("A lease that somebody else has taken is lost at the next renewal, and never released") {
   Leased leased;
   LeaseGuard lease = leased.acquire();
-  testing::await(leased.loop, leased.store.real().release("x", lease.token()));
+  REQUIRE(testing::await(leased.loop, leased.store.real().release("x", lease.token())));
   REQUIRE(testing::await(leased.loop, leased.store.real().acquire("x")));
 
   leased.renew(lease);

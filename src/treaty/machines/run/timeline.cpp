@@ -31,7 +31,10 @@ class JobGroup {
  public:
   JobGroup(const asio::any_io_executor& executor, std::vector<Job> jobs,
            std::function<bool()> is_enough)
-      : executor_(executor), ended_(executor), jobs_(std::move(jobs)), is_enough_(is_enough) {
+      : executor_(executor),
+        ended_(executor),
+        jobs_(std::move(jobs)),
+        is_enough_(std::move(is_enough)) {
     for (std::size_t i = 0; i < jobs_.size(); ++i) signals_.emplace_back();
   }
 

@@ -128,7 +128,7 @@ struct Bench {
   asio::cancellation_signal stop{};
 
   BackendSources sources() {
-    const auto pool_of = [](std::string name) {
+    const auto pool_of = [](const std::string& name) {
       return [name](const std::string& model) {
         return PoolName{.key = name + "/" + model, .provider = name, .model = model};
       };

@@ -377,6 +377,7 @@ Session MemoryTables::with_last_turn(const StoredSession& session) const {
 
 std::vector<Turn> MemoryTables::turns_of(const StoredSession& session) const {
   std::vector<Turn> turns;
+  turns.reserve(session.turns.size());
   for (const std::int64_t id : session.turns) turns.push_back(turns_.at(id).row.turn);
   return turns;
 }
