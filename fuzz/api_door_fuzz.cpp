@@ -21,7 +21,7 @@ namespace {
 
 // A refusal is an InvokeResult that keeps its own contract.
 void require_writable(const turns::Refusal& refusal) {
-  const http::Response response = refusal_response(refusal);
+  const http::Response response = refusal_response(refusal, invoke_result_renderer());
   require(response.status >= 400);
   require(static_cast<bool>(contracts::decode_invoke_result(response.body)));
 }

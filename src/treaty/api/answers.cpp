@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "treaty/api/invoke_result_renderer.h"
 #include "treaty/contracts/text/leaks.h"
 
 namespace treaty::api {
@@ -108,6 +107,12 @@ std::vector<NamedLimit> named(std::span<const dispatch::LimitLine> limits) {
   return out;
 }
 
+http::Response rendered_response(const turns::Renderer& renderer, int status, std::string body) {
+  return {.status = status,
+          .headers = {{"content-type", renderer.content_type()}, {"cache-control", "no-store"}},
+          .body = std::move(body)};
+}
+
 void append_item(std::string& field, const std::string& item) {
   if (!field.empty()) field += ", ";
   field += item;
@@ -122,9 +127,10 @@ http::Response json_response(int status, std::string body) {
           .body = std::move(body)};
 }
 
-http::Response refusal_response(const Refusal& refusal, contracts::Dialect dialect) {
-  http::Response response = json_response(turns::status_of(refusal.reason),
-                                          invoke_result_renderer().render(refusal, dialect, ""));
+http::Response refusal_response(const Refusal& refusal, const turns::Renderer& renderer,
+                                contracts::Dialect dialect) {
+  http::Response response = rendered_response(renderer, turns::status_of(refusal.reason),
+                                              renderer.render(refusal, dialect, ""));
   add_retry_after(response, turns::retry_after_of(refusal));
   if (refusal.reason == Reason::unauthenticated) {
     response.headers.set("www-authenticate", "Bearer realm=\"treaty\"");
@@ -134,9 +140,8 @@ http::Response refusal_response(const Refusal& refusal, contracts::Dialect diale
 
 http::Response outcome_response(const turns::Outcome& outcome, const turns::Renderer& renderer,
                                 contracts::Dialect dialect) {
-  http::Response response =
-      json_response(renderer.status_of(outcome.error_code), outcome.body_for(renderer, dialect));
-  response.headers.set("content-type", renderer.content_type());
+  http::Response response = rendered_response(renderer, renderer.status_of(outcome.error_code),
+                                              outcome.body_for(renderer, dialect));
   add_retry_after(response, outcome.retry_after);
   if (response.status == 429 || response.status == 503) {
     add_limit_headers(response, outcome.limits);

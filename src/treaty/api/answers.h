@@ -21,7 +21,7 @@ namespace treaty::api {
 http::Response json_response(int status, std::string body);
 
 // Status and headers by its reason (Retry-After, WWW-Authenticate).
-http::Response refusal_response(const turns::Refusal& refusal,
+http::Response refusal_response(const turns::Refusal& refusal, const turns::Renderer& renderer,
                                 contracts::Dialect dialect = contracts::Dialect::pascal);
 
 // The answer to a round, in the format and dialect of the request.

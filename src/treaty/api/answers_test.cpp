@@ -25,8 +25,33 @@ contracts::Findings violations_of(std::string_view body) {
   return contracts::decode_agent_execute_request(body).error();
 }
 
+http::Response refused(const turns::Refusal& refusal, Dialect dialect = Dialect::pascal) {
+  return refusal_response(refusal, invoke_result_renderer(), dialect);
+}
+
+// The format of another family of routes.
+class PlainText final : public turns::Renderer {
+ public:
+  std::string_view format() const override { return "plain"; }
+  std::string_view content_type() const override { return "text/plain"; }
+  turns::Rendered render(const turns::SettledTurn&, Dialect) const override { return {}; }
+  std::string render(const turns::Refusal& refusal, Dialect, std::string) const override {
+    return refusal.message;
+  }
+  std::string respell(const std::string& body, Dialect) const override { return body; }
+  int status_of(std::string_view) const override { return 200; }
+};
+
+TEST_CASE("a refusal is written by the renderer of its family of routes") {
+  const auto response = refusal_response({Reason::turn_not_found, "No such turn."}, PlainText());
+
+  CHECK(response.status == 404);
+  CHECK(response.headers.get("content-type") == "text/plain");
+  CHECK(response.body == "No such turn.");
+}
+
 TEST_CASE("a refusal is an InvokeResult with one error, and nobody keeps it") {
-  const auto response = refusal_response({Reason::turn_not_found, "There is no such turn.", "t1"});
+  const auto response = refused({Reason::turn_not_found, "There is no such turn.", "t1"});
 
   CHECK(response.status == 404);
   CHECK(response.headers.get("content-type") == "application/json; charset=utf-8");
@@ -36,17 +61,17 @@ TEST_CASE("a refusal is an InvokeResult with one error, and nobody keeps it") {
 }
 
 TEST_CASE("a refusal is spelled in the dialect of its request") {
-  const auto response = refusal_response({Reason::forbidden, "No."}, Dialect::camel);
+  const auto response = refused({Reason::forbidden, "No."}, Dialect::camel);
 
   CHECK(response.body.contains(R"("errorCode":"forbidden")"));
   CHECK(!response.body.contains("ErrorCode"));
 }
 
 TEST_CASE("whoever may try again later is told when, and who needs a key how to send it") {
-  CHECK(!refusal_response({Reason::store_unavailable, "x"}).headers.get("retry-after").empty());
-  CHECK(!refusal_response({Reason::budget_exhausted, "x"}).headers.get("retry-after").empty());
-  CHECK(refusal_response({Reason::internal, "x"}).headers.find("retry-after") == nullptr);
-  CHECK(refusal_response({Reason::unauthenticated, "x"})
+  CHECK(!refused({Reason::store_unavailable, "x"}).headers.get("retry-after").empty());
+  CHECK(!refused({Reason::budget_exhausted, "x"}).headers.get("retry-after").empty());
+  CHECK(refused({Reason::internal, "x"}).headers.find("retry-after") == nullptr);
+  CHECK(refused({Reason::unauthenticated, "x"})
             .headers.get("www-authenticate")
             .starts_with("Bearer"));
 }
@@ -109,7 +134,7 @@ TEST_CASE("details show no path, though the client's own text names one") {
       "/home/app/server/main.cpp": 1, "Mode": "x", "ToolResults": "/etc/passwd"})";
   const auto refusal = violation_refusal(violations_of(body));
 
-  const auto error = error_in(refusal_response(refusal));
+  const auto error = error_in(refused(refusal));
 
   CHECK(error.details.value_or("").contains("REQ-12"));
 }
@@ -120,7 +145,7 @@ TEST_CASE("a long message is cut between two characters") {
   for (int i = 0; i < 200; ++i) findings.front().message += "é";
   findings.front().message.insert(0, "x");
 
-  const auto error = error_in(refusal_response(violation_refusal(findings)));
+  const auto error = error_in(refused(violation_refusal(findings)));
 
   CHECK(error.message.size() < 1'000);
 }

@@ -17,8 +17,8 @@ Conversation respond(http::Exchange& exchange, http::Response response) {
 
 Conversation reply(RequestContext context, Reply (*endpoint)(const RequestContext&)) {
   auto response = co_await endpoint(context);
-  co_await context.exchange.respond(response ? *std::move(response)
-                                             : refusal_response(response.error()));
+  co_await context.exchange.respond(
+      response ? *std::move(response) : refusal_response(response.error(), context.renderer));
 }
 
 Conversation call(const RouteHandler& handler, RequestContext context) {
@@ -37,18 +37,23 @@ http::Response options_response(std::string_view methods) {
   return with_allow({.status = 204, .headers = {{"cache-control", "no-store"}}}, methods);
 }
 
+// A request that leads to no route belongs to no family.
+http::Response plain_refusal(const Refusal& refusal) {
+  return refusal_response(refusal, invoke_result_renderer());
+}
+
 http::Response unknown_path() {
-  return refusal_response({.reason = Reason::not_found,
-                           .message = "there is nothing at this address; Details has those that "
-                                      "there are, with their methods",
-                           .details = addresses()});
+  return plain_refusal({.reason = Reason::not_found,
+                        .message = "there is nothing at this address; Details has those that "
+                                   "there are, with their methods",
+                        .details = addresses()});
 }
 
 http::Response wrong_method(const Route& route, std::string_view method) {
   const std::string methods = methods_at(route);
   const Refusal refusal{Reason::method_not_allowed, fmt::format("this address takes {}", methods),
                         is_media_type(fmt::format("x/{}", method)) ? std::string(method) : ""};
-  return with_allow(refusal_response(refusal), methods);
+  return with_allow(refusal_response(refusal, route.renderer()), methods);
 }
 
 Reason reason_of_status(int status) {
@@ -78,7 +83,7 @@ void Api::configure(std::shared_ptr<const ApiSettings> settings) {
 }
 
 http::Response Api::refusal(int status, std::string_view message) {
-  http::Response response = refusal_response({reason_of_status(status), std::string(message)});
+  http::Response response = plain_refusal({reason_of_status(status), std::string(message)});
   response.status = status;
   return response;
 }
@@ -87,14 +92,14 @@ std::expected<Api::Admitted, http::Response> Api::look_at(const http::Request& r
   const auto away = [](http::Response response) { return std::unexpected(std::move(response)); };
   if (settings_->keys.empty()) {
     if (const auto local = refuse_web_pages(request.headers); !local) {
-      return away(refusal_response(local.error()));
+      return away(plain_refusal(local.error()));
     }
   }
   if (request.target == "*" && request.method == "OPTIONS") {
     return away(options_response("GET, HEAD, POST, DELETE, OPTIONS"));
   }
   auto target = Target::parse(request.target);
-  if (!target) return away(refusal_response(wrong_value(target.error().message, "")));
+  if (!target) return away(plain_refusal(wrong_value(target.error().message, "")));
   const Route* path = find_path(target->segments());
   if (path == nullptr) return away(unknown_path());
   if (request.method == "OPTIONS") return away(options_response(methods_at(*path)));
@@ -102,7 +107,7 @@ std::expected<Api::Admitted, http::Response> Api::look_at(const http::Request& r
   if (route == nullptr) return away(wrong_method(*path, request.method));
   if (route->is_open) return Admitted{*route, std::move(*target), {}};
   auto tenant = tenant_of(request.headers, settings_->keys);
-  if (!tenant) return away(refusal_response(tenant.error()));
+  if (!tenant) return away(refusal_response(tenant.error(), route->renderer()));
   return Admitted{*route, std::move(*target), std::move(*tenant)};
 }
 
@@ -127,6 +132,7 @@ Conversation Api::handle(http::Exchange& exchange) {
                                             .pool = pool_,
                                             .exchange = exchange,
                                             .settings = settings_,
+                                            .renderer = route.renderer(),
                                             .target = std::move(target),
                                             .names = std::move(names),
                                             .tenant = std::move(tenant)});

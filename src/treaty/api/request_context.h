@@ -18,6 +18,7 @@ struct RequestContext {
   OffloadPool& pool;
   http::Exchange& exchange;
   std::shared_ptr<const ApiSettings> settings;
+  const turns::Renderer& renderer;  // Of the route.
   Target target{};
   std::vector<std::string> names{};  // The segments of the path that are the client's.
   std::string tenant{};

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "treaty/api/invoke_result_renderer.h"
 #include "treaty/api/request_context.h"
 
 namespace treaty::api {
@@ -21,6 +22,8 @@ struct Route {
   std::string_view path;    // `{}` stands for a segment of the client's.
   RouteHandler handler;
   bool is_open = false;  // Needs no key.
+  // Writes the answers and refusals of its family of routes.
+  const turns::Renderer& (*renderer)() = invoke_result_renderer;
 };
 
 // All of them.

@@ -21,7 +21,7 @@ std::shared_ptr<const turns::Outcome> some_outcome() {
 }
 
 std::string text_of(StreamForm form, Dialect dialect, const std::vector<StreamEvent>& events) {
-  TurnText text(form, dialect);
+  TurnText text(form, invoke_result_renderer(), dialect);
   std::string out;
   for (const StreamEvent& event : events) text.append(out, event);
   return out;

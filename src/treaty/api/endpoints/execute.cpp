@@ -3,7 +3,6 @@
 
 #include "treaty/api/endpoints/endpoints.h"
 #include "treaty/api/endpoints/streams.h"
-#include "treaty/api/invoke_result_renderer.h"
 #include "treaty/api/negotiation.h"
 #include "treaty/api/offload.h"
 #include "treaty/turns/assistant_view.h"
@@ -49,7 +48,7 @@ std::expected<turns::Submission, SpelledRefusal> read_submission(const RequestCo
   return turns::Submission{
       .tenant = context.tenant,
       .request = std::move(*decoded),
-      .renderer = &invoke_result_renderer(),
+      .renderer = &context.renderer,
       .warnings = warnings_of(decoded.warnings()),
       .idempotency_key = std::move(*key),
       .trace_id = std::string(turns::trace_id_of(request.headers.get("traceparent")))};
@@ -117,7 +116,7 @@ Conversation answer_whole(const RequestContext& context, turns::TurnLog& log, Di
     co_await cancel(context, log, following);
   }
   const auto outcome = co_await log.outcome();
-  co_await answer(context, outcome_response(*outcome, invoke_result_renderer(), dialect));
+  co_await answer(context, outcome_response(*outcome, context.renderer, dialect));
 }
 
 // Waits until the backend has begun to answer, but not long. False: the client has gone.
@@ -139,7 +138,7 @@ Conversation answer_stream(const RequestContext& context, turns::TurnLog& log, T
   turns::TurnLog::Following following(log);
   bool stays = co_await wait_for_begin(context.exchange, log, watch);
   if (const auto outcome = log.outcome_now(); outcome && !outcome->error_code.empty()) {
-    co_await answer(context, outcome_response(*outcome, invoke_result_renderer(), dialect));
+    co_await answer(context, outcome_response(*outcome, context.renderer, dialect));
     co_return;
   }
   if (stays) stays = co_await send_stream(context.exchange, log, 0, text, watch);
@@ -155,13 +154,13 @@ Conversation execute(RequestContext context) {
   auto read = co_await offload(context.pool, request->body.size(),
                                [&] { return read_submission(context, *request, ids_optional); });
   if (!read) {
-    co_await answer(context, refusal_response(read.error()));
+    co_await answer(context, refusal_response(read.error(), context.renderer));
     co_return;
   }
   auto& submission = *read;
   if (!submission) {
     const auto& [refusal, dialect] = submission.error();
-    co_await answer(context, refusal_response(refusal, dialect));
+    co_await answer(context, refusal_response(refusal, context.renderer, dialect));
     co_return;
   }
   const Dialect dialect = submission->request.dialect;
@@ -171,7 +170,8 @@ Conversation execute(RequestContext context) {
   const auto log = co_await context.engine.execute(context.worker, std::move(*submission));
   const Watch watch = co_await watch_for(context, *log);
   if (form) {
-    co_await answer_stream(context, *log, TurnText(*form, dialect), dialect, watch);
+    co_await answer_stream(context, *log, TurnText(*form, context.renderer, dialect), dialect,
+                           watch);
   } else {
     co_await answer_whole(context, *log, dialect, watch);
   }

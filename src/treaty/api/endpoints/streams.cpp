@@ -1,7 +1,6 @@
 #include "treaty/api/endpoints/streams.h"
 
 #include "treaty/api/endpoints/endpoints.h"
-#include "treaty/api/invoke_result_renderer.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/try.h"
 #include "treaty/http/event_stream.h"
@@ -17,7 +16,7 @@ struct Named {
   std::string data;
 };
 
-Named named(const turns::Opening& opening, contracts::Dialect dialect) {
+Named named(const turns::Opening& opening, const turns::Renderer&, contracts::Dialect dialect) {
   json::Writer writer;
   writer.begin_object();
   writer.member(spelled("SessionId", dialect), opening.session_id);
@@ -26,14 +25,15 @@ Named named(const turns::Opening& opening, contracts::Dialect dialect) {
   return {"turn.started", writer.end_object().take()};
 }
 
-Named named(const turns::Delta& delta, contracts::Dialect dialect) {
+Named named(const turns::Delta& delta, const turns::Renderer&, contracts::Dialect dialect) {
   json::Writer writer;
   writer.begin_object().member(spelled("DeltaText", dialect), delta.text);
   return {"output.delta", writer.end_object().take()};
 }
 
-Named named(const std::shared_ptr<const turns::Outcome>& outcome, contracts::Dialect dialect) {
-  return {"turn.result", outcome->body_for(invoke_result_renderer(), dialect)};
+Named named(const std::shared_ptr<const turns::Outcome>& outcome, const turns::Renderer& renderer,
+            contracts::Dialect dialect) {
+  return {"turn.result", outcome->body_for(renderer, dialect)};
 }
 
 void append_id(std::string& out, std::int64_t id) {
@@ -159,7 +159,7 @@ boost::asio::awaitable<std::optional<OpenDiary>> begin_diary(const RequestContex
   auto diary = co_await open_diary(context);
   if (!diary || context.is_head()) {
     co_await context.exchange.respond(diary ? head_of_stream(StreamForm::events)
-                                            : refusal_response(diary.error()));
+                                            : refusal_response(diary.error(), context.renderer));
     co_return std::nullopt;
   }
   if (!co_await context.exchange.begin(200, stream_headers(StreamForm::events))) {
@@ -194,7 +194,7 @@ const turns::Outcome* TurnText::begin_result(std::string& out,
                                              const turns::StreamEvent& event) const {
   const auto* result = std::get_if<std::shared_ptr<const turns::Outcome>>(&event.what);
   if (result == nullptr || form_ != StreamForm::events || (*result)->dialect != dialect_ ||
-      (*result)->renderer != &invoke_result_renderer() || (*result)->body.contains('\n')) {
+      (*result)->renderer != &renderer_ || (*result)->body.contains('\n')) {
     return nullptr;
   }
   append_id(out, event.id);
@@ -204,7 +204,7 @@ const turns::Outcome* TurnText::begin_result(std::string& out,
 
 void TurnText::append_event(std::string& out, const turns::StreamEvent& event) const {
   const Named text =
-      std::visit([&](const auto& what) { return named(what, dialect_); }, event.what);
+      std::visit([&](const auto& what) { return named(what, renderer_, dialect_); }, event.what);
   append_id(out, event.id);
   out += http::event_bytes(text.name, text.data);
 }
@@ -218,7 +218,7 @@ void TurnText::append_line(std::string& out, const turns::StreamEvent& event) {
   } else if (is_result(event)) {
     const auto& outcome = std::get<std::shared_ptr<const turns::Outcome>>(event.what);
     writer.member("kind", "final").member("index", index_++);
-    writer.name("final").raw(outcome->body_for(invoke_result_renderer(), dialect_));
+    writer.name("final").raw(outcome->body_for(renderer_, dialect_));
   } else {
     return;  // Who has started stands in the final line.
   }
@@ -257,7 +257,7 @@ boost::asio::awaitable<bool> send_stream(http::Exchange& exchange, turns::TurnLo
 Conversation follow_turn(RequestContext context) {
   const auto followed = co_await find_followed(context);
   if (!followed) {
-    co_await context.exchange.respond(refusal_response(followed.error()));
+    co_await context.exchange.respond(refusal_response(followed.error(), context.renderer));
     co_return;
   }
   const StreamForm form = stream_form_in(context.request().headers).value_or(StreamForm::events);
@@ -268,7 +268,7 @@ Conversation follow_turn(RequestContext context) {
   } else {
     const turns::TurnLog::Following following(*followed->log);
     co_await send_stream(context.exchange, *followed->log, followed->last_id,
-                         TurnText(form, followed->dialect), Watch::no);
+                         TurnText(form, context.renderer, followed->dialect), Watch::no);
   }
 }
 

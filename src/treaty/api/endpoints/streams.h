@@ -28,7 +28,8 @@ bool is_result(const turns::StreamEvent& event);
 
 class TurnText {
  public:
-  TurnText(StreamForm form, contracts::Dialect dialect) : form_(form), dialect_(dialect) {}
+  TurnText(StreamForm form, const turns::Renderer& renderer, contracts::Dialect dialect)
+      : form_(form), renderer_(renderer), dialect_(dialect) {}
 
   StreamForm form() const { return form_; }
 
@@ -43,6 +44,7 @@ class TurnText {
   void append_line(std::string& out, const turns::StreamEvent& event);
 
   StreamForm form_;
+  const turns::Renderer& renderer_;
   contracts::Dialect dialect_;
   std::int64_t index_ = 0;  // Index of the next line.
 };
