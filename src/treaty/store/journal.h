@@ -1,9 +1,10 @@
 // The journal of turns: the answer of a round is written here before a client gets it.
 //
 // Every method may be called from any event loop and completes on the caller's loop, which must
-// live until then. A write that has been answered is on the disk. An Error is `unavailable` (try
-// again later), `not_found`, `conflict` or `corrupt`. Its message is for the operator; only `where`
-// has paths.
+// live until then. A write that has been answered is on the disk. A write that fails has changed
+// nothing: a store that cannot know whether its commit succeeded finds out before it answers. An
+// Error is `unavailable` (try again later), `not_found`, `conflict` or `corrupt`. Its message is
+// for the operator; only `where` has paths.
 #pragma once
 
 #include <cstddef>

@@ -250,6 +250,21 @@ void append_events(Round& round, std::string_view lines) {
 
 bool is_branched(const Turn& turn) { return turn.state == TurnState::completed; }
 
+TurnRow copy_for_branch(const Turn& turn, SessionRow& branch) {
+  TurnRow copy{.turn = turn, .previous = branch.newest};
+  copy.turn.id = 0;
+  copy.turn.number = ++branch.session.turns;
+  copy.turn.has_streamed = false;
+  return copy;
+}
+
+bool latch_for_branch(SessionRow& branch, std::string context) {
+  if (branch.context_at >= 0 && branch.session.solution_context == context) return false;
+  branch.context_at = branch.session.turns;
+  branch.session.solution_context = std::move(context);
+  return true;
+}
+
 std::expected<BranchPlan, Error> plan_branch(JournalRows& rows, const Room& from,
                                              const std::string& turn_id, const std::string& into,
                                              Milliseconds now) {

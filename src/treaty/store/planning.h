@@ -128,6 +128,12 @@ std::expected<BranchPlan, Error> plan_branch(JournalRows& rows, const Room& from
 // Whether a branch has a copy of the turn.
 bool is_branched(const Turn& turn);
 
+// The copy of a turn as the next turn of the branch, which nobody runs. Its id is 0.
+TurnRow copy_for_branch(const Turn& turn, SessionRow& branch);
+
+// The branch takes over the context that its source had latched by then. False: it has it already.
+bool latch_for_branch(SessionRow& branch, std::string context);
+
 // A copy of the body of an answer that names another session, in both spellings of the member.
 // Nothing inside a string of the answer looks like that member, because quotes are escaped there.
 std::string renamed_body(std::string body, const Room& from, const Room& into);

@@ -145,6 +145,34 @@ TEST_CASE("A session goes on from the newest living turn when its newest one die
   CHECK(newest_living(rows, 2) == 1);
 }
 
+TEST_CASE("A branch numbers its copies anew, and nobody runs them") {
+  SessionRow branch{.newest = 7};
+  branch.session.turns = 2;
+
+  const TurnRow copy =
+      copy_for_branch({.id = 5, .number = 9, .turn_id = "t9", .has_streamed = true}, branch);
+
+  CHECK(copy.turn.id == 0);
+  CHECK(copy.turn.number == 3);
+  CHECK(copy.turn.turn_id == "t9");
+  CHECK(!copy.turn.has_streamed);
+  CHECK(copy.owner == 0);
+  CHECK(copy.previous == 7);
+  CHECK(branch.session.turns == 3);
+}
+
+TEST_CASE("A branch latches a context where it changes") {
+  SessionRow branch;
+
+  CHECK(latch_for_branch(branch, ""));
+  CHECK(branch.context_at == 0);
+  branch.session.turns = 2;
+  CHECK(!latch_for_branch(branch, ""));
+  CHECK(latch_for_branch(branch, "blue"));
+  CHECK(branch.context_at == 2);
+  CHECK(branch.session.solution_context == "blue");
+}
+
 TEST_CASE("A branch takes over the opening turn only when its end is not copied") {
   Rows rows = rows_with({TurnState::completed, TurnState::failed});
 

@@ -51,13 +51,10 @@ void erase(Database& database, std::int64_t session, const std::vector<Turn>& tu
   Statement(database, "DELETE FROM sessions WHERE id = ?", session).run();
 }
 
-// The copy of `turn` as the next turn of the session. Its answers name the session that they are
-// in from now on.
+// The answers of the copy name the session that they are in from now on.
 void copy_turn(const Transaction& transaction, const Room& from, const Turn& turn,
                SessionRow& into) {
-  TurnRow copy{.turn = turn, .previous = into.newest};
-  copy.turn.number = ++into.session.turns;
-  copy.turn.has_streamed = false;
+  TurnRow copy = copy_for_branch(turn, into);
   insert_turn(transaction.database, into, copy);
   for (Round& round : read_rounds(transaction.database, turn.id)) {
     write_request(transaction.database, copy.turn, round.request);
@@ -73,11 +70,7 @@ void copy_context(Database& database, std::int64_t source, std::int64_t number, 
                     "SELECT solution_context FROM contexts WHERE session = ? AND number <= ? "
                     "ORDER BY number DESC LIMIT 1",
                     source, number);
-  if (!latched.next()) return;
-  std::string context = latched.text();
-  if (into.context_at >= 0 && into.session.solution_context == context) return;
-  into.context_at = into.session.turns;
-  into.session.solution_context = std::move(context);
+  if (!latched.next() || !latch_for_branch(into, latched.text())) return;
   write_context(database, into.session.id, into.context_at, into.session.solution_context);
 }
 

@@ -7,15 +7,6 @@
 #include "treaty/base/try.h"
 
 namespace treaty::store {
-namespace {
-
-// Whether the branch latches the context that its source had at that place.
-bool latches(const SessionRow& branch, const std::optional<std::string>& context) {
-  return context && (branch.context_at < 0 || branch.session.solution_context != *context);
-}
-
-}  // namespace
-
 std::int64_t MemoryTables::sign_on() {
   owners_.insert(++last_owner_);
   return last_owner_;
@@ -154,11 +145,8 @@ std::expected<Session, Error> MemoryTables::branch(const Room& from, const std::
   const auto latch = [&](std::int64_t number) {
     const auto after = source.contexts.upper_bound(number);
     if (after == source.contexts.begin()) return;
-    const std::string& context = std::prev(after)->second;
-    if (!latches(branch.row, context)) return;
-    branch.row.context_at = branch.row.session.turns;
-    branch.row.session.solution_context = context;
-    branch.contexts[branch.row.context_at] = context;
+    if (!latch_for_branch(branch.row, std::prev(after)->second)) return;
+    branch.contexts[branch.row.context_at] = branch.row.session.solution_context;
   };
   for (std::int64_t number = 1; number <= plan.last_number; ++number) {
     const StoredTurn& turn = turns_[source.turns[static_cast<std::size_t>(number - 1)]];
@@ -172,10 +160,7 @@ std::expected<Session, Error> MemoryTables::branch(const Room& from, const std::
 
 void MemoryTables::copy_turn(const StoredTurn& turn, const Room& from, StoredSession& into) {
   StoredTurn copy = turn;
-  copy.row.owner = 0;
-  copy.row.previous = into.row.newest;
-  copy.row.turn.number = ++into.row.session.turns;
-  copy.row.turn.has_streamed = false;
+  copy.row = copy_for_branch(turn.row.turn, into.row);
   for (auto& [round, answer] : copy.answers) {
     answer.body = renamed_body(std::move(answer.body), from, into.row.session.room);
   }
