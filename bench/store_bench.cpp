@@ -181,8 +181,8 @@ int main(int argc, char** argv) {
   if (::mkdtemp(name.data()) == nullptr) return 1;
   WriterClock clock;
   {
-    auto opened =
-        store::open_sqlite_store(name + "/treaty.db", {.now = [&] { return clock.now(); }});
+    auto opened = store::open_sqlite_store(
+        name + "/treaty.db", {.clock = testing::wall_clock([&] { return clock.now(); })});
     if (!opened) {
       fmt::print(stderr, "store_bench: {}\n", opened.error().message);
       return 1;

@@ -41,8 +41,6 @@ constexpr auto kLastWrites = 500ms;
 // Of turns without a key.
 constexpr const char* kOwnTenant = "local";
 
-store::Milliseconds system_now() { return unix_milliseconds(std::chrono::system_clock::now()); }
-
 std::shared_ptr<const api::ApiSettings> api_settings(const config::Configuration& configuration) {
   auto settings = std::make_shared<api::ApiSettings>();
   for (const auto& [tenant, sha256] : configuration.keys)
@@ -125,7 +123,7 @@ class RunningGateway final : public cli::Gateway {
                  const std::shared_ptr<const SharedBackends>& shared)
       : store_(std::move(store)),
         pools_(shared->pools),
-        engine_(*store_, system_now, {&api::invoke_result_renderer()}),
+        engine_(*store_, system_clock(), {&api::invoke_result_renderer()}),
         configuration_(std::move(configuration)) {
     const auto settings = std::make_shared<const turns::Settings>(configuration_.turns);
     const auto workers = static_cast<std::size_t>(

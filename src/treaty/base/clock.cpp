@@ -20,6 +20,8 @@ class SystemClock final : public Clock {
 
 }  // namespace
 
+std::int64_t Clock::unix_now() const { return unix_milliseconds(wall_now()); }
+
 std::shared_ptr<Clock> system_clock() { return std::make_shared<SystemClock>(); }
 
 double steady_seconds(SteadyTime time) {

@@ -2,7 +2,7 @@
 // hours pass in no time.
 //
 //   const auto deadline = clock.now() + 30s;             // Intervals: a clock that never jumps.
-//   record.created = unix_milliseconds(clock.wall_now());  // What people read and the store keeps.
+//   record.created = clock.unix_now();                   // What people read and the store keeps.
 //   co_await clock.wait_until(waiter, deadline);         // Until then, or until it is notified.
 #pragma once
 
@@ -24,6 +24,7 @@ class Clock {
   virtual ~Clock() = default;
   virtual SteadyTime now() const = 0;
   virtual WallTime wall_now() const = 0;
+  std::int64_t unix_now() const;  // wall_now() as milliseconds since 1970.
 
   // As Waiter::wait_until(); at once when that time has passed already.
   virtual boost::asio::awaitable<bool> wait_until(Waiter& waiter, SteadyTime time) = 0;

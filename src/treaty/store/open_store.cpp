@@ -38,7 +38,7 @@ std::expected<std::unique_ptr<Store>, Error> open_store(std::string_view address
 std::expected<std::unique_ptr<MachineStore>, Error> open_machine_store(std::string_view address,
                                                                        StoreOptions options) {
   if (const auto path = path_of(address, kDirectory)) return open_directory_store(*path, options);
-  if (address == kMemory) return open_memory_machines(std::move(options.now));
+  if (address == kMemory) return open_memory_machines(std::move(options.clock));
   return std::unexpected(
       unknown_address(address, "executions are kept at directory:PATH or in memory:"));
 }

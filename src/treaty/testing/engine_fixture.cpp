@@ -7,6 +7,7 @@
 
 #include "treaty/api/invoke_result_renderer.h"
 #include "treaty/store/sqlite/sqlite_store.h"
+#include "treaty/testing/simulation/fake_clock.h"
 #include "treaty/testing/stores/memory_store.h"
 
 namespace treaty::testing {
@@ -81,8 +82,10 @@ turns::Submission submission(contracts::AgentExecuteRequest request) {
 }
 
 EngineFixture::EngineFixture(const std::string& directory) {
-  store_ = directory.empty() ? store::open_memory_store()
-                             : *store::open_sqlite_store(directory + "/treaty.db");
+  const auto clock = wall_clock([this] { return now; });
+  store_ = directory.empty()
+               ? store::open_memory_store({.clock = clock})
+               : *store::open_sqlite_store(directory + "/treaty.db", {.clock = clock});
   repeating_ = std::make_unique<RepeatingStore>(*store_);
   failing_ = std::make_unique<FailingStore>(*repeating_);
   settings_ = std::make_shared<turns::Settings>();
@@ -99,11 +102,10 @@ EngineFixture::EngineFixture(const std::string& directory) {
                                                                  .provider = "told",
                                                                  .model = model};
                                      }}}},
-      dispatch::Dispatcher::Services{.pools = std::make_shared<dispatch::Pools>(system_clock()),
+      dispatch::Dispatcher::Services{.pools = std::make_shared<dispatch::Pools>(clock),
                                      .budgets = failing_.get()});
   worker_ = std::make_unique<turns::Worker>(loop_.get_executor(), settings_, dispatcher);
-  engine_ = std::make_unique<turns::Engine>(
-      *failing_, [this] { return now; }, std::vector{&answer_renderer()});
+  engine_ = std::make_unique<turns::Engine>(*failing_, clock, std::vector{&answer_renderer()});
 }
 
 EngineFixture::~EngineFixture() { store_.reset(); }

@@ -73,9 +73,9 @@ std::int64_t result_event_of(const store::AnswerRecord& answer) {
 
 }  // namespace
 
-Engine::Engine(store::Store& store, std::function<store::Milliseconds()> now,
+Engine::Engine(store::Store& store, std::shared_ptr<Clock> clock,
                std::vector<const Renderer*> renderers)
-    : shared_(std::make_shared<RunServices>(store, std::move(now), std::move(renderers))) {}
+    : shared_(std::make_shared<RunServices>(store, std::move(clock), std::move(renderers))) {}
 
 Engine::~Engine() = default;
 
@@ -324,13 +324,11 @@ Answered<std::vector<DiaryEvent>> Engine::events(Worker& worker, store::Room roo
   const auto notifier = shared_->live.diary_notifier(id);
   Waiter waiter(worker.executor);
   notifier->subscribe(waiter);
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const SteadyTime end = shared_->clock->now() + patience;
   while (true) {
     auto events = co_await events_now(id, last_id);
     if (!events || !events->empty()) co_return events;
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    if (left.count() <= 0 || !co_await waiter.wait_for(left)) co_return std::vector<DiaryEvent>();
+    if (!co_await shared_->clock->wait_until(waiter, end)) co_return std::vector<DiaryEvent>();
   }
 }
 

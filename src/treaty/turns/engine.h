@@ -59,11 +59,10 @@ struct RunServices;
 
 class Engine {
  public:
-  // `now` answers milliseconds since 1970. The store outlives the engine. `renderers` are those of
-  // all families of routes, for requests and answers that are found in the journal; the first one
-  // is that of rows from before formats had names.
-  Engine(store::Store& store, std::function<store::Milliseconds()> now,
-         std::vector<const Renderer*> renderers);
+  // The store outlives the engine. `renderers` are those of all families of routes, for requests
+  // and answers that are found in the journal; the first one is that of rows from before formats
+  // had names.
+  Engine(store::Store& store, std::shared_ptr<Clock> clock, std::vector<const Renderer*> renderers);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

@@ -119,13 +119,9 @@ TEST_CASE("A turn with a budget is billed once, whichever call of the store fail
     fixture.answers = {answer, answer};
     has_failed = survives_failure_of_call(number, fixture, {user_turn(false)});
 
-    const auto today = std::chrono::duration_cast<std::chrono::days>(
-                           std::chrono::system_clock::now().time_since_epoch())
-                           .count();
-    std::vector<store::Spending> bills;
-    for (const auto day : {today - 1, today}) {
-      for (auto& bill : *fixture.run(fixture.store().spending(day))) bills.push_back(bill);
-    }
+    const auto today =
+        std::chrono::floor<std::chrono::days>(std::chrono::milliseconds(fixture.now));
+    const auto bills = *fixture.run(fixture.store().spending(today.count()));
     REQUIRE(bills.size() == 1);
     CHECK(bills[0].calls == 1);
     CHECK(bills[0].spent.tokens == 15);

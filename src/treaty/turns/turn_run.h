@@ -30,9 +30,10 @@ struct Worker;
 struct RunServices {
   // The renderer of that name; the first one if there is none.
   const Renderer& renderer_of(std::string_view format) const;
+  store::Milliseconds now() const { return clock->unix_now(); }
 
   store::Store& store;
-  std::function<store::Milliseconds()> now;
+  const std::shared_ptr<Clock> clock;
   const std::vector<const Renderer*> renderers;  // One or more.
   RunningTurns live{};
   HistoryCache histories{std::size_t{2} << 20U};  // About 8 MiB of memory.

@@ -5,22 +5,14 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <chrono>
 #include <deque>
 #include <random>
-
-#include "treaty/base/clock.h"
 
 namespace treaty::machines {
 namespace {
 
 namespace asio = boost::asio;
-
-double seconds_now() { return steady_seconds(std::chrono::steady_clock::now()); }
 
 bool is_cancelled(const asio::cancellation_state& state) {
   return state.cancelled() != asio::cancellation_type::none;
@@ -29,9 +21,10 @@ bool is_cancelled(const asio::cancellation_state& state) {
 // Jobs that run side by side, and whoever waits for their end.
 class JobGroup {
  public:
-  JobGroup(const asio::any_io_executor& executor, std::vector<Job> jobs,
+  JobGroup(Clock& clock, const asio::any_io_executor& executor, std::vector<Job> jobs,
            std::function<bool()> is_enough)
-      : executor_(executor),
+      : clock_(clock),
+        executor_(executor),
         ended_(executor),
         jobs_(std::move(jobs)),
         is_enough_(std::move(is_enough)) {
@@ -54,10 +47,8 @@ class JobGroup {
 
   // Until all have ended, or until that moment, or until whoever waits is cancelled.
   asio::awaitable<void> wait(double deadline) {
-    while (running_ > 0 && seconds_now() < deadline) {
-      ended_.expires_at(steady_at(deadline));
-      boost::system::error_code ignored;
-      co_await ended_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    while (running_ > 0 && clock_.now() < steady_at(deadline)) {
+      co_await clock_.wait_until(ended_, steady_at(deadline));
       if (is_cancelled(co_await asio::this_coro::cancellation_state) && !is_stopped_) co_return;
     }
   }
@@ -74,11 +65,12 @@ class JobGroup {
     --running_;
     if (!is_stopped_ && is_enough_ && is_enough_()) stop();
     if (!is_stopped_) begin_next();
-    if (running_ == 0) ended_.cancel();
+    if (running_ == 0) ended_.waker()->notify();
   }
 
+  Clock& clock_;
   asio::any_io_executor executor_;
-  asio::steady_timer ended_;
+  Waiter ended_;
   std::vector<Job> jobs_;
   std::function<bool()> is_enough_;
   std::deque<asio::cancellation_signal> signals_{};
@@ -89,18 +81,18 @@ class JobGroup {
 
 class RealTimeline final : public Timeline {
  public:
-  double now() const override { return seconds_now(); }
+  explicit RealTimeline(std::shared_ptr<Clock> clock) : clock_(std::move(clock)) {}
 
-  double unix_now() const override { return unix_seconds(std::chrono::system_clock::now()); }
+  double now() const override { return steady_seconds(clock_->now()); }
+
+  double unix_now() const override { return unix_seconds(clock_->wall_now()); }
 
   double chance() override { return std::uniform_real_distribution<double>(-1, 1)(random_); }
 
   asio::awaitable<bool> wait(double seconds) override {
     co_await asio::this_coro::throw_if_cancelled(false);
-    asio::steady_timer timer(co_await asio::this_coro::executor);
-    timer.expires_at(steady_at(seconds_now() + seconds));
-    boost::system::error_code ignored;
-    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    Waiter waiter(co_await asio::this_coro::executor);
+    co_await clock_->wait_until(waiter, steady_at(now() + seconds));
     co_return !is_cancelled(co_await asio::this_coro::cancellation_state);
   }
 
@@ -136,25 +128,29 @@ class RealTimeline final : public Timeline {
 
  private:
   // False when the deadline ended it.
-  static asio::awaitable<bool> run(std::vector<Job> jobs, std::size_t at_once, double deadline,
-                                   std::function<bool()> is_enough) {
+  asio::awaitable<bool> run(std::vector<Job> jobs, std::size_t at_once, double deadline,
+                            std::function<bool()> is_enough) {
     co_await asio::this_coro::throw_if_cancelled(false);
     const std::size_t first = std::min(jobs.size(), std::max<std::size_t>(at_once, 1));
-    JobGroup group(co_await asio::this_coro::executor, std::move(jobs), std::move(is_enough));
+    JobGroup group(*clock_, co_await asio::this_coro::executor, std::move(jobs),
+                   std::move(is_enough));
     for (std::size_t i = 0; i < first; ++i) group.begin_next();
     co_await group.wait(deadline);
     if (!group.is_running()) co_return true;
-    const bool is_late = seconds_now() >= deadline;
+    const bool is_late = now() >= deadline;
     group.stop();
     co_await group.wait(kNever);
     co_return !is_late;
   }
 
+  std::shared_ptr<Clock> clock_;
   std::mt19937_64 random_{std::random_device{}()};
 };
 
 }  // namespace
 
-std::unique_ptr<Timeline> real_timeline() { return std::make_unique<RealTimeline>(); }
+std::unique_ptr<Timeline> real_timeline(std::shared_ptr<Clock> clock) {
+  return std::make_unique<RealTimeline>(std::move(clock));
+}
 
 }  // namespace treaty::machines

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "treaty/base/clock.h"
 #include "treaty/machines/agents.h"
 
 namespace treaty::machines {
@@ -40,6 +41,6 @@ class Timeline {
   virtual boost::asio::awaitable<void> beside(Job job) = 0;
 };
 
-std::unique_ptr<Timeline> real_timeline();
+std::unique_ptr<Timeline> real_timeline(std::shared_ptr<Clock> clock = system_clock());
 
 }  // namespace treaty::machines

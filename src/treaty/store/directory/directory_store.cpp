@@ -126,7 +126,7 @@ class DirectoryStore final : public MachineStore {
   DirectoryStore(std::string path, const StoreOptions& options)
       : path_(std::move(path)),
         is_read_only_(options.purpose == Purpose::read),
-        now_(options.now ? options.now : system_now),
+        now_([clock = options.clock] { return clock->unix_now(); }),
         owner_(new_owner()),
         signals_(path_) {}
 

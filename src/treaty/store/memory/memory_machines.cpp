@@ -33,8 +33,8 @@ struct Signal {
 
 class MemoryMachines final : public MachineStore {
  public:
-  explicit MemoryMachines(std::function<Milliseconds()> now)
-      : now_(now ? std::move(now) : system_now), owner_(new_owner()) {}
+  explicit MemoryMachines(std::shared_ptr<const Clock> clock)
+      : now_([clock = std::move(clock)] { return clock->unix_now(); }), owner_(new_owner()) {}
 
   Task<Lease> acquire(std::string execution) override {
     TREATY_CO_TRY_VOID(check_execution_id(execution));
@@ -244,8 +244,8 @@ class MemoryMachines final : public MachineStore {
 
 }  // namespace
 
-std::unique_ptr<MachineStore> open_memory_machines(std::function<Milliseconds()> now) {
-  return std::make_unique<MemoryMachines>(std::move(now));
+std::unique_ptr<MachineStore> open_memory_machines(std::shared_ptr<const Clock> clock) {
+  return std::make_unique<MemoryMachines>(std::move(clock));
 }
 
 }  // namespace treaty::store

@@ -2,14 +2,14 @@
 // the process. Calls do their work on the thread of the caller.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "treaty/store/store_options.h"
 
 namespace treaty::store {
 
-// Of checkpoints only the latest one is kept. Without `now`: the system's clock.
-std::unique_ptr<MachineStore> open_memory_machines(std::function<Milliseconds()> now = {});
+// Of checkpoints only the latest one is kept.
+std::unique_ptr<MachineStore> open_memory_machines(
+    std::shared_ptr<const Clock> clock = system_clock());
 
 }  // namespace treaty::store

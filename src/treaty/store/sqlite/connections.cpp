@@ -39,16 +39,16 @@ Connections::Connections(const std::string& path, Opened opened, const StoreOpti
   if (options.purpose == Purpose::read) return;
   writer_.emplace(
       path, std::move(opened.database), owners_ ? owners_->held() : 0,
-      [this](std::int64_t owner) { return owners_ && owners_->is_gone(owner); }, options.now);
+      [this](std::int64_t owner) { return owners_ && owners_->is_gone(owner); }, options.clock);
 }
 
 Writer::Writer(std::string path, Database database, std::int64_t owner, IsGone is_gone,
-               std::function<Milliseconds()> now)
+               std::shared_ptr<const Clock> clock)
     : path_(std::move(path)),
       database_(watched(std::move(database))),
       owner_(owner),
       is_gone_(std::move(is_gone)),
-      now_(std::move(now)),
+      clock_(std::move(clock)),
       checkpoint_at_(kCheckpointPages),
       batches_([this](std::span<Item> batch) { return commit(batch); },
                [this] {
@@ -68,7 +68,8 @@ void Writer::refuse_all(const Error& error) {
 std::optional<BatchFailure> Writer::commit(std::span<Item> batch) {
   if (auto ok = check_open(); !ok) return BatchFailure{.error = std::move(ok.error())};
   const auto failure = run_transaction(
-      {.database = *database_, .owner = owner_, .is_gone = is_gone_, .now = now_()}, batch);
+      {.database = *database_, .owner = owner_, .is_gone = is_gone_, .now = clock_->unix_now()},
+      batch);
   if (!failure) return std::nullopt;
   const bool is_of_one = is_of_one_operation(*failure);
   // A connection that has met a broken disk may remember wrong things.

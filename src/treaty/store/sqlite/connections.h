@@ -25,7 +25,7 @@ class Writer {
 
   // The database is as open_database() left it. `owner` as in Transaction.
   Writer(std::string path, Database database, std::int64_t owner, IsGone is_gone,
-         std::function<Milliseconds()> now);
+         std::shared_ptr<const Clock> clock);
   ~Writer();  // Does what still waits, then leaves in good order.
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -46,7 +46,7 @@ class Writer {
   std::optional<Database> database_;  // Absent after the disk has failed: opened again when needed.
   const std::int64_t owner_;
   const IsGone is_gone_;
-  const std::function<Milliseconds()> now_;
+  const std::shared_ptr<const Clock> clock_;
   std::int64_t checkpoint_at_;  // Pages in the log.
   Mutex refusal_mutex_;
   std::optional<Error> refusal_ TREATY_GUARDED_BY(refusal_mutex_){};

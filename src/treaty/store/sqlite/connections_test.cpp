@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <future>
 
+#include "treaty/testing/simulation/fake_clock.h"
 #include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {
@@ -21,10 +22,11 @@ using testing::wait_for;
 struct Fixture {
   testing::TemporaryDirectory directory;
   std::atomic<int> transactions = 0;
-  std::unique_ptr<Store> store = open_store(directory.path() + "/treaty.db", {.now = [this] {
-                                              ++transactions;
-                                              return Milliseconds{1};
-                                            }});
+  std::unique_ptr<Store> store =
+      open_store(directory.path() + "/treaty.db", {.clock = testing::wall_clock([this] {
+                                                     ++transactions;
+                                                     return Milliseconds{1};
+                                                   })});
 
   // The first operation waits until all others are in the queue.
   std::vector<std::expected<Applied, Error>> decide_together(

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "treaty/store/sqlite/budgets.h"
+#include "treaty/testing/simulation/fake_clock.h"
 #include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {
@@ -17,7 +18,8 @@ struct Fixture {
   testing::TemporaryDirectory directory;
   std::string path = directory.path() + "/treaty.db";
   Milliseconds now = 1'000 * kDay;
-  std::unique_ptr<Store> store = open_store(path, {.now = [this] { return now; }});
+  std::unique_ptr<Store> store =
+      open_store(path, {.clock = testing::wall_clock([this] { return now; })});
 };
 
 }  // namespace

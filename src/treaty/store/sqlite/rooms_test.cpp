@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "treaty/store/sqlite/journal.h"
+#include "treaty/testing/simulation/fake_clock.h"
 #include "treaty/testing/stores/store_room.h"
 
 namespace treaty::store {
@@ -16,8 +17,8 @@ const Room kRoom{.tenant = "local", .session_id = "s1"};
 struct Fixture {
   testing::TemporaryDirectory directory;
   Milliseconds time = 1'000;
-  std::unique_ptr<Store> store =
-      open_store(directory.path() + "/treaty.db", {.now = [this] { return time; }});
+  std::unique_ptr<Store> store = open_store(
+      directory.path() + "/treaty.db", {.clock = testing::wall_clock([this] { return time; })});
 
   std::int64_t rows(const char* sql) const {
     auto database = sqlite::Database::open(directory.path() + "/treaty.db", sqlite::Access::read);

@@ -178,9 +178,9 @@ std::optional<ExecutionRecord> find_execution(Database& database, const std::str
 }
 
 std::vector<ExecutionRow> list_executions(Database& database,
-                                          const std::function<Milliseconds()>& clock) {
+                                          const std::shared_ptr<const Clock>& clock) {
   if (!has_machines(database)) return {};
-  const Milliseconds now = clock();
+  const Milliseconds now = clock->unix_now();
   std::vector<ExecutionRow> rows;
   Statement found(database,
                   "SELECT l.execution_id, l.latest_key, l.updated_at, c.machine_name, "
@@ -404,8 +404,8 @@ WorkCounts count_work(Database& database, const std::string& pool) {
 
 class SqliteMachines final : public MachineStore {
  public:
-  SqliteMachines(Connections& connections, std::function<Milliseconds()> now)
-      : connections_(connections), now_(std::move(now)) {}
+  SqliteMachines(Connections& connections, std::shared_ptr<const Clock> clock)
+      : connections_(connections), clock_(std::move(clock)) {}
 
   Task<Lease> acquire(std::string execution) override {
     return connections_.write(sqlite::acquire, std::move(execution), owner_);
@@ -431,7 +431,7 @@ class SqliteMachines final : public MachineStore {
     return connections_.read(sqlite::find_execution, std::move(execution));
   }
   Task<std::vector<ExecutionRow>> list_executions() override {
-    return connections_.read(sqlite::list_executions, now_);
+    return connections_.read(sqlite::list_executions, clock_);
   }
 
   Task<Texts> prune_executions(PruneQuery query) override {
@@ -481,15 +481,15 @@ class SqliteMachines final : public MachineStore {
 
  private:
   Connections& connections_;
-  const std::function<Milliseconds()> now_;
+  const std::shared_ptr<const Clock> clock_;
   const std::string owner_ = new_owner();
 };
 
 }  // namespace
 
 std::unique_ptr<MachineStore> make_machine_store(Connections& connections,
-                                                 std::function<Milliseconds()> now) {
-  return std::make_unique<SqliteMachines>(connections, std::move(now));
+                                                 std::shared_ptr<const Clock> clock) {
+  return std::make_unique<SqliteMachines>(connections, std::move(clock));
 }
 
 }  // namespace treaty::store::sqlite

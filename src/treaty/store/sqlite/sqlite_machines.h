@@ -1,7 +1,6 @@
 // What machines keep, in SQLite: their commits are shared with everything else that is written.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "treaty/store/machines.h"
@@ -11,6 +10,6 @@ namespace treaty::store::sqlite {
 
 // The connections outlive it.
 std::unique_ptr<MachineStore> make_machine_store(Connections& connections,
-                                                 std::function<Milliseconds()> now);
+                                                 std::shared_ptr<const Clock> clock);
 
 }  // namespace treaty::store::sqlite

@@ -96,7 +96,7 @@ class SqliteStore final : public Store {
  public:
   SqliteStore(const std::string& path, Opened opened, const StoreOptions& options)
       : connections_(path, std::move(opened), options),
-        machines_(make_machine_store(connections_, options.now)) {}
+        machines_(make_machine_store(connections_, options.clock)) {}
 
   // On a thread of its own, since the file is large.
   void check_in_background(const std::string& path, std::function<void(const Error&)> on_damage) {
@@ -210,7 +210,6 @@ std::expected<std::unique_ptr<Store>, Error> open_sqlite_store(const std::string
                                                                StoreOptions options) {
   std::error_code code;
   const std::string absolute = std::filesystem::absolute(path, code).string();
-  if (!options.now) options.now = system_now;
   TREATY_TRY(sqlite::Opened opened, sqlite::open_database(absolute, options.purpose));
   const bool is_suspect = opened.was_left_open;
   const std::uintmax_t size = std::filesystem::file_size(absolute, code);

@@ -7,6 +7,29 @@ namespace treaty::testing {
 
 namespace asio = boost::asio;
 
+namespace {
+
+class WallClock final : public Clock {
+ public:
+  explicit WallClock(std::function<std::int64_t()> unix_now) : unix_now_(std::move(unix_now)) {}
+
+  SteadyTime now() const override { return system_->now(); }
+  WallTime wall_now() const override { return WallTime(std::chrono::milliseconds(unix_now_())); }
+  asio::awaitable<bool> wait_until(Waiter& waiter, SteadyTime time) override {
+    return system_->wait_until(waiter, time);
+  }
+
+ private:
+  std::function<std::int64_t()> unix_now_;
+  std::shared_ptr<Clock> system_ = system_clock();
+};
+
+}  // namespace
+
+std::shared_ptr<Clock> wall_clock(std::function<std::int64_t()> unix_now) {
+  return std::make_shared<WallClock>(std::move(unix_now));
+}
+
 WallTime FakeClock::wall_now() const {
   const std::chrono::duration<double> time(unix_at_zero + seconds());
   return WallTime(std::chrono::round<WallTime::duration>(time));

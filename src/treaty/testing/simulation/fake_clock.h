@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -36,5 +37,9 @@ class FakeClock final : public Clock {
   SteadyTime now_ = steady_at(1'000);
   std::multimap<SteadyTime, std::shared_ptr<Waker>> waiting_{};
 };
+
+// The system's clock, but for the time of day: that is what a test says, in milliseconds since
+// 1970. Asked on any thread.
+std::shared_ptr<Clock> wall_clock(std::function<std::int64_t()> unix_now);
 
 }  // namespace treaty::testing

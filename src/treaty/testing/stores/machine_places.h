@@ -10,6 +10,7 @@
 
 #include "treaty/store/directory/directory_store.h"
 #include "treaty/store/memory/memory_machines.h"
+#include "treaty/testing/simulation/fake_clock.h"
 #include "treaty/testing/stores/store_room.h"
 
 namespace treaty::testing {
@@ -41,7 +42,8 @@ class OpenMachines {
 class SqlitePlace : public PlaceClock {
  public:
   OpenMachines open(store::Purpose purpose = store::Purpose::run) {
-    return OpenMachines(open_store(path(), {.purpose = purpose, .now = [this] { return now; }}));
+    return OpenMachines(open_store(
+        path(), {.purpose = purpose, .clock = testing::wall_clock([this] { return now; })}));
   }
   std::string path() const { return directory_.path() + "/treaty.db"; }
 
@@ -52,8 +54,8 @@ class SqlitePlace : public PlaceClock {
 class DirectoryPlace : public PlaceClock {
  public:
   OpenMachines open(store::Purpose purpose = store::Purpose::run) {
-    auto opened =
-        store::open_directory_store(path(), {.purpose = purpose, .now = [this] { return now; }});
+    auto opened = store::open_directory_store(
+        path(), {.purpose = purpose, .clock = testing::wall_clock([this] { return now; })});
     return OpenMachines(opened ? *std::move(opened) : nullptr);
   }
   std::string path() const { return directory_.path() + "/store"; }
@@ -65,7 +67,7 @@ class DirectoryPlace : public PlaceClock {
 class MemoryPlace : public PlaceClock {
  public:
   OpenMachines open() {
-    return OpenMachines(store::open_memory_machines([this] { return now; }));
+    return OpenMachines(store::open_memory_machines(testing::wall_clock([this] { return now; })));
   }
 };
 

@@ -19,9 +19,9 @@ namespace {
 class MemoryStore final : public Store {
  public:
   explicit MemoryStore(MemoryOptions options)
-      : now_(options.now ? std::move(options.now) : system_now),
+      : clock_(std::move(options.clock)),
         disk_(options.disk ? std::move(options.disk) : make_memory_disk()),
-        machines_(open_memory_machines(now_)) {
+        machines_(open_memory_machines(clock_)) {
     owner_ = with([](MemoryTables& tables) { return tables.sign_on(); });
   }
   ~MemoryStore() override {
@@ -95,7 +95,7 @@ class MemoryStore final : public Store {
     co_return with([&](MemoryTables& tables) { return tables.spending(day); });
   }
   Task<void> save_pools(std::vector<PoolRecord> pools) override {
-    with([&](MemoryTables& tables) { tables.save_pools(std::move(pools), now_()); });
+    with([&](MemoryTables& tables) { tables.save_pools(std::move(pools), clock_->unix_now()); });
     co_return std::expected<void, Error>();
   }
   Task<std::vector<PoolRecord>> pools() override {
@@ -110,9 +110,9 @@ class MemoryStore final : public Store {
     const MutexLock lock(disk_->mutex);
     return work(disk_->tables);
   }
-  WriterIdentity writer() const { return {.owner = owner_, .now = now_()}; }
+  WriterIdentity writer() const { return {.owner = owner_, .now = clock_->unix_now()}; }
 
-  const std::function<Milliseconds()> now_;
+  const std::shared_ptr<const Clock> clock_;
   const std::shared_ptr<MemoryDisk> disk_;
   const std::unique_ptr<MachineStore> machines_;
   std::int64_t owner_ = 0;

@@ -17,8 +17,8 @@ class MemoryDisk;
 std::shared_ptr<MemoryDisk> make_memory_disk();
 
 struct MemoryOptions {
-  std::function<Milliseconds()> now{};  // Absent: the system's clock.
-  std::shared_ptr<MemoryDisk> disk{};   // Absent: one of its own.
+  std::shared_ptr<const Clock> clock = system_clock();
+  std::shared_ptr<MemoryDisk> disk{};  // Absent: one of its own.
 };
 
 // Each store that is opened is an owner of turns of its own. What it leaves unfinished is abandoned

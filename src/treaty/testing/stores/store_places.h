@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "treaty/testing/simulation/fake_clock.h"
 #include "treaty/testing/stores/memory_store.h"
 #include "treaty/testing/stores/repeating_store.h"
 #include "treaty/testing/stores/store_room.h"
@@ -27,7 +28,7 @@ class SqliteFile final : public StorePlace {
  public:
   store::Milliseconds& time() override { return time_; }
   std::unique_ptr<store::Store> open() override {
-    return open_store(path(), {.now = [this] { return time_; }});
+    return open_store(path(), {.clock = testing::wall_clock([this] { return time_; })});
   }
   std::string path() const { return directory_.path() + "/treaty.db"; }
 
@@ -40,7 +41,8 @@ class InMemory final : public StorePlace {
  public:
   store::Milliseconds& time() override { return time_; }
   std::unique_ptr<store::Store> open() override {
-    return store::open_memory_store({.now = [this] { return time_; }, .disk = disk_});
+    return store::open_memory_store(
+        {.clock = testing::wall_clock([this] { return time_; }), .disk = disk_});
   }
 
  private:
