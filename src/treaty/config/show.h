@@ -21,8 +21,8 @@ constexpr std::string_view kContent = " (content)";  // After the key that names
 
 yaml::Node shown(const Configuration& configuration, ShowPurpose purpose = ShowPurpose::people);
 
-// One line per difference: `path: old → new`, `path: added`, `path: removed`; of a secret and of
-// what a file holds, only that it has changed. Empty when nothing differs.
+// One line per difference: `path: changed`, `path: added`, `path: removed`. Values are left out:
+// one may be a secret that a variable has supplied. Empty when nothing differs.
 std::vector<std::string> changes_between(const Configuration& before, const Configuration& after);
 
 // The tree as treaty.yaml would have it: a dollar is $$, but for the schemas of tools.

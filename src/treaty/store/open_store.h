@@ -1,7 +1,7 @@
 // Opens any store by its address. The only place that knows which kinds there are.
 //
 //   auto store = open_store("sqlite:///var/lib/treaty/treaty.db", {.purpose = Purpose::read});
-//   if (!store) return store.error();
+//   if (!store) return std::unexpected(store.error());
 #pragma once
 
 #include <expected>

@@ -2,7 +2,7 @@
 // takes only the interface that it uses; see journal.h for threads and errors.
 //
 //   auto opened = open_store(address, {.purpose = Purpose::run});
-//   if (!opened) return opened.error();
+//   if (!opened) return std::unexpected(opened.error());
 //   turns::Engine engine(**opened, now, renderers);    // Uses the journal.
 //   dispatch::Dispatcher::Services services{.budgets = opened->get()};
 //   MachineStore& machines = (*opened)->machines();

@@ -3,11 +3,13 @@
 // where.
 //
 //   const Protocol& protocol = chat_completions();
-//   std::string body = protocol.render_request(call, style);              // Client: ask,
-//   results::Answer answer = protocol.parse_response(answer_body);        // and read the answer.
-//   auto request = parse_request(protocol, body, {});                     // Server: read a
-//   request, std::string answer_body = protocol.write_answer(outgoing);            // and answer
-//   it.
+//   // A client: ask, and read the answer.
+//   std::string body = protocol.render_request(call, style);
+//   results::Answer answer = protocol.parse_response(answer_body);
+//
+//   // A server: read the request, and answer it.
+//   auto request = parse_request(protocol, body, {});
+//   std::string answer_body = protocol.write_answer(outgoing);
 //
 // Thread rule: protocols are constants and keep no state; any thread may use them at any time.
 #pragma once
