@@ -38,7 +38,9 @@ struct DecodeOptions {
   std::string now = "1970-01-01T00:00:00Z";  // Bridge: the time a wrapped answer gets (BRS-14).
 };
 
-// One finding: a violation, or a warning.
+// One finding: a violation, or a warning. A type of its own beside Diagnostic, since each finding
+// has a rule of the ledger (an id that the compiler checks, no text), marks a piece of the document
+// for editors and code scanning, and may be repaired; a Diagnostic has none of these.
 struct Finding {
   RuleId rule;
   std::string where;  // JSON pointer (RFC 6901).

@@ -33,6 +33,9 @@ struct FinishedJob {
   AnswerOutcome reply;
 };
 
+// Threads of its own instead of an OffloadPool: a job is cancelled by a signal to the thread that
+// runs it (pthread_kill), and an offload pool does not say which thread that is.
+//
 // Its functions are for one thread.
 class AnswerPool {
  public:

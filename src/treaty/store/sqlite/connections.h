@@ -53,6 +53,8 @@ class Writer {
   BatchWriter<Context> batches_;  // Last: its thread uses the others.
 };
 
+// Threads of its own instead of an OffloadPool: a connection belongs to one thread, which opens it
+// once and keeps its prepared statements and its cache of pages.
 class Readers {
  public:
   using Context = Database;
