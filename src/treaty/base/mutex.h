@@ -27,7 +27,6 @@
 
 #define TREATY_GUARDED_BY(mutex) TREATY_THREAD_ATTRIBUTE(guarded_by(mutex))
 #define TREATY_REQUIRES(...) TREATY_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
-#define TREATY_UNCHECKED TREATY_THREAD_ATTRIBUTE(no_thread_safety_analysis)  // With a reason.
 
 namespace treaty {
 

@@ -83,8 +83,8 @@ void DirectoryWatch::remove(const std::string& directory) {
 }
 
 bool DirectoryWatch::is_wanted(std::string_view name) const {
-  const bool request = wanted_ != Wanted::responses && suffix_of_request(name);
-  return request || (wanted_ != Wanted::requests && suffix_of_response(name));
+  return (wanted_ == Wanted::requests ? suffix_of_request(name) : suffix_of_response(name))
+      .has_value();
 }
 
 void DirectoryWatch::take(const Event& event, DirectoryNews& news, Places& places) {

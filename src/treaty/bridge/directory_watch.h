@@ -24,7 +24,7 @@
 namespace treaty::bridge {
 
 // Of which files news are wanted; everything else that happens in a directory is passed over.
-enum class Wanted { requests, responses, both };
+enum class Wanted { requests, responses };
 
 struct FileNews {
   std::string directory{};  // As it was added.

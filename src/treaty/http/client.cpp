@@ -115,11 +115,14 @@ class Client::State {
     }
   }
 
-  ~State() { close_idle(); }
+  ~State() {
+    for (auto& [key, connections] : idle_) {
+      for (Idle& idle : connections) idle.connection->hang_up();
+    }
+  }
 
   asio::awaitable<Outcome> fetch(const Url& url, const Request& request,
                                  const FetchOptions& options, ResponseSink& sink);
-  void close_idle();
 
  private:
   using Connected = std::expected<std::shared_ptr<ClientConnection>, FetchFailure>;
@@ -152,14 +155,6 @@ class Client::State {
   std::size_t idle_count_ = 0;
   SteadyTime next_sweep_ = SteadyTime::min();
 };
-
-void Client::State::close_idle() {
-  for (auto& [key, connections] : idle_) {
-    for (Idle& idle : connections) idle.connection->hang_up();
-  }
-  idle_.clear();
-  idle_count_ = 0;
-}
 
 // At most once a second. No timer: an event loop with nothing else to do may end.
 void Client::State::drop_expired() {
@@ -310,8 +305,6 @@ asio::awaitable<Outcome> Client::State::fetch(const Url& url, const Request& req
 Client::Client(asio::io_context& context, ClientOptions options)
     : state_(std::make_unique<State>(context, std::move(options))) {}
 Client::~Client() = default;
-
-void Client::close_idle() { state_->close_idle(); }
 
 // Cancellation is an outcome here, not an exception; the caller's way with it is given back.
 asio::awaitable<Outcome> Client::fetch(const Url& url, Request request, FetchOptions options,

@@ -80,7 +80,8 @@ struct ClientOptions {
 };
 
 // Outlives its fetches, as `url` and `sink` outlive theirs. Never throws; a cancelled fetch has the
-// outcome `cancelled`.
+// outcome `cancelled`. Connections that it keeps for the next fetch keep no event loop running;
+// they are closed with it.
 class Client {
  public:
   explicit Client(boost::asio::io_context& context, ClientOptions options = {});
@@ -98,9 +99,6 @@ class Client {
   // The same, with the whole answer at the end.
   boost::asio::awaitable<std::expected<Response, FetchFailure>> fetch_all(
       const Url& url, Request request, FetchOptions options = {});
-
-  // Closes the connections that nobody uses. They keep no event loop running by themselves.
-  void close_idle();
 
  private:
   class State;

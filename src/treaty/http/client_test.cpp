@@ -131,7 +131,6 @@ TEST_CASE("a connection is used again, and replaced once when it turns out to be
     CHECK(fetcher.fetch(local_url(server.port())).value().body == "ok");
   }
   CHECK(requests == 3);
-  fetcher.client().close_idle();
 }
 
 TEST_CASE("a fresh connection that closes without an answer is not tried again") {

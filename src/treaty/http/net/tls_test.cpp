@@ -68,7 +68,6 @@ TEST_CASE("a TLS connection is used again") {
   Fetcher fetcher(trusted(certificate));
   CHECK(fetcher.fetch(local_url(server.port(), "/", true)).value().body == "ok");
   CHECK(fetcher.fetch(local_url(server.port(), "/", true)).value().body == "ok");
-  fetcher.client().close_idle();
 }
 
 TEST_CASE("a large answer arrives whole over TLS") {

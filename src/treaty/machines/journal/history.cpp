@@ -327,7 +327,6 @@ std::expected<Snapshot, std::string> read_snapshot(std::string_view text) {
                   .cost = number_in(*parsed, "total_cost"),
                   .tool_loop = value_in(*parsed, "tool_loop_state"),
                   .launches = or_empty(list_in(*parsed, "pending_launches")),
-                  .machine_name = text_of(*parsed, "machine_name"),
                   .config_hash = text_of(*parsed, "config_hash")};
 }
 

@@ -125,7 +125,6 @@ struct Snapshot {
   double cost = 0;
   Dynamic tool_loop{};
   List launches{};  // That may not have ended.
-  std::string machine_name{};
   std::string config_hash{};
 };
 std::expected<Snapshot, std::string> read_snapshot(std::string_view text);
