@@ -9,7 +9,7 @@
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
-#include "treaty/base/yaml.h"
+#include "treaty/base/yaml_reader.h"
 
 extern "C" const char treaty_prices_begin[];
 extern "C" const char treaty_prices_end[];
@@ -25,10 +25,11 @@ auto key_of(const PriceEntry& entry) {
   return std::tuple(std::string_view(entry.provider), std::string_view(entry.model), entry.from);
 }
 
-Error fault(const yaml::Node& node, std::string message) {
-  return {ErrorCode::not_a_document, std::move(message),
-          std::to_string(node.line) + ":" + std::to_string(node.column)};
-}
+// A price as it is written: for several models.
+struct WrittenPrice {
+  PriceEntry entry{};
+  std::vector<std::string> models{};
+};
 
 // Dollars per million tokens, at most six decimals: exactly so many 10^-12 dollars per token.
 std::optional<Picodollars> parse_price(const yaml::Node& node) {
@@ -38,73 +39,48 @@ std::optional<Picodollars> parse_price(const yaml::Node& node) {
   return parse_fixed_point(node.text, 6, kMostPicodollars);
 }
 
-std::expected<Price, Error> read_price(const yaml::Node& entry) {
-  Price price;
-  const auto required = [&](std::string_view name,
-                            Picodollars& into) -> std::expected<void, Error> {
-    const yaml::Node* node = entry.find(name);
-    if (node == nullptr) return std::unexpected(fault(entry, std::string(name) + " is missing"));
-    const auto amount = parse_price(*node);
-    if (!amount) {
-      return std::unexpected(
-          fault(*node, std::string(name) + " is not dollars per million tokens, like 2.50"));
-    }
-    into = *amount;
-    return {};
-  };
-  TREATY_TRY_VOID(required("input", price.input));
-  TREATY_TRY_VOID(required("output", price.output));
-  for (const auto& [name, into] :
-       {std::pair{"cache_read", &price.cache_read}, {"cache_write", &price.cache_write}}) {
-    if (entry.find(name) == nullptr) continue;
-    Picodollars amount = 0;
-    TREATY_TRY_VOID(required(name, amount));
-    *into = amount;
-  }
-  return price;
+template <auto Member>
+void take_price(yaml::Reader& reader, const yaml::Node& node, WrittenPrice& price) {
+  const auto amount = parse_price(node);
+  if (!amount) return reader.note(node, "expected dollars per million tokens, like 2.50");
+  price.entry.price.*Member = *amount;
 }
 
-std::expected<double, Error> read_date(const yaml::Node& entry) {
-  const yaml::Node* from = entry.find("from");
-  if (from == nullptr) return std::unexpected(fault(entry, "from is missing"));
-  const auto at = seconds_of_timestamp(from->text + "T00:00:00Z");
-  if (!at) return std::unexpected(fault(*from, "from is not a date like 2025-04-14"));
-  return *at;
+void take_models(yaml::Reader& reader, const yaml::Node& node, WrittenPrice& price) {
+  if (node.kind != yaml::Kind::list) return reader.note(node, "models is not a list of names");
+  for (const yaml::Node& model : node.items) {
+    if (!model.is_scalar()) return reader.note(model, "a model is a name");
+    price.models.push_back(model.text);
+  }
 }
 
-std::expected<void, Error> check_names(const yaml::Node& entry) {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "provider", "models", "from", "input", "output", "cache_read", "cache_write"};
-  for (const auto& [key, value] : entry.members) {
-    if (std::ranges::find(kNames, key.text) == kNames.end()) {
-      return std::unexpected(
-          fault(key, "there is no member " + key.text +
-                         "; a price has provider, models, from, input, output, cache_read, "
-                         "cache_write"));
-    }
-  }
-  return {};
+void take_date(yaml::Reader& reader, const yaml::Node& node, WrittenPrice& price) {
+  const auto at = seconds_of_timestamp(node.text + "T00:00:00Z");
+  if (!at) return reader.note(node, "from is not a date like 2025-04-14");
+  price.entry.from = *at;
 }
 
-std::expected<void, Error> read_entry(const yaml::Node& entry, std::vector<PriceEntry>& entries) {
-  if (entry.kind != yaml::Kind::map) return std::unexpected(fault(entry, "a price is a map"));
-  TREATY_TRY_VOID(check_names(entry));
-  const yaml::Node* provider = entry.find("provider");
-  if (provider == nullptr || provider->kind != yaml::Kind::string) {
-    return std::unexpected(fault(entry, "provider is missing"));
+constexpr std::array<yaml::MemberReader<yaml::Reader, WrittenPrice>, 7> kMembers = {{
+    {"provider", yaml::take_phrase<&WrittenPrice::entry, &PriceEntry::provider>},
+    {"models", take_models},
+    {"from", take_date},
+    {"input", take_price<&Price::input>},
+    {"output", take_price<&Price::output>},
+    {"cache_read", take_price<&Price::cache_read>},
+    {"cache_write", take_price<&Price::cache_write>},
+}};
+
+void read_entry(yaml::Reader& reader, const yaml::Node& node, std::vector<PriceEntry>& entries) {
+  if (node.kind != yaml::Kind::map) return reader.note(node, "a price is a map");
+  WrittenPrice price;
+  reader.members<WrittenPrice>(node, "a price", kMembers, price);
+  for (const std::string_view name : {"provider", "models", "from", "input", "output"}) {
+    if (node.find(name) == nullptr) reader.note(node, std::string(name) + " is missing");
   }
-  const yaml::Node* models = entry.find("models");
-  if (models == nullptr || models->kind != yaml::Kind::list) {
-    return std::unexpected(fault(entry, "models is not a list of names"));
+  for (std::string& model : price.models) {
+    price.entry.model = std::move(model);
+    entries.push_back(price.entry);
   }
-  TREATY_TRY(const double from, read_date(entry));
-  TREATY_TRY(const Price price, read_price(entry));
-  for (const yaml::Node& model : models->items) {
-    if (!model.is_scalar()) return std::unexpected(fault(model, "a model is a name"));
-    entries.push_back(
-        {.provider = provider->text, .model = model.text, .from = from, .price = price});
-  }
-  return {};
 }
 
 double dollars(Wide picodollars) { return static_cast<double>(picodollars) / 1e12; }
@@ -139,15 +115,20 @@ std::optional<Price> PriceTable::find(std::string_view provider, std::string_vie
 
 std::expected<PriceTable, Error> read_prices(std::string_view text) {
   TREATY_TRY(const auto root, yaml::read(text));
+  yaml::Reader reader;
+  std::vector<PriceEntry> entries;
   const yaml::Node* prices = root.kind == yaml::Kind::map ? root.find("prices") : nullptr;
   if (prices == nullptr || prices->kind != yaml::Kind::list) {
-    return std::unexpected(fault(root, "a price table is a map with a list `prices`"));
+    reader.note(root, "a price table is a map with a list `prices`");
+  } else {
+    for (const yaml::Node& entry : prices->items) read_entry(reader, entry, entries);
   }
-  std::vector<PriceEntry> entries;
-  for (const yaml::Node& entry : prices->items) {
-    TREATY_TRY_VOID(read_entry(entry, entries));
-  }
-  return PriceTable(std::move(entries));
+  const auto problems = reader.take_problems();
+  if (problems.empty()) return PriceTable(std::move(entries));
+  const Diagnostic& first = problems.front();
+  return std::unexpected(Error{ErrorCode::not_a_document,
+                               text_of({.message = first.message, .hint = first.hint}),
+                               std::to_string(first.line) + ":" + std::to_string(first.column)});
 }
 
 std::string_view built_in_prices() { return {treaty_prices_begin, treaty_prices_end}; }

@@ -154,7 +154,7 @@ TEST_CASE("every mistake in a price table is told with its place") {
   CHECK(fault_of("{provider: p, models: [m], from: 2025-01-01, input: 1}")
             .contains("output is missing"));
   CHECK(fault_of("{provider: p, models: [m], from: 2025-01-01, input: 1, output: 1, cached: 1}")
-            .starts_with("2:71 there is no member cached"));
+            .starts_with("2:71 a price has no key cached ("));
 }
 
 TEST_CASE("a price is a plain number of dollars, with at most six decimals") {
