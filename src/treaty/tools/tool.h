@@ -1,5 +1,6 @@
 // Tools as values, whoever runs them: what a model is told of one, a call, and what came of it.
-// Turns, machines and the command line use the same types; runner.h is the interface that runs one.
+// runner.h is the interface that runs one, and argument_check.h checks a call for whoever has
+// declared the tool.
 #pragma once
 
 #include <string>

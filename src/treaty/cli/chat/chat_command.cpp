@@ -46,9 +46,9 @@ constexpr std::string_view kHelp =
     "  //TEXT          a line that begins with /\n";
 
 // On a terminal the results of tools without a command are typed.
-std::function<ToolReply(const contracts::ToolCall&)> asking(LineInput& input) {
+AskUser asking(LineInput& input) {
   if (!input.is_terminal()) return {};
-  return [&input](const contracts::ToolCall& call) { return ask_result(input, call); };
+  return [&input](const tools::ToolInvocation& call) { return ask_result(input, call); };
 }
 
 class Chat {

@@ -21,6 +21,7 @@
 #include "treaty/cli/shared/client_tools.h"
 #include "treaty/cli/shared/configured.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/http/client.h"
 #include "treaty/machines/hooks/built_in_hooks.h"
 #include "treaty/machines/journal/history.h"
 #include "treaty/machines/run/world.h"
@@ -90,32 +91,6 @@ asio::awaitable<std::map<std::string, std::int64_t>> asked_before(store::Machine
   }
   co_return asked;
 }
-
-// Tools of machines that commands of the user's run: `--tool NAME='COMMAND'`. A command runs beside
-// the event loop; its time limit is that of --tool-timeout, or the machine's.
-class ToolCommands final : public tools::ToolRunner {
- public:
-  explicit ToolCommands(ClientTools tools) : tools_(std::move(tools)) {}
-
-  asio::awaitable<std::optional<tools::ToolOutcome>> run(const tools::ToolInvocation& call,
-                                                         double /*deadline*/) override {
-    if (!tools_.commands.contains(call.name)) {
-      co_return tools::no_provider_for(call.name);
-    }
-    co_await asio::this_coro::throw_if_cancelled(false);
-    const contracts::ToolCall told{
-        .tool_call_id = call.id, .name = call.name, .arguments_json = call.arguments};
-    const ToolRun run = co_await run_tool(tools_, told);
-    const auto outcome = outcome_of(call.name, run, tools_.time_limit);
-    if (const auto* error = std::get_if<contracts::ErrorMessage>(&outcome)) {
-      co_return tools::ToolOutcome{.content = error->text, .is_error = true};
-    }
-    co_return tools::ToolOutcome{.content = run->output};
-  }
-
- private:
-  ClientTools tools_;
-};
 
 // Everything that is around a machine, for as long as the loop runs.
 class ProcessHost final : public MachineHost {

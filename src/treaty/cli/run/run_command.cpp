@@ -57,11 +57,10 @@ void tell_ids(const TurnEnd& end, const std::optional<contracts::AgentExecuteReq
 
 // On a terminal the results of tools without a command are typed, unless the text is read from
 // there.
-std::function<ToolReply(const contracts::ToolCall&)> asking(LineInput& input,
-                                                            const Arguments& arguments) {
+AskUser asking(LineInput& input, const Arguments& arguments) {
   const bool reads_text = !arguments.positionals.empty() && arguments.positionals[0] == "-";
   if (!input.is_terminal() || reads_text) return {};
-  return [&input](const contracts::ToolCall& call) { return ask_result(input, call); };
+  return [&input](const tools::ToolInvocation& call) { return ask_result(input, call); };
 }
 
 TurnEnd tell_nothing_waits(const std::string& session) {

@@ -7,7 +7,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <cmath>
+#include <limits>
 
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
@@ -24,6 +26,8 @@ namespace {
 using contracts::ErrorMessage;
 using contracts::ResultJson;
 using process::Reading;
+using tools::ToolInvocation;
+using tools::ToolOutcome;
 
 // A single variable cannot be much longer (128 KiB), and then nothing would start at all.
 constexpr std::size_t kLongestVariable = std::size_t{96} << 10U;
@@ -57,6 +61,8 @@ std::string failure_text(const std::string& tool, const process::Run& run,
   if (run.exit.signal != 0) return fmt::format("{} was ended by signal {}", tool, run.exit.signal);
   return fmt::format("{} ended with exit code {}", tool, run.exit.code);
 }
+
+ToolOutcome failed(std::string why) { return {.content = std::move(why), .is_error = true}; }
 
 }  // namespace
 
@@ -92,10 +98,11 @@ Result<ClientTools> read_client_tools(const Arguments& arguments) {
   return tools;
 }
 
-ResultJson result_of_text(std::string_view text) {
-  const std::string_view trimmed_text = trimmed(text);
-  if (!trimmed_text.empty() && json::is_json(trimmed_text)) {
-    return ResultJson{std::string(trimmed_text)};
+std::variant<ResultJson, ErrorMessage> contract_outcome(const ToolOutcome& outcome) {
+  std::string_view text = outcome.content;
+  if (outcome.is_error) return ErrorMessage{outcome.content};
+  if (const auto json = trimmed(text); !json.empty() && json::is_json(json)) {
+    return ResultJson{std::string(json)};
   }
   if (text.ends_with('\n')) text.remove_suffix(1);
   ResultJson result;
@@ -103,55 +110,65 @@ ResultJson result_of_text(std::string_view text) {
   return result;
 }
 
-std::variant<ResultJson, ErrorMessage> outcome_of(const std::string& tool, const ToolRun& run,
-                                                  std::chrono::milliseconds time_limit) {
-  if (!run) return ErrorMessage{fmt::format("{} did not start: {}", tool, run.error())};
+ToolOutcome outcome_of(const std::string& tool, const ToolRun& run,
+                       std::chrono::milliseconds time_limit) {
+  if (!run) return failed(fmt::format("{} did not start: {}", tool, run.error()));
   const bool has_exited = run->reading == Reading::complete && run->exit.signal == 0;
   if (has_exited && run->exit.code == 0) {
-    if (is_utf8(run->output)) return result_of_text(run->output);
-    return ErrorMessage{
-        fmt::format("{} wrote {} bytes that are not UTF-8", tool, run->output.size())};
+    if (is_utf8(run->output)) return {.content = run->output};
+    return failed(fmt::format("{} wrote {} bytes that are not UTF-8", tool, run->output.size()));
   }
   const std::string told = readable(trimmed(run->errors));
   const std::string failure = failure_text(tool, *run, time_limit);
-  if (has_exited && !is_blank(told)) return ErrorMessage{told};
-  return ErrorMessage{is_blank(told) ? failure : fmt::format("{}: {}", failure, told)};
+  if (has_exited && !is_blank(told)) return failed(told);
+  return failed(is_blank(told) ? failure : fmt::format("{}: {}", failure, told));
 }
 
-asio::awaitable<ToolRun> run_tool(const ClientTools& tools, const contracts::ToolCall& call) {
-  process::Program shell{.words = {"/bin/sh", "-c", tools.commands.find(call.name)->second, "sh"},
+asio::awaitable<std::optional<ToolOutcome>> ToolCommands::run(const ToolInvocation& call,
+                                                              double /*deadline*/) {
+  const auto command = tools_.commands.find(call.name);
+  if (command == tools_.commands.end()) co_return tools::no_provider_for(call.name);
+  co_await asio::this_coro::throw_if_cancelled(false);
+  process::Program shell{.words = {"/bin/sh", "-c", command->second, "sh"},
                          .variables = {{"TREATY_TOOL_NAME", call.name}},
                          .may_be_outlived = true};
-  if (call.arguments_json.size() <= kLongestVariable) {
-    shell.variables.emplace_back("TREATY_TOOL_ARGUMENTS", call.arguments_json);
+  if (call.arguments.size() <= kLongestVariable) {
+    shell.variables.emplace_back("TREATY_TOOL_ARGUMENTS", call.arguments);
   }
-  co_return co_await process::run(std::move(shell), call.arguments_json,
-                                  std::chrono::steady_clock::now() + tools.time_limit,
-                                  {.output_bytes = kMostOutput});
+  const ToolRun run = co_await process::run(std::move(shell), call.arguments,
+                                            std::chrono::steady_clock::now() + tools_.time_limit,
+                                            {.output_bytes = kMostOutput});
+  co_return outcome_of(call.name, run, tools_.time_limit);
 }
 
-std::optional<ToolRun> run_tool_here(const ClientTools& tools, const contracts::ToolCall& call,
-                                     int interrupt) {
-  if (!tools.commands.contains(call.name)) return std::nullopt;
+std::optional<ToolOutcome> run_here(tools::ToolRunner& runner, const ToolInvocation& call,
+                                    int interrupt) {
   asio::io_context context(1);
   asio::cancellation_signal cancellation;
   asio::posix::stream_descriptor interrupted(context);
+  bool is_interrupted = false;
   if (interrupt >= 0) {
     interrupted.assign(interrupt);
     interrupted.async_wait(asio::posix::stream_descriptor::wait_read,
                            [&](const boost::system::error_code& error) {
-                             if (!error) cancellation.emit(asio::cancellation_type::terminal);
+                             if (error) return;
+                             is_interrupted = true;
+                             cancellation.emit(asio::cancellation_type::terminal);
                            });
   }
-  std::optional<ToolRun> ran;
-  asio::co_spawn(context, run_tool(tools, call),
-                 asio::bind_cancellation_slot(
-                     cancellation.slot(),
-                     [&](const std::exception_ptr&, ToolRun run) { ran = std::move(run); }));
-  while (!ran && context.run_one() > 0) {
+  bool has_ended = false;
+  std::optional<ToolOutcome> outcome;
+  asio::co_spawn(
+      context, runner.run(call, std::numeric_limits<double>::infinity()),
+      asio::bind_cancellation_slot(
+          cancellation.slot(), [&](const std::exception_ptr&, std::optional<ToolOutcome> ended) {
+            has_ended = true;
+            if (!is_interrupted) outcome = std::move(ended);
+          }));
+  while (!has_ended && context.run_one() > 0) {
   }
   if (interrupt >= 0) interrupted.release();  // It stays the caller's.
-  return ran;
+  return outcome;
 }
 
 }  // namespace treaty::cli

@@ -4,15 +4,21 @@
 // stdin and in variables alone, never as a part of the command.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <chrono>
+#include <expected>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "treaty/base/process/child.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/contracts/tools.h"
+#include "treaty/tools/runner.h"
 
 namespace treaty::cli {
 
@@ -28,23 +34,35 @@ Result<ClientTools> read_client_tools(const Arguments& arguments);
 // The name, when it is one of a tool.
 Result<std::string> read_tool_name(std::string name);
 
+// Runs the command of a call's tool. `run`, `chat` and machines use it. A result is the output as
+// it is; the time limit is that of --tool-timeout, or the caller's when that is shorter.
+class ToolCommands final : public tools::ToolRunner {
+ public:
+  explicit ToolCommands(ClientTools tools) : tools_(std::move(tools)) {}
+
+  bool has(std::string_view tool) const { return tools_.commands.contains(tool); }
+
+  boost::asio::awaitable<std::optional<tools::ToolOutcome>> run(const tools::ToolInvocation& call,
+                                                                double deadline) override;
+
+ private:
+  ClientTools tools_;
+};
+
+// The same on this thread. Nothing when `interrupt` (a descriptor, or -1) became readable, which
+// ends the call.
+std::optional<tools::ToolOutcome> run_here(tools::ToolRunner& runner,
+                                           const tools::ToolInvocation& call, int interrupt);
+
 // Of a command that could not be started: why.
 using ToolRun = std::expected<process::Run, std::string>;
 
-// What a run came to, as the model will read it: the output as ResultJson when it is JSON, else as
-// a JSON string; a failure as ErrorMessage. Never blank.
-std::variant<contracts::ResultJson, contracts::ErrorMessage> outcome_of(
-    const std::string& tool, const ToolRun& run, std::chrono::milliseconds time_limit);
+// What a run came to, as the model will read it. A failure is never blank.
+tools::ToolOutcome outcome_of(const std::string& tool, const ToolRun& run,
+                              std::chrono::milliseconds time_limit);
 
-// A text as ResultJson, under the same rule.
-contracts::ResultJson result_of_text(std::string_view text);
-
-// Runs the command of the call's tool, which is there.
-boost::asio::awaitable<ToolRun> run_tool(const ClientTools& tools, const contracts::ToolCall& call);
-
-// The same on this thread, until `interrupt` (a descriptor, or -1) becomes readable. Of a tool
-// without a command: nothing.
-std::optional<ToolRun> run_tool_here(const ClientTools& tools, const contracts::ToolCall& call,
-                                     int interrupt);
+// The same for a request: content that is JSON as it is, any other as a JSON string.
+std::variant<contracts::ResultJson, contracts::ErrorMessage> contract_outcome(
+    const tools::ToolOutcome& outcome);
 
 }  // namespace treaty::cli

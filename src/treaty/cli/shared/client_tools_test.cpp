@@ -9,32 +9,45 @@
 namespace treaty::cli {
 namespace {
 
-using contracts::ErrorMessage;
-using contracts::ResultJson;
 using process::Reading;
 using process::Run;
 using std::chrono::milliseconds;
+using tools::ToolOutcome;
 
 std::string result(std::string output) {
-  const auto outcome = outcome_of("look", Run{.output = std::move(output)}, milliseconds(1));
-  const auto* found = std::get_if<ResultJson>(&outcome);
+  const auto outcome =
+      contract_outcome(outcome_of("look", Run{.output = std::move(output)}, milliseconds(1)));
+  const auto* found = std::get_if<contracts::ResultJson>(&outcome);
   return found == nullptr ? "failed" : found->text;
 }
 
 std::string failure(const ToolRun& run) {
-  const auto outcome = outcome_of("look", run, milliseconds(1500));
-  const auto* found = std::get_if<ErrorMessage>(&outcome);
-  return found == nullptr ? "" : found->text;
+  const ToolOutcome outcome = outcome_of("look", run, milliseconds(1500));
+  CHECK(contract_outcome(outcome) ==
+        decltype(contract_outcome(outcome))(contracts::ErrorMessage{outcome.content}));
+  return outcome.is_error ? outcome.content : "";
 }
 
-Run ran(const std::string& command, const std::string& arguments = "{}",
-        milliseconds time_limit = std::chrono::minutes(1), int interrupt = -1) {
-  auto run =
-      run_tool_here({.commands = {{"look", command}}, .time_limit = time_limit},
-                    {.tool_call_id = "1", .name = "look", .arguments_json = arguments}, interrupt);
-  REQUIRE(run.has_value());
-  REQUIRE(run->has_value());
-  return **std::move(run);
+std::optional<ToolOutcome> ran(const std::string& command, const std::string& arguments = "{}",
+                               milliseconds time_limit = std::chrono::minutes(1),
+                               int interrupt = -1) {
+  ToolCommands commands({.commands = {{"look", command}}, .time_limit = time_limit});
+  return run_here(commands, {.id = "1", .name = "look", .arguments = arguments}, interrupt);
+}
+
+std::string output_of(const std::string& command, const std::string& arguments = "{}") {
+  const auto outcome = ran(command, arguments);
+  REQUIRE(outcome);
+  CHECK(!outcome->is_error);
+  return outcome->content;
+}
+
+std::string failure_of(const std::string& command,
+                       milliseconds time_limit = std::chrono::minutes(1)) {
+  const auto outcome = ran(command, "{}", time_limit);
+  REQUIRE(outcome);
+  CHECK(outcome->is_error);
+  return outcome->content;
 }
 
 Result<ClientTools> tools_of(std::vector<std::string> words) {
@@ -93,70 +106,58 @@ TEST_CASE("a tool is a name and a command, each name once") {
 }
 
 TEST_CASE("a call runs the command of its name with the arguments on stdin and in a variable") {
-  const ClientTools tools{.commands = {{"look",
-                                        "cat; printf ' %s %s' \"$TREATY_TOOL_NAME\" "
-                                        "\"$TREATY_TOOL_ARGUMENTS\""}}};
+  CHECK(output_of("cat; printf ' %s %s %s' \"$TREATY_TOOL_NAME\" \"$TREATY_TOOL_ARGUMENTS\" $0",
+                  R"({"a":"; exit 9 $(id) `id`"})") ==
+        R"({"a":"; exit 9 $(id) `id`"} look {"a":"; exit 9 $(id) `id`"} sh)");
+}
 
-  const auto ran = run_tool_here(tools, {"c1", "look", "{\"a\":\"; exit 9\"}"}, -1);
-  const auto unknown = run_tool_here(tools, {"c1", "other", "{}"}, -1);
+TEST_CASE("a call of a tool without a command fails, and the model reads why") {
+  ToolCommands commands({.commands = {{"look", "cat"}}});
 
-  REQUIRE((ran && *ran));
-  CHECK((*ran)->output == "{\"a\":\"; exit 9\"} look {\"a\":\"; exit 9\"}");
-  CHECK(!unknown);
+  CHECK(commands.has("look"));
+  CHECK(!commands.has("other"));
+  const auto outcome =
+      run_here(commands, {.id = "1", .name = "other", .arguments = "{}"}, -1).value();
+  CHECK(outcome.is_error);
+  CHECK(outcome.content == tools::no_provider_for("other").content);
 }
 
 TEST_CASE("arguments too long for a variable come on stdin alone") {
-  const ClientTools tools{.commands = {{"look", "wc -c; echo ${TREATY_TOOL_ARGUMENTS-none}"}}};
-  const std::string much = "{\"a\":\"" + std::string(200'000, 'x') + "\"}";
+  const std::string much = R"({"a":")" + std::string(200'000, 'x') + R"("})";
 
-  const auto ran = run_tool_here(tools, {"c1", "look", much}, -1);
-
-  REQUIRE((ran && *ran));
-  CHECK((*ran)->output == std::to_string(much.size()) + "\nnone\n");
+  CHECK(output_of("wc -c; echo ${TREATY_TOOL_ARGUMENTS-none}", much) ==
+        std::to_string(much.size()) + "\nnone\n");
 }
 
-TEST_CASE("a command reads its input and its variables, and what it writes is kept") {
-  const Run run = ran("cat; printf '|%s|%s' \"$TREATY_TOOL_ARGUMENTS\" $0; echo oh >&2; exit 3",
-                      "{\"x\": \"$(id) `id`\"}");
-
-  CHECK(run.reading == Reading::complete);
-  CHECK(run.exit.code == 3);
-  CHECK(run.output == "{\"x\": \"$(id) `id`\"}|{\"x\": \"$(id) `id`\"}|sh");
-  CHECK(run.errors == "oh\n");
+TEST_CASE("a command that fails is told in its own words") {
+  CHECK(failure_of("echo done; echo oh >&2; exit 3") == "oh");
 }
 
 TEST_CASE("a command that does not read its input does no harm") {
-  const Run run = ran("exec <&-; echo done", std::string(std::size_t{4} << 20U, 'x'));
-
-  CHECK(run.reading == Reading::complete);
-  CHECK(run.output == "done\n");
+  CHECK(output_of("exec <&-; echo done", std::string(std::size_t{4} << 20U, 'x')) == "done\n");
 }
 
 TEST_CASE("a command that takes too long is ended with what it has started") {
-  CHECK(ran("sleep 1000 & sleep 1000", "{}", milliseconds(1)).reading == Reading::timed_out);
+  CHECK(failure_of("sleep 1000 & sleep 1000", milliseconds(1)) ==
+        "look was ended after its time limit of 0.001 s");
 }
 
 TEST_CASE("a command that writes without end is ended") {
-  CHECK(ran("exec yes").reading == Reading::too_large);
+  CHECK(failure_of("exec yes") == "look wrote more than is allowed");
 }
 
 TEST_CASE("a command that leaves something behind has ended nevertheless, and that lives on") {
-  const Run run = ran("sleep 1000 & echo $!");
-
-  CHECK(run.reading == Reading::complete);
-  CHECK(kill(std::stoi(run.output), SIGKILL) == 0);
+  CHECK(kill(std::stoi(output_of("sleep 1000 & echo $!")), SIGKILL) == 0);
 }
 
 TEST_CASE("a command that a signal ended tells which") {
-  CHECK(ran("kill -15 $$").exit.signal == 15);
+  CHECK(failure_of("kill -15 $$") == "look was ended by signal 15");
 }
 
 TEST_CASE("whoever waits may have a command ended") {
   const FileDescriptor interrupt(eventfd(1, EFD_CLOEXEC));
 
-  const Run run = ran("sleep 1000", "{}", std::chrono::minutes(1), interrupt.get());
-
-  CHECK(run.reading == Reading::cancelled);
+  CHECK(!ran("sleep 1000", "{}", std::chrono::minutes(1), interrupt.get()));
 }
 
 }  // namespace treaty::cli

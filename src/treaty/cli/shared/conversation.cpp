@@ -14,7 +14,6 @@ namespace {
 
 using contracts::AgentExecuteResponse;
 using contracts::ClientToolContinuation;
-using contracts::ErrorMessage;
 using contracts::Failure;
 using contracts::FinalResponse;
 using contracts::ToolCall;
@@ -24,9 +23,11 @@ using contracts::ToolResult;
 // A server has its own bound; this one is against a server that has none.
 constexpr int kMostRounds = 64;
 
+tools::ToolOutcome failed(std::string why) { return {.content = std::move(why), .is_error = true}; }
+
 }  // namespace
 
-ToolReply ask_result(LineInput& input, const contracts::ToolCall& call) {
+ToolReply ask_result(LineInput& input, const tools::ToolInvocation& call) {
   using Kind = LineInput::Read::Kind;
   const auto read = input.next(fmt::format(
       "result of {} (JSON or text; nothing: it failed; /cancel) › ", harmless(call.name)));
@@ -34,9 +35,9 @@ ToolReply ask_result(LineInput& input, const contracts::ToolCall& call) {
   if (read.kind != Kind::line || trimmed(read.line) == "/cancel") {
     return std::unexpected(Unanswered::cancelled);
   }
-  if (is_blank(read.line)) return ErrorMessage{"The user gave no result."};
-  if (!is_utf8(read.line)) return ErrorMessage{"What the user typed is not UTF-8."};
-  return result_of_text(read.line);
+  if (is_blank(read.line)) return failed("The user gave no result.");
+  if (!is_utf8(read.line)) return failed("What the user typed is not UTF-8.");
+  return tools::ToolOutcome{.content = read.line};
 }
 
 void Conversation::tell(const std::string& lines) const {
@@ -90,14 +91,15 @@ TurnEnd Conversation::end_of(TurnAnswer answer) const {
 }
 
 ToolReply Conversation::answer_call(const ToolCall& call) {
-  if (const auto run = run_tool_here(options_.tools, call, signals_.descriptor())) {
-    if (*run && (*run)->reading == process::Reading::cancelled) {
-      return std::unexpected(Unanswered::cancelled);
-    }
-    return outcome_of(call.name, *run, options_.tools.time_limit);
+  const tools::ToolInvocation invocation{
+      .id = call.tool_call_id, .name = call.name, .arguments = call.arguments_json};
+  if (commands_.has(call.name)) {
+    auto outcome = run_here(commands_, invocation, signals_.descriptor());
+    if (!outcome) return std::unexpected(Unanswered::cancelled);
+    return *std::move(outcome);
   }
-  if (options_.ask_user) return options_.ask_user(call);
-  return ErrorMessage{fmt::format("This client cannot run the tool {}.", call.name)};
+  if (options_.ask_user) return options_.ask_user(invocation);
+  return failed(fmt::format("This client cannot run the tool {}.", call.name));
 }
 
 std::expected<std::vector<ToolResult>, Unanswered> Conversation::answer_calls(
@@ -106,10 +108,10 @@ std::expected<std::vector<ToolResult>, Unanswered> Conversation::answer_calls(
   for (const ToolCall& call : waiting.tool_calls) {
     tell(painted("→ " + call_text(call), Color::blue, options_.colors) + "\n");
     const auto began = std::chrono::steady_clock::now();
-    TREATY_TRY(auto outcome, answer_call(call));
+    TREATY_TRY(const auto outcome, answer_call(call));
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::steady_clock::now() - began);
-    results.push_back({call.tool_call_id, took.count(), std::move(outcome)});
+    results.push_back({call.tool_call_id, took.count(), contract_outcome(outcome)});
     const std::string came = fmt::format("← {} ms {}", took.count(), result_text(results.back()));
     tell(painted(came, Color::blue, options_.colors) + "\n");
   }
@@ -138,9 +140,7 @@ TurnEnd Conversation::resume(std::string invoke_result) {
       end.result ? std::get_if<AgentExecuteResponse>(&end.result->outcome) : nullptr;
   const auto* waiting =
       response == nullptr ? nullptr : std::get_if<ClientToolContinuation>(&response->kind);
-  const auto has_command = [this](const ToolCall& call) {
-    return options_.tools.commands.contains(call.name);
-  };
+  const auto has_command = [this](const ToolCall& call) { return commands_.has(call.name); };
   if (waiting != nullptr && !options_.ask_user &&
       !std::ranges::all_of(waiting->tool_calls, has_command)) {
     end.exit_code = kViolated;

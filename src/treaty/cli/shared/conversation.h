@@ -72,16 +72,15 @@ class GatewayClient {
   virtual std::optional<turns::SettledTurn> last_round(const std::string& session_id) = 0;
 };
 
-using ClientToolOutcome = std::variant<contracts::ResultJson, contracts::ErrorMessage>;
-
 // Why a call has no result: nobody wants the turn any more, or not now.
 enum class Unanswered { cancelled, left };
-using ToolReply = std::expected<ClientToolOutcome, Unanswered>;
+using ToolReply = std::expected<tools::ToolOutcome, Unanswered>;
 
 // The result of a client tool, typed by whoever sits there. A line is the result, an empty one says
 // that the tool failed. `/cancel` and an interrupt give the turn up; the end of the input leaves it
 // waiting.
-ToolReply ask_result(LineInput& input, const contracts::ToolCall& call);
+ToolReply ask_result(LineInput& input, const tools::ToolInvocation& call);
+using AskUser = std::function<ToolReply(const tools::ToolInvocation&)>;
 
 struct ConversationOptions {
   std::string command{};  // "run", for messages.
@@ -89,7 +88,7 @@ struct ConversationOptions {
   bool quiet_text = false;  // The text stays inside the result.
   bool colors = false;
   std::function<void(const std::string&)> tell{};  // What is not the answer; absent: to stderr.
-  std::function<ToolReply(const contracts::ToolCall&)> ask_user{};  // For a tool without a command.
+  AskUser ask_user{};  // For a tool without a command; absent: nobody can be asked.
 };
 
 struct TurnEnd {
@@ -103,7 +102,10 @@ struct TurnEnd {
 class Conversation {
  public:
   Conversation(GatewayClient& client, Signals& signals, ConversationOptions options)
-      : client_(client), signals_(signals), options_(std::move(options)) {}
+      : client_(client),
+        signals_(signals),
+        options_(std::move(options)),
+        commands_(options_.tools) {}
 
   TurnEnd turn(const contracts::AgentExecuteRequest& request);
 
@@ -127,6 +129,7 @@ class Conversation {
   GatewayClient& client_;
   Signals& signals_;
   ConversationOptions options_;
+  ToolCommands commands_;
   TextOutput output_{};
   std::string shown_{};  // Of this round's text.
 };

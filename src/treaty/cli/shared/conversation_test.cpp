@@ -3,10 +3,13 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <array>
+
 namespace treaty::cli {
 namespace {
 
 using namespace contracts;
+using Outcome = decltype(ToolResult::outcome);
 
 // Answers from a list, and keeps what it was asked.
 class PlayedDoor : public GatewayClient {
@@ -90,22 +93,25 @@ TEST_CASE("the results of tools go back in the order of the calls, to the turn t
   const auto& results = std::get<ToolContinuation>(client.requests[1].scenario).tool_results;
   REQUIRE(results.size() == 2);
   CHECK(results[0].tool_call_id == "c1");
-  CHECK(results[0].outcome == ClientToolOutcome(ResultJson{R"({"n":1})"}));
-  CHECK(results[1].outcome ==
-        ClientToolOutcome(ErrorMessage{"This client cannot run the tool other."}));
+  CHECK(results[0].outcome == Outcome(ResultJson{R"({"n":1})"}));
+  CHECK(results[1].outcome == Outcome(ErrorMessage{"This client cannot run the tool other."}));
 }
 
 TEST_CASE("a tool without a command may be asked of the user, who may also give up") {
   Signals signals{SIGUSR1};
   PlayedDoor client({tool_calls({{"c1", "look", "{}"}}), done()});
   ConversationOptions options = quiet();
-  options.ask_user = [](const ToolCall& call) { return ResultJson{"\"" + call.name + "\""}; };
+  options.ask_user = [](const tools::ToolInvocation& call) {
+    return tools::ToolOutcome{call.name};
+  };
   CHECK(Conversation(client, signals, options).turn(question()).exit_code == kOk);
   const auto& results = std::get<ToolContinuation>(client.requests.at(1).scenario).tool_results;
-  CHECK(results.at(0).outcome == ClientToolOutcome(ResultJson{"\"look\""}));
+  CHECK(results.at(0).outcome == Outcome(ResultJson{"\"look\""}));
 
   PlayedDoor other({tool_calls({{"c1", "look", "{}"}})});
-  options.ask_user = [](const ToolCall&) { return std::unexpected(Unanswered::cancelled); };
+  options.ask_user = [](const tools::ToolInvocation&) {
+    return std::unexpected(Unanswered::cancelled);
+  };
   CHECK(Conversation(other, signals, options).turn(question()).exit_code != kOk);
   CHECK(other.cancelled == std::vector<std::string>{"s/t9"});
 }
@@ -114,7 +120,7 @@ TEST_CASE("a user who leaves lets the turn wait") {
   Signals signals{SIGUSR1};
   PlayedDoor client({tool_calls({{"c1", "look", "{}"}})});
   ConversationOptions options = quiet();
-  options.ask_user = [](const ToolCall&) { return std::unexpected(Unanswered::left); };
+  options.ask_user = [](const tools::ToolInvocation&) { return std::unexpected(Unanswered::left); };
 
   CHECK(Conversation(client, signals, options).turn(question()).waits);
 
@@ -135,7 +141,7 @@ TEST_CASE("a turn that was left waiting goes on with the results of its tools") 
   const auto& results = std::get<ToolContinuation>(client.requests[0].scenario).tool_results;
   REQUIRE(results.size() == 1);
   CHECK(results[0].tool_call_id == "c1");
-  CHECK(results[0].outcome == ClientToolOutcome(ResultJson{R"({"n":1})"}));
+  CHECK(results[0].outcome == Outcome(ResultJson{R"({"n":1})"}));
 }
 
 TEST_CASE("a turn that was left waiting is left alone when a tool of it has no command") {
@@ -191,6 +197,36 @@ TEST_CASE("a failure keeps its exit code, and what is no InvokeResult is refused
   told.clear();
   CHECK(Conversation(gone, signals, quiet(&told)).turn(question()).exit_code == kUnavailable);
   CHECK(told == "treaty run: nobody is there\n");
+}
+
+namespace {
+
+// What comes of it when `text` is typed.
+ToolReply typed(std::string_view text) {
+  Signals signals{SIGUSR1};
+  std::array<int, 2> ends{};
+  REQUIRE(pipe(ends.data()) == 0);
+  REQUIRE(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  close(ends[1]);
+  LineInput input(ends[0], signals);
+  ToolReply reply = ask_result(input, {"c1", "look", "{}"});
+  close(ends[0]);
+  return reply;
+}
+
+}  // namespace
+
+TEST_CASE("what is typed is the result, unless it is blank or no text") {
+  CHECK(typed(R"({"a": 1})")->content == R"({"a": 1})");
+  CHECK(typed("two words\n")->content == "two words");
+  CHECK(!typed("two words\n")->is_error);
+  CHECK(typed("\n")->is_error);
+  CHECK(typed("\xff\n")->is_error);
+}
+
+TEST_CASE("/cancel gives the turn up, the end of the input leaves it") {
+  CHECK(typed(" /cancel \n").error() == Unanswered::cancelled);
+  CHECK(typed("").error() == Unanswered::left);
 }
 
 }  // namespace treaty::cli

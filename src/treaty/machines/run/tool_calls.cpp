@@ -1,4 +1,6 @@
 // The calls that a model makes in a tool loop: which are run, by whom, and how each is answered.
+// Whoever has declared a tool checks the arguments: turns, for the tools of a client
+// (turns/step.cpp). A tool of the command line has no schema that they could be checked against.
 #include <fmt/format.h>
 
 #include <algorithm>
