@@ -1,4 +1,5 @@
-"""The installed library: its public headers stand alone, and a program outside the tree is built with them and runs."""
+"""The installed library: its public headers stand alone, and programs outside the tree, the examples in C++ among them,
+are built with them and run."""
 import pathlib
 import re
 import subprocess
@@ -11,18 +12,17 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"(treaty/[^"]+)"', re.MULTILINE)
 PUBLIC = [line for line in (ROOT / "cmake" / "public_headers.txt").read_text(encoding="utf-8").splitlines()
           if line.startswith("treaty/")]
 
+SHIPPED = sorted(EXAMPLES.glob("*/*.cpp"))
 PROJECT = """
 cmake_minimum_required(VERSION 3.25)
 project(outside LANGUAGES CXX)
 find_package(treaty REQUIRED)
+link_libraries(treaty::treaty)
 add_executable(outside outside.cpp)
-target_link_libraries(outside PRIVATE treaty::treaty)
-"""
+""" + "".join(f'add_executable({example.stem} "{example}")\n' for example in SHIPPED)
 
-# Reads a document and prints its verdict, as a user of the library would write it.
-PROGRAM = """
-#include <treaty/contracts/agent_execute_request.h>
-
+# Has the whole API at hand, reads a document and prints its verdict, as a user of the library would write it.
+PROGRAM = "".join(f"#include <{header}>\n" for header in PUBLIC) + """
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -51,6 +51,13 @@ class PublicHeaders(unittest.TestCase):
                    if other not in PUBLIC]
         self.assertEqual(private, [])
 
+    def test_what_documents_and_examples_include_is_public(self):
+        named = {header for page in (ROOT / "docs").glob("**/*.md")
+                 for header in re.findall(r"`(treaty/[a-z_/]+\.h)`", page.read_text(encoding="utf-8"))}
+        included = {header for example in SHIPPED for header in INCLUDE.findall(example.read_text(encoding="utf-8"))}
+        self.assertTrue(named and included)
+        self.assertEqual(sorted((named | included) - set(PUBLIC)), [])
+
 
 @unittest.skipIf(SANITIZED, "an instrumented library is not installed")
 class InstalledLibrary(unittest.TestCase):
@@ -59,7 +66,7 @@ class InstalledLibrary(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, f"{command}\n{ran.stdout}\n{ran.stderr}")
         return ran.stdout
 
-    def test_a_program_outside_the_tree_is_built_with_it_and_runs(self):
+    def test_programs_outside_the_tree_are_built_with_it_and_run(self):
         with tempfile.TemporaryDirectory() as temporary:
             folder = pathlib.Path(temporary)
             prefix = folder / "prefix"
@@ -74,6 +81,9 @@ class InstalledLibrary(unittest.TestCase):
             self.run_in(folder, "cmake", "--build", "out")
             said = self.run_in(folder, "out/outside", str(EXAMPLES / "request-user-turn.json"))
             self.assertRegex(said, r"^session \S+\n$")
+            said = self.run_in(folder, "out/careful_machine", str(EXAMPLES / "hooks" / "careful_machine.yml"),
+                               '{"question": "Why?"}')
+            self.assertIn("An answer of", said)
 
 
 if __name__ == "__main__":

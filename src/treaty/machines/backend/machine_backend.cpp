@@ -9,6 +9,7 @@
 #include "treaty/base/ids.h"
 #include "treaty/base/json_write.h"
 #include "treaty/machines/backend/answer.h"
+#include "treaty/machines/run/agent_values.h"
 
 namespace treaty::machines {
 

@@ -7,8 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "treaty/http/client.h"
 #include "treaty/machines/hooks/hook.h"
+
+namespace treaty::http {
+class Client;
+}
 
 namespace treaty::machines {
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "treaty/base/json_dynamic.h"
+#include "treaty/http/client.h"
 #include "treaty/machines/hooks/arguments.h"
 #include "treaty/machines/hooks/built_in_hooks.h"
 

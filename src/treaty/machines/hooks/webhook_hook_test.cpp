@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "treaty/base/json_dynamic.h"
+#include "treaty/http/client.h"
 #include "treaty/http/net/address_guard.h"
 #include "treaty/machines/hooks/built_in_hooks.h"
 #include "treaty/testing/loopback.h"

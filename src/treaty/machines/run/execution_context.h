@@ -100,15 +100,6 @@ ToolLoopState read_tool_loop_state(const Object& kept);
 // A larger context is not written: contexts are for what states tell each other.
 constexpr std::size_t kLargestContext = std::size_t{16} << 20U;
 
-struct Start {
-  std::string execution{};
-  Object input{};
-  std::string parent{};
-  std::int64_t depth = 0;
-  std::optional<std::int64_t> max_steps{};  // Instead of the machine's.
-  bool is_kept = true;                      // False: not persisted, whatever the machine says.
-};
-
 template <class T>
 using RunTask = boost::asio::awaitable<Attempt<T>>;
 

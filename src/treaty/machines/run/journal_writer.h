@@ -5,7 +5,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <expected>
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,13 +12,10 @@
 #include <utility>
 
 #include "treaty/machines/run/lease_guard.h"
+#include "treaty/machines/run/world.h"
 #include "treaty/store/machines.h"
 
 namespace treaty::machines {
-
-// Called right after an event is durable, for tests that end the process there. It makes every
-// event a commit of its own.
-using AfterWrite = std::function<void(std::string_view event, std::int64_t step)>;
 
 // Writes under a lease, and nothing once that is lost. Belongs to one event loop.
 class JournalWriter {

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
-#include "treaty/machines/run/execution_context.h"
+#include "treaty/machines/journal/history.h"
+#include "treaty/machines/run/world.h"
 
 namespace treaty::machines {
 

@@ -9,6 +9,7 @@
 #include "treaty/base/json_dynamic.h"
 #include "treaty/machines/hooks/built_in_hooks.h"
 #include "treaty/machines/load.h"
+#include "treaty/machines/run/agent_values.h"
 #include "treaty/machines/script/simulation.h"
 #include "treaty/store/memory/memory_machines.h"
 

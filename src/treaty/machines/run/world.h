@@ -5,6 +5,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,6 @@
 #include "treaty/machines/agents.h"
 #include "treaty/machines/hooks/hook.h"
 #include "treaty/machines/machine.h"
-#include "treaty/machines/run/journal_writer.h"
 #include "treaty/machines/run/timeline.h"
 #include "treaty/store/machines.h"
 
@@ -51,6 +51,10 @@ class RunObserver {
 using OpenMachine = std::function<std::expected<std::shared_ptr<const Machine>, std::string>(
     const std::string& path, const std::string& directory)>;
 
+// Called right after an event is durable, for tests that end the process there. It makes every
+// event a commit of its own.
+using AfterWrite = std::function<void(std::string_view event, std::int64_t step)>;
+
 // References are valid until every execution that was started with it, launched ones included, has
 // ended. Everything in it belongs to one event loop.
 //
@@ -79,6 +83,16 @@ struct World {
   // The same for machines that were launched, which live on when a child is not wanted any more.
   // Absent: as is_stopping of the outermost machine.
   std::function<bool()> is_ending{};
+};
+
+// A new execution.
+struct Start {
+  std::string execution{};
+  Object input{};
+  std::string parent{};
+  std::int64_t depth = 0;
+  std::optional<std::int64_t> max_steps{};  // Instead of the machine's.
+  bool is_kept = true;                      // False: not persisted, whatever the machine says.
 };
 
 }  // namespace treaty::machines

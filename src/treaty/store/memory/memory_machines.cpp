@@ -10,6 +10,7 @@
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
 #include "treaty/store/leases.h"
+#include "treaty/store/store_options.h"
 #include "treaty/store/work_pool.h"
 
 namespace treaty::store {

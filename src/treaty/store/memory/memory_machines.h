@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "treaty/store/store_options.h"
+#include "treaty/store/machines.h"
 
 namespace treaty::store {
 
