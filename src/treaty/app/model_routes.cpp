@@ -1,9 +1,9 @@
-#include "treaty/app/model_routes.h"
-
+// Finds the backend of a model that a FlatAgent names.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "treaty/app/machine_agents.h"
 #include "treaty/backends/providers/endpoint.h"
 #include "treaty/config/load.h"
 #include "treaty/config/sections/sections.h"

@@ -11,7 +11,6 @@
 #include "treaty/base/text.h"
 #include "treaty/machines/reading/reader.h"
 #include "treaty/machines/reading/sections.h"
-#include "treaty/machines/reading/source.h"
 
 namespace treaty::machines {
 namespace {

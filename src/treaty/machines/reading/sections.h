@@ -1,7 +1,8 @@
-// The sections of a machine's file. state_reading.cpp reads a state, and looks at the states
-// together; calls.cpp reads what a state calls and how; load.cpp the rest.
+// The sections of a machine's file. source.cpp reads the text; state_reading.cpp a state, and looks
+// at the states together; calls.cpp what a state calls and how; load.cpp the rest.
 #pragma once
 
+#include <expected>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,10 @@
 #include "treaty/machines/reading/reader.h"
 
 namespace treaty::machines {
+
+// The text as a tree: JSON or YAML, merge keys (`<<`) applied. What is wrong with the text itself
+// is MCH-01.
+std::expected<yaml::Node, Diagnostic> read_source(std::string_view text);
 
 // `place` is a mapping.
 State read_state(Reader& reader, const Place& place);

@@ -1,5 +1,4 @@
-#include "treaty/machines/reading/source.h"
-
+// The text of a machine file as a tree.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "treaty/base/json.h"
+#include "treaty/machines/reading/sections.h"
 
 namespace treaty::machines {
 namespace {

@@ -1,9 +1,9 @@
 // Texts of machines as trees: JSON and YAML, merge keys, and what hostile ones cost.
-#include "treaty/machines/reading/source.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "treaty/machines/reading/sections.h"
 
 namespace treaty::machines {
 namespace {
