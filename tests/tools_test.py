@@ -1,5 +1,6 @@
 """Tests of the scripts in tools/: each refuses what it is there to refuse, and nothing else."""
 import pathlib
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -197,6 +198,21 @@ class CheckLinks(TreeTest):
     def test_code_has_no_links(self):
         self.write("a.md", "`[x](gone.md)`\n\n```\n[x](gone.md)\n```\n")
         self.assert_accepts("check_links")
+
+
+class BuildReport(unittest.TestCase):
+    measured = runpy.run_path(str(TOOLS / "build_report"))["MEASURED"]["run"]
+
+    def test_all_promise_the_minutes_that_were_measured(self):
+        promise = (f"The first `make run` compiles for about {self.measured:.0f} CPU minutes: "
+                   f"{self.measured / 2:.0f} minutes on two cores.")
+        for page in ("README.md", "docs/guide/quickstart.md"):
+            with self.subTest(page):
+                self.assertIn(promise, " ".join((TOOLS.parent / page).read_text(encoding="utf-8").split()))
+
+    def test_the_estimate_says_the_same(self):
+        result = subprocess.run([TOOLS / "build_report", "--estimate"], capture_output=True, text=True, check=True)
+        self.assertIn(f"about {self.measured:.0f} CPU minutes", result.stdout)
 
 
 class Setup(unittest.TestCase):
