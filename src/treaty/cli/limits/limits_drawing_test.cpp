@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <rapidcheck.h>
 
+#include <array>
+
 #include "treaty/base/text.h"
 
 namespace treaty::cli::limits_watch {
@@ -163,6 +165,13 @@ TEST_CASE("A countdown has two units at most") {
   CHECK(countdown_text(11'520) == "3 h 12 m");
   CHECK(countdown_text(299'000) == "3 d 11 h");
   CHECK(countdown_text(1e300).ends_with(" h"));
+}
+
+TEST_CASE("The first frame is written where the cursor is, the next ones over it") {
+  const std::array<std::string, 2> lines = {"one", "two"};
+
+  CHECK(frame_text(lines, 0) == "\x1b[?7lone\x1b[K\ntwo\x1b[K\n\x1b[J\x1b[?7h");
+  CHECK(frame_text(lines, 3) == "\x1b[?7l\r\x1b[3Aone\x1b[K\ntwo\x1b[K\n\x1b[J\x1b[?7h");
 }
 
 }  // namespace

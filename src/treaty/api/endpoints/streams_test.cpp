@@ -1,7 +1,8 @@
+#include "treaty/api/endpoints/streams.h"
+
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "treaty/api/endpoints/streams.h"
 #include "treaty/api/invoke_result_renderer.h"
 #include "treaty/base/json.h"
 #include "treaty/http/event_stream.h"

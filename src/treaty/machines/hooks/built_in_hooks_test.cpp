@@ -1,8 +1,9 @@
+#include "treaty/machines/hooks/built_in_hooks.h"
+
 #include <doctest/doctest.h>
 
 #include <boost/json/array.hpp>
 
-#include "treaty/machines/hooks/built_in_hooks.h"
 #include "treaty/testing/stores/awaiting.h"
 
 namespace treaty::machines {

@@ -1,7 +1,7 @@
+#include "treaty/config/reader.h"
+
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
-
-#include "treaty/config/reader.h"
 
 namespace treaty::config {
 namespace {

@@ -1,8 +1,8 @@
+#include "treaty/cli/shared/remote_client.h"
+
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-
-#include "treaty/cli/shared/remote_client.h"
 
 namespace treaty::cli {
 namespace {
