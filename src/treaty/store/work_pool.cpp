@@ -1,5 +1,7 @@
 #include "treaty/store/work_pool.h"
 
+#include "treaty/base/ids.h"
+#include "treaty/base/try.h"
 #include "treaty/store/leases.h"
 
 namespace treaty::store {
@@ -122,6 +124,71 @@ std::int64_t& WorkPool::count(Status status) {
     case Status::poisoned: return counts_.poisoned;
   }
   return counts_.pending;
+}
+
+Task<std::vector<std::string>> WorkEventStore::push_work(std::string pool,
+                                                         std::vector<std::string> items,
+                                                         int max_retries) {
+  std::vector<std::string> ids;
+  std::vector<WorkEvent> events;
+  for (std::string& item : items) {
+    ids.push_back(new_uuid());
+    events.emplace_back(WorkPushed{ids.back(), std::move(item), max_retries});
+  }
+  TREATY_CO_TRY_VOID(change(pool, [&](const WorkPool&) { return std::move(events); }));
+  co_return ids;
+}
+
+Task<std::optional<WorkItem>> WorkEventStore::claim_work(std::string pool, std::string worker) {
+  std::optional<WorkItem> claimed;
+  TREATY_CO_TRY_VOID(change(pool, [&](const WorkPool& work) -> std::vector<WorkEvent> {
+    const auto item = work.oldest_pending();
+    if (!item) return {};
+    claimed = work.item(*item);
+    ++claimed->attempts;  // As the event leaves it.
+    return {WorkClaimed{*item, std::move(worker), now()}};
+  }));
+  co_return claimed;
+}
+
+Task<void> WorkEventStore::complete_work(std::string pool, std::string item, std::string worker,
+                                         std::string result) {
+  co_return end_work(pool, worker, item, WorkCompleted{item, std::move(result)});
+}
+
+Task<void> WorkEventStore::fail_work(std::string pool, std::string item, std::string worker,
+                                     std::string error) {
+  co_return end_work(pool, worker, item, WorkFailed{item, std::move(error)});
+}
+
+Task<void> WorkEventStore::heartbeat(std::string pool, std::string worker) {
+  co_return change(pool, [&](const WorkPool& work) -> std::vector<WorkEvent> {
+    if (work.count_of(worker) == 0) return {};
+    return {WorkerSeen{std::move(worker), now()}};
+  });
+}
+
+Task<std::int64_t> WorkEventStore::release_stale_work(std::string pool) {
+  std::int64_t released = 0;
+  TREATY_CO_TRY_VOID(change(pool, [&](const WorkPool& work) {
+    std::vector<WorkEvent> events;
+    for (const std::string& worker : work.stale_workers(now())) {
+      released += work.count_of(worker);
+      events.emplace_back(WorkReleased{worker});
+    }
+    return events;
+  }));
+  co_return released;
+}
+
+std::expected<void, Error> WorkEventStore::end_work(const std::string& pool,
+                                                    const std::string& worker,
+                                                    const std::string& item,
+                                                    const WorkEvent& event) {
+  return change(pool, [&](const WorkPool& work) -> std::expected<std::vector<WorkEvent>, Error> {
+    if (!work.has(worker, item)) return std::unexpected(not_your_work());
+    return std::vector{event};
+  });
 }
 
 }  // namespace treaty::store

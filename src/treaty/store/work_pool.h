@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <expected>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "treaty/store/machines.h"
+#include "treaty/store/store_options.h"
 
 namespace treaty::store {
 
@@ -93,5 +96,36 @@ class WorkPool {
 bool is_stale(std::string_view worker, Milliseconds seen_at, Milliseconds now);
 
 Error not_your_work();
+
+// The work pools of a store that keeps their events: what is decided, and which events come of it.
+class WorkEventStore : public MachineStore {
+ public:
+  Task<std::vector<std::string>> push_work(std::string pool, std::vector<std::string> items,
+                                           int max_retries) final;
+  Task<std::optional<WorkItem>> claim_work(std::string pool, std::string worker) final;
+  Task<void> complete_work(std::string pool, std::string item, std::string worker,
+                           std::string result) final;
+  Task<void> fail_work(std::string pool, std::string item, std::string worker,
+                       std::string error) final;
+  Task<void> heartbeat(std::string pool, std::string worker) final;
+  Task<std::int64_t> release_stale_work(std::string pool) final;
+
+ protected:
+  using Decide = std::function<std::expected<std::vector<WorkEvent>, Error>(const WorkPool& pool)>;
+
+  explicit WorkEventStore(std::shared_ptr<const Clock> clock) : clock_(std::move(clock)) {}
+
+  Milliseconds now() const { return clock_->unix_now(); }
+
+  // Keeps the events that `decide` answers: all of them or none. Nobody else changes the pool
+  // between what `decide` sees and that.
+  virtual std::expected<void, Error> change(const std::string& pool, const Decide& decide) = 0;
+
+ private:
+  std::expected<void, Error> end_work(const std::string& pool, const std::string& worker,
+                                      const std::string& item, const WorkEvent& event);
+
+  const std::shared_ptr<const Clock> clock_;
+};
 
 }  // namespace treaty::store

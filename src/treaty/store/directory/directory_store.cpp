@@ -121,12 +121,12 @@ class SignalFolder {
   std::string store_;
 };
 
-class DirectoryStore final : public MachineStore {
+class DirectoryStore final : public WorkEventStore {
  public:
   DirectoryStore(std::string path, const StoreOptions& options)
-      : path_(std::move(path)),
+      : WorkEventStore(options.clock),
+        path_(std::move(path)),
         is_read_only_(options.purpose == Purpose::read),
-        now_([clock = options.clock] { return clock->unix_now(); }),
         owner_(new_owner()),
         signals_(path_) {}
 
@@ -138,8 +138,8 @@ class DirectoryStore final : public MachineStore {
     co_return locked<void>([&]() -> std::expected<void, Error> {
       ExecutionFolder folder(path_, execution);
       TREATY_TRY(LeaseRecord lease, held(folder, execution, token));
-      lease.until = lease_end(now_());
-      return folder.save_lease(lease, now_());
+      lease.until = lease_end(now());
+      return folder.save_lease(lease, now());
     });
   }
 
@@ -147,7 +147,7 @@ class DirectoryStore final : public MachineStore {
     co_return locked<void>([&]() -> std::expected<void, Error> {
       ExecutionFolder folder(path_, execution);
       TREATY_TRY(const LeaseRecord lease, held(folder, execution, token));
-      return folder.save_lease({.token = lease.token}, now_());
+      return folder.save_lease({.token = lease.token}, now());
     });
   }
 
@@ -156,7 +156,7 @@ class DirectoryStore final : public MachineStore {
       TREATY_TRY_VOID(check_write(write));
       ExecutionFolder folder(path_, write.execution);
       TREATY_TRY_VOID(held(folder, write.execution, write.token));
-      return folder.write(write, now_());
+      return folder.write(write, now());
     });
   }
 
@@ -182,65 +182,6 @@ class DirectoryStore final : public MachineStore {
     co_return locked<Texts>([&] { return prune_now(query); });
   }
 
-  Task<Texts> push_work(std::string pool, Texts items, int max_retries) override {
-    co_return locked<Texts>([&]() -> std::expected<Texts, Error> {
-      Texts ids;
-      std::vector<WorkEvent> events;
-      for (std::string& item : items) {
-        ids.push_back(new_uuid());
-        events.emplace_back(WorkPushed{ids.back(), std::move(item), max_retries});
-      }
-      TREATY_TRY(WorkFile* const file, pool_of(pool));
-      TREATY_TRY_VOID(file->add(std::move(events)));
-      return ids;
-    });
-  }
-
-  Task<std::optional<WorkItem>> claim_work(std::string pool, std::string worker) override {
-    co_return locked<std::optional<WorkItem>>(
-        [&]() -> std::expected<std::optional<WorkItem>, Error> {
-          TREATY_TRY(WorkFile* const file, pool_of(pool));
-          const auto item = file->pool().oldest_pending();
-          if (!item) return std::nullopt;
-          TREATY_TRY_VOID(file->add({WorkClaimed{*item, std::move(worker), now_()}}));
-          return file->pool().item(*item);
-        });
-  }
-
-  Task<void> complete_work(std::string pool, std::string item, std::string worker,
-                           std::string result) override {
-    co_return locked<void>(
-        [&] { return end_work(pool, worker, item, WorkCompleted{item, std::move(result)}); });
-  }
-
-  Task<void> fail_work(std::string pool, std::string item, std::string worker,
-                       std::string error) override {
-    co_return locked<void>(
-        [&] { return end_work(pool, worker, item, WorkFailed{item, std::move(error)}); });
-  }
-
-  Task<void> heartbeat(std::string pool, std::string worker) override {
-    co_return locked<void>([&]() -> std::expected<void, Error> {
-      TREATY_TRY(WorkFile* const file, pool_of(pool));
-      if (file->pool().count_of(worker) == 0) return {};
-      return file->add({WorkerSeen{std::move(worker), now_()}});
-    });
-  }
-
-  Task<std::int64_t> release_stale_work(std::string pool) override {
-    co_return locked<std::int64_t>([&]() -> std::expected<std::int64_t, Error> {
-      TREATY_TRY(WorkFile* const file, pool_of(pool));
-      std::int64_t released = 0;
-      std::vector<WorkEvent> events;
-      for (const std::string& worker : file->pool().stale_workers(now_())) {
-        released += file->pool().count_of(worker);
-        events.emplace_back(WorkReleased{worker});
-      }
-      TREATY_TRY_VOID(file->add(std::move(events)));
-      return released;
-    });
-  }
-
   Task<WorkCounts> count_work(std::string pool) override {
     WorkFile file(path_, pool);
     if (auto ok = file.catch_up(); !ok) co_return std::unexpected(ok.error());
@@ -263,9 +204,9 @@ class DirectoryStore final : public MachineStore {
     TREATY_TRY_VOID(check_execution_id(execution));
     ExecutionFolder folder(path_, execution);
     TREATY_TRY(const auto before, folder.lease());
-    TREATY_TRY(const LeaseRecord lease, next_lease(before, owner_, now_()));
-    TREATY_TRY_VOID(folder.recover(now_()));
-    TREATY_TRY_VOID(folder.save_lease(lease, now_()));
+    TREATY_TRY(const LeaseRecord lease, next_lease(before, owner_, now()));
+    TREATY_TRY_VOID(folder.recover(now()));
+    TREATY_TRY_VOID(folder.save_lease(lease, now()));
     return Lease{.token = lease.token};
   }
 
@@ -275,7 +216,7 @@ class DirectoryStore final : public MachineStore {
     TREATY_TRY_VOID(check_execution_id(execution));
     TREATY_TRY(auto lease, folder.lease());
     TREATY_TRY_VOID(check_lease(lease, owner_, token));
-    TREATY_TRY_VOID(folder.recover(now_()));
+    TREATY_TRY_VOID(folder.recover(now()));
     return *std::move(lease);
   }
 
@@ -287,14 +228,14 @@ class DirectoryStore final : public MachineStore {
     TREATY_TRY_VOID(held(folder, waiting.execution, waiting.token));
     TREATY_TRY(auto signal, signals_.oldest(channel, waiting.execution));
     if (!signal) {
-      TREATY_TRY_VOID(folder.write(waiting, now_()));
+      TREATY_TRY_VOID(folder.write(waiting, now()));
       return std::nullopt;
     }
     const MachineWrite write = taken(signal->data);
     TREATY_TRY_VOID(check_write(write));
     ExecutionFolder target(path_, write.execution);
     TREATY_TRY_VOID(held(target, write.execution, write.token));
-    TREATY_TRY_VOID(target.write_and_remove(write, signal->name, now_()));
+    TREATY_TRY_VOID(target.write_and_remove(write, signal->name, now()));
     return std::move(signal->data);
   }
 
@@ -305,7 +246,7 @@ class DirectoryStore final : public MachineStore {
       if (waits_on == channel) waiters.push_back(execution);
     }
     for (const std::string& addressee : waiters.empty() ? Texts{""} : waiters) {
-      TREATY_TRY_VOID(signals_.add(channel, data, addressee, now_()));
+      TREATY_TRY_VOID(signals_.add(channel, data, addressee, now()));
     }
     return waiters;
   }
@@ -319,9 +260,9 @@ class DirectoryStore final : public MachineStore {
 
   std::expected<std::vector<ExecutionRow>, Error> rows() const {
     std::vector<ExecutionRow> all;
-    const Milliseconds now = now_();
+    const Milliseconds at = now();
     for (const std::string& execution : executions()) {
-      TREATY_TRY(auto row, ExecutionFolder(path_, execution).row(now));
+      TREATY_TRY(auto row, ExecutionFolder(path_, execution).row(at));
       if (row) all.push_back(*std::move(row));
     }
     sort_newest_first(all);
@@ -358,23 +299,17 @@ class DirectoryStore final : public MachineStore {
     return names;
   }
 
-  // As it is now. Under the lock.
-  std::expected<WorkFile*, Error> pool_of(const std::string& pool) {
-    WorkFile& file = pools_.try_emplace(pool, path_, pool).first->second;
-    TREATY_TRY_VOID(file.catch_up());
-    return &file;
-  }
-
-  std::expected<void, Error> end_work(const std::string& pool, const std::string& worker,
-                                      const std::string& item, WorkEvent event) {
-    TREATY_TRY(WorkFile* const file, pool_of(pool));
-    if (!file->pool().has(worker, item)) return std::unexpected(not_your_work());
-    return file->add({std::move(event)});
+  std::expected<void, Error> change(const std::string& pool, const Decide& decide) override {
+    return locked<void>([&]() -> std::expected<void, Error> {
+      WorkFile& file = pools_.try_emplace(pool, path_, pool).first->second;
+      TREATY_TRY_VOID(file.catch_up());
+      TREATY_TRY(auto events, decide(file.pool()));
+      return file.add(std::move(events));
+    });
   }
 
   const std::string path_;
   const bool is_read_only_;
-  const std::function<Milliseconds()> now_;
   const std::string owner_;
   SignalFolder signals_;
   std::map<std::string, WorkFile> pools_{};  // Under the lock.

@@ -32,23 +32,23 @@ struct Signal {
   std::string addressee{};  // Empty: whoever asks first.
 };
 
-class MemoryMachines final : public MachineStore {
+class MemoryMachines final : public WorkEventStore {
  public:
   explicit MemoryMachines(std::shared_ptr<const Clock> clock)
-      : now_([clock = std::move(clock)] { return clock->unix_now(); }), owner_(new_owner()) {}
+      : WorkEventStore(std::move(clock)), owner_(new_owner()) {}
 
   Task<Lease> acquire(std::string execution) override {
     TREATY_CO_TRY_VOID(check_execution_id(execution));
     const MutexLock lock(mutex_);
     Execution& entry = executions_[execution];
-    TREATY_CO_TRY(entry.lease, next_lease(entry.lease, owner_, now_()));
+    TREATY_CO_TRY(entry.lease, next_lease(entry.lease, owner_, now()));
     co_return Lease{.token = entry.lease->token};
   }
 
   Task<void> renew(std::string execution, std::int64_t token) override {
     const MutexLock lock(mutex_);
     TREATY_CO_TRY(Execution * entry, held(execution, token));
-    entry->lease->until = lease_end(now_());
+    entry->lease->until = lease_end(now());
     co_return std::expected<void, Error>();
   }
 
@@ -134,54 +134,6 @@ class MemoryMachines final : public MachineStore {
     co_return pruned;
   }
 
-  Task<Texts> push_work(std::string pool, Texts items, int max_retries) override {
-    const MutexLock lock(mutex_);
-    Texts ids;
-    for (std::string& item : items) {
-      ids.push_back(new_uuid());
-      pools_[pool].apply(
-          WorkPushed{.item = ids.back(), .data = std::move(item), .max_retries = max_retries});
-    }
-    co_return ids;
-  }
-
-  Task<std::optional<WorkItem>> claim_work(std::string pool, std::string worker) override {
-    const MutexLock lock(mutex_);
-    WorkPool& work = pools_[pool];
-    const auto item = work.oldest_pending();
-    if (!item) co_return std::nullopt;
-    work.apply(WorkClaimed{.item = *item, .worker = std::move(worker), .at = now_()});
-    co_return work.item(*item);
-  }
-
-  Task<void> complete_work(std::string pool, std::string item, std::string worker,
-                           std::string result) override {
-    co_return end_work(pool, worker, item,
-                       WorkCompleted{.item = item, .result = std::move(result)});
-  }
-
-  Task<void> fail_work(std::string pool, std::string item, std::string worker,
-                       std::string error) override {
-    co_return end_work(pool, worker, item, WorkFailed{.item = item, .error = std::move(error)});
-  }
-
-  Task<void> heartbeat(std::string pool, std::string worker) override {
-    const MutexLock lock(mutex_);
-    pools_[pool].apply(WorkerSeen{.worker = std::move(worker), .at = now_()});
-    co_return std::expected<void, Error>();
-  }
-
-  Task<std::int64_t> release_stale_work(std::string pool) override {
-    const MutexLock lock(mutex_);
-    WorkPool& work = pools_[pool];
-    std::int64_t released = 0;
-    for (const std::string& worker : work.stale_workers(now_())) {
-      released += work.count_of(worker);
-      work.apply(WorkReleased{.worker = worker});
-    }
-    co_return released;
-  }
-
   Task<WorkCounts> count_work(std::string pool) override {
     const MutexLock lock(mutex_);
     co_return pools_[pool].counts();
@@ -201,17 +153,17 @@ class MemoryMachines final : public MachineStore {
     if (!write.checkpoints.empty()) {
       entry.machine = std::move(write.machine);
       entry.latest = std::move(write.checkpoints.back());
-      entry.updated_at = now_();
+      entry.updated_at = now();
     }
     if (write.releases) entry.lease->owner.clear();
   }
 
   std::vector<ExecutionRow> rows() const TREATY_REQUIRES(mutex_) {
     std::vector<ExecutionRow> all;
-    const Milliseconds now = now_();
+    const Milliseconds at = now();
     for (const auto& [id, entry] : executions_) {
       if (!entry.latest) continue;
-      const bool is_leased = entry.lease && is_held(*entry.lease, now);
+      const bool is_leased = entry.lease && is_held(*entry.lease, at);
       all.push_back({.execution = id,
                      .machine = entry.machine,
                      .event = entry.latest->event,
@@ -226,16 +178,14 @@ class MemoryMachines final : public MachineStore {
     return all;
   }
 
-  std::expected<void, Error> end_work(const std::string& pool, const std::string& worker,
-                                      const std::string& item, WorkEvent event) {
+  std::expected<void, Error> change(const std::string& pool, const Decide& decide) override {
     const MutexLock lock(mutex_);
     WorkPool& work = pools_[pool];
-    if (!work.has(worker, item)) return std::unexpected(not_your_work());
-    work.apply(std::move(event));
+    TREATY_TRY(auto events, decide(work));
+    for (WorkEvent& event : events) work.apply(std::move(event));
     return {};
   }
 
-  const std::function<Milliseconds()> now_;
   const std::string owner_;
   Mutex mutex_;
   std::unordered_map<std::string, Execution> executions_ TREATY_GUARDED_BY(mutex_){};
