@@ -11,6 +11,7 @@
 #include "treaty/base/files.h"
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/process/spawn.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 
@@ -23,26 +24,6 @@ constexpr const char* kBootFile = "/proc/sys/kernel/random/boot_id";
 std::string boot_of_machine() {
   const auto text = read_file(kBootFile, kLargestRecord);
   return text ? std::string(trimmed(*text)) : "";
-}
-
-// What /proc tells of a process.
-struct ProcessStatus {
-  char state = '?';
-  std::string started{};
-};
-
-std::optional<ProcessStatus> read_status(pid_t pid) {
-  const auto text = read_file(fmt::format("/proc/{}/stat", pid), kLargestRecord);
-  if (!text) return std::nullopt;
-  // The name in the second field is in parentheses and may hold anything; the state is field 3, the
-  // start field 22.
-  std::size_t at = text->rfind(')');
-  if (at == std::string::npos || at + 2 >= text->size()) return std::nullopt;
-  const char state = (*text)[at + 2];
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text->find(' ', at + 1);
-  if (at == std::string::npos) return std::nullopt;
-  const std::size_t end = text->find(' ', at + 1);
-  return ProcessStatus{state, text->substr(at + 1, end - at - 1)};
 }
 
 std::string encode(const Holder& holder) {
@@ -89,7 +70,7 @@ std::optional<Holder> holder_in(const std::string& path) {
 }  // namespace
 
 std::optional<Process> find_process(pid_t pid) {
-  const auto status = read_status(pid);
+  const auto status = process::status_of(pid);
   if (!status) return std::nullopt;
   return Process{pid, status->started, boot_of_machine()};
 }
@@ -97,9 +78,9 @@ std::optional<Process> find_process(pid_t pid) {
 Process this_process() { return find_process(getpid()).value_or(Process{.pid = getpid()}); }
 
 bool is_running(const Process& process) {
-  const auto status = read_status(process.pid);
+  const auto status = process::status_of(process.pid);
   // A zombie does nothing any more, however long nobody asks for its exit code.
-  if (!status || status->state == 'Z' || status->state == 'X') return false;
+  if (!status || status->has_ended()) return false;
   if (!process.started.empty() && status->started != process.started) return false;
   return process.boot.empty() || boot_of_machine() == process.boot;
 }

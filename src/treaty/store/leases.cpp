@@ -8,9 +8,9 @@
 #include <climits>
 #include <csignal>
 
-#include "treaty/base/files.h"
 #include "treaty/base/ids.h"
 #include "treaty/base/pieces.h"
+#include "treaty/base/process/spawn.h"
 #include "treaty/base/timestamp.h"
 
 namespace treaty::store {
@@ -18,9 +18,6 @@ namespace {
 
 constexpr std::int64_t kSeconds = 300;
 constexpr Milliseconds kSecond = 1'000;
-
-constexpr std::size_t kMostOfStat = 4'096;
-constexpr int kFieldsToStart = 19;  // proc(5): `state` is field 3, `starttime` field 22.
 
 std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
@@ -30,33 +27,15 @@ std::string host_name() {
   return host;
 }
 
-struct Status {
-  char state = '?';
-  std::uint64_t start = 0;
-};
-
-std::optional<Status> status_of(pid_t pid) {
-  const auto stat = read_file(fmt::format("/proc/{}/stat", pid), kMostOfStat);
-  if (!stat) return std::nullopt;
-  // The second field is the name of the program in brackets, which may have any character in it.
-  std::string_view rest = *stat;
-  const std::size_t bracket = rest.rfind(')');
-  if (bracket == std::string_view::npos || bracket + 2 >= rest.size()) return std::nullopt;
-  rest.remove_prefix(bracket + 2);
-  Status status{.state = rest.front()};
-  for (int i = 0; i < kFieldsToStart; ++i) take_until(rest, ' ');
-  const auto start = parse_number<std::uint64_t>(take_until(rest, ' '));
-  if (!start) return std::nullopt;
-  status.start = *start;
-  return status;
+std::optional<std::uint64_t> start_of(const std::optional<process::ProcessStatus>& status) {
+  return status ? parse_number<std::uint64_t>(status->started) : std::nullopt;
 }
 
 }  // namespace
 
 std::string process_name() {
   const pid_t pid = ::getpid();
-  const auto status = status_of(pid);
-  return fmt::format("{}:{}:{}", host_name(), pid, status ? status->start : 0);
+  return fmt::format("{}:{}:{}", host_name(), pid, start_of(process::status_of(pid)).value_or(0));
 }
 
 bool is_gone(std::string_view name) {
@@ -65,10 +44,10 @@ bool is_gone(std::string_view name) {
   const auto start = parse_number<std::uint64_t>(take_until(name, ':'));
   if (!pid || *pid <= 0 || !start) return false;
   if (::kill(*pid, 0) != 0 && errno == ESRCH) return true;
-  const auto status = status_of(*pid);
-  if (!status || *start == 0) return false;
+  const auto status = process::status_of(*pid);
+  if (!start_of(status) || *start == 0) return false;
   // Killed, and its parent has not looked yet; or another one has got its number.
-  return status->state == 'Z' || status->state == 'X' || status->start != *start;
+  return status->has_ended() || start_of(status) != start;
 }
 
 std::string new_owner() { return fmt::format("{}:{}", process_name(), new_uuid()); }

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <utility>
 
+#include "treaty/base/files.h"
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 
 namespace treaty::process {
@@ -98,6 +100,23 @@ std::vector<std::string> environment_with(const Variables& variables) {
   }
   for (const auto& [name, value] : variables) lines.push_back(fmt::format("{}={}", name, value));
   return lines;
+}
+
+std::optional<ProcessStatus> status_of(pid_t pid) {
+  constexpr std::size_t kMostOfStat = 4'096;
+  constexpr int kFieldsToStart = 19;  // proc(5): `state` is field 3, `starttime` field 22.
+  const auto stat = read_file(fmt::format("/proc/{}/stat", pid), kMostOfStat);
+  if (!stat) return std::nullopt;
+  // The second field is the name of the program in brackets, which may have any character in it.
+  std::string_view rest = *stat;
+  const std::size_t bracket = rest.rfind(')');
+  if (bracket == std::string_view::npos || bracket + 2 >= rest.size()) return std::nullopt;
+  rest.remove_prefix(bracket + 2);
+  const char state = rest.front();
+  for (int i = 0; i < kFieldsToStart; ++i) take_until(rest, ' ');
+  const std::string_view started = take_until(rest, ' ');
+  if (started.empty()) return std::nullopt;
+  return ProcessStatus{state, std::string(started)};
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {

@@ -1,9 +1,11 @@
-// Starts a program: in its own process group, with pipes for its three streams.
+// Starts a program, in its own process group, with pipes for its three streams; and what the system
+// tells of any process.
 #pragma once
 
 #include <sys/types.h>
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +28,17 @@ std::string text_of(const Program& program);
 
 // The variables of this process and those, "NAME=value" each.
 std::vector<std::string> environment_with(const Variables& variables);
+
+struct ProcessStatus {
+  char state = '?';
+  std::string started{};  // In ticks since the boot.
+
+  // Its parent may not have asked for its exit code yet.
+  bool has_ended() const { return state == 'Z' || state == 'X'; }
+};
+
+// Nothing when there is no such process.
+std::optional<ProcessStatus> status_of(pid_t pid);
 
 // Pointers into the texts, with a null at the end, as exec takes them.
 std::vector<char*> pointers_to(std::vector<std::string>& texts);
