@@ -1,6 +1,6 @@
 # treaty_embed(target symbol file): puts the bytes of a file into read-only data of a target.
 #
-# C++ sees them as  extern "C" const char symbol_begin[];  extern "C" const char symbol_end[];
+# C++ sees them by TREATY_ASSET(symbol), in base/files.h.
 # A zero byte follows the end, so that the data is also a C string. A changed file is embedded again.
 function(treaty_embed target symbol file)
   get_filename_component(path "${file}" ABSOLUTE)

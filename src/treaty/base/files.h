@@ -44,6 +44,13 @@ std::vector<std::string> names_in(const std::string& directory, std::error_code&
 // Writes all of it to an open file; false, with errno, when that fails.
 bool write_all(int file, std::string_view bytes);
 
+// A file that the build has put into the program under that name: a function that answers its text.
+// Stands outside of namespaces.
+#define TREATY_ASSET(name)              \
+  extern "C" const char name##_begin[]; \
+  extern "C" const char name##_end[];   \
+  static std::string_view name() { return {name##_begin, name##_end}; }
+
 // Makes the names in a directory durable.
 std::expected<void, Error> flush_directory(const std::string& path);
 

@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
 #include "treaty/backends/providers/provider.h"
+#include "treaty/base/files.h"
 #include "treaty/config/sections/sections.h"
 
-extern "C" const char treaty_demo_script_begin[];
-extern "C" const char treaty_demo_script_end[];
-extern "C" const char treaty_demo_agent_begin[];
-extern "C" const char treaty_demo_agent_end[];
+TREATY_ASSET(treaty_demo_script);
+TREATY_ASSET(treaty_demo_agent);
 
 namespace treaty::config {
 namespace {
@@ -80,8 +79,8 @@ void add_default_agent(ConfigReader& reader, Draft& draft, const UsualBackend& u
 
 }  // namespace
 
-std::string_view demo_script() { return {treaty_demo_script_begin, treaty_demo_script_end}; }
-std::string_view demo_agent() { return {treaty_demo_agent_begin, treaty_demo_agent_end}; }
+std::string_view demo_script() { return treaty_demo_script(); }
+std::string_view demo_agent() { return treaty_demo_agent(); }
 
 void settle_backends(ConfigReader& reader, Draft& draft) {
   auto& agents = draft.configuration.turns.agents;

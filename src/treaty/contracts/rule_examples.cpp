@@ -1,13 +1,10 @@
 #include "treaty/contracts/rule_examples.h"
 
+#include "treaty/base/files.h"
 #include "treaty/base/json.h"
 #include "treaty/contracts/bridge_request.h"
 
-// rule_examples.ndjson, put into the program by the build.
-extern "C" {
-extern const char treaty_rule_examples_begin[];
-extern const char treaty_rule_examples_end[];
-}
+TREATY_ASSET(treaty_rule_examples);
 
 namespace treaty::contracts {
 namespace {
@@ -38,7 +35,7 @@ RuleExample read_example(std::string_view line) {
 }  // namespace
 
 std::vector<RuleExample> rule_examples() {
-  std::string_view text(treaty_rule_examples_begin, treaty_rule_examples_end);
+  std::string_view text = treaty_rule_examples();
   std::vector<RuleExample> examples;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -1,46 +1,31 @@
 #include "treaty/contracts/schemas.h"
 
+#include <array>
+
+#include "treaty/base/files.h"
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
 
-// The files of the same stems, put into the program by the build.
-extern "C" {
-extern const char treaty_schema_agent_execute_request_begin[];
-extern const char treaty_schema_agent_execute_request_end[];
-extern const char treaty_schema_agent_execute_response_begin[];
-extern const char treaty_schema_agent_execute_response_end[];
-extern const char treaty_schema_invoke_result_begin[];
-extern const char treaty_schema_invoke_result_end[];
-extern const char treaty_schema_agent_result_begin[];
-extern const char treaty_schema_agent_result_end[];
-extern const char treaty_schema_bridge_request_begin[];
-extern const char treaty_schema_bridge_request_end[];
-extern const char treaty_schema_bridge_response_begin[];
-extern const char treaty_schema_bridge_response_end[];
-extern const char treaty_schema_assistant_response_begin[];
-extern const char treaty_schema_assistant_response_end[];
-}
+// The files of the same stems.
+TREATY_ASSET(treaty_schema_agent_execute_request);
+TREATY_ASSET(treaty_schema_agent_execute_response);
+TREATY_ASSET(treaty_schema_invoke_result);
+TREATY_ASSET(treaty_schema_agent_result);
+TREATY_ASSET(treaty_schema_bridge_request);
+TREATY_ASSET(treaty_schema_bridge_response);
+TREATY_ASSET(treaty_schema_assistant_response);
 
 namespace treaty::contracts {
 namespace {
 
 std::string_view asset_of(Contract contract) {
-  switch (contract) {
-    case Contract::request:
-      return {treaty_schema_agent_execute_request_begin, treaty_schema_agent_execute_request_end};
-    case Contract::response:
-      return {treaty_schema_agent_execute_response_begin, treaty_schema_agent_execute_response_end};
-    case Contract::invoke_result:
-      return {treaty_schema_invoke_result_begin, treaty_schema_invoke_result_end};
-    case Contract::agent_result:
-      return {treaty_schema_agent_result_begin, treaty_schema_agent_result_end};
-    case Contract::bridge_request:
-      return {treaty_schema_bridge_request_begin, treaty_schema_bridge_request_end};
-    case Contract::bridge_response:
-      return {treaty_schema_bridge_response_begin, treaty_schema_bridge_response_end};
-    case Contract::assistant: break;
-  }
-  return {treaty_schema_assistant_response_begin, treaty_schema_assistant_response_end};
+  static constexpr std::array kAssets = {
+      treaty_schema_agent_execute_request, treaty_schema_agent_execute_response,
+      treaty_schema_invoke_result,         treaty_schema_agent_result,
+      treaty_schema_bridge_request,        treaty_schema_bridge_response,
+      treaty_schema_assistant_response};
+  static_assert(kAssets.size() == kContracts.size());
+  return kAssets[static_cast<std::size_t>(contract)]();
 }
 
 // What the strings and names below a schema's keyword are.

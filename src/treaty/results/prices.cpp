@@ -5,14 +5,14 @@
 #include <limits>
 #include <tuple>
 
+#include "treaty/base/files.h"
 #include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
 #include "treaty/base/yaml_reader.h"
 
-extern "C" const char treaty_prices_begin[];
-extern "C" const char treaty_prices_end[];
+TREATY_ASSET(treaty_prices);
 
 namespace treaty::results {
 namespace {
@@ -131,7 +131,7 @@ std::expected<PriceTable, Error> read_prices(std::string_view text) {
                                std::to_string(first.line) + ":" + std::to_string(first.column)});
 }
 
-std::string_view built_in_prices() { return {treaty_prices_begin, treaty_prices_end}; }
+std::string_view built_in_prices() { return treaty_prices(); }
 
 contracts::CostInfo cost_of(const contracts::UsageInfo& usage, const Price& price) {
   const std::int64_t input = usage.input_tokens.value_or(0);
