@@ -13,6 +13,19 @@ constexpr char32_t kReplacement = 0xFFFD;
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
+std::size_t columns_of_point(char32_t c) {
+  if ((c >= 0x0300 && c <= 0x036F) || (c >= 0x200B && c <= 0x200D) ||
+      (c >= 0xFE00 && c <= 0xFE0F)) {
+    return 0;
+  }
+  const bool is_wide = (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) ||
+                       (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0xF900 && c <= 0xFAFF) ||
+                       (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
+                       (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1FAFF) ||
+                       (c >= 0x20000 && c <= 0x3FFFD);
+  return is_wide ? 2 : 1;
+}
+
 bool is_white_space(char32_t c) {
   if (c <= 0x20) return c == 0x20 || (c >= 0x09 && c <= 0x0D);
   return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
@@ -120,6 +133,28 @@ std::string_view utf8_prefix(std::string_view utf8, std::size_t most) {
   if (utf8.size() <= most) return utf8;
   while (most > 0 && is_continuation(utf8[most])) --most;
   return utf8.substr(0, most);
+}
+
+std::size_t columns_of(std::string_view utf8) {
+  std::size_t columns = 0;
+  while (!utf8.empty()) {
+    const CodePoint next = read_code_point(utf8);
+    columns += columns_of_point(next.value);
+    utf8.remove_prefix(std::max<std::size_t>(next.length, 1));
+  }
+  return columns;
+}
+
+std::string_view fitting(std::string_view utf8, std::size_t columns) {
+  std::size_t size = 0;
+  while (size < utf8.size()) {
+    const CodePoint next = read_code_point(utf8.substr(size));
+    const std::size_t taken = columns_of_point(next.value);
+    if (taken > columns) break;
+    columns -= taken;
+    size += std::max<std::size_t>(next.length, 1);
+  }
+  return utf8.substr(0, size);
 }
 
 bool is_blank(std::string_view utf8) {

@@ -30,6 +30,13 @@ std::string repaired_utf8(std::string_view bytes);
 // The longest beginning of at most `most` bytes that ends between two characters.
 std::string_view utf8_prefix(std::string_view utf8, std::size_t most);
 
+// How many columns of a terminal a text takes: wide characters of East Asia and pictures two, marks
+// on the character before none.
+std::size_t columns_of(std::string_view utf8);
+
+// The longest beginning that takes at most so many columns.
+std::string_view fitting(std::string_view utf8, std::size_t columns);
+
 // True for the empty string and for one of nothing but Unicode white space.
 bool is_blank(std::string_view utf8);
 

@@ -44,43 +44,6 @@ constexpr std::string_view kClearBelow = "\x1b[J";
 constexpr std::size_t kWidestBar = 40;
 constexpr std::size_t kNarrowestBar = 4;
 
-// How many columns a character takes: wide ones of East Asia and pictures two, marks on the
-// character before none.
-std::size_t columns_of(char32_t c) {
-  if ((c >= 0x0300 && c <= 0x036F) || (c >= 0x200B && c <= 0x200D) ||
-      (c >= 0xFE00 && c <= 0xFE0F)) {
-    return 0;
-  }
-  const bool is_wide = (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) ||
-                       (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0xF900 && c <= 0xFAFF) ||
-                       (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
-                       (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1FAFF) ||
-                       (c >= 0x20000 && c <= 0x3FFFD);
-  return is_wide ? 2 : 1;
-}
-
-std::size_t columns_of(std::string_view text) {
-  std::size_t columns = 0;
-  while (!text.empty()) {
-    const CodePoint next = read_code_point(text);
-    columns += next.length == 0 ? 1 : columns_of(next.value);
-    text.remove_prefix(std::max<std::size_t>(next.length, 1));
-  }
-  return columns;
-}
-
-// The beginning that takes at most so many columns.
-std::string_view beginning(std::string_view text, std::size_t width) {
-  std::size_t size = 0;
-  for (std::size_t columns = 0; size < text.size();) {
-    const CodePoint next = read_code_point(text.substr(size));
-    columns += next.length == 0 ? 1 : columns_of(next.value);
-    if (columns > width) break;
-    size += std::max<std::size_t>(next.length, 1);
-  }
-  return text.substr(0, size);
-}
-
 std::string spaces(std::size_t count) { return std::string(count, ' '); }
 
 std::string padded(std::string_view text, std::size_t width) {
@@ -236,7 +199,7 @@ std::vector<Piece> pieces_of(const Row& row, const Columns& columns) {
 
 std::string fitted(std::string_view text, std::size_t width) {
   if (columns_of(text) <= width) return std::string(text);
-  return width == 0 ? std::string() : std::string(beginning(text, width - 1)) + "…";
+  return width == 0 ? std::string() : std::string(fitting(text, width - 1)) + "…";
 }
 
 std::string countdown_text(double seconds) {

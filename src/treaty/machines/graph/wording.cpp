@@ -11,13 +11,6 @@ namespace {
 constexpr std::size_t kWidestLabel = 30;  // Characters of a line,
 constexpr std::size_t kMostLines = 4;     // and lines of a label.
 
-bool is_wide(char32_t c) {
-  return (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) ||
-         (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0xF900 && c <= 0xFAFF) ||
-         (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
-         (c >= 0x1F300 && c <= 0x1FAFF) || (c >= 0x20000 && c <= 0x3FFFD);
-}
-
 // White space and control characters are one space, wherever they stand.
 std::string on_one_line(std::string_view text) {
   std::string out;
@@ -30,19 +23,6 @@ std::string on_one_line(std::string_view text) {
     }
   }
   return std::string(trimmed(out));
-}
-
-// The longest beginning that takes at most `most` columns.
-std::string_view fitting(std::string_view text, std::size_t most) {
-  std::size_t at = 0;
-  std::size_t columns = 0;
-  while (at < text.size()) {
-    const CodePoint point = read_code_point(text.substr(at));
-    columns += is_wide(point.value) ? 2 : 1;
-    if (columns > most) break;
-    at += std::max<std::size_t>(1, point.length);
-  }
-  return text.substr(0, at);
 }
 
 // Breaks at spaces where it can.
@@ -64,16 +44,6 @@ std::vector<std::string> wrapped(std::string_view text) {
 }
 
 }  // namespace
-
-std::size_t columns_of(std::string_view text) {
-  std::size_t columns = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint point = read_code_point(text.substr(at));
-    columns += is_wide(point.value) ? 2 : 1;
-    at += std::max<std::size_t>(1, point.length);
-  }
-  return columns;
-}
 
 std::string shortened(std::string_view text, std::size_t most) {
   std::string line = on_one_line(text);

@@ -24,7 +24,4 @@ std::vector<std::string> label_lines(const GraphEdge& edge);
 // "1, 4, 7", or the first ones of them.
 std::string visits_text(const GraphNode& node);
 
-// How many columns a text takes: letters of East Asia and pictures take two.
-std::size_t columns_of(std::string_view text);
-
 }  // namespace treaty::machines
