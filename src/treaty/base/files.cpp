@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -114,6 +113,34 @@ std::expected<std::string, Error> read_file(const std::string& path, std::size_t
   }
   if (got < 0) return std::unexpected(failure(ErrorCode::unreadable, "cannot be read", path));
   return bytes;
+}
+
+std::expected<OpenFile, Error> open_to_read(const std::string& path) {
+  OpenFile file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (file == nullptr) {
+    return std::unexpected(failure(ErrorCode::unreadable, "cannot be read", path));
+  }
+  struct stat status{};
+  if (fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return std::unexpected(Error{ErrorCode::is_directory, "is a directory", path});
+  }
+  return file;
+}
+
+std::expected<std::string, Error> read_rest(const OpenFile& file, const std::string& path,
+                                            std::size_t limit) {
+  std::string bytes;
+  std::size_t wanted = 0;
+  std::size_t got = 0;
+  do {
+    const std::size_t before = bytes.size();
+    wanted = std::min(kChunk, limit + 1 - before);
+    bytes.resize(before + wanted);
+    got = std::fread(bytes.data() + before, 1, wanted, file.get());
+    bytes.resize(before + got);
+  } while (got == wanted && bytes.size() <= limit);
+  if (std::ferror(file.get()) == 0) return bytes;
+  return std::unexpected(failure(ErrorCode::unreadable, "cannot be read", path));
 }
 
 std::vector<std::string> names_in(const std::string& directory, std::error_code& failed,

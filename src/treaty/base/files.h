@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <expected>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -16,6 +18,14 @@ namespace treaty {
 // Everything that the file holds, but no more than `limit` + 1 bytes: one more than allowed is
 // enough to know.
 std::expected<std::string, Error> read_file(const std::string& path, std::size_t limit);
+
+// Opened to be read from its beginning, whatever it is but a directory: a pipe is waited for.
+using OpenFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+std::expected<OpenFile, Error> open_to_read(const std::string& path);
+
+// Everything that is left in such a file, but no more than `limit` + 1 bytes.
+std::expected<std::string, Error> read_rest(const OpenFile& file, const std::string& path,
+                                            std::size_t limit);
 
 enum class Links {
   follow,   // What a symbolic link stands for is replaced;

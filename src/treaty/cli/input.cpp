@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 #include <glob.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 
+#include "treaty/base/files.h"
 #include "treaty/base/text.h"
 #include "treaty/base/try.h"
 #include "treaty/cli/command_line.h"
@@ -21,26 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kChunk = std::size_t{64} << 10U;
+int keep_open(std::FILE* /*file*/) { return 0; }
 
-void close_file(std::FILE* file) {
-  if (file != stdin) std::fclose(file);
-}
-
-Error unreadable(const std::string& path) {
-  return {ErrorCode::unreadable, fmt::format("cannot be read: {}", std::strerror(errno)), path};
-}
-
-std::expected<std::FILE*, Error> open_file(const std::string& path) {
-  if (path == "-") return stdin;
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return std::unexpected(unreadable(path));
-  struct stat status{};
-  if (fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode)) {
-    std::fclose(file);
-    return std::unexpected(Error{ErrorCode::is_directory, "is a directory", path});
-  }
-  return file;
+std::expected<OpenFile, Error> open_input(const std::string& path) {
+  if (path == "-") return OpenFile(stdin, keep_open);
+  return open_to_read(path);
 }
 
 // Nothing after the last line, and when reading fails.
@@ -123,21 +106,8 @@ std::vector<std::string> matches_of(const std::string& pattern) {
 }  // namespace
 
 std::expected<std::string, Error> read_input(const std::string& path, std::size_t limit) {
-  TREATY_TRY(const auto file, open_file(path));
-  std::string bytes;
-  while (bytes.size() <= limit) {
-    const std::size_t before = bytes.size();
-    const std::size_t wanted = std::min(kChunk, limit + 1 - before);
-    bytes.resize(before + wanted);
-    const std::size_t got = std::fread(bytes.data() + before, 1, wanted, file);
-    bytes.resize(before + got);
-    if (got < wanted) break;
-  }
-  const bool failed = std::ferror(file) != 0;
-  const Error error = unreadable(path);
-  close_file(file);
-  if (failed) return std::unexpected(error);
-  return bytes;
+  TREATY_TRY(const OpenFile file, open_input(path));
+  return read_rest(file, path, limit);
 }
 
 std::expected<std::string, Error> read_within(const std::string& path, std::size_t limit) {
@@ -158,16 +128,14 @@ int tell_unreadable(const Error& error) {
 
 std::expected<int, Error> read_each_line(const std::string& path, std::size_t limit,
                                          const OnLine& each) {
-  TREATY_TRY(const auto file, open_file(path));
+  TREATY_TRY(const OpenFile file, open_input(path));
   int code = kOk;
   for (std::size_t number = 1;; ++number) {
-    auto line = next_line(file, limit);
+    auto line = next_line(file.get(), limit);
     if (!line) break;
     if (!is_blank(*line)) code = std::max(code, each(*std::move(line), number));
   }
-  const bool failed = std::ferror(file) != 0;
-  close_file(file);
-  if (!failed) return code;
+  if (std::ferror(file.get()) == 0) return code;
   return std::unexpected(Error{ErrorCode::unreadable, "cannot be read to its end", path});
 }
 
