@@ -249,7 +249,7 @@ Result<std::int64_t> read_number_option(const Arguments& arguments, const std::s
                                         std::int64_t otherwise, std::int64_t least,
                                         std::int64_t most) {
   if (!arguments.has(option)) return otherwise;
-  const auto number = read_number<std::int64_t>(arguments.get(option));
+  const auto number = parse_number<std::int64_t>(arguments.get(option));
   if (number && *number >= least && *number <= most) return *number;
   return misused(fmt::format("{} takes a number from {} to {}", option, least, most));
 }

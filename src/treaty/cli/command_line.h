@@ -2,7 +2,6 @@
 // conventions and its help cannot drift from what it accepts.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <expected>
@@ -14,6 +13,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "treaty/base/pieces.h"
 
 namespace treaty::cli {
 
@@ -73,16 +74,6 @@ std::vector<Option> joined(std::initializer_list<std::vector<Option>> lists);
 // --format human|json, for the commands that write for people or for programs.
 Option format_option(std::string help = "For people, or for programs");
 inline bool wants_json(const Arguments& arguments) { return arguments.get("--format") == "json"; }
-
-// The whole text as a number; nothing when it is none, or too large for the type.
-template <class Number>
-std::optional<Number> read_number(std::string_view text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, number);
-  if (failure != std::errc() || stop != end) return std::nullopt;
-  return number;
-}
 
 // The number in that option, `otherwise` when it is not there.
 Result<std::int64_t> read_number_option(const Arguments& arguments, const std::string& option,

@@ -37,12 +37,12 @@ Result<Settings> read_settings(const Arguments& arguments) {
   if (arguments.has("--host")) settings.host = arguments.get("--host");
   if (settings.host == "localhost") settings.host = "127.0.0.1";
   if (arguments.has("--port")) {
-    const auto port = read_number<std::uint16_t>(arguments.get("--port"));
+    const auto port = parse_number<std::uint16_t>(arguments.get("--port"));
     if (!port) return misused("--port takes a number from 0 to 65535; 0 is a free one");
     settings.port = *port;
   }
   if (arguments.has("--seed")) {
-    const auto seed = read_number<std::uint64_t>(arguments.get("--seed"));
+    const auto seed = parse_number<std::uint64_t>(arguments.get("--seed"));
     if (!seed) return misused("--seed takes a whole number, 0 or more");
     settings.seed = *seed;
   }

@@ -71,7 +71,7 @@ std::expected<AnswerInput, Error> read_object(json::Value object) {
     return std::unexpected(refusal("headers is not an object of names and values"));
   }
   if (const auto status = given(object, "status")) {
-    const auto number = read_number<std::int64_t>(text_of(*status));
+    const auto number = parse_number<std::int64_t>(text_of(*status));
     if (!number || *number < 100 || *number > 999) {
       return std::unexpected(refusal("status is not an HTTP status"));
     }

@@ -174,7 +174,7 @@ std::string time_text(const std::string& at) {
 Result<int> run(const Arguments& arguments) {
   std::optional<std::size_t> limit;
   if (arguments.has("--limit")) {
-    limit = read_number<std::size_t>(arguments.get("--limit"));
+    limit = parse_number<std::size_t>(arguments.get("--limit"));
     if (!limit || *limit == 0) return misused("--limit is a number from 1 on");
   }
   TREATY_TRY(const auto directory, named_directory(arguments));

@@ -381,7 +381,7 @@ Result<DriveOptions> read_options(const Arguments& arguments) {
     return misused("name the program to drive, after --: treaty bridge run -- ./program");
   }
   if (arguments.has("--max-resumes")) {
-    options.most_resumes = read_number<int>(arguments.get("--max-resumes")).value_or(0);
+    options.most_resumes = parse_number<int>(arguments.get("--max-resumes")).value_or(0);
     if (options.most_resumes < 1) return misused("--max-resumes is a number from 1 on");
   }
   TREATY_TRY(auto ask, read_ask_options(kCommand, arguments));

@@ -148,19 +148,19 @@ Result<void> read_tools(const Arguments& arguments, backends::Call& call) {
 
 Result<void> read_numbers(const Arguments& arguments, CallOptions& options) {
   if (arguments.has("--max-tokens")) {
-    const auto count = read_number<std::int64_t>(arguments.get("--max-tokens"));
+    const auto count = parse_number<std::int64_t>(arguments.get("--max-tokens"));
     if (!count || *count < 1) return misused("--max-tokens is a whole number, 1 or more");
     options.call.max_output_tokens = count;
   }
   if (arguments.has("--temperature")) {
-    const auto temperature = read_number<double>(arguments.get("--temperature"));
+    const auto temperature = parse_number<double>(arguments.get("--temperature"));
     if (!temperature || !(*temperature >= 0 && *temperature <= 2)) {
       return misused("--temperature is a number between 0 and 2");
     }
     options.call.temperature = temperature;
   }
   if (arguments.has("--timeout")) {
-    const auto seconds = read_number<double>(arguments.get("--timeout"));
+    const auto seconds = parse_number<double>(arguments.get("--timeout"));
     if (!seconds || !(*seconds > 0 && *seconds <= 86'400)) {
       return misused("--timeout is a number of seconds, up to 86400");
     }

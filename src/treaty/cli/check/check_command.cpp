@@ -248,7 +248,7 @@ Result<Job> read_job(const Arguments& arguments) {
                                         : contracts::Inner::automatic;
   job.options.now = timestamp_now();
   if (arguments.has("--max-size")) {
-    const auto size = read_number<std::size_t>(arguments.get("--max-size"));
+    const auto size = parse_number<std::size_t>(arguments.get("--max-size"));
     if (!size || *size == 0) return misused("--max-size takes a number of bytes");
     job.options.max_size = *size;
   }

@@ -94,7 +94,7 @@ CommandFailure machine_failure(const Error& error) {
 Result<std::int64_t> read_count(const Arguments& arguments, const std::string& option,
                                 std::int64_t least, std::int64_t otherwise) {
   if (!arguments.has(option)) return otherwise;
-  const auto number = read_number<std::int64_t>(arguments.get(option));
+  const auto number = parse_number<std::int64_t>(arguments.get(option));
   if (number && *number >= least) return *number;
   return misused(fmt::format("{} is a number of {} or more", option, least));
 }

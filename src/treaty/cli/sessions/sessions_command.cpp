@@ -83,7 +83,7 @@ Result<store::Session> named_session(const Job& job) {
 Result<int> list(const Job& job) {
   std::size_t most = 100;
   if (job.arguments.has("--limit")) {
-    most = read_number<std::size_t>(job.arguments.get("--limit")).value_or(0);
+    most = parse_number<std::size_t>(job.arguments.get("--limit")).value_or(0);
     if (most == 0) return misused("--limit is a number from 1 on");
   }
   TREATY_TRY(const auto sessions, all_sessions(job, most));

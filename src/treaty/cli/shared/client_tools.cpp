@@ -35,7 +35,7 @@ constexpr std::size_t kLongestVariable = std::size_t{96} << 10U;
 constexpr std::size_t kMostOutput = std::size_t{1} << 20U;
 
 Result<std::chrono::milliseconds> read_time_limit(const std::string& text) {
-  const auto seconds = read_number<double>(text);
+  const auto seconds = parse_number<double>(text);
   if (!seconds || !(*seconds > 0 && *seconds <= 86'400)) {
     return misused("--tool-timeout is a number of seconds, up to 86400");
   }

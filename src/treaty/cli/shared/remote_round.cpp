@@ -38,7 +38,7 @@ void TurnEvents::feed(std::string_view bytes) {
   reader_.feed(bytes);
   while (const auto event = reader_.next()) {
     // 0 when it is no number: nothing tells then whether the event is new, and it is taken as new.
-    const auto id = read_number<std::int64_t>(event->last_event_id).value_or(0);
+    const auto id = parse_number<std::int64_t>(event->last_event_id).value_or(0);
     if (result_ || (id != 0 && id <= last_id_)) continue;
     if (id != 0) last_id_ = id;
     take(*event);
