@@ -76,27 +76,6 @@ std::string end_text(const Entry& entry) {
       .take();
 }
 
-std::string put_away_text(const Entry& entry) {
-  return Details(fmt::format("{} put away", file_in(entry, "file")))
-      .add("", text_in(entry, "reason"))
-      .add("kept as ", file_in(entry, "kept_as"))
-      .take();
-}
-
-std::string repair_text(const Entry& entry) {
-  return Details(fmt::format("{} repaired", file_in(entry, "file")))
-      .add("", fmt::format("{}", fmt::join(entry.details.find_texts("repairs"), "; ")))
-      .add("original kept as ", file_in(entry, "kept_as"))
-      .take();
-}
-
-std::string asked_text(const Entry& entry) {
-  return Details("agent asked")
-      .add("", text_in(entry, "agent"))
-      .add("request ", text_in(entry, "request_id"))
-      .take();
-}
-
 std::string started_text(const Entry& entry) {
   const bool resumed = entry.details.find_boolean("resume").value_or(false);
   return Details(resumed ? "program started with --resume" : "program started")
@@ -116,52 +95,49 @@ std::string run_text(const Entry& entry) {
   return fmt::format("run of {}", shell_line(entry.details.find_texts("command")));
 }
 
-std::string continued_text(const Entry& /*entry*/) { return "run goes on"; }
-
-std::string given_up_text(const Entry& entry) {
-  return Details("request given up")
-      .add("", text_in(entry, "why"))
-      .add("request ", text_in(entry, "request_id"))
-      .take();
+std::string repairs_in(const Entry& entry, std::string_view name) {
+  return fmt::format("{}", fmt::join(entry.details.find_texts(name), "; "));
 }
 
-std::string refused_text(const Entry& entry) {
-  return Details(fmt::format("{} refused", file_in(entry, "file")))
-      .add("", text_in(entry, "problem"))
-      .take();
-}
-
-std::string found_text(const Entry& entry) {
-  return Details("answered by somebody else")
-      .add("phase ", text_in(entry, "phase_key"))
-      .add("request ", text_in(entry, "request_id"))
-      .take();
-}
+struct Detail {
+  std::string_view before;
+  std::string_view member;
+  std::string (*read)(const Entry&, std::string_view) = bridge::text_in;
+};
+constexpr Detail kRequest = {"request ", "request_id"};
+constexpr Detail kRepairs = {"", "repairs", repairs_in};
+constexpr Detail kOriginal = {"original kept as ", "kept_as", file_in};
 
 struct EventText {
   std::string_view event;
-  std::string (*text)(const Entry&);
+  std::string_view text;  // `{}` is the name of the file that it is about.
+  std::array<Detail, 2> details{};
 };
-constexpr std::array kTexts = {
-    EventText{"run.started", run_text},
-    EventText{"run.continued", continued_text},
-    EventText{"run.ended", end_text},
-    EventText{"program.started", started_text},
-    EventText{"program.exited", exited_text},
-    EventText{"request.asked", asked_text},
-    EventText{"request.given_up", given_up_text},
-    EventText{"request.refused", refused_text},
-    EventText{"request.repaired", repair_text},
-    EventText{"answer.written", answer_text},
-    EventText{"answer.found", found_text},
-    EventText{"answer.repaired", repair_text},
-    EventText{"file.quarantined", put_away_text},
-};
+constexpr auto kTexts = std::to_array<EventText>({
+    {"run.continued", "run goes on"},
+    {"request.asked", "agent asked", {{{"", "agent"}, kRequest}}},
+    {"request.given_up", "request given up", {{{"", "why"}, kRequest}}},
+    {"request.refused", "{} refused", {{{"", "problem"}}}},
+    {"request.repaired", "{} repaired", {{kRepairs, kOriginal}}},
+    {"answer.found", "answered by somebody else", {{{"phase ", "phase_key"}, kRequest}}},
+    {"answer.repaired", "{} repaired", {{kRepairs, kOriginal}}},
+    {"file.quarantined", "{} put away", {{{"", "reason"}, {"kept as ", "kept_as", file_in}}}},
+});
 
 // Events of other versions are told by their name.
 std::string event_text(const Entry& entry) {
+  if (entry.event == "run.started") return run_text(entry);
+  if (entry.event == "run.ended") return end_text(entry);
+  if (entry.event == "program.started") return started_text(entry);
+  if (entry.event == "program.exited") return exited_text(entry);
+  if (entry.event == "answer.written") return answer_text(entry);
   const auto* found = std::ranges::find(kTexts, entry.event, &EventText::event);
-  return found == kTexts.end() ? entry.event : found->text(entry);
+  if (found == kTexts.end()) return entry.event;
+  Details text(fmt::format(fmt::runtime(found->text), file_in(entry, "file")));
+  for (const Detail& detail : found->details) {
+    text.add(detail.before, detail.read(entry, detail.member));
+  }
+  return text.take();
 }
 
 // To the second: "2026-11-16 10:17:27".
