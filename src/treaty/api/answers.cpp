@@ -161,9 +161,9 @@ std::string rate_limit_field(std::span<const dispatch::LimitLine> limits) {
 std::string rate_limit_policy_field(std::span<const dispatch::LimitLine> limits) {
   std::string field;
   for (const auto& [name, limit] : named(limits)) {
-    if (!limit.quota) continue;
-    std::string item = fmt::format("{};q={}", name, integer_of(std::floor(*limit.quota)));
-    if (limit.window > 0) item += fmt::format(";w={}", integer_of(std::ceil(limit.window)));
+    if (!limit.limit) continue;
+    std::string item = fmt::format("{};q={}", name, integer_of(std::floor(*limit.limit)));
+    if (limit.length > 0) item += fmt::format(";w={}", integer_of(std::ceil(limit.length)));
     append_item(field, item);
   }
   return field;

@@ -98,7 +98,7 @@ TEST_CASE("the answer to a round has the status of its code and says when to try
 TEST_CASE("an answer that a limit has cost says which one, where it tells to come back") {
   turns::Outcome outcome = turns::outcome_of({Reason::turn_expired, "Too late."},
                                              invoke_result_renderer(), Dialect::pascal);
-  outcome.limits = {{.name = "requests", .quota = 60, .remaining = 0, .resets_in = 12}};
+  outcome.limits = {{.name = "requests", .limit = 60, .remaining = 0, .resets_in = 12}};
   const auto header = [&](std::string code) {
     outcome.error_code = std::move(code);
     return std::string(outcome_response(outcome, invoke_result_renderer(), Dialect::pascal)
@@ -180,7 +180,7 @@ using dispatch::LimitLine;
 using Lines = std::vector<LimitLine>;
 
 const Lines kTwo = {
-    {.name = "requests_per_minute", .quota = 60, .window = 60, .remaining = 0, .resets_in = 29.2},
+    {.name = "requests_per_minute", .limit = 60, .length = 60, .remaining = 0, .resets_in = 29.2},
     {.name = "tokens_per_day", .remaining = 12.9, .resets_in = 3'600}};
 
 TEST_CASE("A limit tells what is left and when it is full again, its policy what it is") {
@@ -190,7 +190,7 @@ TEST_CASE("A limit tells what is left and when it is full again, its policy what
 }
 
 TEST_CASE("A window of unknown length is left out of the policy") {
-  CHECK(rate_limit_policy_field(Lines{{.name = "x", .quota = 5}}) == R"("x";q=5)");
+  CHECK(rate_limit_policy_field(Lines{{.name = "x", .limit = 5}}) == R"("x";q=5)");
 }
 
 TEST_CASE("Names stay inside their quotes") {
@@ -202,7 +202,7 @@ TEST_CASE("A name comes once, and no more than eight of them") {
   CHECK(rate_limit_field(many) == R"("requests_per_minute";r=0;t=30)");
 
   many.clear();
-  for (int i = 0; i < 20; ++i) many.push_back({.name = std::to_string(i), .quota = 1});
+  for (int i = 0; i < 20; ++i) many.push_back({.name = std::to_string(i), .limit = 1});
   CHECK(std::ranges::count(rate_limit_field(many), ',') == 7);
   CHECK(std::ranges::count(rate_limit_policy_field(many), ',') == 7);
 }
@@ -230,7 +230,7 @@ TEST_CASE("Whatever a provider says, both fields are lists of strings with whole
     Lines lines;
     for (const std::string& one : names) {
       const auto any = rc::gen::element(absurd, absurd * 1e18, infinite, -infinite, std::nan(""));
-      lines.push_back({one, *any, *any, *any, *any});
+      lines.push_back({one, "", *any, *any, *any, *any});
     }
     RC_PRE(!lines.empty());
     RC_ASSERT(std::regex_match(rate_limit_field(lines), field));

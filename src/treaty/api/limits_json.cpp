@@ -40,8 +40,7 @@ std::string_view name_of(dispatch::BreakerState state) {
   return "closed";
 }
 
-void write_window(json::Writer& writer, const dispatch::PoolView::WindowView& window,
-                  double unix_now) {
+void write_window(json::Writer& writer, const dispatch::LimitLine& window, double unix_now) {
   writer.begin_object().member("Name", window.name).member("Resource", window.resource);
   if (window.limit) writer.member("Limit", rounded(*window.limit, kMost));
   writer.member("Remaining", rounded(window.remaining, kMost));

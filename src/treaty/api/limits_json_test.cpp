@@ -55,9 +55,9 @@ TEST_CASE("a window has what is known of it") {
   view.windows = {{.name = "requests_per_minute",
                    .resource = "requests",
                    .limit = 60,
+                   .length = 60,
                    .remaining = 12.0005,
                    .resets_in = 5,
-                   .length = 60,
                    .refills = true},
                   {.name = "tokens", .resource = "tokens", .remaining = 7}};
 

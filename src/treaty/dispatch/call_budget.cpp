@@ -145,8 +145,8 @@ void CallRun::fail_by_budget(const store::Exhausted& exhausted) {
     left_text +=
         fmt::format("{}{} of {} tokens", left_text.empty() ? "" : " and ", tokens, *limit.tokens);
     limits_.push_back({.name = "tokens_per_day",
-                       .quota = static_cast<double>(*limit.tokens),
-                       .window = kDay,
+                       .limit = static_cast<double>(*limit.tokens),
+                       .length = kDay,
                        .remaining = static_cast<double>(tokens),
                        .resets_in = wait});
   }

@@ -304,13 +304,9 @@ void CallRun::tell_when_to_return(Dispatched& dispatched) const {
   const auto source = dispatcher_.sources_.find(chain_[at_]->backend);
   if (source == dispatcher_.sources_.end()) return;
   const auto pool = dispatcher_.pool_of(*chain_[at_], source->second);
-  for (const auto& window : pool->view(now()).windows) {
+  for (LimitLine& window : pool->view(now()).windows) {
     if (dispatched.limits.size() == kMostLimits) break;
-    dispatched.limits.push_back({.name = window.name,
-                                 .quota = window.limit,
-                                 .window = window.length,
-                                 .remaining = window.remaining,
-                                 .resets_in = window.resets_in});
+    dispatched.limits.push_back(std::move(window));
   }
 }
 

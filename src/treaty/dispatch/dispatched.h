@@ -13,19 +13,22 @@
 
 namespace treaty::dispatch {
 
-// A limit that keeps a client from being served, for the RateLimit headers.
+// What a limit leaves at one moment: of a window of a pool, or of a budget.
 struct LimitLine {
   std::string name{};
-  std::optional<double> quota{};
-  Seconds window = 0;  // 0: unknown.
-  double remaining = 0;
+  std::string resource{};
+  std::optional<double> limit{};
+  Seconds length = 0;    // 0: unknown.
+  double remaining = 0;  // Now, as far as it can be known.
   Seconds resets_in = 0;
+  bool refills = false;
 };
 
 struct Dispatched {
   contracts::AgentResult result{};  // Usage and cost are those of all attempts.
   bool was_continued = false;       // By another backend, after text had left.
-  std::vector<LimitLine> limits{};  // Of a failure by rate_limit or budget_exhausted.
+  std::vector<LimitLine>
+      limits{};  // For the RateLimit headers of a failure by rate_limit or budget_exhausted.
 };
 
 // Usage and cost of all attempts of a call: those of failed ones count, too.

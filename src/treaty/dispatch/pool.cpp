@@ -185,9 +185,9 @@ PoolView Pool::view(Moment now) const {
     view.windows.push_back({.name = window.name,
                             .resource = window.resource,
                             .limit = window.limit,
+                            .length = window.length,
                             .remaining = std::max(window.level(now), 0.0),
                             .resets_in = window.resets - now,
-                            .length = window.length,
                             .refills = window.refills});
   }
   if (breaker_.open_until) view.probe_in = std::max(*breaker_.open_until - now, 0.0);

@@ -10,6 +10,7 @@
 
 #include "treaty/base/mutex.h"
 #include "treaty/base/notifier.h"
+#include "treaty/dispatch/dispatched.h"
 #include "treaty/dispatch/policy.h"
 #include "treaty/dispatch/quota/breaker.h"
 #include "treaty/dispatch/quota/quota.h"
@@ -27,16 +28,7 @@ struct PoolName {
 // What a pool shows of itself, at one moment; times from then on.
 struct PoolView {
   PoolName name{};
-  struct WindowView {
-    std::string name{};
-    std::string resource{};
-    std::optional<double> limit{};
-    double remaining = 0;  // Now, as far as it can be known.
-    Seconds resets_in = 0;
-    Seconds length = 0;
-    bool refills = false;
-  };
-  std::vector<WindowView> windows{};
+  std::vector<LimitLine> windows{};
   Seconds next_free_in = 0;  // For a call that came now.
   std::string obstacle{};    // Why not now; empty: it is free.
   Seconds blocked_for = 0;   // A 429 said so.
