@@ -41,8 +41,12 @@ inline boost::asio::awaitable<bool> is_cancelled() {
 }
 
 // AgentError of a call that was cancelled; its finish_reason is `aborted`.
-inline contracts::AgentError cancelled_error() {
-  return {.message = "the call was cancelled", .type = "Cancelled", .retryable = false};
+inline contracts::AgentError cancelled_error(std::string message = "the call was cancelled") {
+  return {.message = std::move(message), .type = "Cancelled", .retryable = false};
+}
+
+inline contracts::AgentResult aborted_result(contracts::AgentError error = cancelled_error()) {
+  return {.finish_reason = "aborted", .error = std::move(error)};
 }
 
 // A failure that no provider told.

@@ -238,7 +238,7 @@ asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice
 
 bool CallRun::is_cancelled() {
   if (cancellation_.cancelled() == asio::cancellation_type::none) return false;
-  result_ = {.finish_reason = "aborted", .error = backends::cancelled_error()};
+  result_ = backends::aborted_result();
   return true;
 }
 

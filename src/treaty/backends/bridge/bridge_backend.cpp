@@ -110,7 +110,7 @@ asio::awaitable<AgentResult> BridgeBackend::give_up(OffloadError why) {
         {ErrorCode::unavailable, "has too many requests at once", target_.directory});
   }
   if (!co_await is_cancelled()) co_return timed_out(target_.timeout);
-  co_return AgentResult{.finish_reason = "aborted", .error = cancelled_error()};
+  co_return aborted_result();
 }
 
 asio::awaitable<AgentResult> BridgeBackend::wait(const BridgePlace& place,

@@ -8,6 +8,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
+#include "treaty/backends/backend.h"
 #include "treaty/base/json_dynamic.h"
 #include "treaty/base/secrets.h"
 #include "treaty/base/text.h"
@@ -29,15 +30,8 @@ constexpr std::array<std::string_view, 12> kMembers = {
     "output", "content",    "usage",      "cost",          "metadata", "finish_reason",
     "error",  "rate_limit", "tool_calls", "provider_data", "raw",      "rendered_user_prompt"};
 
-AgentResult failed(std::string_view code, std::string_view type, const std::string& message,
-                   bool retryable) {
-  AgentResult result;
-  result.finish_reason = "error";
-  result.error = contracts::AgentError{.message = mask_secrets(message),
-                                       .code = std::string(code),
-                                       .type = std::string(type),
-                                       .retryable = retryable};
-  return result;
+AgentResult failed(std::string code, std::string type, const std::string& message, bool retryable) {
+  return failed_result(std::move(code), std::move(type), mask_secrets(message), retryable);
 }
 
 std::int64_t count_in(const object& usage, std::string_view name) {
@@ -130,10 +124,7 @@ asio::awaitable<AgentResult> run(const CommandAgent& agent, std::string_view que
   auto run = co_await process::run(agent.program, question, last);
   if (!run) co_return failed("agent_not_found", "AgentNotFound", run.error(), false);
   if (run->reading == Reading::cancelled) {
-    AgentResult aborted = failed("", "Cancelled", "the caller went away", false);
-    aborted.error->code.reset();
-    aborted.finish_reason = "aborted";
-    co_return aborted;
+    co_return aborted_result(cancelled_error("the caller went away"));
   }
   if (run->reading == Reading::too_large) {
     co_return failed("server_error", "AnswerTooLarge",

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "treaty/backends/backend.h"
 #include "treaty/base/hash.h"
 #include "treaty/base/json_dynamic.h"
 #include "treaty/machines/run/agent_values.h"
@@ -71,10 +72,6 @@ std::string content_of(const Dynamic& output) {
   return json_of(output);
 }
 
-AgentResult failed(AgentError error, std::string_view finish_reason = "error") {
-  return {.finish_reason = std::string(finish_reason), .error = std::move(error)};
-}
-
 AgentError error_in(const Object& error) {
   std::string code = text_of(error, "code");
   // For whoever asks, agent_not_found is about the agent that they named.
@@ -90,13 +87,12 @@ AgentError error_in(const Object& error) {
 
 AgentResult waiting(const Outcome& outcome) {
   if (outcome.tool_calls.empty()) {
-    return failed({.message = fmt::format("the machine waits for a signal on {0}; send it (treaty "
-                                          "machine signal {0} DATA), then send the same request "
-                                          "again",
-                                          outcome.channel),
-                   .code = "machine_waiting",
-                   .type = "MachineWaiting",
-                   .retryable = true});
+    return backends::failed_result(
+        "machine_waiting", "MachineWaiting",
+        fmt::format("the machine waits for a signal on {0}; send it (treaty machine signal {0} "
+                    "DATA), then send the same request again",
+                    outcome.channel),
+        true);
   }
   AgentResult result{.finish_reason = "tool_use"};
   auto& calls = result.tool_calls.emplace();
@@ -117,11 +113,9 @@ AgentResult result_by_status(const Outcome& outcome) {
       if (const auto* output = outcome.output.if_object()) result.output = json::to_text(*output);
       return result;
     }
-    case Status::failed: return failed(error_in(outcome.error));
+    case Status::failed: return {.finish_reason = "error", .error = error_in(outcome.error)};
     case Status::waiting: return waiting(outcome);
-    case Status::interrupted:
-      return failed({.message = "the call was cancelled", .type = "Cancelled", .retryable = false},
-                    "aborted");
+    case Status::interrupted: return backends::aborted_result();
     case Status::lost: break;
   }
   return result_of(outcome.trouble);
@@ -167,10 +161,9 @@ AgentResult result_of(const Outcome& outcome) {
 AgentResult result_of(const Error& trouble) {
   const bool is_taken = trouble.code == ErrorCode::conflict;
   const bool passes = is_taken || trouble.code == ErrorCode::unavailable;
-  return failed({.message = fmt::format("the machine cannot go on: {}", trouble.message),
-                 .code = "server_error",
-                 .type = is_taken ? "ExecutionTaken" : "ExecutionLost",
-                 .retryable = passes});
+  return backends::failed_result("server_error", is_taken ? "ExecutionTaken" : "ExecutionLost",
+                                 fmt::format("the machine cannot go on: {}", trouble.message),
+                                 passes);
 }
 
 void Tally::add(const Dynamic& result) {
