@@ -249,21 +249,7 @@ void write(json::Writer& writer, const std::vector<AgentToolCall>& calls) {
   writer.end_array();
 }
 
-constexpr std::string_view kResultNames[] = {
-    "output",
-    "content",
-    "usage",
-    "cost",
-    "metadata",
-    "finish_reason",
-    "error",
-    "rate_limit",
-    "provider_data",
-    "tool_calls",
-    "rendered_user_prompt",
-    "raw",
-};
-using ResultMembers = KnownMembers<kResultNames>;
+using ResultMembers = KnownMembers<kAgentResultNames>;
 
 constexpr std::array<std::string_view, 6> kFinishReasons = {"stop",  "length",         "tool_use",
                                                             "error", "content_filter", "aborted"};
@@ -341,7 +327,7 @@ AgentResult inspect_agent_result(Inspection& inspection, const Place& root) {
 
 Decoded<AgentResult> decode_agent_result(std::string_view bytes, const DecodeOptions& options) {
   return decode_by<AgentResult>(inspect_agent_result, bytes, options, json::NameCase::exact,
-                                kResultNames);
+                                kAgentResultNames);
 }
 
 void write(json::Writer& writer, const AgentResult& result, Content content) {

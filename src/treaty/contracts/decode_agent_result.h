@@ -8,6 +8,22 @@
 
 namespace treaty::contracts {
 
+// Its members. `raw` is known, but never leaves the process.
+inline constexpr std::string_view kAgentResultNames[] = {
+    "output",
+    "content",
+    "usage",
+    "cost",
+    "metadata",
+    "finish_reason",
+    "error",
+    "rate_limit",
+    "provider_data",
+    "tool_calls",
+    "rendered_user_prompt",
+    "raw",
+};
+
 Decoded<AgentResult> decode_agent_result(std::string_view bytes, const DecodeOptions& options = {});
 
 }  // namespace treaty::contracts

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/this_coro.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
@@ -25,10 +24,6 @@ using boost::json::value;
 using contracts::AgentResult;
 
 constexpr double kLongestTimeout = 86'400;  // Seconds.
-
-constexpr std::array<std::string_view, 12> kMembers = {
-    "output", "content",    "usage",      "cost",          "metadata", "finish_reason",
-    "error",  "rate_limit", "tool_calls", "provider_data", "raw",      "rendered_user_prompt"};
 
 AgentResult failed(std::string code, std::string type, const std::string& message, bool retryable) {
   return failed_result(std::move(code), std::move(type), mask_secrets(message), retryable);
@@ -108,8 +103,9 @@ AgentResult result_of_output(std::string_view output) {
     return result;
   }
   object members = json::to_dynamic_object(*root);
-  const bool is_result = std::ranges::any_of(
-      kMembers, [&members](std::string_view name) { return members.contains(name); });
+  const bool is_result =
+      std::ranges::any_of(contracts::kAgentResultNames,
+                          [&members](std::string_view name) { return members.contains(name); });
   if (is_result) return result_of_members(std::move(members));
   result.output = json::to_text(members);
   result.finish_reason = "stop";

@@ -6,28 +6,19 @@
 
 #include "treaty/base/json_dynamic.h"
 #include "treaty/base/text.h"
+#include "treaty/contracts/decode_agent_result.h"
 
 namespace treaty::machines {
 namespace {
 
-constexpr std::array<std::string_view, 11> kMembers = {"output",
-                                                       "content",
-                                                       "usage",
-                                                       "cost",
-                                                       "metadata",
-                                                       "finish_reason",
-                                                       "error",
-                                                       "rate_limit",
-                                                       "tool_calls",
-                                                       "provider_data",
-                                                       "rendered_user_prompt"};
-constexpr std::string_view kRaw = "raw";  // Known, but it never leaves the process.
+constexpr std::string_view kRaw = "raw";  // Never leaves the process.
 
 constexpr std::array<std::string_view, 4> kCostParts = {"input", "output", "cache_read",
                                                         "cache_write"};
 
 bool is_member(std::string_view name) {
-  return std::ranges::find(kMembers, name) != kMembers.end();
+  const auto& names = contracts::kAgentResultNames;
+  return std::ranges::find(names, name) != std::end(names);
 }
 
 std::optional<double> number_of(const Dynamic* value) {
@@ -101,15 +92,14 @@ void add_counts(Object& sum, const Object& more) {
 Object coerce(const Dynamic& answer) {
   Object result;
   if (const auto* object = answer.if_object()) {
-    const bool is_result = std::ranges::any_of(*object, [](const auto& member) {
-      return is_member(member.key()) || member.key() == kRaw;
-    });
+    const bool is_result =
+        std::ranges::any_of(*object, [](const auto& member) { return is_member(member.key()); });
     if (!is_result) {
       if (!object->empty()) result["output"] = *object;
       return result;
     }
     for (const auto& member : *object) {
-      if (is_member(member.key()) && !member.value().is_null()) {
+      if (is_member(member.key()) && member.key() != kRaw && !member.value().is_null()) {
         result[member.key()] = member.value();
       }
     }
