@@ -67,9 +67,8 @@ void write_pool(json::Writer& writer, const dispatch::PoolView& pool, double uni
   if (!pool.obstacle.empty()) writer.member("Obstacle", pool.obstacle);
   writer.member("Waiting", pool.waiting).member("Running", pool.running);
   if (pool.blocked_for > 0) writer.member("BlockedFor", seconds(pool.blocked_for));
-  writer.name("Windows").begin_array();
-  for (const auto& window : pool.windows) write_window(writer, window, unix_now);
-  writer.end_array();
+  writer.name("Windows").array(pool.windows,
+                               [&](const auto& window) { write_window(writer, window, unix_now); });
   write_breaker(writer, pool);
   writer.end_object();
 }
@@ -121,11 +120,10 @@ std::string limits_json(std::span<const dispatch::PoolView> pools,
                         std::span<const BudgetView> budgets, double unix_now) {
   json::Writer writer;
   writer.begin_object().member("At", moment(unix_now, 0));
-  writer.name("Pools").begin_array();
-  for (const dispatch::PoolView& pool : pools) write_pool(writer, pool, unix_now);
-  writer.end_array().name("Budgets").begin_array();
-  for (const BudgetView& budget : budgets) write_budget(writer, budget, unix_now);
-  return writer.end_array().end_object().take();
+  writer.name("Pools").array(pools, [&](const auto& pool) { write_pool(writer, pool, unix_now); });
+  writer.name("Budgets").array(budgets,
+                               [&](const auto& budget) { write_budget(writer, budget, unix_now); });
+  return writer.end_object().take();
 }
 
 }  // namespace treaty::api

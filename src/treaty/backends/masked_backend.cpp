@@ -123,9 +123,8 @@ class Masking {
     if (value.is_string()) return *secrets_.masked(value.text());
     if (value.is_object()) return masked_object(value);
     json::Writer writer;
-    writer.begin_array();
-    for (const json::Value element : value.elements()) writer.raw(masked_value(element).text());
-    return json::ValueText::written(writer.end_array());
+    return json::ValueText::written(writer.array(
+        value.elements(), [&](json::Value one) { writer.raw(masked_value(one).text()); }));
   }
 
   const KnownSecrets& secrets_;

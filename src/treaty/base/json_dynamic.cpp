@@ -64,9 +64,7 @@ void write(Writer& writer, const boost::json::value& value) {
     case boost::json::kind::object: write(writer, value.get_object()); return;
     case boost::json::kind::array: break;
   }
-  writer.begin_array();
-  for (const auto& element : value.get_array()) write(writer, element);
-  writer.end_array();
+  writer.array(value.get_array(), [&](const auto& element) { write(writer, element); });
 }
 
 }  // namespace treaty::json

@@ -217,9 +217,7 @@ void write(Writer& writer, Value value) {
       return;
     case Type::array: break;
   }
-  writer.begin_array();
-  for (const Value element : value.elements()) write(writer, element);
-  writer.end_array();
+  writer.array(value.elements(), [&](Value element) { write(writer, element); });
 }
 
 void write(Writer& writer, const ObjectText& object) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "treaty/base/number.h"
 
@@ -32,6 +33,26 @@ class Writer {
   Writer& begin_array() { return open('['); }
   Writer& end_array() { return close(']'); }
   Writer& name(std::string_view name);
+
+  // An array with what `write_one` writes for each entry,
+  Writer& array(const auto& entries, const auto& write_one) {
+    begin_array();
+    for (const auto& entry : entries) write_one(entry);
+    return end_array();
+  }
+  // with an object for each entry, of the members that `write_members` writes,
+  Writer& objects(const auto& entries, const auto& write_members) {
+    return array(entries, [&](const auto& entry) {
+      begin_object();
+      write_members(entry);
+      end_object();
+    });
+  }
+  // or with the entries themselves.
+  template <class Entry>
+  Writer& value(const std::vector<Entry>& entries) {
+    return array(entries, [&](const Entry& entry) { value(entry); });
+  }
 
   Writer& value(std::string_view text);
   Writer& value(const char* text) { return value(std::string_view(text)); }

@@ -24,6 +24,17 @@ TEST_CASE("the indented layout has two spaces a level and keeps empty containers
   CHECK(writer.take() == "{\n  \"o\": {},\n  \"l\": [\n    1\n  ]\n}");
 }
 
+TEST_CASE("a list is written as an array of values, of objects, or of the entries themselves") {
+  const std::vector<std::string> words = {"a", "b"};
+  Writer writer;
+  writer.begin_object().member("words", words).member("none", std::vector<double>());
+  writer.name("sizes").array(words, [&](const auto& word) { writer.value(word.size()); });
+  writer.name("objects").objects(words, [&](const auto& word) { writer.member("is", word); });
+
+  CHECK(writer.end_object().take() ==
+        R"({"words":["a","b"],"none":[],"sizes":[1,1],"objects":[{"is":"a"},{"is":"b"}]})");
+}
+
 TEST_CASE("strings are escaped as little as JSON allows") {
   std::string out;
   append_quoted(out, "a\"b\\c\n\t\r\x01é😀/");

@@ -338,9 +338,7 @@ void write(json::Writer& writer, const Node& node) {
     case Kind::decimal: writer.value(node.decimal); return;
     case Kind::string: writer.value(node.text); return;
     case Kind::list:
-      writer.begin_array();
-      for (const Node& item : node.items) write(writer, item);
-      writer.end_array();
+      writer.array(node.items, [&](const Node& item) { write(writer, item); });
       return;
     case Kind::map: break;
   }

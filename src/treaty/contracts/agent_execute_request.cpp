@@ -222,17 +222,14 @@ void write(json::Writer& writer, const ClipboardImage& image, Dialect dialect) {
 }
 
 void write(json::Writer& writer, const RagScope& scope, Dialect dialect) {
-  writer.begin_object().name(spelled("Conditions", dialect)).begin_array();
-  for (const RagCondition& condition : scope.conditions) {
-    writer.begin_object();
+  writer.begin_object().name(spelled("Conditions", dialect));
+  writer.objects(scope.conditions, [&](const RagCondition& condition) {
     writer.member(spelled("Key", dialect), condition.key);
     writer.member(spelled("Operator", dialect),
                   kOperators[static_cast<std::size_t>(condition.comparison)]);
-    writer.name(spelled("Values", dialect)).begin_array();
-    for (const std::string& value : condition.values) writer.value(value);
-    writer.end_array().end_object();
-  }
-  writer.end_array().end_object();
+    writer.member(spelled("Values", dialect), condition.values);
+  });
+  writer.end_object();
 }
 
 constexpr std::string_view kRequestNames[] = {
@@ -434,9 +431,8 @@ void write(json::Writer& writer, const UserTurn& turn, Dialect dialect) {
   };
   const auto list = [&](std::string_view name, const auto& entries) {
     if (entries.empty()) return;
-    writer.name(spelled(name, dialect)).begin_array();
-    for (const auto& entry : entries) write(writer, entry, dialect);
-    writer.end_array();
+    writer.name(spelled(name, dialect));
+    writer.array(entries, [&](const auto& entry) { write(writer, entry, dialect); });
   };
   text("Instruction", turn.instruction);
   list("InputArtifacts", turn.input_artifacts);
@@ -471,11 +467,9 @@ std::string encode(const AgentExecuteRequest& request) {
   if (const auto* turn = std::get_if<UserTurn>(&request.scenario)) {
     write(writer, *turn, dialect);
   } else {
-    writer.name(spelled("ToolResults", dialect)).begin_array();
-    for (const ToolResult& result : std::get<ToolContinuation>(request.scenario).tool_results) {
-      contracts::write(writer, result, dialect);
-    }
-    writer.end_array();
+    writer.name(spelled("ToolResults", dialect));
+    writer.array(std::get<ToolContinuation>(request.scenario).tool_results,
+                 [&](const auto& result) { contracts::write(writer, result, dialect); });
   }
   return writer.end_object().take();
 }

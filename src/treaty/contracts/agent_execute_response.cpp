@@ -269,18 +269,13 @@ void write(json::Writer& writer, const FinalResponse& final, Dialect dialect) {
   const auto name = [&](std::string_view field) { return spelled(field, dialect); };
   const auto list = [&](std::string_view field, const auto& entries) {
     if (!entries) return;
-    writer.name(name(field)).begin_array();
-    for (const auto& entry : *entries) write(writer, entry, dialect);
-    writer.end_array();
+    writer.name(name(field));
+    writer.array(*entries, [&](const auto& entry) { write(writer, entry, dialect); });
   };
   writer.member(name("PrimaryOutputText"), final.primary_output_text);
   list("Files", final.files);
   list("ToolResults", final.tool_results);
-  if (final.user_warnings) {
-    writer.name(name("UserWarnings")).begin_array();
-    for (const std::string& warning : *final.user_warnings) writer.value(warning);
-    writer.end_array();
-  }
+  if (final.user_warnings) writer.member(name("UserWarnings"), *final.user_warnings);
   if (final.usage) {
     writer.name(name("Usage"));
     write(writer, *final.usage, dialect);
@@ -292,9 +287,9 @@ void write(json::Writer& writer, const ClientToolContinuation& continuation, Dia
     writer.member(spelled("ToolContinuationMessage", dialect),
                   *continuation.tool_continuation_message);
   }
-  writer.name(spelled("ToolCalls", dialect)).begin_array();
-  for (const ToolCall& call : continuation.tool_calls) contracts::write(writer, call, dialect);
-  writer.end_array();
+  writer.name(spelled("ToolCalls", dialect));
+  writer.array(continuation.tool_calls,
+               [&](const ToolCall& call) { contracts::write(writer, call, dialect); });
 }
 
 }  // namespace

@@ -220,15 +220,10 @@ void write(json::Writer& writer, const RateLimitState& state) {
   writer.member("limited", state.limited);
   if (state.retry_after) writer.member("retry_after", *state.retry_after);
   if (!state.windows.empty()) {
-    writer.name("windows").begin_array();
-    for (const RateLimitWindow& window : state.windows) {
-      writer.begin_object();
-      writer.member("name", window.name);
-      writer.member("resource", window.resource);
+    writer.name("windows").objects(state.windows, [&](const RateLimitWindow& window) {
+      writer.member("name", window.name).member("resource", window.resource);
       write_numbers(writer, window, kWindowNames, kWindowNumbers, kFirstNumber);
-      writer.end_object();
-    }
-    writer.end_array();
+    });
   }
   writer.end_object();
 }
@@ -240,13 +235,9 @@ std::string written(const auto& part) {
 }
 
 void write(json::Writer& writer, const std::vector<AgentToolCall>& calls) {
-  writer.begin_array();
-  for (const AgentToolCall& call : calls) {
-    writer.begin_object();
+  writer.objects(calls, [&](const AgentToolCall& call) {
     writer.member("id", call.id).member("name", call.name).member("arguments", call.arguments);
-    writer.end_object();
-  }
-  writer.end_array();
+  });
 }
 
 using ResultMembers = KnownMembers<kAgentResultNames>;

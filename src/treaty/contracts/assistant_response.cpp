@@ -172,9 +172,7 @@ std::string encode(const AssistantResponse& response) {
   writer.begin_object();
   writer.member("assistant_message", response.assistant_message);
   writer.member("action_taken", response.action_taken);
-  writer.name("next_steps").begin_array();
-  for (const std::string& step : response.next_steps) writer.value(step);
-  writer.end_array();
+  writer.member("next_steps", response.next_steps);
   writer.member("confidence_level", name_of(response.confidence_level));
   writer.member("trace_id", response.trace_id);
   writer.member("response_version", "v1");

@@ -97,18 +97,14 @@ void write_errors(json::Writer& writer, const std::vector<InvokeError>& errors, 
     writer.name(name(field));
     text ? writer.value(*text) : writer.null();
   };
-  writer.begin_array();
-  for (const InvokeError& error : errors) {
-    writer.begin_object();
+  writer.objects(errors, [&](const InvokeError& error) {
     writer.member(name("ErrorCode"), error.error_code);
     writer.member(name("Message"), error.message);
     writer.member(name("FatalError"), error.fatal_error);
     writer.member(name("SystemError"), error.system_error);
     nullable("Context", error.context);
     nullable("Details", error.details);
-    writer.end_object();
-  }
-  writer.end_array();
+  });
 }
 
 }  // namespace

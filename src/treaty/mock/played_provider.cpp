@@ -220,9 +220,9 @@ Plan PlayedProvider::answer_models(const std::string& model) {
     }
     write_model(writer, model);
   } else {
-    writer.begin_object().member("object", "list").name("data").begin_array();
-    for (const std::string& listed : models) write_model(writer, listed);
-    writer.end_array().member("first_id", models.front()).member("last_id", models.back());
+    writer.begin_object().member("object", "list").name("data");
+    writer.array(models, [&](const std::string& listed) { write_model(writer, listed); });
+    writer.member("first_id", models.front()).member("last_id", models.back());
     writer.member("has_more", false).end_object();
   }
   return make_plan({.headers = headers_for(backends::chat_completions(), std::nullopt),

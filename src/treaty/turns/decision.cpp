@@ -380,9 +380,8 @@ Decision decide(const Settings& settings, const TurnRequest& asked, const store:
 
 std::string encode_pending(const std::vector<contracts::ToolCall>& calls) {
   json::Writer writer;
-  writer.begin_array();
-  for (const auto& call : calls) write(writer, call, contracts::Dialect::pascal);
-  return writer.end_array().take();
+  writer.array(calls, [&](const auto& call) { write(writer, call, contracts::Dialect::pascal); });
+  return writer.take();
 }
 
 std::vector<std::string> pending_ids(std::string_view pending) {

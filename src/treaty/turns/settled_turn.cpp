@@ -129,9 +129,7 @@ std::string encode(const SettledTurn& turn, const Transcript& transcript) {
     contracts::write(writer, without_place(turn, text_is_content), contracts::Dialect::pascal);
   }
   if (!turn.warnings.empty()) {
-    writer.name("warnings").begin_array();
-    for (const AnswerError& warning : turn.warnings) write(writer, warning);
-    writer.end_array();
+    writer.name("warnings").array(turn.warnings, [&](const auto& one) { write(writer, one); });
   }
   std::string json = writer.end_object().take();
   return is_utf8(json) ? json : repaired_utf8(json);  // A backend may say anything.

@@ -21,29 +21,24 @@ using contracts::Usage;
 // --- Out ----------------------------------------------------------------------------------------
 
 void write(json::Writer& writer, const UserMessage& message) {
-  writer.begin_object().member("role", "user").name("parts").begin_array();
-  for (const Part& part : message.parts) {
-    writer.begin_object();
+  writer.begin_object().member("role", "user").name("parts");
+  writer.objects(message.parts, [&](const Part& part) {
     if (const auto* text = std::get_if<TextPart>(&part)) {
       writer.member("text", text->text);
     } else {
       const auto& image = std::get<ImagePart>(part);
       writer.member("media_type", image.media_type).member("base64", image.base64);
     }
-    writer.end_object();
-  }
-  writer.end_array().end_object();
+  });
+  writer.end_object();
 }
 
 void write(json::Writer& writer, const AssistantMessage& message) {
   writer.begin_object().member("role", "assistant").member("text", message.text);
   if (!message.tool_calls.empty()) {
-    writer.name("tool_calls").begin_array();
-    for (const AgentToolCall& call : message.tool_calls) {
-      writer.begin_object().member("id", call.id).member("name", call.name);
-      writer.member("arguments", call.arguments).end_object();
-    }
-    writer.end_array();
+    writer.name("tool_calls").objects(message.tool_calls, [&](const AgentToolCall& call) {
+      writer.member("id", call.id).member("name", call.name).member("arguments", call.arguments);
+    });
   }
   writer.end_object();
 }
@@ -76,9 +71,7 @@ void write(json::Writer& writer, const Progress& progress) {
     writer.end_object();
   }
   if (!progress.call_ids.empty()) {
-    writer.name("call_ids").begin_array();
-    for (const std::string& id : progress.call_ids) writer.value(id);
-    writer.end_array();
+    writer.name("call_ids").array(progress.call_ids, [&](const auto& id) { writer.value(id); });
   }
   if (progress.was_continued) writer.member("was_continued", true);
   writer.end_object();
@@ -271,11 +264,9 @@ class Reading {
 
 std::string encode(const Transcript& transcript) {
   json::Writer writer;
-  writer.begin_object().name("messages").begin_array();
-  for (const Message& message : transcript.messages) {
+  writer.begin_object().name("messages").array(transcript.messages, [&](const Message& message) {
     std::visit([&](const auto& kind) { write(writer, kind); }, message);
-  }
-  writer.end_array();
+  });
   if (transcript.progress != Progress{}) write(writer.name("progress"), transcript.progress);
   return writer.end_object().take();
 }

@@ -11,13 +11,10 @@ namespace {
 
 void write_role(json::Writer& writer, const turns::AgentRole& role) {
   writer.member("ModeDisplayName", role.mode);
-  writer.name("Tools").begin_array();
-  for (const turns::ClientTool& tool : role.tools) {
-    writer.begin_object().member("Name", tool.declaration.name);
+  writer.name("Tools").objects(role.tools, [&](const turns::ClientTool& tool) {
+    writer.member("Name", tool.declaration.name);
     writer.member("Description", tool.declaration.description);
-    writer.end_object();
-  }
-  writer.end_array();
+  });
 }
 
 // Neither providers nor models nor system texts: those are the server's own.
@@ -25,13 +22,11 @@ void write_agent(json::Writer& writer, const turns::Agent& agent) {
   writer.begin_object().member("AgentContextId", agent.name);
   if (!agent.description.empty()) writer.member("Description", agent.description);
   write_role(writer, agent.role);
-  writer.name("Conversations").begin_array();
-  for (const auto& [name, role] : agent.conversations) {
-    writer.begin_object().member("ConversationContextId", name);
-    write_role(writer, role);
-    writer.end_object();
-  }
-  writer.end_array().end_object();
+  writer.name("Conversations").objects(agent.conversations, [&](const auto& conversation) {
+    const auto& [name, role] = conversation;
+    write_role(writer.member("ConversationContextId", name), role);
+  });
+  writer.end_object();
 }
 
 }  // namespace

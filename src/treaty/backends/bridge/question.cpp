@@ -107,9 +107,7 @@ void write_json_or_text(json::Writer& writer, std::string_view text) {
 }
 
 void write(json::Writer& writer, const UserMessage& message) {
-  writer.member("role", "user").name("content").begin_array();
-  for (const Part& part : message.parts) {
-    writer.begin_object();
+  writer.member("role", "user").name("content").objects(message.parts, [&](const Part& part) {
     if (const auto* text = std::get_if<TextPart>(&part)) {
       write_text(writer.member("type", "text"), "text", text->text);
     } else {
@@ -117,23 +115,17 @@ void write(json::Writer& writer, const UserMessage& message) {
       write_text(writer.member("type", "image"), "media_type", image.media_type);
       write_text(writer, "base64", image.base64);
     }
-    writer.end_object();
-  }
-  writer.end_array();
+  });
 }
 
 void write(json::Writer& writer, const AssistantMessage& message) {
   writer.member("role", "assistant");
   write_text(writer, "content", message.text);
-  writer.name("tool_calls").begin_array();
-  for (const auto& call : message.tool_calls) {
-    writer.begin_object();
+  writer.name("tool_calls").objects(message.tool_calls, [&](const auto& call) {
     write_text(writer, "id", call.id);
     write_text(writer, "name", call.name);
     write_text(writer, "arguments", call.arguments);
-    writer.end_object();
-  }
-  writer.end_array();
+  });
 }
 
 void write(json::Writer& writer, const ToolMessage& message) {
@@ -146,29 +138,21 @@ void write(json::Writer& writer, const ToolMessage& message) {
 
 void write_tools(json::Writer& writer, const std::vector<Tool>& tools) {
   if (tools.empty()) return;
-  writer.name("tools").begin_array();
-  for (const Tool& tool : tools) {
-    writer.begin_object();
+  writer.name("tools").objects(tools, [&](const Tool& tool) {
     write_text(writer, "name", tool.name);
     write_text(writer, "description", tool.description);
     write_json_or_text(writer.name("parameters"),
                        tool.parameters_json.empty() ? "{}" : tool.parameters_json);
-    writer.end_object();
-  }
-  writer.end_array();
+  });
 }
 
 json::ObjectText context_of(const Call& call) {
   json::Writer writer;
   writer.begin_object();
   if (!call.system.empty()) write_text(writer, "system", call.system);
-  writer.name("messages").begin_array();
-  for (const Message& message : call.messages) {
-    writer.begin_object();
+  writer.name("messages").objects(call.messages, [&](const Message& message) {
     std::visit([&](const auto& said) { write(writer, said); }, message);
-    writer.end_object();
-  }
-  writer.end_array();
+  });
   write_tools(writer, call.tools);
   if (call.output) write_json_or_text(writer.name("output_schema"), call.output->schema_json);
   if (call.max_output_tokens) writer.member("max_output_tokens", *call.max_output_tokens);

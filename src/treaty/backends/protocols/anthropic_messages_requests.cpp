@@ -77,12 +77,8 @@ void write_messages(json::Writer& writer, const Call& call) {
 
 void write_tools(json::Writer& writer, const std::vector<Tool>& tools) {
   if (tools.empty()) return;
-  writer.name("tools").begin_array();
-  for (const Tool& tool : tools) {
-    write_tool(writer.begin_object(), tool, "input_schema");
-    writer.end_object();
-  }
-  writer.end_array();
+  writer.name("tools").objects(tools,
+                               [&](const Tool& tool) { write_tool(writer, tool, "input_schema"); });
 }
 
 void read_user_block(ReceivedMessages& messages, json::Value block) {

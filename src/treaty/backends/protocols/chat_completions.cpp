@@ -217,13 +217,9 @@ void write_message(json::Writer& writer, const OutgoingAnswer& outgoing) {
     writer.value(outgoing.text());
   }
   if (!outgoing.tool_calls.empty()) {
-    writer.name("tool_calls").begin_array();
-    for (const OutgoingToolCall& call : outgoing.tool_calls) {
-      writer.begin_object();
+    writer.name("tool_calls").objects(outgoing.tool_calls, [&](const OutgoingToolCall& call) {
       write_tool_call(writer, outgoing, call, call.arguments);
-      writer.end_object();
-    }
-    writer.end_array();
+    });
   }
   write_text_or_null(writer, "refusal", outgoing.refusal);
   writer.name("annotations").begin_array().end_array().end_object();

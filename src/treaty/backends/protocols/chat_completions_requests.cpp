@@ -37,9 +37,7 @@ void write_user(json::Writer& writer, const UserMessage& message) {
   } else if (message.parts.size() == 1 && std::holds_alternative<TextPart>(message.parts[0])) {
     write_text(writer, std::get<TextPart>(message.parts[0]).text);
   } else {
-    writer.begin_array();
-    for (const Part& part : message.parts) write_part(writer, part);
-    writer.end_array();
+    writer.array(message.parts, [&](const Part& part) { write_part(writer, part); });
   }
   writer.end_object();
 }

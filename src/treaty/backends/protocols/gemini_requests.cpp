@@ -108,17 +108,15 @@ void write_contents(json::Writer& writer, const Call& call) {
 
 void write_tools(json::Writer& writer, const std::vector<Tool>& tools) {
   if (tools.empty()) return;
-  writer.name("tools").begin_array().begin_object().name("functionDeclarations").begin_array();
-  for (const Tool& tool : tools) {
-    writer.begin_object();
+  writer.name("tools").begin_array().begin_object().name("functionDeclarations");
+  writer.objects(tools, [&](const Tool& tool) {
     write_text(writer, "name", tool.name);
     if (!tool.description.empty()) write_text(writer, "description", tool.description);
     if (!tool.parameters_json.empty()) {
       writer.name("parametersJsonSchema").raw(parameters_of(tool));
     }
-    writer.end_object();
-  }
-  writer.end_array().end_object().end_array();
+  });
+  writer.end_object().end_array();
 }
 
 void write_generation_config(json::Writer& writer, const Call& call) {

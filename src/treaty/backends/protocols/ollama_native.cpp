@@ -70,12 +70,10 @@ std::string line_json(const OutgoingAnswer& outgoing, std::string_view text, boo
   writer.member("created_at", fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", fmt::gmtime(time)));
   writer.name("message").begin_object().member("role", "assistant").member("content", text);
   if (with_calls && !outgoing.tool_calls.empty()) {
-    writer.name("tool_calls").begin_array();
-    for (const OutgoingToolCall& call : outgoing.tool_calls) {
-      writer.begin_object().name("function").begin_object().member("name", call.name);
-      writer.name("arguments").raw(object_or_empty(call.arguments)).end_object().end_object();
-    }
-    writer.end_array();
+    writer.name("tool_calls").objects(outgoing.tool_calls, [&](const OutgoingToolCall& call) {
+      writer.name("function").begin_object().member("name", call.name);
+      writer.name("arguments").raw(object_or_empty(call.arguments)).end_object();
+    });
   }
   writer.end_object();
   if (done) {

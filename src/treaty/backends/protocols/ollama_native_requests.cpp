@@ -33,14 +33,10 @@ void write_assistant(json::Writer& writer, const AssistantMessage& message) {
   writer.begin_object().member("role", "assistant");
   write_text(writer, "content", message.text);
   if (!message.tool_calls.empty()) {
-    writer.name("tool_calls").begin_array();
-    for (const contracts::AgentToolCall& call : message.tool_calls) {
-      writer.begin_object().name("function").begin_object();
-      write_text(writer, "name", call.name);
-      writer.name("arguments").raw(arguments_object(call.arguments));
-      writer.end_object().end_object();
-    }
-    writer.end_array();
+    writer.name("tool_calls").objects(message.tool_calls, [&](const auto& call) {
+      write_text(writer.name("function").begin_object(), "name", call.name);
+      writer.name("arguments").raw(arguments_object(call.arguments)).end_object();
+    });
   }
   writer.end_object();
 }

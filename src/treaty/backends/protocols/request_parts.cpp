@@ -132,9 +132,7 @@ void write_settings(json::Writer& writer, const Call& call, const SettingNames& 
   write_setting(writer, names.presence_penalty, sampling.presence_penalty);
   write_setting(writer, names.seed, sampling.seed);
   if (call.stop.empty() || names.stop.empty()) return;
-  writer.name(names.stop).begin_array();
-  for (const std::string& stop : call.stop) write_text(writer, stop);
-  writer.end_array();
+  writer.name(names.stop).array(call.stop, [&](const auto& stop) { write_text(writer, stop); });
 }
 
 void read_settings(Call& call, std::optional<json::Value> object, const SettingNames& names) {
@@ -253,13 +251,11 @@ void write_tool(json::Writer& writer, const Tool& tool, std::string_view schema)
 
 void write_function_tools(json::Writer& writer, const std::vector<Tool>& tools) {
   if (tools.empty()) return;
-  writer.name("tools").begin_array();
-  for (const Tool& tool : tools) {
-    writer.begin_object().member("type", "function").name("function").begin_object();
+  writer.name("tools").objects(tools, [&](const Tool& tool) {
+    writer.member("type", "function").name("function").begin_object();
     write_tool(writer, tool, "parameters");
-    writer.end_object().end_object();
-  }
-  writer.end_array();
+    writer.end_object();
+  });
 }
 
 ToolIds::ToolIds(const Messages& messages, const IdRule& rule) : ids_(messages.size()) {

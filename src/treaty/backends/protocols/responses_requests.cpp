@@ -11,9 +11,8 @@ using json::find_text;
 constexpr SettingNames kSettings = {.max_tokens = "max_output_tokens", .stop = ""};
 
 void write_user(json::Writer& writer, const UserMessage& message) {
-  writer.begin_object().member("role", "user").name("content").begin_array();
-  for (const Part& part : message.parts) {
-    writer.begin_object();
+  writer.begin_object().member("role", "user").name("content");
+  writer.objects(message.parts, [&](const Part& part) {
     if (const auto* text = std::get_if<TextPart>(&part)) {
       writer.member("type", "input_text");
       write_text(writer, "text", text->text);
@@ -21,9 +20,8 @@ void write_user(json::Writer& writer, const UserMessage& message) {
       writer.member("type", "input_image");
       write_text(writer, "image_url", data_url(std::get<ImagePart>(part)));
     }
-    writer.end_object();
-  }
-  writer.end_array().end_object();
+  });
+  writer.end_object();
 }
 
 void write_assistant(json::Writer& writer, const AssistantMessage& message, const ToolIds& ids,
@@ -61,12 +59,10 @@ void write_input(json::Writer& writer, const Call& call) {
 // `strict` is on unless it is said otherwise, and most schemas are not written for it.
 void write_tools(json::Writer& writer, const std::vector<Tool>& tools) {
   if (tools.empty()) return;
-  writer.name("tools").begin_array();
-  for (const Tool& tool : tools) {
-    write_tool(writer.begin_object().member("type", "function"), tool, "parameters");
-    writer.member("strict", false).end_object();
-  }
-  writer.end_array();
+  writer.name("tools").objects(tools, [&](const Tool& tool) {
+    write_tool(writer.member("type", "function"), tool, "parameters");
+    writer.member("strict", false);
+  });
 }
 
 void write_text_format(json::Writer& writer, const OutputSchema& output,

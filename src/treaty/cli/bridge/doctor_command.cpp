@@ -47,9 +47,8 @@ void print_json(const bridge::DirectoryView& view, const std::vector<Diagnosis>&
   writer.begin_object().member("directory", view.directory).member("content", content);
   writer.member("standing", bridge::name_of(status));
   writer.member("sentence", bridge::text_of(status, view));
-  writer.name("faults").begin_array();
-  for (const Diagnosis& diagnosis : found) {
-    writer.begin_object().member("code", diagnosis.kind().code);
+  writer.name("faults").objects(found, [&](const Diagnosis& diagnosis) {
+    writer.member("code", diagnosis.kind().code);
     writer.member("severity", name_of(diagnosis.kind().severity));
     writer.member("what", diagnosis.what).member("why", diagnosis.why).name("mend");
     if (diagnosis.mend.empty()) {
@@ -57,10 +56,9 @@ void print_json(const bridge::DirectoryView& view, const std::vector<Diagnosis>&
     } else {
       writer.value(command_text(diagnosis.mend));
     }
-    writer.end_object();
-  }
+  });
   // Names of files may be any bytes.
-  print_document(repaired_utf8(writer.end_array().end_object().take()) + "\n");
+  print_document(repaired_utf8(writer.end_object().take()) + "\n");
 }
 
 // Everything that the doctor has a word for.
@@ -73,13 +71,11 @@ int print_list(bool json) {
     return kOk;
   }
   json::Writer writer(json::Layout::indented);
-  writer.begin_array();
-  for (const ProblemKind& kind : bridge::problem_kinds()) {
-    writer.begin_object().member("code", kind.code).member("severity", name_of(kind.severity));
+  writer.objects(bridge::problem_kinds(), [&](const ProblemKind& kind) {
+    writer.member("code", kind.code).member("severity", name_of(kind.severity));
     writer.member("what", kind.what).member("why", kind.why).member("mend", kind.mend);
-    writer.end_object();
-  }
-  print_document(writer.end_array().take() + "\n");
+  });
+  print_document(writer.take() + "\n");
   return kOk;
 }
 

@@ -148,19 +148,15 @@ void write_sarif_rules(json::Writer& writer, const std::vector<Checked>& all) {
     for (const Finding& finding : checked.verdict.violations) used.insert(finding.rule.text());
     for (const Finding& finding : checked.verdict.warnings) used.insert(finding.rule.text());
   }
-  writer.name("rules").begin_array();
-  for (const std::string_view id : used) {
+  writer.name("rules").objects(used, [&](std::string_view id) {
     const contracts::Rule* rule = contracts::find_rule(id);
-    writer.begin_object().member("id", id);
-    writer.name("shortDescription").begin_object();
+    writer.member("id", id).name("shortDescription").begin_object();
     writer.member("text", rule != nullptr ? rule->sentence : "A document can be read.");
     writer.end_object();
     if (rule != nullptr) {
       writer.name("properties").begin_object().member("source", rule->source).end_object();
     }
-    writer.end_object();
-  }
-  writer.end_array();
+  });
 }
 
 }  // namespace
@@ -253,15 +249,12 @@ std::string json_report(const contracts::ContinuationVerdict& verdict) {
   };
   write_both("violations", &contracts::Verdict::violations);
   write_both("warnings", &contracts::Verdict::warnings);
-  writer.name("differences").begin_array();
-  for (const contracts::Difference& difference : verdict.differences) {
-    writer.begin_object().member("kind", contracts::name_of(difference.kind));
-    writer.member("id", difference.id);
+  writer.name("differences").objects(verdict.differences, [&](const auto& difference) {
+    writer.member("kind", contracts::name_of(difference.kind)).member("id", difference.id);
     if (difference.expected_at) writer.member("expected_at", *difference.expected_at);
     if (difference.got_at) writer.member("got_at", *difference.got_at);
-    writer.end_object();
-  }
-  return writer.end_array().end_object().take() + "\n";
+  });
+  return writer.end_object().take() + "\n";
 }
 
 std::string sarif_report(const std::vector<Checked>& all) {
@@ -275,9 +268,7 @@ std::string sarif_report(const std::vector<Checked>& all) {
   write_sarif_rules(writer, all);
   writer.end_object().end_object();
   writer.member("columnKind", "unicodeCodePoints");
-  writer.name("results").begin_array();
-  for (const Checked& checked : all) write_sarif_results(writer, checked);
-  writer.end_array();
+  writer.name("results").array(all, [&](const auto& one) { write_sarif_results(writer, one); });
   return writer.end_object().end_array().end_object().take() + "\n";
 }
 

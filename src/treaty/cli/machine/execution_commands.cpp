@@ -113,16 +113,10 @@ void write_call(json::Writer& writer, const machines::CallAccount& call) {
 void write_step(json::Writer& writer, const StepAccount& step) {
   writer.begin_object().member("step", step.step).member("state", step.state);
   if (!step.calls.empty()) {
-    writer.name("calls").begin_array();
-    for (const machines::CallAccount& call : step.calls) write_call(writer, call);
-    writer.end_array();
+    writer.name("calls").array(step.calls, [&](const auto& call) { write_call(writer, call); });
   }
   if (!step.tools.empty()) writer.name("tools").raw(json::ValueText(step.tools).text());
-  if (!step.waits.empty()) {
-    writer.name("waits").begin_array();
-    for (const double wait : step.waits) writer.value(wait);
-    writer.end_array();
-  }
+  if (!step.waits.empty()) writer.member("waits", step.waits);
   if (step.signal) json::write(writer.name("signal"), *step.signal);
   if (!step.redirect.empty()) writer.member("redirect", step.redirect);
   writer.end_object();
@@ -175,15 +169,13 @@ std::string view_json(const ExecutionView& view) {
       .member("step", view.row.step);
   write_end(writer, view);
   json::write(writer.name("input"), view.account.beginning.input);
-  writer.name("path").begin_array();
-  for (const StepAccount& step : view.account.steps) writer.value(step.state);
-  writer.end_array().name("steps").begin_array();
-  for (const StepAccount& step : view.account.steps) write_step(writer, step);
-  writer.end_array().name("children").begin_array();
-  for (const store::ExecutionRow& child : view.children) {
+  const auto& steps = view.account.steps;
+  writer.name("path").array(steps, [&](const auto& step) { writer.value(step.state); });
+  writer.name("steps").array(steps, [&](const auto& step) { write_step(writer, step); });
+  writer.name("children").array(view.children, [&](const store::ExecutionRow& child) {
     writer.raw(execution_json(child, channel_of(child, view.children)));
-  }
-  json::write(writer.end_array().name("context"), view.snapshot.context);
+  });
+  json::write(writer.name("context"), view.snapshot.context);
   writer.member("total_api_calls", view.snapshot.api_calls);
   writer.member("total_cost", view.snapshot.cost);
   if (!view.account.beginning.parent.empty()) {

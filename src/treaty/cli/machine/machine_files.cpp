@@ -154,9 +154,8 @@ std::string json_report(const CheckedMachine& checked) {
                            .message = *checked.trouble});
   }
   for (const auto& finding : checked.loaded.violations) write_finding(writer, finding);
-  writer.end_array().name("warnings").begin_array();
-  for (const auto& finding : checked.loaded.warnings) write_finding(writer, finding);
-  writer.end_array();
+  writer.end_array().name("warnings");
+  writer.array(checked.loaded.warnings, [&](const auto& one) { write_finding(writer, one); });
   if (checked.loaded.more > 0) writer.member("more", checked.loaded.more);
   return writer.end_object().take() + "\n";
 }

@@ -53,9 +53,8 @@ std::string outcome_json(const Outcome& outcome, const machines::List* hooks) {
     writer.name("error").begin_object();
     writer.member("code", "store_error").member("message", outcome.trouble.message).end_object();
   }
-  writer.member("calls", outcome.calls).name("waits").begin_array();
-  for (const double wait : outcome.waits) write_number(writer, wait);
-  writer.end_array();
+  writer.member("calls", outcome.calls).name("waits");
+  writer.array(outcome.waits, [&](double wait) { write_number(writer, wait); });
   if (!outcome.channel.empty()) writer.member("channel", outcome.channel);
   if (hooks != nullptr) json::write(writer.name("hooks"), machines::Dynamic(*hooks));
   return writer.end_object().take();

@@ -83,13 +83,10 @@ std::string table_of(std::span<const store::Turn> turns) {
 
 std::string json_of(std::span<const store::Session> sessions) {
   json::Writer writer;
-  writer.begin_object().name("Sessions").begin_array();
-  for (const store::Session& session : sessions) {
-    writer.begin_object();
+  writer.begin_object().name("Sessions").objects(sessions, [&](const store::Session& session) {
     write_members(writer, session);
-    writer.end_object();
-  }
-  return writer.end_array().end_object().take();
+  });
+  return writer.end_object().take();
 }
 
 std::string json_of(const store::Session& session, std::span<const store::Turn> turns) {
@@ -97,9 +94,8 @@ std::string json_of(const store::Session& session, std::span<const store::Turn> 
   writer.begin_object();
   write_members(writer, session);
   // `Turns` is their number, as in a list.
-  writer.name("TurnList").begin_array();
-  for (const store::Turn& turn : turns) write_turn(writer, turn);
-  return writer.end_array().end_object().take();
+  writer.name("TurnList").array(turns, [&](const auto& turn) { write_turn(writer, turn); });
+  return writer.end_object().take();
 }
 
 std::string line_of(const store::Session& session) {

@@ -41,11 +41,9 @@ std::string verdict_json(const CheckedDocument& checked) {
   for (const Finding& finding : verdict.violations) {
     write_finding(writer, finding, checked.first_line);
   }
-  writer.end_array().name("warnings").begin_array();
-  for (const Finding& finding : verdict.warnings) {
+  writer.end_array().name("warnings").array(verdict.warnings, [&](const Finding& finding) {
     write_finding(writer, finding, checked.first_line);
-  }
-  writer.end_array();
+  });
   if (verdict.truncated) writer.member("truncated", true);
   return writer.end_object().take() + "\n";
 }

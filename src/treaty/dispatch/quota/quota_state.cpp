@@ -76,16 +76,15 @@ std::string encode_state(const QuotaState& state, Moment now, double unix_now) {
     writer.member("output_tokens", state.estimate.output_tokens);
     writer.member("fixed_tokens", state.estimate.fixed_tokens);
   }
-  writer.name("windows").begin_array();
-  for (const Window& window : state.windows) {
-    writer.begin_object().member("name", window.name).member("resource", window.resource);
+  writer.name("windows").objects(state.windows, [&](const Window& window) {
+    writer.member("name", window.name).member("resource", window.resource);
     if (window.limit) writer.member("limit", *window.limit);
     writer.member("remaining", std::max(window.remaining - window.used, 0.0));
     writer.member("seen", window.seen + offset).member("resets", window.resets + offset);
     writer.member("length", window.length).member("rate", window.rate);
-    writer.member("votes", window.votes).member("refills", window.refills).end_object();
-  }
-  return writer.end_array().end_object().take();
+    writer.member("votes", window.votes).member("refills", window.refills);
+  });
+  return writer.end_object().take();
 }
 
 std::optional<QuotaState> decode_state(std::string_view text, Moment now, double unix_now) {

@@ -64,18 +64,11 @@ std::string encode(const Commit& commit) {
       .member("removed", commit.removed)
       .member("journal_size", commit.journal_size)
       .member("releases", commit.write.releases);
-  writer.name("checkpoints").begin_array();
-  for (const Checkpoint& checkpoint : commit.write.checkpoints) {
-    writer.begin_object()
-        .member("event", checkpoint.event)
-        .member("step", checkpoint.step)
-        .member("snapshot", checkpoint.snapshot)
-        .end_object();
-  }
-  writer.end_array().name("journal").begin_array();
-  for (const std::string& line : commit.write.journal) writer.value(line);
-  writer.end_array().end_object();
-  return writer.take();
+  writer.name("checkpoints").objects(commit.write.checkpoints, [&](const Checkpoint& checkpoint) {
+    writer.member("event", checkpoint.event).member("step", checkpoint.step);
+    writer.member("snapshot", checkpoint.snapshot);
+  });
+  return writer.member("journal", commit.write.journal).end_object().take();
 }
 
 std::optional<Commit> decode_commit(const std::string& bytes) {
