@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,14 @@ class Writer {
   Writer& raw(std::string_view json);  // A value that is JSON already.
 
   Writer& member(std::string_view key, const auto& content) { return name(key).value(content); }
+  // Null for what is not there, and for an empty text.
+  template <class Content>
+  Writer& member_or_null(std::string_view key, const std::optional<Content>& content) {
+    return content ? member(key, *content) : name(key).null();
+  }
+  Writer& member_or_null(std::string_view key, std::string_view text) {
+    return text.empty() ? name(key).null() : member(key, text);
+  }
 
   Layout layout() const { return layout_; }
   std::string take() { return std::move(out_); }

@@ -35,6 +35,15 @@ TEST_CASE("a list is written as an array of values, of objects, or of the entrie
         R"({"words":["a","b"],"none":[],"sizes":[1,1],"objects":[{"is":"a"},{"is":"b"}]})");
 }
 
+TEST_CASE("a text that is not there is null, and so is an empty one") {
+  Writer writer;
+  writer.begin_object().member_or_null("a", "x").member_or_null("b", "");
+  writer.member_or_null("c", std::optional<std::string>(""));
+  writer.member_or_null("d", std::optional<std::string>());
+
+  CHECK(writer.end_object().take() == R"({"a":"x","b":null,"c":"","d":null})");
+}
+
 TEST_CASE("strings are escaped as little as JSON allows") {
   std::string out;
   append_quoted(out, "a\"b\\c\n\t\r\x01é😀/");

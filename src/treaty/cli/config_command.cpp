@@ -18,12 +18,7 @@ using Loaded = std::expected<Configuration, std::vector<Diagnostic>>;
 
 void print_json(const Loaded& loaded, const std::string& file) {
   json::Writer writer;
-  writer.begin_object().name("file");
-  if (file.empty()) {
-    writer.null();
-  } else {
-    writer.value(file);
-  }
+  writer.begin_object().member_or_null("file", file);
   writer.member("valid", loaded.has_value()).name("problems").begin_array();
   if (!loaded) {
     for (const Diagnostic& problem : loaded.error()) write(writer, problem);

@@ -63,8 +63,7 @@ std::string encode(const BridgeRequest& request) {
   writer.member("timeout_seconds", request.timeout_seconds);
   writer.member("created_at", request.created_at);
   json::write(writer.name("context"), request.context);
-  writer.name("model");
-  request.model ? writer.value(*request.model) : writer.null();
+  writer.member_or_null("model", request.model);
   if (request.response_file) writer.member("response_file", *request.response_file);
   return writer.end_object().take() + "\n";
 }

@@ -251,14 +251,8 @@ void write_outcome(json::Writer& writer, std::string_view status,
                    const std::optional<std::string>& text,
                    const std::optional<std::string>& message,
                    const std::optional<std::string>& type) {
-  const auto nullable = [&](std::string_view name, const std::optional<std::string>& value) {
-    writer.name(name);
-    value ? writer.value(*value) : writer.null();
-  };
-  writer.member("status", status);
-  nullable("response", text);
-  nullable("error_message", message);
-  nullable("error_type", type);
+  writer.member("status", status).member_or_null("response", text);
+  writer.member_or_null("error_message", message).member_or_null("error_type", type);
 }
 
 void write(json::Writer& writer, const BridgeSuccess& success) {

@@ -93,17 +93,14 @@ std::optional<InvokeResult> inspect_invoke_result(Inspection& inspection, const 
 
 void write_errors(json::Writer& writer, const std::vector<InvokeError>& errors, Dialect dialect) {
   const auto name = [&](std::string_view field) { return spelled(field, dialect); };
-  const auto nullable = [&](std::string_view field, const std::optional<std::string>& text) {
-    writer.name(name(field));
-    text ? writer.value(*text) : writer.null();
-  };
+
   writer.objects(errors, [&](const InvokeError& error) {
     writer.member(name("ErrorCode"), error.error_code);
     writer.member(name("Message"), error.message);
     writer.member(name("FatalError"), error.fatal_error);
     writer.member(name("SystemError"), error.system_error);
-    nullable("Context", error.context);
-    nullable("Details", error.details);
+    writer.member_or_null(name("Context"), error.context);
+    writer.member_or_null(name("Details"), error.details);
   });
 }
 

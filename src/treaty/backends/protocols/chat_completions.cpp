@@ -221,7 +221,7 @@ void write_message(json::Writer& writer, const OutgoingAnswer& outgoing) {
       write_tool_call(writer, outgoing, call, call.arguments);
     });
   }
-  write_text_or_null(writer, "refusal", outgoing.refusal);
+  writer.member_or_null("refusal", outgoing.refusal);
   writer.name("annotations").begin_array().end_array().end_object();
 }
 
@@ -246,7 +246,7 @@ std::string chunk(const OutgoingAnswer& outgoing, std::string_view finish,
   writer.name("choices").begin_array().begin_object().member("index", 0);
   writer.name("delta").begin_object();
   write_delta(writer);
-  write_text_or_null(writer.end_object().name("logprobs").null(), "finish_reason", finish);
+  writer.end_object().name("logprobs").null().member_or_null("finish_reason", finish);
   writer.end_object().end_array();
   if (outgoing.include_usage) writer.name("usage").null();
   end_answer(writer);
@@ -319,8 +319,7 @@ void begin_text_answer(json::Writer& writer, const OutgoingAnswer& outgoing) {
 
 void write_choice(json::Writer& writer, std::string_view text, std::string_view finish) {
   writer.begin_object().member("text", text).member("index", 0).name("logprobs").null();
-  write_text_or_null(writer, "finish_reason", finish);
-  writer.end_object();
+  writer.member_or_null("finish_reason", finish).end_object();
 }
 
 std::string write_text_answer(const OutgoingAnswer& outgoing) {

@@ -77,25 +77,11 @@ OutgoingError usual_error(const Protocol& protocol, int status, std::string_view
   return error;
 }
 
-void write_text_or_null(json::Writer& writer, std::string_view name, std::string_view text) {
-  writer.name(name);
-  if (text.empty()) {
-    writer.null();
-  } else {
-    writer.value(text);
-  }
-}
-
 std::string openai_error(const OutgoingError& error) {
   json::Writer writer;
   writer.begin_object().name("error").begin_object();
   writer.member("message", error.message).member("type", error.type).name("param").null();
-  if (error.code) {
-    writer.member("code", *error.code);
-  } else {
-    writer.name("code").null();
-  }
-  return writer.end_object().end_object().take();
+  return writer.member_or_null("code", error.code).end_object().end_object().take();
 }
 
 std::vector<std::string> argument_pieces(std::string_view arguments) {

@@ -67,8 +67,7 @@ struct StreamFrame {
 OutgoingError usual_error(const Protocol& protocol, int status, std::string_view model);
 
 // What the writers of several protocols share.
-// A text that is empty is null.
-void write_text_or_null(json::Writer& writer, std::string_view name, std::string_view text);
+
 std::string openai_error(const OutgoingError& error);
 std::vector<std::string> argument_pieces(std::string_view arguments);
 std::string object_or_empty(std::string_view arguments);  // `{}` unless it is a JSON object.

@@ -50,12 +50,8 @@ void print_json(const bridge::DirectoryView& view, const std::vector<Diagnosis>&
   writer.name("faults").objects(found, [&](const Diagnosis& diagnosis) {
     writer.member("code", diagnosis.kind().code);
     writer.member("severity", name_of(diagnosis.kind().severity));
-    writer.member("what", diagnosis.what).member("why", diagnosis.why).name("mend");
-    if (diagnosis.mend.empty()) {
-      writer.null();
-    } else {
-      writer.value(command_text(diagnosis.mend));
-    }
+    writer.member("what", diagnosis.what).member("why", diagnosis.why);
+    writer.member_or_null("mend", command_text(diagnosis.mend));
   });
   // Names of files may be any bytes.
   print_document(repaired_utf8(writer.end_object().take()) + "\n");

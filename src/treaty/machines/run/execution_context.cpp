@@ -10,15 +10,6 @@
 namespace treaty::machines {
 namespace {
 
-void write_text_or_null(json::Writer& writer, std::string_view name, std::string_view text) {
-  writer.name(name);
-  if (text.empty()) {
-    writer.null();
-  } else {
-    writer.value(text);
-  }
-}
-
 // Objects and lists within each other.
 std::size_t depth_of(std::string_view json) {
   std::size_t depth = 0;
@@ -76,9 +67,9 @@ std::string ExecutionContext::snapshot(std::string_view event, std::string_view 
   document.member("event", event);
   write_member(document, "output", output);
   document.member("total_api_calls", spent.api_calls).member("total_cost", spent.cost);
-  write_text_or_null(document, "parent_execution_id", start.parent);
+  document.member_or_null("parent_execution_id", start.parent);
   write_member(document, "pending_launches", launches->empty() ? Dynamic() : Dynamic(*launches));
-  write_text_or_null(document, "waiting_channel", channel);
+  document.member_or_null("waiting_channel", channel);
   write_member(document, "tool_loop_state", tool_loop ? Dynamic(object_of(*tool_loop)) : Dynamic());
   document.member("config_hash", machine->config_hash);
   if (start.depth > 0) document.member("depth", start.depth);
