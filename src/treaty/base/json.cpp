@@ -121,4 +121,18 @@ std::string_view find_text(std::optional<Value> object, std::string_view name) {
   return text_of(find_member(object, name));
 }
 
+std::optional<std::int64_t> find_integer(std::optional<Value> object, std::string_view name) {
+  const auto value = find_member(object, name);
+  return value ? value->integer() : std::nullopt;
+}
+
+std::optional<double> find_number(std::optional<Value> object, std::string_view name) {
+  const auto value = find_member(object, name);
+  return value && value->is_number() ? std::optional(value->number()) : std::nullopt;
+}
+
+bool is_true(std::optional<Value> value) {
+  return value && value->is_boolean() && value->boolean();
+}
+
 }  // namespace treaty::json

@@ -152,6 +152,13 @@ std::string_view text_of(std::optional<Value> value);
 // The text of the member of that name, under the same conditions.
 std::string_view find_text(std::optional<Value> object, std::string_view name);
 
+// The member of that name if it is an integer that fits, or a number.
+std::optional<std::int64_t> find_integer(std::optional<Value> object, std::string_view name);
+std::optional<double> find_number(std::optional<Value> object, std::string_view name);
+
+// Whether it is there, and the boolean true.
+bool is_true(std::optional<Value> value);
+
 // Appends `/token` with `~` and `/` escaped, as RFC 6901 writes a pointer.
 void append_pointer_token(std::string& pointer, std::string_view token);
 

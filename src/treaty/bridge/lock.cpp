@@ -37,8 +37,7 @@ std::string encode(const Holder& holder) {
 std::optional<Holder> decode_holder(std::string_view text) {
   const json::Document document(text);
   const auto root = document.root();
-  const auto pid = json::find_member(root, "pid");
-  const auto number = pid && pid->is_number() ? pid->integer() : std::nullopt;
+  const auto number = json::find_integer(root, "pid");
   if (!number || *number < 1 || *number > std::numeric_limits<pid_t>::max()) return std::nullopt;
   const auto text_of_member = [&](std::string_view name) {
     return std::string(json::find_text(root, name));

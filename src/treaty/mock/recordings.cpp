@@ -22,10 +22,9 @@ Marks marks_of(std::string_view target, std::string_view body) {
   Marks marks;
   const json::Document document(body, {.max_depth = 512, .grammar_only = true});
   if (const auto root = document.root(); root && document.faults().empty()) {
-    const auto stream = json::find_member(root, "stream");
     marks.body = json::minified(*root);
     marks.model = json::find_text(root, "model");
-    marks.stream = stream && stream->is_boolean() && stream->boolean();
+    marks.stream = json::is_true(json::find_member(root, "stream"));
   }
   if (const auto route = find_route(target)) {
     if (marks.model.empty()) marks.model = route->path.model;

@@ -21,8 +21,7 @@ std::int64_t last_index_of(std::string_view lines) {
   if (lines.ends_with('\n')) lines.remove_suffix(1);
   const std::size_t before = lines.rfind('\n');
   const json::Document line(lines.substr(before == std::string_view::npos ? 0 : before + 1));
-  const auto index = json::find_member(line.root(), "index");
-  return index ? index->integer().value_or(0) : 0;
+  return json::find_integer(line.root(), "index").value_or(0);
 }
 
 json::Writer begin(const Choice& choice) {

@@ -25,10 +25,6 @@ void write(json::Writer& writer, const AnswerError& error) {
 }
 
 AnswerError read_error(json::Value value) {
-  const auto is_true = [&](std::string_view name) {
-    const auto member = json::find_member(value, name);
-    return member && member->is_boolean() && member->boolean();
-  };
   const auto text = [&](std::string_view name) -> std::optional<std::string> {
     const auto member = json::find_member(value, name);
     if (!member || !member->is_string()) return std::nullopt;
@@ -36,8 +32,8 @@ AnswerError read_error(json::Value value) {
   };
   return {.code = text("code").value_or(""),
           .message = text("message").value_or(""),
-          .is_fatal = is_true("fatal"),
-          .is_system = is_true("system"),
+          .is_fatal = json::is_true(json::find_member(value, "fatal")),
+          .is_system = json::is_true(json::find_member(value, "system")),
           .context = text("context"),
           .details = text("details")};
 }

@@ -55,7 +55,7 @@ void start_block(StreamedAnswer& state, json::Value root) {
   const std::string_view type = find_text(block, "type");
   if (type == "text") state.answer.content.append(find_text(block, "text"));
   if (type != "tool_use") return;
-  contracts::AgentToolCall* call = open_tool_call(state, integer_in(root, "index"),
+  contracts::AgentToolCall* call = open_tool_call(state, find_integer(root, "index"),
                                                   find_text(block, "id"), find_text(block, "name"));
   const auto input = find_member(block, "input");
   if (call != nullptr && input && input->is_object() && !input->members().empty()) {
@@ -69,7 +69,7 @@ void fill_block(StreamedAnswer& state, json::Value root) {
   if (type == "text_delta") state.answer.content.append(find_text(delta, "text"));
   if (type != "input_json_delta") return;
   // A block that was not opened as a call of ours belongs to a tool of the provider.
-  append_arguments(state, integer_in(root, "index"), find_text(delta, "partial_json"));
+  append_arguments(state, find_integer(root, "index"), find_text(delta, "partial_json"));
 }
 
 void parse_event(StreamedAnswer& state, std::string_view name, std::string_view data) {

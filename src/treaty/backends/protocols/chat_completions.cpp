@@ -88,7 +88,7 @@ void read_call_delta(StreamedAnswer& state, json::Value delta) {
   if (!function) function = delta;
   const std::string_view name = find_text(function, "name");
   contracts::AgentToolCall* call =
-      open_tool_call(state, integer_in(delta, "index"), find_text(delta, "id"), name);
+      open_tool_call(state, find_integer(delta, "index"), find_text(delta, "id"), name);
   if (call == nullptr) return;
   if (call->name.empty()) call->name = name;
   call->arguments += arguments_text(find_member(function, custom ? "input" : "arguments"));

@@ -136,17 +136,13 @@ void write_settings(json::Writer& writer, const Call& call, const SettingNames& 
 }
 
 void read_settings(Call& call, std::optional<json::Value> object, const SettingNames& names) {
-  const auto decimal = [&](std::string_view name) -> std::optional<double> {
-    const auto value = json::find_member(object, name);
-    return value && value->is_number() ? std::optional(value->number()) : std::nullopt;
-  };
-  call.max_output_tokens = integer_in(object, names.max_tokens);
-  call.temperature = decimal(names.temperature);
-  call.sampling = {.top_p = decimal(names.top_p),
-                   .top_k = integer_in(object, names.top_k),
-                   .frequency_penalty = decimal(names.frequency_penalty),
-                   .presence_penalty = decimal(names.presence_penalty),
-                   .seed = integer_in(object, names.seed)};
+  call.max_output_tokens = json::find_integer(object, names.max_tokens);
+  call.temperature = json::find_number(object, names.temperature);
+  call.sampling = {.top_p = json::find_number(object, names.top_p),
+                   .top_k = json::find_integer(object, names.top_k),
+                   .frequency_penalty = json::find_number(object, names.frequency_penalty),
+                   .presence_penalty = json::find_number(object, names.presence_penalty),
+                   .seed = json::find_integer(object, names.seed)};
   const auto stop = json::find_member(object, names.stop);
   if (stop && stop->is_string()) call.stop.emplace_back(stop->text());
   for (const json::Value text : json::elements_of(stop))

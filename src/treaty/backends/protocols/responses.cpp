@@ -110,7 +110,7 @@ void add_item(StreamedAnswer& state, json::Value root) {
     read_message_item(state.answer, *item);
   }
   if (!is_call(type)) return;
-  contracts::AgentToolCall* call = open_tool_call(state, integer_in(root, "output_index"),
+  contracts::AgentToolCall* call = open_tool_call(state, find_integer(root, "output_index"),
                                                   call_id(item), find_text(item, "name"));
   const auto arguments =
       arguments_text(find_member(item, type == "function_call" ? "arguments" : "input"));
@@ -138,7 +138,7 @@ void parse_event(StreamedAnswer& state, std::string_view name, std::string_view 
     add_whole_text(state, *root);
   } else if (type == "response.function_call_arguments.delta" ||
              type == "response.custom_tool_call_input.delta") {
-    append_arguments(state, integer_in(root, "output_index"), find_text(root, "delta"));
+    append_arguments(state, find_integer(root, "output_index"), find_text(root, "delta"));
   } else if (type == "response.completed" || type == "response.incomplete" ||
              type == "response.failed" || type == "response.cancelled") {
     read_terminal(state, *root, data);

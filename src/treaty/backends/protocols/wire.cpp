@@ -45,15 +45,6 @@ std::optional<json::Value> read_event(StreamedAnswer& state, std::string_view da
   return std::nullopt;
 }
 
-bool is_true(std::optional<json::Value> value) {
-  return value && value->is_boolean() && value->boolean();
-}
-
-std::optional<std::int64_t> integer_in(std::optional<json::Value> object, std::string_view name) {
-  const auto value = json::find_member(object, name);
-  return value && value->is_number() ? value->integer() : std::nullopt;
-}
-
 void append_arguments(StreamedAnswer& state, std::optional<std::int64_t> index,
                       std::string_view text) {
   for (const auto& open : state.open_calls) {

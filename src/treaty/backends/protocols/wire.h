@@ -27,12 +27,6 @@ void append_content(std::string& content, std::optional<json::Value> value);
 // when it is none.
 std::optional<json::Value> read_event(StreamedAnswer& state, std::string_view data);
 
-// Whether it is the boolean true.
-bool is_true(std::optional<json::Value> value);
-
-// A whole number by that name.
-std::optional<std::int64_t> integer_in(std::optional<json::Value> object, std::string_view name);
-
 // Appends to the call that was opened with that index; a piece of anything else is not for us.
 void append_arguments(StreamedAnswer& state, std::optional<std::int64_t> index,
                       std::string_view text);

@@ -17,14 +17,13 @@ using Value = std::optional<json::Value>;
 
 constexpr double kMost = 1e15;
 
-std::optional<double> find_number(const Value& object, std::string_view name) {
-  const Value value = json::find_member(object, name);
-  if (!value || !value->is_number()) return std::nullopt;
-  return std::clamp(value->number(), 0.0, kMost);
+std::optional<double> limit_in(const Value& object, std::string_view name) {
+  const auto number = json::find_number(object, name);
+  return number ? std::optional(std::clamp(*number, 0.0, kMost)) : std::nullopt;
 }
 
 double number_in(const Value& object, std::string_view name) {
-  return find_number(object, name).value_or(0);
+  return limit_in(object, name).value_or(0);
 }
 
 std::int64_t count_in(const Value& object, std::string_view name) {
@@ -36,8 +35,7 @@ std::string text_in(const Value& object, std::string_view name) {
 }
 
 bool flag_in(const Value& object, std::string_view name) {
-  const Value value = json::find_member(object, name);
-  return value && value->is_boolean() && value->boolean();
+  return json::is_true(json::find_member(object, name));
 }
 
 // Reads each element of the array of that name; none when there is no such array.
@@ -52,7 +50,7 @@ auto list_in(const Value& object, std::string_view name, Read read) {
 
 LimitsView::Window window_of(const Value& value) {
   return {.name = text_in(value, "Name"),
-          .limit = find_number(value, "Limit"),
+          .limit = limit_in(value, "Limit"),
           .remaining = number_in(value, "Remaining"),
           .resets_in = number_in(value, "ResetsIn"),
           .refills = flag_in(value, "Refills")};
@@ -75,10 +73,10 @@ LimitsView::Pool pool_of(const Value& value) {
 LimitsView::Budget budget_of(const Value& value) {
   return {.scope = text_in(value, "Scope"),
           .name = text_in(value, "Name"),
-          .tokens = {.per_day = find_number(value, "TokensPerDay"),
+          .tokens = {.per_day = limit_in(value, "TokensPerDay"),
                      .spent = number_in(value, "TokensSpent"),
                      .reserved = number_in(value, "TokensReserved")},
-          .dollars = {.per_day = find_number(value, "DollarsPerDay"),
+          .dollars = {.per_day = limit_in(value, "DollarsPerDay"),
                       .spent = number_in(value, "DollarsSpent"),
                       .reserved = number_in(value, "DollarsReserved")},
           .resets_in = number_in(value, "ResetsIn")};

@@ -21,9 +21,8 @@ class Decoding {
 
   static double number(std::optional<json::Value> object, std::string_view name, double least,
                        double most, double otherwise) {
-    const auto member = json::find_member(object, name);
-    if (!member || !member->is_number() || !std::isfinite(member->number())) return otherwise;
-    return std::clamp(member->number(), least, most);
+    const auto number = json::find_number(object, name);
+    return number && std::isfinite(*number) ? std::clamp(*number, least, most) : otherwise;
   }
 
   std::optional<Moment> moment(std::optional<json::Value> object, std::string_view name) const {
@@ -51,9 +50,8 @@ class Decoding {
     window.rate = number(told, "rate", 0, 1e19, 0);
     if (window.rate < kLeastRate) window.rate = 0;
     window.votes = static_cast<int>(number(told, "votes", -4, 4, 0));
-    const auto refills = json::find_member(told, "refills");
     window.refills =
-        window.rate > 0 && window.limit && refills && refills->is_boolean() && refills->boolean();
+        window.rate > 0 && window.limit && json::is_true(json::find_member(told, "refills"));
     return window;
   }
 

@@ -36,8 +36,7 @@ bool is_damage(const std::expected<T, Error>& answer) {
 }
 
 std::int64_t integer_of(std::optional<json::Value> object, std::string_view name) {
-  const auto member = json::find_member(object, name);
-  return member && member->is_number() ? member->integer().value_or(0) : 0;
+  return json::find_integer(object, name).value_or(0);
 }
 
 std::string encode(const LeaseRecord& lease, Milliseconds now) {
@@ -82,8 +81,7 @@ std::optional<Commit> decode_commit(const std::string& bytes) {
   Commit commit;
   commit.removed = json::find_text(root, "removed");
   commit.journal_size = static_cast<std::uint64_t>(integer_of(root, "journal_size"));
-  const auto releases = json::find_member(root, "releases");
-  commit.write.releases = releases && releases->is_boolean() && releases->boolean();
+  commit.write.releases = json::is_true(json::find_member(root, "releases"));
   for (const json::Value one : checkpoints->elements()) {
     Checkpoint checkpoint;
     checkpoint.event = json::find_text(one, "event");

@@ -42,8 +42,7 @@ struct Encoder {
 };
 
 std::int64_t integer_of(json::Value object, std::string_view name) {
-  const auto member = json::find_member(object, name);
-  return member && member->is_number() ? member->integer().value_or(0) : 0;
+  return json::find_integer(object, name).value_or(0);
 }
 
 std::string text_in(json::Value object, std::string_view name) {
