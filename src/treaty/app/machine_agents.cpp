@@ -62,9 +62,7 @@ Dynamic value_of(const AgentResult& result) {
 }
 
 std::string key_of(const Dynamic& source, const std::string& directory) {
-  json::Writer writer;
-  json::write(writer, source);
-  return fmt::format("{}\n{}", directory, writer.take());
+  return fmt::format("{}\n{}", directory, json::to_json(source));
 }
 
 class NoSink final : public backends::Sink {
@@ -138,9 +136,7 @@ std::string prompt_of(const machines::Dynamic& input) {
       input.get_object().begin()->value().is_string()) {
     return std::string(input.get_object().begin()->value().get_string());
   }
-  json::Writer writer(json::Layout::indented);
-  json::write(writer, input);
-  return writer.take();
+  return json::to_json(input, json::Layout::indented);
 }
 
 // An agent of treaty.yaml: its system prompt, its tools, its chain, its budget.

@@ -21,4 +21,11 @@ ObjectText to_text(const boost::json::object& object);
 void write(Writer& writer, const boost::json::value& value);
 void write(Writer& writer, const boost::json::object& object);
 
+// The text of a value or an object.
+std::string to_json(const auto& content, Layout layout = Layout::compact) {
+  Writer writer(layout);
+  write(writer, content);
+  return writer.take();
+}
+
 }  // namespace treaty::json

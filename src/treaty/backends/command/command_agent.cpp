@@ -54,9 +54,7 @@ void translate_usage(object& result) {
 AgentResult result_of_members(object members) {
   members.erase("raw");
   translate_usage(members);
-  json::Writer writer;
-  json::write(writer, members);
-  auto decoded = contracts::decode_agent_result(writer.take());
+  auto decoded = contracts::decode_agent_result(json::to_json(members));
   if (decoded) return *std::move(decoded);
   return failed("server_error", "MalformedAnswer",
                 fmt::format("the program's answer is no AgentResult: {} ({})",

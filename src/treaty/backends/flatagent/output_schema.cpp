@@ -132,9 +132,7 @@ class SchemaWriter {
 
 Read<std::string> schema_text(const Object& fields, SchemaWriter& schemas) {
   TREATY_TRY(const auto schema, schemas.object_of(fields, "output", 0));
-  json::Writer writer;
-  json::write(writer, schema);
-  return writer.take();
+  return json::to_json(schema);
 }
 
 }  // namespace

@@ -289,9 +289,7 @@ Read<Tool> read_tool(const Dynamic& written) {
     if (!parameters->is_object()) {
       return Wrong(fmt::format("the tool {}: `parameters` is {}", tool.name, kind_of(*parameters)));
     }
-    json::Writer writer;
-    json::write(writer, *parameters);
-    tool.parameters_json = writer.take();
+    tool.parameters_json = json::to_json(*parameters);
   }
   return tool;
 }

@@ -138,9 +138,7 @@ Result<int> answer_one(const Arguments& arguments) {
   question.scope = *std::move(object);
   const Outcome outcome = answer(question);
   if (!outcome) return failed_with(kViolated, harmless(outcome.error()));
-  json::Writer writer;
-  json::write(writer, *outcome);
-  print_document(writer.take() + "\n");
+  print_document(json::to_json(*outcome) + "\n");
   return kOk;
 }
 

@@ -94,7 +94,7 @@ struct ExecutionView {
 
 using machines::StepAccount;
 
-std::string compact(const machines::Dynamic& value) { return harmless(json_text_of(value)); }
+std::string compact(const machines::Dynamic& value) { return harmless(json::to_json(value)); }
 
 bool has_failed(const ExecutionView& view) {
   return status_of(view.row) == ExecutionStatus::failed && view.account.ended &&
@@ -241,9 +241,7 @@ Wanted wanted_by(const std::string& word) {
 
 int print_result(const ExecutionView& view) {
   if (view.is_completed()) {
-    json::Writer writer;
-    json::write(writer, view.output());
-    print_document(writer.take() + "\n");
+    print_document(json::to_json(view.output()) + "\n");
     return kOk;
   }
   const ExecutionStatus status = status_of(view.row);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kLargestItems = std::size_t{64} << 20U;
 constexpr std::size_t kLongestName = 100;
 
-std::string compact_item(json::Value value) { return json_text_of(json::to_dynamic(value)); }
+std::string compact_item(json::Value value) { return json::to_json(json::to_dynamic(value)); }
 
 }  // namespace
 
@@ -39,16 +39,8 @@ Result<machines::Dynamic> read_json_argument(std::string_view what, const std::s
   return json::to_dynamic(*document.root());
 }
 
-std::string json_text_of(const machines::Dynamic& value) {
-  json::Writer writer;
-  json::write(writer, value);
-  return writer.take();
-}
-
 std::string json_lines_of(const machines::Dynamic& value) {
-  json::Writer writer(json::Layout::indented);
-  json::write(writer, value);
-  return harmless_lines(writer.take());
+  return harmless_lines(json::to_json(value, json::Layout::indented));
 }
 
 std::expected<std::vector<std::string>, std::string> read_items(std::string_view text) {

@@ -15,9 +15,6 @@ namespace treaty::cli {
 // `what` names it in the failure.
 Result<machines::Dynamic> read_json_argument(std::string_view what, const std::string& argument);
 
-// On one line.
-std::string json_text_of(const machines::Dynamic& value);
-
 // Indented, for a terminal.
 std::string json_lines_of(const machines::Dynamic& value);
 

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "treaty/base/json_dynamic.h"
 #include "treaty/base/try.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/machine/json_argument.h"
@@ -146,7 +147,7 @@ class ProcessHost final : public MachineHost {
     for (const auto& [channel, signals] : simulation_->script().signals) {
       for (const machines::Dynamic& data : signals) {
         TREATY_CO_TRY_VOID(
-            co_await drive_.store.machines().send_signal(channel, json_text_of(data)));
+            co_await drive_.store.machines().send_signal(channel, json::to_json(data)));
       }
     }
     co_return std::expected<void, Error>();

@@ -75,7 +75,7 @@ Result<int> claim(const Job& job) {
 Result<std::string> told(const Job& job) {
   TREATY_TRY(const auto value, read_json_argument("what is said of its end",
                                                   job.words.size() > 1 ? job.words[1] : "{}"));
-  return json_text_of(value);
+  return json::to_json(value);
 }
 
 Result<int> complete(const Job& job) {
@@ -137,7 +137,7 @@ Result<std::vector<std::string>> items_of(const Arguments& arguments) {
   }
   if (has_word) {
     TREATY_TRY(const auto item, read_json_argument("ITEM", arguments.positionals[2]));
-    return std::vector{json_text_of(item)};
+    return std::vector{json::to_json(item)};
   }
   const auto text = read_input(arguments.get("--items"), kLargestInput);
   if (!text) return misused("--items: " + text.error().message);
@@ -248,11 +248,12 @@ class Worker {
       case machines::Status::completed:
         ++completed_;
         ended = co_await store_.complete_work(order_.pool, item.id, name_,
-                                              json_text_of(outcome.output));
+                                              json::to_json(outcome.output));
         break;
       case machines::Status::failed:
         ++failed_;
-        ended = co_await store_.fail_work(order_.pool, item.id, name_, json_text_of(outcome.error));
+        ended =
+            co_await store_.fail_work(order_.pool, item.id, name_, json::to_json(outcome.error));
         break;
       case machines::Status::waiting: ++waiting_; break;
       case machines::Status::interrupted: break;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "treaty/base/ids.h"
+#include "treaty/base/json_dynamic.h"
 #include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/machine/json_argument.h"
@@ -205,7 +206,7 @@ Result<int> signal(const OpenMachineAgents& open_agents, const Arguments& argume
     return misused("a channel is a name of up to 1024 bytes");
   }
   TREATY_TRY(const auto data, read_json_argument("DATA", words.size() == 2 ? words[1] : "{}"));
-  const Signal sent{.channel = words[0], .data = json_text_of(data)};
+  const Signal sent{.channel = words[0], .data = json::to_json(data)};
   TREATY_TRY(const auto store, open_to_look(arguments, store::Purpose::run));
   if (arguments.has("--resume")) return send_and_resume(open_agents, store, arguments, sent);
   TREATY_TRY(const auto waiters,

@@ -51,17 +51,11 @@ Object told(const backends::ToolMessage& message) {
           {"is_error", message.failed}};
 }
 
-std::string json_of(const Dynamic& value) {
-  json::Writer writer;
-  json::write(writer, value);
-  return writer.take();
-}
-
 // What a person shall read.
 std::string content_of(const Dynamic& output) {
   if (output.is_string()) return std::string(output.get_string());
   const auto* members = output.if_object();
-  if (members == nullptr) return json_of(output);
+  if (members == nullptr) return json::to_json(output);
   for (const std::string_view name : {"content", "text", "answer"}) {
     const Dynamic found = value_in(*members, name);
     if (found.is_string()) return std::string(found.get_string());
@@ -69,7 +63,7 @@ std::string content_of(const Dynamic& output) {
   if (members->size() == 1 && members->begin()->value().is_string()) {
     return std::string(members->begin()->value().get_string());
   }
-  return json_of(output);
+  return json::to_json(output);
 }
 
 AgentError error_in(const Object& error) {

@@ -26,9 +26,7 @@ struct Target {
 };
 
 http::Request request_of(const Target& target, const HookEvent& event) {
-  json::Writer writer;
-  json::write(writer, event);
-  http::Request request{.method = "POST", .body = writer.take()};
+  http::Request request{.method = "POST", .body = json::to_json(event)};
   request.headers.add("content-type", "application/json");
   request.headers.add("accept", "application/json");
   if (!target.api_key.empty()) {

@@ -194,9 +194,7 @@ std::size_t length_of(const Object& result) {
       content != nullptr && content->is_string()) {
     return content->get_string().size();
   }
-  json::Writer writer;
-  json::write(writer, payload_of(result));
-  return writer.take().size();
+  return json::to_json(payload_of(result)).size();
 }
 
 Spent spent_by(const Object& result) {

@@ -8,9 +8,7 @@
 namespace treaty::machines {
 
 Attempt<Hook*> HookRunner::find_or_make(const HookReference& reference) {
-  json::Writer writer;
-  json::write(writer, reference.arguments);
-  const std::string key = reference.name + writer.take();
+  const std::string key = reference.name + json::to_json(reference.arguments);
   if (const auto known = hooks_.find(key); known != hooks_.end()) return known->second.get();
   const auto registered = run_.world.hooks.find(reference.name);
   if (registered == run_.world.hooks.end()) {
