@@ -27,17 +27,16 @@ std::expected<std::string, Error> decoded(std::string_view text, Part part) {
       const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
       const int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
       if (low < 0) {
-        return std::unexpected(Error{ErrorCode::not_a_document,
-                                     "the address has a % that two hexadecimal digits do not "
-                                     "follow; write % itself as %25"});
+        return fail(ErrorCode::not_a_document,
+                    "the address has a % that two hexadecimal digits do not "
+                    "follow; write % itself as %25");
       }
       out += static_cast<char>(high * 16 + low);
       i += 2;
     }
   }
   if (!is_utf8(out)) {
-    return std::unexpected(
-        Error{ErrorCode::not_a_document, "the address is not UTF-8 once it is percent-decoded"});
+    return fail(ErrorCode::not_a_document, "the address is not UTF-8 once it is percent-decoded");
   }
   return out;
 }

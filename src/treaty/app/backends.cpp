@@ -196,8 +196,8 @@ std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
     auto script = backends::read_script(file->text);
     if (!script) {
       const auto& problem = script.error().front();
-      return std::unexpected(Error{ErrorCode::not_a_document, problem.message,
-                                   fmt::format("{}:{}", file->path, problem.line)});
+      return fail(ErrorCode::not_a_document, problem.message,
+                  fmt::format("{}:{}", file->path, problem.line));
     }
     shared->players[std::string(name)] =
         std::make_shared<backends::ScriptPlayer>(*std::move(script));

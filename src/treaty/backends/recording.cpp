@@ -18,7 +18,7 @@ using json::find_text;
 constexpr std::size_t kMostHeaders = 1'000;
 
 std::unexpected<Error> refuse(std::string message) {
-  return std::unexpected(Error{ErrorCode::not_a_document, std::move(message)});
+  return fail(ErrorCode::not_a_document, std::move(message));
 }
 
 // A body may be kept as its text or as the JSON value that it is.

@@ -2,7 +2,9 @@
 // message.
 #pragma once
 
+#include <expected>
 #include <string>
+#include <utility>
 
 namespace treaty {
 
@@ -24,5 +26,9 @@ struct Error {
   std::string message;
   std::string where{};  // A file, an option; empty when the message says it all.
 };
+
+inline std::unexpected<Error> fail(ErrorCode code, std::string message, std::string where = {}) {
+  return std::unexpected(Error{code, std::move(message), std::move(where)});
+}
 
 }  // namespace treaty

@@ -95,8 +95,8 @@ std::expected<std::string, Error> read_file(const std::string& path, std::size_t
   struct stat status{};
   if (fstat(file.get(), &status) == 0 && !S_ISREG(status.st_mode)) {
     const bool directory = S_ISDIR(status.st_mode);
-    return std::unexpected(Error{directory ? ErrorCode::is_directory : ErrorCode::unreadable,
-                                 directory ? "is a directory" : "is not a regular file", path});
+    return fail(directory ? ErrorCode::is_directory : ErrorCode::unreadable,
+                directory ? "is a directory" : "is not a regular file", path);
   }
   // One more than there is shows the end at once; files of the system itself tell no size.
   const std::size_t size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
@@ -169,13 +169,11 @@ std::expected<void, Error> replace_file(const std::string& path, std::string_vie
   const std::string target = through_link ? fs::canonical(path, ignored).string() : path;
   struct stat before{};
   if (lstat(target.c_str(), &before) == 0 && !S_ISREG(before.st_mode) && !S_ISLNK(before.st_mode)) {
-    return std::unexpected(
-        Error{ErrorCode::unwritable, "is not a regular file and cannot be replaced", path});
+    return fail(ErrorCode::unwritable, "is not a regular file and cannot be replaced", path);
   }
   if (S_ISLNK(before.st_mode)) before = {};
   const auto temporary = write_beside(target, bytes, before);
-  if (!temporary)
-    return std::unexpected(Error{temporary.error().code, temporary.error().message, path});
+  if (!temporary) return fail(temporary.error().code, temporary.error().message, path);
   if (rename(temporary->c_str(), target.c_str()) == 0) return flush_directory(directory_of(target));
   const Error error = failure(ErrorCode::unwritable, "cannot be written", path);
   unlink(temporary->c_str());

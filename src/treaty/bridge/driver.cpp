@@ -83,11 +83,10 @@ std::expected<std::string, Error> resolve_directory(const std::string& path) {
   std::error_code failed;
   const fs::path resolved = fs::canonical(path, failed);
   if (failed) {
-    return std::unexpected(
-        Error{ErrorCode::unreadable, fmt::format("cannot be opened: {}", failed.message()), path});
+    return fail(ErrorCode::unreadable, fmt::format("cannot be opened: {}", failed.message()), path);
   }
   if (!fs::is_directory(resolved, failed)) {
-    return std::unexpected(Error{ErrorCode::unreadable, "is not a directory", path});
+    return fail(ErrorCode::unreadable, "is not a directory", path);
   }
   return resolved.string();
 }
@@ -129,31 +128,28 @@ std::expected<std::string, Error> Driver::quarantine(const std::string& path,
 std::expected<void, Error> Driver::may_answer(const Exchange& exchange) const {
   const fs::path folder = fs::path(exchange.response.path).parent_path();
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    return std::unexpected(Error{ErrorCode::unwritable,
-                                 fmt::format("cannot be written: {}", std::strerror(errno)),
-                                 exchange.response.path});
+    return fail(ErrorCode::unwritable, fmt::format("cannot be written: {}", std::strerror(errno)),
+                exchange.response.path);
   }
   return may_replace(exchange.response);
 }
 
 std::expected<void, Error> Driver::may_replace(const ResponseFile& there) const {
   if (reach_ == Reach::inside && !is_inside(directory_, there.path)) {
-    return std::unexpected(
-        Error{ErrorCode::conflict, "response_file is outside of the directory", there.path});
+    return fail(ErrorCode::conflict, "response_file is outside of the directory", there.path);
   }
   if (there.state != FileState::absent && !is_replaceable(there)) {
-    return std::unexpected(Error{ErrorCode::conflict,
-                                 "response_file names a file that is no answer; it stays as it is",
-                                 there.path});
+    return fail(ErrorCode::conflict,
+                "response_file names a file that is no answer; it stays as it is", there.path);
   }
   // Elsewhere lie answers of others, who may not have read them yet.
   if (there.state != FileState::absent && !is_inside(directory_, there.path) &&
       !has_answered_at(there.path)) {
-    return std::unexpected(
-        Error{ErrorCode::conflict,
-              "response_file names a file of another directory that was not written from here; it "
-              "stays as it is",
-              there.path});
+    return fail(
+        ErrorCode::conflict,
+        "response_file names a file of another directory that was not written from here; it "
+        "stays as it is",
+        there.path);
   }
   return {};
 }
@@ -171,15 +167,14 @@ std::expected<void, Error> Driver::clear_place(const Exchange& exchange, Existin
   const RequestFile now = read_request(exchange.request.path);
   const auto& asked = exchange.request.document;
   if (asked && now.document && now.document->request_id != asked->request_id) {
-    return std::unexpected(
-        Error{ErrorCode::conflict, "another request has taken its place", exchange.request.path});
+    return fail(ErrorCode::conflict, "another request has taken its place", exchange.request.path);
   }
   const ResponseFile there = read_response(path, exchange.request.document);
   if (auto may = may_replace(there); !may) return may;
   const AnswerState state = judge(exchange.request, there);
   if (state == AnswerState::none) return {};
   if (state == AnswerState::answered && existing == Existing::keep) {
-    return std::unexpected(Error{ErrorCode::conflict, "the request is answered already", path});
+    return fail(ErrorCode::conflict, "the request is answered already", path);
   }
   const auto kept = quarantine(path, state == AnswerState::answered ? "replaced" : name_of(state));
   std::error_code ignored;

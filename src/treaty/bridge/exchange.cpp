@@ -156,9 +156,9 @@ std::expected<std::string, Error> response_path(std::string_view directory, std:
   if (!request.response_file) return path_in(directory, response_name(suffix));
   std::string path = path_in(directory, *request.response_file);
   const auto refused = [&](std::string_view why) {
-    return std::unexpected(Error{ErrorCode::not_a_document,
-                                 fmt::format("response_file is no place for an answer: {}", why),
-                                 std::string(*request.response_file)});
+    return fail(ErrorCode::not_a_document,
+                fmt::format("response_file is no place for an answer: {}", why),
+                std::string(*request.response_file));
   };
   const fs::path place(path);
   const fs::path name = fs::path(*request.response_file).filename();
@@ -201,8 +201,8 @@ std::expected<std::vector<Exchange>, Error> read_exchanges(const std::string& di
     if (suffix) suffixes.emplace(phase_of_suffix(*suffix).value_or(-1), *suffix);
   }
   if (failed) {
-    return std::unexpected(Error{ErrorCode::unreadable,
-                                 fmt::format("cannot be read: {}", failed.message()), directory});
+    return fail(ErrorCode::unreadable, fmt::format("cannot be read: {}", failed.message()),
+                directory);
   }
   std::vector<Exchange> exchanges;
   exchanges.reserve(suffixes.size());

@@ -112,8 +112,7 @@ std::expected<JournalText, Error> read_journal(const std::string& path) {
     return JournalText{};
   const auto size = std::filesystem::file_size(path, ignored);
   if (!ignored && size > kLargestJournal) {  // What is last in it counts most.
-    return std::unexpected(
-        Error{ErrorCode::unreadable, "is larger than 256 MiB: move it away to begin anew", path});
+    return fail(ErrorCode::unreadable, "is larger than 256 MiB: move it away to begin anew", path);
   }
   TREATY_TRY(const auto text, read_file(path, kLargestJournal));
   return decode_journal(text);
@@ -124,8 +123,8 @@ std::expected<void, Error> append_to_journal(const std::string& path, const Entr
   std::string line = encode(entry) + "\n";
   if (file && ends_in_a_line(file.get())) line.insert(0, 1, '\n');
   if (file && write_at_once(file.get(), line) && fdatasync(file.get()) == 0) return {};
-  return std::unexpected(Error{ErrorCode::unwritable,
-                               fmt::format("cannot be written: {}", std::strerror(errno)), path});
+  return fail(ErrorCode::unwritable, fmt::format("cannot be written: {}", std::strerror(errno)),
+              path);
 }
 
 }  // namespace treaty::bridge

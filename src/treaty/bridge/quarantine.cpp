@@ -53,8 +53,7 @@ std::expected<void, Error> make_folders(const std::string& directory) {
   // Whoever may write here could have it lead to a place where only we may write.
   for (const std::string& folder : {path_in(directory, kFolder), quarantine}) {
     if (!fs::is_symlink(fs::symlink_status(folder, failed))) continue;
-    return std::unexpected(
-        Error{ErrorCode::unwritable, "is a link, where a folder is to be", folder});
+    return fail(ErrorCode::unwritable, "is a link, where a folder is to be", folder);
   }
   if (fs::is_directory(quarantine, failed)) return {};
   fs::create_directories(quarantine, failed);
@@ -70,7 +69,7 @@ std::expected<std::string, Error> copy_to_quarantine(const std::string& director
   std::string kept = path_in(quarantine_path(directory), kept_name(path, reason));
   TREATY_TRY(const auto bytes, read_file(path, kLargestCopy));
   if (bytes.size() > kLargestCopy) {
-    return std::unexpected(Error{ErrorCode::unwritable, "is too large to be kept", path});
+    return fail(ErrorCode::unwritable, "is too large to be kept", path);
   }
   TREATY_TRY_VOID(replace_file(kept, bytes, Links::replace));
   return kept;

@@ -55,9 +55,8 @@ void collect(const fs::path& directory, Expand how, Expansion& found) {
     entries.push_back(*entry);
   }
   if (failed) {
-    found.push_back(std::unexpected(Error{ErrorCode::unreadable,
-                                          fmt::format("cannot be read: {}", failed.message()),
-                                          directory.string()}));
+    found.push_back(fail(ErrorCode::unreadable, fmt::format("cannot be read: {}", failed.message()),
+                         directory.string()));
   }
   std::ranges::sort(entries, {}, [](const auto& one) { return one.path().string(); });
   for (const fs::directory_entry& one : entries) {
@@ -75,11 +74,10 @@ void expand_directory(const std::string& directory, Expand how, Expansion& expan
   Expansion found;
   collect(directory, how, found);
   if (found.empty()) {
-    found.push_back(
-        std::unexpected(Error{ErrorCode::unreadable,
-                              how == Expand::ndjson_below ? "has no .ndjson or .jsonl files in it"
-                                                          : "has no .json files in it",
-                              directory}));
+    found.push_back(fail(ErrorCode::unreadable,
+                         how == Expand::ndjson_below ? "has no .ndjson or .jsonl files in it"
+                                                     : "has no .json files in it",
+                         directory));
   }
   std::ranges::move(found, std::back_inserter(expansion));
 }
@@ -114,11 +112,10 @@ std::expected<std::string, Error> read_within(const std::string& path, std::size
   auto bytes = read_input(path, limit);
   if (!bytes || bytes->size() <= limit) return bytes;
   const bool in_gibibytes = limit >= std::size_t{1} << 30U;
-  return std::unexpected(
-      Error{ErrorCode::not_a_document,
-            fmt::format("is larger than {} {}", limit >> (in_gibibytes ? 30U : 20U),
-                        in_gibibytes ? "GiB" : "MiB"),
-            path});
+  return fail(ErrorCode::not_a_document,
+              fmt::format("is larger than {} {}", limit >> (in_gibibytes ? 30U : 20U),
+                          in_gibibytes ? "GiB" : "MiB"),
+              path);
 }
 
 int tell_unreadable(const Error& error) {
@@ -136,7 +133,7 @@ std::expected<int, Error> read_each_line(const std::string& path, std::size_t li
     if (!is_blank(*line)) code = std::max(code, each(*std::move(line), number));
   }
   if (std::ferror(file.get()) == 0) return code;
-  return std::unexpected(Error{ErrorCode::unreadable, "cannot be read to its end", path});
+  return fail(ErrorCode::unreadable, "cannot be read to its end", path);
 }
 
 int for_each_line(const std::string& path, std::size_t limit, const OnLine& each) {
@@ -157,8 +154,7 @@ std::vector<std::expected<std::string, Error>> expand_paths(
     const std::vector<std::string> matches = matches_of(argument);
     for (const std::string& match : matches) expand_path(match, how, expansion);
     if (matches.empty()) {
-      expansion.push_back(
-          std::unexpected(Error{ErrorCode::unreadable, "matches no file", argument}));
+      expansion.push_back(fail(ErrorCode::unreadable, "matches no file", argument));
     }
   }
   return expansion;

@@ -98,7 +98,7 @@ std::expected<std::string, Error> read_file(const std::string& path) {
   TREATY_TRY(const auto file, open_to_read(path));
   auto text = read_rest(file, path, kLargest);
   if (!text || text->size() <= kLargest) return text;
-  return std::unexpected(Error{ErrorCode::unreadable, "is larger than 10 MiB", path});
+  return fail(ErrorCode::unreadable, "is larger than 10 MiB", path);
 }
 
 bool file_exists(const std::string& path) {

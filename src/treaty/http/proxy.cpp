@@ -81,10 +81,9 @@ std::expected<std::optional<Proxy>, Error> proxy_for(const Url& url,
                                                      const ProxyVariables& variables) {
   std::string_view text = url.secure ? variables.https_proxy : variables.http_proxy;
   if (text.empty() || is_excepted(variables.no_proxy, url)) return std::nullopt;
-  const auto bad = std::unexpected(
-      Error{.code = ErrorCode::wrong_usage,
-            .message = fmt::format("{} is not the address of a proxy: write http://HOST:PORT",
-                                   url.secure ? "HTTPS_PROXY" : "http_proxy")});
+  const auto bad = fail(ErrorCode::wrong_usage,
+                        fmt::format("{} is not the address of a proxy: write http://HOST:PORT",
+                                    url.secure ? "HTTPS_PROXY" : "http_proxy"));
   if (starts_with_folded(text, "http://")) text.remove_prefix(7);
   if (text.contains("://")) return bad;
   Proxy proxy;

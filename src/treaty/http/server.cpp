@@ -102,9 +102,8 @@ std::expected<std::uint16_t, Error> Server::listen(const std::string& address, s
   error_code error;
   const auto ip = asio::ip::make_address(address, error);
   if (error) {
-    return std::unexpected(Error{
-        .code = ErrorCode::wrong_usage,
-        .message = fmt::format("{} is not an IP address: give one such as 127.0.0.1", address)});
+    return fail(ErrorCode::wrong_usage,
+                fmt::format("{} is not an IP address: give one such as 127.0.0.1", address));
   }
   const tcp::endpoint endpoint(ip, port);
   tcp::acceptor& acceptor = state_->acceptor;

@@ -11,7 +11,7 @@ namespace treaty::http {
 namespace {
 
 std::unexpected<Error> refuse(std::string message) {
-  return std::unexpected(Error{.code = ErrorCode::wrong_usage, .message = std::move(message)});
+  return fail(ErrorCode::wrong_usage, std::move(message));
 }
 
 bool is_host_character(char c) { return is_alphanumeric(c) || c == '-' || c == '.' || c == '_'; }

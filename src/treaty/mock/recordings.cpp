@@ -47,8 +47,7 @@ bool is_of_the_wire(std::string_view name) {
 std::expected<Track, Error> read_track(std::string_view json) {
   TREATY_TRY(auto recording, backends::read_recording(json));
   if (recording.protocol == nullptr) {
-    return std::unexpected(
-        Error{ErrorCode::not_a_document, "names neither an `endpoint` nor a path that tells it"});
+    return fail(ErrorCode::not_a_document, "names neither an `endpoint` nor a path that tells it");
   }
   Marks marks = marks_of(recording.request_path, recording.request_body);
   const bool is_known = !recording.request_path.empty() || !recording.request_body.empty();

@@ -54,21 +54,19 @@ bool is_execution_id(std::string_view text) {
 
 std::expected<void, Error> check_execution_id(std::string_view text) {
   if (is_execution_id(text)) return {};
-  return std::unexpected(
-      Error{.code = ErrorCode::wrong_usage,
-            .message = fmt::format("an execution id has 1 to {} bytes, does not begin with a dot, "
-                                   "and has no slash and no control character; choose another one",
-                                   kLongestId),
-            .where = repaired_utf8(text)});
+  return fail(ErrorCode::wrong_usage,
+              fmt::format("an execution id has 1 to {} bytes, does not begin with a dot, "
+                          "and has no slash and no control character; choose another one",
+                          kLongestId),
+              repaired_utf8(text));
 }
 
 std::expected<void, Error> check_write(const MachineWrite& write) {
   if (auto ok = check_execution_id(write.execution); !ok) return ok;
   for (const std::string& line : write.journal) {
     if (line.find('\n') == std::string::npos) continue;
-    return std::unexpected(Error{.code = ErrorCode::wrong_usage,
-                                 .message = "a line of a journal has no line breaks in it",
-                                 .where = write.execution});
+    return fail(ErrorCode::wrong_usage, "a line of a journal has no line breaks in it",
+                write.execution);
   }
   return {};
 }

@@ -15,7 +15,7 @@ std::unexpected<Error> refuse(std::string message) {
 }
 
 std::unexpected<Error> unknown(std::string_view what) {
-  return std::unexpected(Error{ErrorCode::not_found, fmt::format("there is no such {}", what)});
+  return fail(ErrorCode::not_found, fmt::format("there is no such {}", what));
 }
 
 std::optional<Turn> turn_of(std::optional<TurnRow> row) {

@@ -46,7 +46,7 @@ std::expected<std::vector<Message>, Error> messages_of(std::span<const store::Ro
     const auto request = contracts::decode_agent_execute_request(
         round.request.body, {.profile = contracts::Profile::strict, .ids_optional = true});
     if (!request) {
-      return std::unexpected(Error{ErrorCode::corrupt, "a journalled request cannot be read"});
+      return fail(ErrorCode::corrupt, "a journalled request cannot be read");
     }
     if (const auto* user = std::get_if<contracts::UserTurn>(&request->scenario)) {
       messages.emplace_back(user_message(*user));

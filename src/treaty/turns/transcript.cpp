@@ -279,9 +279,9 @@ std::expected<Transcript, Error> decode_transcript(std::string_view json) {
     Transcript transcript = reading.transcript(*document.root());
     if (reading.good()) return transcript;
   }
-  return std::unexpected(Error{ErrorCode::corrupt,
-                               "a transcript in the journal cannot be read: it is damaged, or was "
-                               "written by another version"});
+  return fail(ErrorCode::corrupt,
+              "a transcript in the journal cannot be read: it is damaged, or was "
+              "written by another version");
 }
 
 }  // namespace treaty::turns

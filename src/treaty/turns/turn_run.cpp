@@ -171,7 +171,7 @@ asio::awaitable<std::expected<void, Error>> TurnRun::prepare() {
   if (order_.begin.turn.round > 0) {
     TREATY_CO_TRY(auto record, co_await services_->store.find_turn(order_.begin.session.room,
                                                                    order_.begin.turn.turn_id));
-    if (!record) co_return std::unexpected(Error{ErrorCode::conflict, "the turn is gone"});
+    if (!record) co_return fail(ErrorCode::conflict, "the turn is gone");
     const auto rounds = std::span<const store::Round>(record->rounds)
                             .first(static_cast<std::size_t>(order_.begin.turn.round));
     TREATY_CO_TRY(auto messages, messages_of(rounds));

@@ -34,7 +34,7 @@ std::expected<std::shared_ptr<AnswerWatch>, Error> AnswerWatch::open(
     const asio::any_io_executor& executor, const std::string& directory) {
   auto watch = bridge::DirectoryWatch::open(bridge::Wanted::responses);
   if (!watch) {
-    return std::unexpected(Error{watch.error().code, watch.error().message, directory});
+    return fail(watch.error().code, watch.error().message, directory);
   }
   if (const auto added = watch->add(directory); !added) return std::unexpected(added.error());
   auto answers = std::make_shared<AnswerWatch>(executor, *std::move(watch));

@@ -258,9 +258,8 @@ std::expected<BridgePlace, Error> BridgeSlots::ask(BridgeRequest request, double
   TREATY_TRY_VOID(bridge::make_folders(directory));
   const AskersLock lock(directory);
   if (!lock.is_held()) {
-    return std::unexpected(Error{ErrorCode::unwritable,
-                                 fmt::format("cannot be locked: {}", std::strerror(errno)),
-                                 directory});
+    return fail(ErrorCode::unwritable, fmt::format("cannot be locked: {}", std::strerror(errno)),
+                directory);
   }
   if (!has_looked_) find_abandoned(directory);
   if (auto place = take_over(directory, request, until)) return *std::move(place);

@@ -21,9 +21,9 @@ std::expected<Schema, Error> Schema::compile(std::string_view json) {
   program->document.read(program->source, {.max_size = kLargestSchema, .max_faults = 1});
   if (!program->document.faults().empty()) {
     const json::Fault& fault = program->document.faults()[0];
-    return std::unexpected(Error{
-        ErrorCode::not_a_document,
-        fmt::format("the schema is not JSON that can be used: {}", fault.message), fault.pointer});
+    return fail(ErrorCode::not_a_document,
+                fmt::format("the schema is not JSON that can be used: {}", fault.message),
+                fault.pointer);
   }
   auto error = schema::compile(*program->document.root(), program->nodes);
   if (error) return std::unexpected(std::move(*error));

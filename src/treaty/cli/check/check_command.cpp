@@ -204,8 +204,7 @@ std::expected<std::string, Error> read_request_id(const std::string& path) {
       return std::string(id->text());
     }
   }
-  return std::unexpected(
-      Error{ErrorCode::not_a_document, "is no bridge request: it has no request_id", path});
+  return fail(ErrorCode::not_a_document, "is no bridge request: it has no request_id", path);
 }
 
 Result<Job> read_job(const Arguments& arguments) {

@@ -76,7 +76,7 @@ std::expected<std::unique_ptr<store::Store>, Error> open_configured_store(
   for (const Diagnostic& problem : loaded.error()) {
     problems += (problems.empty() ? "" : "; ") + text_of(problem);
   }
-  return std::unexpected(Error{.code = ErrorCode::wrong_usage, .message = problems});
+  return fail(ErrorCode::wrong_usage, problems);
 }
 
 Result<std::unique_ptr<Gateway>> open_gateway(const OpenGateway& open,

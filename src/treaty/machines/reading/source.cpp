@@ -171,8 +171,8 @@ std::expected<Node, Error> read_tree(std::string_view text) {
     return json_tree(text, options);
   }
   if (opens_too_many_brackets(text)) {
-    return std::unexpected(
-        Error{ErrorCode::not_a_document, "thousands of brackets are open and never closed", "1:1"});
+    return fail(ErrorCode::not_a_document, "thousands of brackets are open and never closed",
+                "1:1");
   }
   return yaml::read(text, options);
 }

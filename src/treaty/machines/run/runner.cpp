@@ -154,8 +154,7 @@ asio::awaitable<std::expected<Outcome, Error>> resume_leased(
   const Beginning& beginning = from.history.beginning;
   auto machine = read(beginning.text, beginning.directory);
   if (!machine) {
-    co_return std::unexpected(
-        Error{.code = ErrorCode::not_a_document, .message = std::move(machine.error())});
+    co_return fail(ErrorCode::not_a_document, std::move(machine.error()));
   }
   Start start{.execution = std::move(execution),
               .input = {},

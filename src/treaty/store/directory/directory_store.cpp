@@ -75,9 +75,7 @@ class SignalFolder {
                                     {.max_size = std::numeric_limits<std::uint32_t>::max()});
       const auto data = json::find_member(document.root(), "data_json");
       if (!data || !data->is_string()) {
-        return std::unexpected(Error{.code = ErrorCode::corrupt,
-                                     .message = "a signal of the store is damaged; remove its file",
-                                     .where = path});
+        return fail(ErrorCode::corrupt, "a signal of the store is damaged; remove its file", path);
       }
       signal.data = data->text();
       return signal;
@@ -193,8 +191,7 @@ class DirectoryStore final : public WorkEventStore {
   template <class T, class Work>
   std::expected<T, Error> locked(Work work) {
     if (is_read_only_) {
-      return std::unexpected(
-          Error{.code = ErrorCode::unavailable, .message = "the store was opened only to be read"});
+      return fail(ErrorCode::unavailable, "the store was opened only to be read");
     }
     TREATY_TRY(const FileLock lock, FileLock::take(path_ + "/.lock"));
     return work();
@@ -284,10 +281,8 @@ class DirectoryStore final : public WorkEventStore {
       std::error_code code;
       std::filesystem::rename(ExecutionFolder(path_, name).path(), trash, code);
       if (code) {
-        return std::unexpected(
-            Error{.code = ErrorCode::unavailable,
-                  .message = fmt::format("an execution cannot be removed ({})", code.message()),
-                  .where = trash});
+        return fail(ErrorCode::unavailable,
+                    fmt::format("an execution cannot be removed ({})", code.message()), trash);
       }
       TREATY_TRY_VOID(signals_.remove_all_of(name));
     }
@@ -315,11 +310,6 @@ class DirectoryStore final : public WorkEventStore {
   std::map<std::string, WorkFile> pools_{};  // Under the lock.
 };
 
-std::unexpected<Error> unavailable(std::string message, const std::string& path) {
-  return std::unexpected(
-      Error{.code = ErrorCode::unavailable, .message = std::move(message), .where = path});
-}
-
 std::expected<void, Error> check_version(const std::string& path, Purpose purpose) {
   const std::string file = path + "/.version";
   TREATY_TRY(const auto text, directory::load_file(file));
@@ -330,12 +320,11 @@ std::expected<void, Error> check_version(const std::string& path, Purpose purpos
   const std::string_view digits = trimmed(*text);
   const auto version = parse_number<int>(digits);
   if (version && *version <= kVersion) return {};
-  return std::unexpected(Error{
-      .code = ErrorCode::too_new,
-      .message = fmt::format("the store has version {}, and this program knows versions up to "
-                             "{}; use the newer program, or another directory",
-                             digits.substr(0, 20), kVersion),
-      .where = path});
+  return fail(ErrorCode::too_new,
+              fmt::format("the store has version {}, and this program knows versions up to "
+                          "{}; use the newer program, or another directory",
+                          digits.substr(0, 20), kVersion),
+              path);
 }
 
 }  // namespace
@@ -346,11 +335,12 @@ std::expected<std::unique_ptr<MachineStore>, Error> open_directory_store(
   const std::string absolute = std::filesystem::absolute(path, code).lexically_normal().string();
   const bool is_there = std::filesystem::exists(absolute, code);
   if (is_there && !std::filesystem::is_directory(absolute, code)) {
-    return unavailable("this is a file; name a directory", path);
+    return fail(ErrorCode::unavailable, "this is a file; name a directory", path);
   }
   if (!is_there) {
     if (options.purpose != Purpose::run) {
-      return unavailable("there is no store yet; `treaty machine run --store` makes one", path);
+      return fail(ErrorCode::unavailable,
+                  "there is no store yet; `treaty machine run --store` makes one", path);
     }
     TREATY_TRY_VOID(directory::make_directory(absolute));
   }

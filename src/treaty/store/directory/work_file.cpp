@@ -94,10 +94,8 @@ std::expected<void, Error> WorkFile::catch_up() {
   for (const std::string& line : log->lines) {
     auto event = decode_work_event(line);
     if (!event) {
-      return std::unexpected(
-          Error{.code = ErrorCode::corrupt,
-                .message = "the file of a work pool is damaged; restore it from a copy",
-                .where = path_});
+      return fail(ErrorCode::corrupt, "the file of a work pool is damaged; restore it from a copy",
+                  path_);
     }
     pool_.apply(*std::move(event));
   }

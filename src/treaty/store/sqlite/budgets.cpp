@@ -153,8 +153,7 @@ std::expected<void, Error> settle_reservation(const Transaction& transaction, st
   const auto day = day_of(transaction, id);
   if (transaction.database.has_failed()) return {};
   if (!day) {
-    return std::unexpected(
-        Error{ErrorCode::not_found, "there is no such reservation of this process any more"});
+    return fail(ErrorCode::not_found, "there is no such reservation of this process any more");
   }
   spend(transaction.database, {.id = id, .day = *day}, without_negatives(spent));
   return {};

@@ -108,8 +108,7 @@ class Connections {
             class T = ValueOf<Result>::Type>
   Task<T> write(Function function, Arguments... arguments) {
     if (!writer_) {
-      co_return std::unexpected(
-          Error{.code = ErrorCode::unavailable, .message = "the store was opened only to be read"});
+      co_return fail(ErrorCode::unavailable, "the store was opened only to be read");
     }
     co_return co_await submit<T>(*writer_,
                                  [function, ... arguments = std::move(arguments)](

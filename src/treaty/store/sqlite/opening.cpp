@@ -235,20 +235,17 @@ std::expected<std::int64_t, Error> check_version(Database& database, const std::
   TREATY_TRY_VOID(database.outcome(path));
   if (application == 0 && version == 0 && tables == 0) return 0;
   if (application != kApplication) {
-    return std::unexpected(
-        Error{.code = ErrorCode::corrupt,
-              .message = "this is the database of another program; name another file",
-              .where = path});
+    return fail(ErrorCode::corrupt, "this is the database of another program; name another file",
+                path);
   }
   const auto known = static_cast<std::int64_t>(kMigrations.size());
   if (version > known) {
-    return std::unexpected(
-        Error{.code = ErrorCode::too_new,
-              .message = fmt::format("the store has version {}, and this program knows versions up "
-                                     "to {}; use the newer program, or a copy from before the "
-                                     "upgrade",
-                                     version, known),
-              .where = path});
+    return fail(ErrorCode::too_new,
+                fmt::format("the store has version {}, and this program knows versions up "
+                            "to {}; use the newer program, or a copy from before the "
+                            "upgrade",
+                            version, known),
+                path);
   }
   return version;
 }
@@ -282,11 +279,6 @@ namespace {
 
 constexpr mode_t kStoreFileMode = 0600;
 constexpr mode_t kOurDirectory = 0700;
-
-std::unexpected<Error> unavailable(std::string message, const std::string& path) {
-  return std::unexpected(
-      Error{.code = ErrorCode::unavailable, .message = std::move(message), .where = path});
-}
 
 bool exists(const std::string& path) {
   struct stat status{};
@@ -358,10 +350,11 @@ std::expected<Database, Error> open_file(const std::string& path, Access access)
 std::expected<Database, Error> open_to_read(const std::string& path) {
   TREATY_TRY(Database database, open_file(path, Access::read));
   TREATY_TRY(const std::int64_t version, check_version(database, path));
-  if (version == 0) return unavailable("there is no store yet; `treaty serve` makes one", path);
+  if (version == 0)
+    return fail(ErrorCode::unavailable, "there is no store yet; `treaty serve` makes one", path);
   if (version < kOldestReadable) {
-    return unavailable("the store is of an older version; `treaty serve` brings it up to date",
-                       path);
+    return fail(ErrorCode::unavailable,
+                "the store is of an older version; `treaty serve` brings it up to date", path);
   }
   TREATY_TRY_VOID(check_tables(database, version, path));
   return database;
@@ -420,12 +413,12 @@ void sign_off(Database& database, std::int64_t owner) {
 
 std::expected<Opened, Error> open_database(const std::string& path, Purpose purpose) {
   if (std::error_code code; std::filesystem::is_directory(path, code)) {
-    return unavailable("this is a directory; name a file in it", path);
+    return fail(ErrorCode::unavailable, "this is a directory; name a file in it", path);
   }
   if (purpose == Purpose::run) {
     make_file(path);
   } else if (!exists(path)) {
-    return unavailable("there is no store yet; `treaty serve` makes one", path);
+    return fail(ErrorCode::unavailable, "there is no store yet; `treaty serve` makes one", path);
   }
   TREATY_TRY(Database database,
              purpose == Purpose::read
