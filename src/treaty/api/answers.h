@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "treaty/base/error.h"
+#include "treaty/base/try.h"
 #include "treaty/contracts/decoded.h"
 #include "treaty/dispatch/dispatched.h"
 #include "treaty/http/message.h"
@@ -54,8 +55,7 @@ turns::Refusal refusal_of(const Error& error);
 // What the store has answered, with its failure as a refusal.
 template <class T>
 std::expected<T, turns::Refusal> stored(std::expected<T, Error> answer) {
-  if (answer) return *std::move(answer);
-  return std::unexpected(refusal_of(answer.error()));
+  return map_error(std::move(answer), refusal_of);
 }
 
 // A parameter or a member with a value that makes no sense.

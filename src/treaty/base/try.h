@@ -6,11 +6,29 @@
 //     return address.port;
 //   }
 //
-// Coroutines use TREATY_CO_TRY and TREATY_CO_TRY_VOID.
+// Coroutines use TREATY_CO_TRY and TREATY_CO_TRY_VOID. An error of another type is made on the way:
+// TREATY_TRY(const auto port, map_error(listen(), failure_of)).
 #pragma once
 
 #include <expected>
+#include <type_traits>
 #include <utility>
+
+namespace treaty {
+
+// The same value, or what `told` makes of the error.
+template <class T, class E, class Tell>
+auto map_error(std::expected<T, E> answer, const Tell& told)
+    -> std::expected<T, decltype(told(answer.error()))> {
+  if (!answer) return std::unexpected(told(answer.error()));
+  if constexpr (std::is_void_v<T>) {
+    return {};
+  } else {
+    return *std::move(answer);
+  }
+}
+
+}  // namespace treaty
 
 #define TREATY_TRY(declaration, ...) \
   TREATY_TRY_VALUE(return, declaration, TREATY_TRY_NAME(__LINE__), __VA_ARGS__)

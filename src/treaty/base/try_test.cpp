@@ -62,6 +62,14 @@ TEST_CASE("TREATY_TRY names the value, also one that can only be moved, or retur
   CHECK(outcome(sum(10, 2)) == "not small");
 }
 
+TEST_CASE("map_error keeps a value and tells an error in another way") {
+  const auto told = [](const Error& error) { return error.message + "!"; };
+  CHECK(map_error(sum(1, 2), told).value() == 3);
+  CHECK(map_error(sum(0, 2), told).error() == "not positive!");
+  CHECK(map_error(small(2), told).has_value());
+  CHECK(map_error(small(10), told).error() == "not small!");
+}
+
 TEST_CASE("TREATY_CO_TRY does the same in a coroutine") {
   CHECK(outcome_awaited(1, 2) == "3");
   CHECK(outcome_awaited(1, 0) == "not positive");

@@ -119,9 +119,8 @@ std::expected<std::string, Error> Driver::quarantine(const std::string& path,
                                                      std::string_view reason) {
   auto kept = move_to_quarantine(directory_, path, reason);
   if (!kept) return kept;
-  const auto noted =
-      note("file.quarantined", {{"file", path}, {"reason", reason}, {"kept_as", *kept}});
-  if (!noted) return std::unexpected(noted.error());
+  TREATY_TRY_VOID(
+      note("file.quarantined", {{"file", path}, {"reason", reason}, {"kept_as", *kept}}));
   return kept;
 }
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "treaty/base/try.h"
 #include "treaty/http/net/client_connection.h"
 #include "treaty/http/wire/message_head.h"
 #include "treaty/http/wire/response_decoder.h"
@@ -253,9 +254,8 @@ asio::awaitable<Outcome> Client::State::receive(ClientConnection& connection,
     wanted = step.outcome;
     if (step.outcome != IoOutcome::done) continue;
     got_bytes = true;
-    const auto fed = decoder.feed({scratch_.data(), step.size});
-    if (!fed) co_return std::unexpected(fed.error());
-    if (*fed) co_return Outcome{};
+    TREATY_CO_TRY(const bool is_whole, decoder.feed({scratch_.data(), step.size}));
+    if (is_whole) co_return Outcome{};
     if (!satisfied && sink.is_satisfied()) {
       satisfied = true;
       timeouts.finish_soon(connection);
@@ -279,9 +279,7 @@ asio::awaitable<Outcome> Client::State::fetch(const Url& url, const Request& req
     std::shared_ptr<ClientConnection> connection = may_reuse ? take_idle(key) : nullptr;
     const bool reused = connection != nullptr;
     if (!reused) {
-      auto connected = co_await connect(url, *proxy, timeouts);
-      if (!connected) co_return std::unexpected(connected.error());
-      connection = std::move(*connected);
+      TREATY_CO_TRY(connection, co_await connect(url, *proxy, timeouts));
     }
     ResponseDecoder decoder(sink, options, request.method == "HEAD");
     bool got_bytes = false;
@@ -325,8 +323,7 @@ asio::awaitable<std::expected<Response, FetchFailure>> Client::fetch_all(const U
                                                                          Request request,
                                                                          FetchOptions options) {
   WholeAnswer sink;
-  auto outcome = co_await fetch(url, std::move(request), options, sink);
-  if (!outcome) co_return std::unexpected(std::move(outcome.error()));
+  TREATY_CO_TRY_VOID(co_await fetch(url, std::move(request), options, sink));
   co_return std::move(sink.answer());
 }
 

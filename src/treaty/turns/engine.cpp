@@ -39,6 +39,11 @@ Refusal store_refusal(const Error& error) {
           "the journal cannot be written or read now: nothing was changed; try again later"};
 }
 
+template <class T>
+std::expected<T, Refusal> stored(std::expected<T, Error> answer) {
+  return map_error(std::move(answer), store_refusal);
+}
+
 Refusal turn_unknown() {
   return {Reason::turn_not_found, "there is no such turn: GET /v1/sessions/{s}/turns lists them"};
 }
@@ -252,13 +257,12 @@ Answered<OpenedSession> Engine::branch(Worker& worker, store::Room room, std::st
   if (const auto* empty = std::get_if<store::Session>(&source)) {
     co_return co_await open_session(worker, room.tenant, empty->agent, empty->conversation);
   }
-  const auto made =
-      co_await shared_->store.branch(std::move(room), std::get<std::string>(source), new_uuid());
-  if (!made) co_return std::unexpected(store_refusal(made.error()));
-  const auto turns = co_await shared_->store.list_turns(made->id, made->turns - 1, 1);
-  if (!turns) co_return std::unexpected(store_refusal(turns.error()));
-  co_return OpenedSession{made->room.session_id,
-                          turns->empty() ? made->opening_turn : turns->back().turn_id};
+  TREATY_CO_TRY(const auto made, stored(co_await shared_->store.branch(
+                                     std::move(room), std::get<std::string>(source), new_uuid())));
+  TREATY_CO_TRY(const auto turns,
+                stored(co_await shared_->store.list_turns(made.id, made.turns - 1, 1)));
+  co_return OpenedSession{made.room.session_id,
+                          turns.empty() ? made.opening_turn : turns.back().turn_id};
 }
 
 Answered<TurnState> Engine::cancel(Worker& /*worker*/, store::Room room, std::string turn_id) {
@@ -266,9 +270,8 @@ Answered<TurnState> Engine::cancel(Worker& /*worker*/, store::Room room, std::st
   for (int glances = 0; glances < kMostGlances; ++glances) {
     const auto state = co_await end_turn(room, turn_id, TurnState::cancelled);
     if (!state || *state != TurnState::accepted) co_return state;
-    const auto record = co_await shared_->store.find_turn(room, turn_id);
-    if (!record) co_return std::unexpected(store_refusal(record.error()));
-    const auto run = *record ? shared_->live.find_turn((*record)->turn.id) : nullptr;
+    TREATY_CO_TRY(const auto record, stored(co_await shared_->store.find_turn(room, turn_id)));
+    const auto run = record ? shared_->live.find_turn(record->turn.id) : nullptr;
     if (!run) {  // Of another process; or it begins or ends at this moment.
       co_await pause(kGlance);
       continue;
@@ -287,15 +290,13 @@ Answered<std::shared_ptr<TurnLog>> Engine::follow(Worker& worker, store::Room ro
                                                   std::string turn_id,
                                                   std::optional<std::int64_t> last_id) {
   for (int glances = 1;; ++glances) {
-    const auto found = co_await shared_->store.find_turn(room, turn_id);
-    if (!found) co_return std::unexpected(store_refusal(found.error()));
-    if (!*found) {
-      const auto session = co_await shared_->store.find_session(room);
-      if (!session) co_return std::unexpected(store_refusal(session.error()));
-      co_return std::unexpected(*session ? turn_unknown() : session_unknown());
+    TREATY_CO_TRY(const auto found, stored(co_await shared_->store.find_turn(room, turn_id)));
+    if (!found) {
+      TREATY_CO_TRY(const auto session, stored(co_await shared_->store.find_session(room)));
+      co_return std::unexpected(session ? turn_unknown() : session_unknown());
     }
-    const store::Turn& turn = (*found)->turn;
-    const auto& rounds = (*found)->rounds;
+    const store::Turn& turn = found->turn;
+    const auto& rounds = found->rounds;
     const bool runs = turn.state == TurnState::accepted;
     for (std::size_t i = 0; i < rounds.size(); ++i) {
       const auto& answer = rounds[i].answer;
@@ -317,10 +318,9 @@ Answered<std::shared_ptr<TurnLog>> Engine::follow(Worker& worker, store::Room ro
 Answered<std::vector<DiaryEvent>> Engine::events(Worker& worker, store::Room room,
                                                  std::int64_t last_id,
                                                  std::chrono::milliseconds patience) {
-  const auto session = co_await shared_->store.find_session(room);
-  if (!session) co_return std::unexpected(store_refusal(session.error()));
-  if (!*session) co_return std::unexpected(session_unknown());
-  const std::int64_t id = (*session)->id;
+  TREATY_CO_TRY(const auto session, stored(co_await shared_->store.find_session(room)));
+  if (!session) co_return std::unexpected(session_unknown());
+  const std::int64_t id = session->id;
   const auto notifier = shared_->live.diary_notifier(id);
   Waiter waiter(worker.executor);
   notifier->subscribe(waiter);
@@ -341,16 +341,16 @@ Answered<std::vector<DiaryEvent>> Engine::events_now(std::int64_t session, std::
   // The diary first: what is journalled after this look is found in the journal, not skipped.
   std::vector<DiaryEvent> live;
   if (const auto run = shared_->live.find_session(session)) live = run->diary().after(last_id);
-  const auto rows = co_await shared_->store.events(
-      session, std::max<std::int64_t>(last_id / kEventsPerTurn, 0), kRows);
-  if (!rows) co_return std::unexpected(store_refusal(rows.error()));
+  TREATY_CO_TRY(const auto rows,
+                stored(co_await shared_->store.events(
+                    session, std::max<std::int64_t>(last_id / kEventsPerTurn, 0), kRows)));
   std::vector<DiaryEvent> events;
-  for (const auto& row : *rows) {
+  for (const auto& row : rows) {
     for (auto& event : events_of_lines(row.number, row.turn_id, row.events)) {
       if (event.id > last_id) events.push_back(std::move(event));
     }
   }
-  if (rows->size() == kRows) co_return events;  // There is more in the journal.
+  if (rows.size() == kRows) co_return events;  // There is more in the journal.
   const std::int64_t last = events.empty() ? last_id : events.back().id;
   for (auto& event : live) {
     if (event.id > last) events.push_back(std::move(event));

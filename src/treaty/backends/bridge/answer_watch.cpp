@@ -33,9 +33,7 @@ void AnswerWatch::read_news(bool failed) {
 std::expected<std::shared_ptr<AnswerWatch>, Error> AnswerWatch::open(
     const asio::any_io_executor& executor, const std::string& directory) {
   auto watch = bridge::DirectoryWatch::open(bridge::Wanted::responses);
-  if (!watch) {
-    return fail(watch.error().code, watch.error().message, directory);
-  }
+  if (!watch) return fail(watch.error().code, watch.error().message, directory);
   if (const auto added = watch->add(directory); !added) return std::unexpected(added.error());
   auto answers = std::make_shared<AnswerWatch>(executor, *std::move(watch));
   answers->listen();

@@ -199,10 +199,9 @@ class Drive {
       for (const std::string& path : places_of(exchange, driver_.directory())) {
         std::error_code ignored;
         if (!std::filesystem::exists(path, ignored)) continue;
-        const auto kept = driver_.quarantine(path, "leftover");
-        if (!kept) return std::unexpected(unavailable(kept.error()));
+        TREATY_TRY(const auto kept, map_error(driver_.quarantine(path, "leftover"), unavailable));
         say(fmt::format("{} was left by an earlier run and is kept as {}", harmless(path),
-                        harmless(*kept)));
+                        harmless(kept)));
       }
     }
     return {};
@@ -344,9 +343,7 @@ class Drive {
   }
 
   Step<void> note(std::string event, json::ObjectText details = {}) {
-    const auto noted = driver_.note(std::move(event), std::move(details));
-    if (noted) return {};
-    return std::unexpected(unavailable(noted.error()));
+    return map_error(driver_.note(std::move(event), std::move(details)), unavailable);
   }
 
   static End unavailable(const Error& error) {

@@ -288,10 +288,9 @@ Result<int> chat_with_own(Wanted wanted, const Arguments& arguments, const OpenG
   configuration.keys = {{.tenant = "local", .sha256 = sha256_hex(key)}};
   configuration.workers = 1;
   TREATY_TRY(const auto gateway, open_gateway(open, configuration));
-  const auto port = gateway->listen();
-  if (!port) return std::unexpected(failure_of(port.error()));
+  TREATY_TRY(const auto port, map_error(gateway->listen(), failure_of));
   for (const std::string& note : configuration.notes) print_error("{}\n", harmless(note));
-  wanted.address = {.url = {.host = "127.0.0.1", .port = *port, .target = "/"},
+  wanted.address = {.url = {.host = "127.0.0.1", .port = port, .target = "/"},
                     .text = "the gateway of this process",
                     .key = key,
                     .through_proxy = false};

@@ -36,13 +36,12 @@ std::string told(const templates::SyntaxFault& fault) {
 
 Outcome evaluate(const Question& question, const templates::Scope& scope) {
   if (!question.is_template) {
-    const auto expression = Expression::parse(question.source.get_string());
-    if (!expression) return std::unexpected(told(expression.error()));
-    return expression->evaluate(scope);
+    TREATY_TRY(const auto expression,
+               map_error(Expression::parse(question.source.get_string()), told));
+    return expression.evaluate(scope);
   }
-  const auto parsed = Template::parse(question.source);
-  if (!parsed) return std::unexpected(told(parsed.error()));
-  return parsed->render(scope);
+  TREATY_TRY(const auto parsed, map_error(Template::parse(question.source), told));
+  return parsed.render(scope);
 }
 
 Outcome answer(const Question& question) {

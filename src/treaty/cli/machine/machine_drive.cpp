@@ -117,9 +117,8 @@ class ProcessHost final : public MachineHost {
     tools_ = std::make_unique<ToolCommands>(std::move(tools));
     TREATY_TRY(const auto configuration,
                load_private_configuration(drive_.command, drive_.arguments));
-    auto agents = drive_.open_agents(loop_, configuration, drive_.store.whole());
-    if (!agents) return std::unexpected(failure_of(agents.error()));
-    agents_ = std::move(*agents);
+    TREATY_TRY(agents_, map_error(drive_.open_agents(loop_, configuration, drive_.store.whole()),
+                                  failure_of));
     return {};
   }
 

@@ -65,9 +65,7 @@ std::string options_to_find(const Arguments& arguments) {
 
 Result<OpenedMachines> open_machines(const Arguments& arguments, store::Purpose purpose,
                                      const machines::Persistence* persistence) {
-  auto opened = open_any(arguments, purpose, persistence);
-  if (!opened) return std::unexpected(failure_of(opened.error()));
-  return *std::move(opened);
+  return map_error(open_any(arguments, purpose, persistence), failure_of);
 }
 
 Result<OpenedMachines> open_to_look(const Arguments& arguments, store::Purpose purpose) {

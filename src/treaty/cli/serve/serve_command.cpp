@@ -73,12 +73,11 @@ Result<int> run(const Arguments& arguments, const OpenGateway& open) {
   std::signal(SIGPIPE, SIG_IGN);
   TREATY_TRY(auto configuration, configuration_of(arguments, workers));
   TREATY_TRY(const auto gateway, open_gateway(open, configuration));
-  const auto port = gateway->listen();
-  if (!port) return std::unexpected(cannot_listen(port.error()));
+  TREATY_TRY(const auto port, map_error(gateway->listen(), cannot_listen));
 
-  print("{}", wants_json(arguments) ? ready_line(configuration, *port, getpid())
-                                    : welcome(configuration, *port,
-                                              "try-" + new_uuid().substr(0, 8), program_name()));
+  print("{}", wants_json(arguments)
+                  ? ready_line(configuration, port, getpid())
+                  : welcome(configuration, port, "try-" + new_uuid().substr(0, 8), program_name()));
   std::fflush(stdout);
   for (;;) {
     const int number = signals.wait();

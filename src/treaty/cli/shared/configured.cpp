@@ -1,5 +1,6 @@
 #include "treaty/cli/shared/configured.h"
 
+#include "treaty/base/try.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/store/open_store.h"
 
@@ -81,9 +82,7 @@ std::expected<std::unique_ptr<store::Store>, Error> open_configured_store(
 
 Result<std::unique_ptr<Gateway>> open_gateway(const OpenGateway& open,
                                               const config::Configuration& configuration) {
-  auto gateway = open(configuration);
-  if (!gateway) return std::unexpected(failure_of(gateway.error()));
-  return *std::move(gateway);
+  return map_error(open(configuration), failure_of);
 }
 
 CommandFailure failure_of(const Error& error) {

@@ -6,10 +6,10 @@
 #include <boost/asio/io_context.hpp>
 #include <exception>
 #include <expected>
-#include <type_traits>
 #include <utility>
 
 #include "treaty/base/error.h"
+#include "treaty/base/try.h"
 #include "treaty/cli/command_line.h"
 
 namespace treaty::cli {
@@ -24,12 +24,7 @@ Result<T> wait_for(boost::asio::awaitable<std::expected<T, Error>> task,
       loop, std::move(task),
       [&](const std::exception_ptr&, std::expected<T, Error> done) { answer = std::move(done); });
   loop.run();
-  if (!answer) return std::unexpected(failure_of(answer.error()));
-  if constexpr (std::is_void_v<T>) {
-    return {};
-  } else {
-    return *std::move(answer);
-  }
+  return map_error(std::move(answer), failure_of);
 }
 
 }  // namespace treaty::cli

@@ -7,6 +7,7 @@
 #include "treaty/base/json_dynamic.h"
 #include "treaty/base/process/child.h"
 #include "treaty/base/secrets.h"
+#include "treaty/base/try.h"
 #include "treaty/machines/hooks/arguments.h"
 #include "treaty/machines/hooks/built_in_hooks.h"
 
@@ -85,9 +86,7 @@ asio::awaitable<Answer> CommandHook::handle(const HookEvent& event) {
 
 asio::awaitable<Answer> CommandHook::ask(const HookEvent& event) {
   if (!child_) {
-    auto started = process::Child::start(co_await asio::this_coro::executor, program_);
-    if (!started) co_return std::unexpected(started.error());
-    child_ = std::move(*started);
+    TREATY_CO_TRY(child_, process::Child::start(co_await asio::this_coro::executor, program_));
   }
   const std::int64_t id = ++last_id_;
   const std::string line = line_of(event, id);
