@@ -1,9 +1,10 @@
 #include "treaty/base/json.h"
 
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
+
+#include "treaty/base/number.h"
 
 namespace treaty::json {
 namespace {
@@ -27,14 +28,7 @@ std::optional<std::int64_t> Value::integer() const {
   return value;
 }
 
-double Value::number() const {
-  const std::string_view digits = source();
-  double value = 0;
-  const auto [_, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc()) return value;
-  // Out of range: too large or too small, which only the slower conversion tells apart.
-  return std::strtod(std::string(digits).c_str(), nullptr);
-}
+double Value::number() const { return parse_decimal(source()).value_or(0); }
 
 std::optional<Value> Document::root() const {
   if (!readable_) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -36,6 +37,15 @@ class Number {
   std::int64_t whole_ = 0;
   double decimal_ = 0;
 };
+
+// Ends at the greatest integer, never beyond: for counts, which come from outside.
+constexpr std::int64_t saturating_sum(std::int64_t left, std::int64_t right) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(left, right, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
+// A text that is a decimal as a whole. One that is too large is infinite, one too small 0.
+std::optional<double> parse_decimal(std::string_view text);
 
 // A text of nothing but digits; one beyond int64 ends there. A sign, a point or a placeholder means
 // that nothing is known.

@@ -29,4 +29,20 @@ TEST_CASE("a double with a fraction, beyond 2^53 or not finite stays a double") 
   CHECK(!Number(std::numeric_limits<double>::quiet_NaN()).is_whole());
 }
 
+TEST_CASE("a sum of counts ends at the greatest integer") {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  CHECK(treaty::saturating_sum(2, 3) == 5);
+  CHECK(treaty::saturating_sum(kMost - 1, 1) == kMost);
+  CHECK(treaty::saturating_sum(kMost, 1) == kMost);
+}
+
+TEST_CASE("a decimal is read as a whole; what is out of range is infinite or 0") {
+  CHECK(treaty::parse_decimal("-1.5e3") == -1500);
+  CHECK(treaty::parse_decimal("1e999") == std::numeric_limits<double>::infinity());
+  CHECK(treaty::parse_decimal("1e-999") == 0);
+  CHECK(!treaty::parse_decimal(""));
+  CHECK(!treaty::parse_decimal("1.5 "));
+  CHECK(!treaty::parse_decimal("x"));
+}
+
 TEST_CASE("a number that nobody set is 0") { CHECK(Number() == Number(0)); }

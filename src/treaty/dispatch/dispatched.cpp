@@ -1,8 +1,8 @@
 #include "treaty/dispatch/dispatched.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "treaty/base/number.h"
 #include "treaty/results/prices.h"
 
 namespace treaty::dispatch {
@@ -14,10 +14,7 @@ using Count = std::optional<std::int64_t>;
 
 Count sum(const Count& left, const Count& right) {
   if (!left || !right) return left ? left : right;
-  std::int64_t total = 0;
-  if (__builtin_add_overflow(*left, *right, &total))
-    return std::numeric_limits<std::int64_t>::max();
-  return total;
+  return saturating_sum(*left, *right);
 }
 
 UsageInfo sum(const UsageInfo& left, const UsageInfo& right) {

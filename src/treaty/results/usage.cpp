@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace treaty::results {
 namespace {
@@ -22,28 +21,22 @@ Count count_of(std::optional<json::Value> object, std::string_view name) {
 
 Count first_of(Count first, Count second) { return first ? first : second; }
 
-std::int64_t sum(std::int64_t left, std::int64_t right) {
-  std::int64_t result = 0;
-  return __builtin_add_overflow(left, right, &result) ? std::numeric_limits<std::int64_t>::max()
-                                                      : result;
-}
-
 Count sum_of(Count left, Count right) {
   if (!left && !right) return std::nullopt;
-  return sum(left.value_or(0), right.value_or(0));
+  return saturating_sum(left.value_or(0), right.value_or(0));
 }
 
 contracts::UsageInfo usage_of(std::int64_t input, std::int64_t output) {
   return {.input_tokens = input,
           .output_tokens = output,
-          .total_tokens = sum(input, output),
+          .total_tokens = saturating_sum(input, output),
           .api_calls = 1};
 }
 
 // Tokens that only the total knows of: Mistral leaves sound out of the prompt, xAI and Gemini's
 // compatible endpoint leave reasoning out of the completion.
 void place_rest(std::int64_t& input, std::int64_t& output, Count total, Count audio) {
-  const std::int64_t known = sum(input, output);
+  const std::int64_t known = saturating_sum(input, output);
   if (!total || *total <= known) return;
   const std::int64_t rest = *total - known;
   (audio == rest ? input : output) += rest;
@@ -112,8 +105,9 @@ MaybeUsage read_anthropic_usage(json::Value usage, const MaybeUsage& before) {
   const Count read = first_of(count_of(usage, "cache_read_input_tokens"), known_read);
   const Count write = first_of(count_of(usage, "cache_creation_input_tokens"), known_write);
   if (!input && !output && !read && !write) return std::nullopt;
-  const std::int64_t cached = sum(read.value_or(0), write.value_or(0));
-  contracts::UsageInfo result = usage_of(sum(input.value_or(0), cached), output.value_or(0));
+  const std::int64_t cached = saturating_sum(read.value_or(0), write.value_or(0));
+  contracts::UsageInfo result =
+      usage_of(saturating_sum(input.value_or(0), cached), output.value_or(0));
   result.cache_read_tokens = read;
   result.cache_write_tokens = write;
   return result;

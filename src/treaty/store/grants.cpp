@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "treaty/base/number.h"
+
 namespace treaty::store {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-
-// Ends at the greatest number, never beyond.
-std::int64_t saturating_sum(std::int64_t left, std::int64_t right) {
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(left, right, &sum) ? kMost : sum;
-}
 
 // Of two that are not negative.
 std::int64_t saturating_product(std::int64_t left, std::int64_t right) {

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <unordered_map>
 
 #include "treaty/base/hash.h"
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/number.h"
 #include "treaty/base/text.h"
 #include "treaty/contracts/tools.h"
 #include "treaty/results/prices.h"
@@ -28,9 +28,7 @@ using contracts::AgentToolCall;
 
 // Counts come from outside: none makes a sum wrap around or shrink.
 std::int64_t sum(std::int64_t left, std::int64_t right) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  right = std::max<std::int64_t>(right, 0);
-  return left > kMost - right ? kMost : left + right;
+  return saturating_sum(left, std::max<std::int64_t>(right, 0));
 }
 
 void count(Progress& progress, const AgentResult& result) {

@@ -4,11 +4,11 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "treaty/backends/backend.h"
 #include "treaty/base/hash.h"
 #include "treaty/base/json_dynamic.h"
+#include "treaty/base/number.h"
 #include "treaty/machines/run/agent_values.h"
 
 namespace treaty::machines {
@@ -120,12 +120,7 @@ using Count = std::optional<std::int64_t>;
 void add_count(Count& total, const Object& usage, std::string_view name) {
   const Dynamic found = value_in(usage, name);
   if (!found.is_int64()) return;
-  const std::int64_t more = std::max<std::int64_t>(found.get_int64(), 0);
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(total.value_or(0), more, &sum)) {
-    sum = std::numeric_limits<std::int64_t>::max();
-  }
-  total = sum;
+  total = saturating_sum(total.value_or(0), std::max<std::int64_t>(found.get_int64(), 0));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "treaty/base/number.h"
 #include "treaty/base/text.h"
 #include "treaty/templates/filters/filters.h"
 #include "treaty/templates/language/numbers.h"
@@ -24,13 +25,8 @@ std::optional<double> decimal_of(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
   if (digits.empty() || !(is_digit(digits[0]) || digits[0] == '.')) return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end != text.data() + text.size()) return std::nullopt;
-  if (error == std::errc::result_out_of_range)
-    value = std::strtod(std::string(text).c_str(), nullptr);
-  if (!std::isfinite(value)) return std::nullopt;
-  return value;
+  const auto value = parse_decimal(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::optional<std::int64_t> whole_of(std::string_view text) {

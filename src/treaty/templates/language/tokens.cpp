@@ -9,6 +9,8 @@
 #include <expected>
 #include <optional>
 
+#include "treaty/base/json/scan.h"
+#include "treaty/base/number.h"
 #include "treaty/base/text.h"
 #include "treaty/templates/language/operations.h"
 #include "treaty/templates/template.h"
@@ -53,8 +55,8 @@ std::size_t exponent_at(std::string_view text, std::size_t at) {
 
 constexpr char32_t kLastCodePoint = 0x10FFFF;
 
-bool is_high_surrogate(char32_t c) { return c >= 0xD800 && c <= 0xDBFF; }
-bool is_low_surrogate(char32_t c) { return c >= 0xDC00 && c <= 0xDFFF; }
+using json::is_high_surrogate;
+using json::is_low_surrogate;
 
 // Exactly `count` hexadecimal digits at the beginning.
 std::optional<char32_t> read_digits(std::string_view text, std::size_t count) {
@@ -220,11 +222,7 @@ Token Tokens::number() {
     token.value = whole;
     return token;
   }
-  double decimal = 0;
-  const auto [_, error] = std::from_chars(source.data(), source.data() + size, decimal);
-  // What is out of range may be too small as well; it is 0 then.
-  if (error == std::errc::result_out_of_range)
-    decimal = std::strtod(std::string(source).c_str(), nullptr);
+  const double decimal = parse_decimal(source).value_or(0);
   if (!std::isfinite(decimal)) return bad("the number is too large");
   Token token = make(TokenKind::literal, size);
   token.value = decimal;
