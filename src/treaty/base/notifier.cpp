@@ -2,12 +2,19 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 namespace treaty {
 
 namespace asio = boost::asio;
+
+asio::awaitable<void> sleep_for(std::chrono::steady_clock::duration time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  boost::system::error_code ignored;
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
 
 // While the waiter is there its event loop is there, too: the mutex keeps both from going away
 // during the post. The event loop looks again whether the notification still waits to be taken, so

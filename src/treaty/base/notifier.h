@@ -20,6 +20,9 @@
 
 namespace treaty {
 
+// On the event loop of the coroutine that asks. Cancelling that ends it at once.
+boost::asio::awaitable<void> sleep_for(std::chrono::steady_clock::duration time);
+
 // Notifies one Waiter. Every function may be called on any thread, also after the Waiter and its
 // event loop have gone; it does nothing then.
 class Waker : public std::enable_shared_from_this<Waker> {

@@ -1,10 +1,9 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "treaty/base/notifier.h"
 #include "treaty/mock/plan.h"
 
 namespace treaty::mock {
@@ -12,17 +11,11 @@ namespace {
 
 namespace asio = boost::asio;
 
-asio::awaitable<void> sleep(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, time);
-  boost::system::error_code ignored;
-  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-}
-
 // False when the client has gone meanwhile.
 asio::awaitable<bool> wait(std::chrono::milliseconds time, http::Exchange& exchange) {
   using namespace asio::experimental::awaitable_operators;  // NOLINT: operators only.
   if (time.count() == 0) co_return true;
-  const auto first = co_await (sleep(time) || exchange.closed());
+  const auto first = co_await (sleep_for(time) || exchange.closed());
   co_return first.index() == 0;
 }
 

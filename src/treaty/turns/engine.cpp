@@ -4,11 +4,9 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "treaty/base/ids.h"
+#include "treaty/base/notifier.h"
 #include "treaty/base/try.h"
 #include "treaty/turns/decision.h"
 #include "treaty/turns/running_turns.h"
@@ -46,12 +44,6 @@ std::expected<T, Refusal> stored(std::expected<T, Error> answer) {
 
 Refusal turn_unknown() {
   return {Reason::turn_not_found, "there is no such turn: GET /v1/sessions/{s}/turns lists them"};
-}
-
-asio::awaitable<void> pause(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, time);
-  boost::system::error_code ignored;
-  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }
 
 // Fills a log with a round that has been answered.
@@ -116,7 +108,7 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submis
   for (int glances = 1; std::holds_alternative<Running>(decided); ++glances) {
     // Another process runs it, or did until it ended.
     if (glances % kGlancesToRecover == 0) co_await recover(worker);
-    co_await pause(kGlance);
+    co_await sleep_for(kGlance);
     decided = co_await decide_turn(*settings, *dispatcher, asked);
     if (log->opening()) co_return log;  // Taken over meanwhile, for all who wait here.
   }
@@ -273,7 +265,7 @@ Answered<TurnState> Engine::cancel(Worker& /*worker*/, store::Room room, std::st
     TREATY_CO_TRY(const auto record, stored(co_await shared_->store.find_turn(room, turn_id)));
     const auto run = record ? shared_->live.find_turn(record->turn.id) : nullptr;
     if (!run) {  // Of another process; or it begins or ends at this moment.
-      co_await pause(kGlance);
+      co_await sleep_for(kGlance);
       continue;
     }
     run->cancel();
@@ -311,7 +303,7 @@ Answered<std::shared_ptr<TurnLog>> Engine::follow(Worker& worker, store::Room ro
     if (!runs) co_return nullptr;
     if (const auto run = shared_->live.find_turn(turn.id)) co_return run->log();
     if (glances % kGlancesToRecover == 0) co_await recover(worker);
-    co_await pause(kGlance);
+    co_await sleep_for(kGlance);
   }
 }
 

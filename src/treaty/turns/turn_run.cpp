@@ -6,13 +6,13 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 
 #include "treaty/base/ids.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/notifier.h"
 #include "treaty/base/try.h"
 #include "treaty/turns/engine.h"
 #include "treaty/turns/prompt.h"
@@ -434,9 +434,7 @@ asio::awaitable<void> TurnRun::settle(const Conclusion& conclusion,
     if (settled) break;
     if (settled.error().code == ErrorCode::conflict) co_return tell_ended_elsewhere();
     tell_store_unavailable();
-    asio::steady_timer pause(worker_.executor, kStoreRetry);
-    boost::system::error_code ignored;
-    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_await sleep_for(kStoreRetry);
   }
   remember(conclusion);
   log_->finish(std::move(outcome));

@@ -1,14 +1,13 @@
 #include "treaty/backends/scripted/scripted_backend.h"
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <limits>
 
 #include "treaty/backends/answer_reader.h"
 #include "treaty/base/json_write.h"
+#include "treaty/base/notifier.h"
 #include "treaty/results/agent_results.h"
 
 namespace treaty::backends {
@@ -26,9 +25,7 @@ asio::awaitable<bool> wait(std::chrono::steady_clock::duration time) {
   if (time.count() == 0) {
     co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
   } else {
-    asio::steady_timer timer(co_await asio::this_coro::executor, time);
-    boost::system::error_code ignored;
-    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_await sleep_for(time);
   }
   co_return !co_await is_cancelled();
 }
