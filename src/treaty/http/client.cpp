@@ -31,10 +31,6 @@ constexpr std::size_t kScratch = std::size_t{64} << 10U;
 // After so many reads without a pause others get their turn, timeouts and cancellation among them.
 constexpr int kReadsInARow = 16;
 
-std::unexpected<FetchFailure> fail(FailureKind kind, std::string message) {
-  return std::unexpected(FetchFailure{.kind = kind, .message = std::move(message)});
-}
-
 // What cannot be put on the wire without becoming something else. Names alone are repeated.
 Outcome check(const Url& url, const Request& request) {
   if (!is_token(request.method)) return fail(FailureKind::bad_address, "the method is not a token");

@@ -38,6 +38,10 @@ struct FetchFailure {
   std::string message;
 };
 
+inline std::unexpected<FetchFailure> fail(FailureKind kind, std::string message) {
+  return std::unexpected(FetchFailure{kind, std::move(message)});
+}
+
 struct Timeouts {
   std::chrono::milliseconds connect{10'000};      // Resolve, connect, proxy, TLS handshake.
   std::chrono::milliseconds first_byte{120'000};  // From the sent request to the answer's head.

@@ -141,10 +141,6 @@ namespace {
 
 constexpr std::size_t kMaxProxyHead = std::size_t{16} << 10U;
 
-std::unexpected<FetchFailure> fail(FailureKind kind, std::string message) {
-  return std::unexpected(FetchFailure{.kind = kind, .message = std::move(message)});
-}
-
 using Addresses = std::vector<asio::ip::address>;
 
 asio::ip::address address_of(const sockaddr& generic) {

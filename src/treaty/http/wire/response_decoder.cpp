@@ -20,10 +20,6 @@ using boost::beast::string_view;
 
 std::string_view response_text_of(string_view text) { return {text.data(), text.size()}; }
 
-std::unexpected<FetchFailure> fail(FailureKind kind, std::string message) {
-  return std::unexpected(FetchFailure{.kind = kind, .message = std::move(message)});
-}
-
 constexpr std::size_t kPiece = std::size_t{16} << 10U;
 constexpr int kGzip = 15 + 16;
 constexpr int kZlib = 15;
