@@ -91,13 +91,6 @@ class RemoteRound {
   void cancel() { is_cancelled_ = true; }
   bool is_cancelled() const { return is_cancelled_; }
 
-  // The first error of an InvokeResult, for people; nothing when it is none.
-  struct FirstError {
-    std::string code{};
-    std::string text{};  // "CODE: MESSAGE".
-  };
-  std::optional<FirstError> first_error_of(std::string_view invoke_result);
-
   std::string cancel_path() const;
   TurnEvents& events() { return events_; }
   TurnAnswer take_answer() { return std::move(answer_); }
