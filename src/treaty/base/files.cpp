@@ -122,7 +122,7 @@ std::expected<OpenFile, Error> open_to_read(const std::string& path) {
   }
   struct stat status{};
   if (fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return std::unexpected(Error{ErrorCode::is_directory, "is a directory", path});
+    return fail(ErrorCode::is_directory, "is a directory", path);
   }
   return file;
 }
