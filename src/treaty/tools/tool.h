@@ -35,6 +35,8 @@ struct ToolOutcome {
 
 bool declares(const std::vector<ToolDeclaration>& tools, std::string_view name);
 
+ToolOutcome failed_outcome(std::string why);
+
 // The outcome of a call of a tool that nobody here can run.
 ToolOutcome no_provider_for(std::string_view tool);
 

@@ -62,8 +62,6 @@ std::string failure_text(const std::string& tool, const process::Run& run,
   return fmt::format("{} ended with exit code {}", tool, run.exit.code);
 }
 
-ToolOutcome failed(std::string why) { return {.content = std::move(why), .is_error = true}; }
-
 }  // namespace
 
 std::vector<Option> client_tool_options() {
@@ -112,16 +110,17 @@ std::variant<ResultJson, ErrorMessage> contract_outcome(const ToolOutcome& outco
 
 ToolOutcome outcome_of(const std::string& tool, const ToolRun& run,
                        std::chrono::milliseconds time_limit) {
-  if (!run) return failed(fmt::format("{} did not start: {}", tool, run.error()));
+  if (!run) return tools::failed_outcome(fmt::format("{} did not start: {}", tool, run.error()));
   const bool has_exited = run->reading == Reading::complete && run->exit.signal == 0;
   if (has_exited && run->exit.code == 0) {
     if (is_utf8(run->output)) return {.content = run->output};
-    return failed(fmt::format("{} wrote {} bytes that are not UTF-8", tool, run->output.size()));
+    return tools::failed_outcome(
+        fmt::format("{} wrote {} bytes that are not UTF-8", tool, run->output.size()));
   }
   const std::string told = readable(trimmed(run->errors));
   const std::string failure = failure_text(tool, *run, time_limit);
-  if (has_exited && !is_blank(told)) return failed(told);
-  return failed(is_blank(told) ? failure : fmt::format("{}: {}", failure, told));
+  if (has_exited && !is_blank(told)) return tools::failed_outcome(told);
+  return tools::failed_outcome(is_blank(told) ? failure : fmt::format("{}: {}", failure, told));
 }
 
 asio::awaitable<std::optional<ToolOutcome>> ToolCommands::run(const ToolInvocation& call,

@@ -23,8 +23,6 @@ using contracts::ToolResult;
 // A server has its own bound; this one is against a server that has none.
 constexpr int kMostRounds = 64;
 
-tools::ToolOutcome failed(std::string why) { return {.content = std::move(why), .is_error = true}; }
-
 }  // namespace
 
 ToolReply ask_result(LineInput& input, const tools::ToolInvocation& call) {
@@ -35,8 +33,8 @@ ToolReply ask_result(LineInput& input, const tools::ToolInvocation& call) {
   if (read.kind != Kind::line || trimmed(read.line) == "/cancel") {
     return std::unexpected(Unanswered::cancelled);
   }
-  if (is_blank(read.line)) return failed("The user gave no result.");
-  if (!is_utf8(read.line)) return failed("What the user typed is not UTF-8.");
+  if (is_blank(read.line)) return tools::failed_outcome("The user gave no result.");
+  if (!is_utf8(read.line)) return tools::failed_outcome("What the user typed is not UTF-8.");
   return tools::ToolOutcome{.content = read.line};
 }
 
@@ -99,7 +97,7 @@ ToolReply Conversation::answer_call(const ToolCall& call) {
     return *std::move(outcome);
   }
   if (options_.ask_user) return options_.ask_user(invocation);
-  return failed(fmt::format("This client cannot run the tool {}.", call.name));
+  return tools::failed_outcome(fmt::format("This client cannot run the tool {}.", call.name));
 }
 
 std::expected<std::vector<ToolResult>, Unanswered> Conversation::answer_calls(

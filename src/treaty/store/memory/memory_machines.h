@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "treaty/base/clock.h"
 #include "treaty/store/machines.h"
 
 namespace treaty::store {
