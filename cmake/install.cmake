@@ -4,6 +4,7 @@ install(TARGETS treaty_core ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The public API: these headers and no others. A public header includes only public headers (tests/install_test.py).
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS cmake/public_headers.txt)
 file(STRINGS cmake/public_headers.txt public_headers REGEX "^treaty/")
 foreach(header IN LISTS public_headers)
   get_filename_component(folder "${header}" DIRECTORY)
