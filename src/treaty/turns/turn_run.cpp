@@ -10,9 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 
-#include "treaty/base/ids.h"
 #include "treaty/base/json_write.h"
-#include "treaty/base/notifier.h"
 #include "treaty/base/try.h"
 #include "treaty/turns/engine.h"
 #include "treaty/turns/prompt.h"
@@ -26,9 +24,6 @@ using contracts::AgentResult;
 using contracts::ToolContinuation;
 using contracts::UserTurn;
 using store::TurnState;
-
-// How long to wait before an answer that could not be journalled is tried again.
-constexpr std::chrono::milliseconds kStoreRetry{1'000};
 
 // More deltas than an answer can have: after a crash nobody knows how many had left, and what
 // follows must have an id above theirs.
@@ -335,145 +330,6 @@ asio::awaitable<void> TurnRun::mark_streamed(std::shared_ptr<TurnRun> self) {
 void TurnRun::note(std::string_view kind, std::string_view data) {
   diary_.add(kind, services_->now(), data);
   services_->live.notify_diary(session());
-}
-
-// What the round came to. Beside what the last call answered it names whom the last attempt asked:
-// a call may fail because a backend was not asked any more.
-SettledTurn TurnRun::settled_turn(Conclusion& conclusion) {
-  SettledTurn turn{.session_id = order_.begin.session.room.session_id,
-                   .turn_id = order_.begin.turn.turn_id,
-                   .mode = order_.begin.turn.mode,
-                   .answer_id = new_uuid(),
-                   .answer = std::move(conclusion.answer),
-                   .warnings = order_.warnings,
-                   .result = std::move(result_)};
-  totals_.give_to(turn.result);
-  if (const auto* error = std::get_if<AnswerError>(&turn.answer)) {
-    contracts::AgentResult failed = turns::result_of(*error);
-    if (!turn.result.error)
-      turn.result.error = conclusion.failure ? *conclusion.failure : *failed.error;
-    if (conclusion.state == TurnState::cancelled || !turn.result.finish_reason) {
-      turn.result.finish_reason = failed.finish_reason;
-    }
-  }
-  if (asked_ != nullptr) {
-    turn.backend = asked_->backend;
-    turn.model = asked_->model;
-  }
-  // After a success nobody asks for the headers: what counts of them is in rate_limit.
-  if (!turn.result.error && turn.result.provider_data) {
-    turn.result.provider_data->erase("raw_headers");
-  }
-  if (turn.result.error) {
-    if (!turn.result.provider_data) turn.result.provider_data = std::move(failed_data_);
-    if (!turn.result.error->status_code) turn.result.error->status_code = failed_status_;
-  }
-  return turn;
-}
-
-store::Settlement TurnRun::settlement_of(const Conclusion& conclusion,
-                                         const Outcome& outcome) const {
-  const store::Turn& turn = order_.begin.turn;
-  store::Settlement settlement{.turn = turn.id};
-  settlement.update = {.state = conclusion.state,
-                       .round = turn.round,
-                       .error_code = outcome.error_code,
-                       .retryable = conclusion.retryable,
-                       .events = log_->result_event()};
-  if (conclusion.state == TurnState::awaiting_tools) {
-    settlement.update.pending = encode_pending(conclusion.pending);
-    settlement.update.tool_deadline = services_->now() + order_.settings->tool_deadline.count();
-  }
-  settlement.answer = {.round = turn.round,
-                       .body = outcome.body,
-                       .format = std::string(outcome.renderer->format()),
-                       .result = encode(std::get<SettledTurn>(outcome.source), transcript_),
-                       .dialect = outcome.dialect,
-                       .error_code = outcome.error_code,
-                       .transcript = encode(transcript_),
-                       .deltas = log_->deltas(),
-                       .first_event = log_->first_event(),
-                       .events = diary_.lines(),
-                       .created_at = services_->now()};
-  return settlement;
-}
-
-// Step 7: the value, and the bytes that a renderer makes of it.
-Outcome TurnRun::outcome_of(Conclusion& conclusion) {
-  for (const StepNote& made : conclusion.notes) note(made.kind, made.data);
-  SettledTurn turn = settled_turn(conclusion);
-  Rendered rendered = order_.renderer->render(turn, order_.request.dialect);
-  if (!rendered.broken.empty()) {
-    conclusion.state = TurnState::failed;
-    turn.answer = error_of(Refusal{Reason::internal,
-                                   "the server composed an answer that breaks its contract and "
-                                   "withheld it; report it, and send the request as a new turn"});
-    note("answer.broken", "{}");
-  }
-  json::Writer end;
-  end.begin_object();
-  if (!rendered.error_code.empty()) end.member("ErrorCode", rendered.error_code);
-  note(fmt::format("turn.{}", name_of(conclusion.state)), end.end_object().take());
-  if (conclusion.state != TurnState::awaiting_tools) transcript_.progress = {};
-  return {.body = std::move(rendered.body),
-          .dialect = order_.request.dialect,
-          .renderer = order_.renderer,
-          .error_code = std::move(rendered.error_code),
-          .retry_after =
-              conclusion.retryable ? conclusion.retry_after.value_or(1) : std::optional<double>(),
-          .limits = std::move(conclusion.limits),
-          .source = std::move(turn)};
-}
-
-// What cannot be journalled is not told; it is tried again until it can be, so that nothing that
-// was paid for is lost.
-asio::awaitable<void> TurnRun::settle(const Conclusion& conclusion,
-                                      std::shared_ptr<const Outcome> outcome) {
-  while (true) {
-    const auto settled = co_await services_->store.settle(settlement_of(conclusion, *outcome));
-    if (settled) break;
-    if (settled.error().code == ErrorCode::conflict) co_return tell_ended_elsewhere();
-    tell_store_unavailable();
-    co_await sleep_for(kStoreRetry);
-  }
-  remember(conclusion);
-  log_->finish(std::move(outcome));
-}
-
-// Those who wait are told so; whoever comes next waits for the next try, under ids of its own: the
-// answer is not what was told under the last one.
-void TurnRun::tell_store_unavailable() {
-  auto next = std::make_shared<TurnLog>();
-  next->open(*log_->opening(), log_->result_event() + 1);
-  next->restore_deltas(log_->deltas());
-  services_->live.replace(order_.key, next);
-  std::shared_ptr<TurnLog> told;
-  {
-    const MutexLock lock(log_mutex_);
-    told = std::exchange(log_, std::move(next));
-  }
-  const Refusal refusal{Reason::store_unavailable,
-                        "the answer cannot be journalled now; send the same request again, it is "
-                        "kept for you"};
-  told->finish(turns::outcome_of(refusal, *order_.renderer, order_.request.dialect));
-}
-
-void TurnRun::tell_ended_elsewhere() {
-  const Refusal refusal{Reason::turn_cancelled,
-                        "the turn was ended by somebody else; read it with GET …/turns/{t}"};
-  log_->finish(turns::outcome_of(refusal, *order_.renderer, order_.request.dialect));
-}
-
-// The next turn of this session need not be read from the journal.
-void TurnRun::remember(const Conclusion& conclusion) {
-  if (conclusion.state != TurnState::completed || !history_) return;
-  std::vector<Message> messages = std::move(earlier_rounds_);
-  std::ranges::move(transcript_.messages, std::back_inserter(messages));
-  auto history = std::make_shared<History>(*history_);
-  history->append(past_turn(std::move(messages)));
-  history->until = order_.begin.turn.number;
-  history->fit_into(static_cast<std::size_t>(order_.begin.agent->chain.front().context_window));
-  services_->histories.put(session(), std::move(history));
 }
 
 }  // namespace treaty::turns
