@@ -42,7 +42,7 @@ AgentResult refused(double retry_after) {
 }
 
 // A pool, and callers who stand before it.
-struct Desk {
+struct PoolFixture {
   boost::asio::io_context loop{};
   Pool pool{{.key = "k", .provider = "p", .model = "m"}};
   Policy policy{};
@@ -74,227 +74,227 @@ struct Desk {
 };
 
 TEST_CASE("A free pool lets a call go and counts it until it is told") {
-  Desk desk;
-  const auto caller = desk.join();
+  PoolFixture fixture;
+  const auto caller = fixture.join();
 
-  CHECK(desk.goes(caller));
-  CHECK(desk.view().running == 1);
-  desk.tell(caller, good());
-  CHECK(desk.view().running == 0);
-  CHECK(desk.view().next_free_in == 0);
-  CHECK(desk.view().obstacle.empty());
+  CHECK(fixture.goes(caller));
+  CHECK(fixture.view().running == 1);
+  fixture.tell(caller, good());
+  CHECK(fixture.view().running == 0);
+  CHECK(fixture.view().next_free_in == 0);
+  CHECK(fixture.view().obstacle.empty());
 }
 
 TEST_CASE("Nobody who came later is let go before") {
-  Desk desk;
-  desk.policy.max_concurrent = 1;
-  const auto runs = desk.join();
-  REQUIRE(desk.goes(runs));
-  const auto first = desk.join();
-  const auto second = desk.join();
-  CHECK(desk.ask(first)->obstacle == Obstacle::concurrency);
-  CHECK(desk.ask(second)->obstacle == Obstacle::concurrency);
-  CHECK(desk.view().waiting == 2);
+  PoolFixture fixture;
+  fixture.policy.max_concurrent = 1;
+  const auto runs = fixture.join();
+  REQUIRE(fixture.goes(runs));
+  const auto first = fixture.join();
+  const auto second = fixture.join();
+  CHECK(fixture.ask(first)->obstacle == Obstacle::concurrency);
+  CHECK(fixture.ask(second)->obstacle == Obstacle::concurrency);
+  CHECK(fixture.view().waiting == 2);
 
-  desk.tell(runs, good());
+  fixture.tell(runs, good());
 
   CHECK(first.is_notified());
   CHECK(!second.is_notified());
-  CHECK(!desk.goes(second));
-  CHECK(!desk.goes(desk.join()));
-  CHECK(desk.goes(first));
+  CHECK(!fixture.goes(second));
+  CHECK(!fixture.goes(fixture.join()));
+  CHECK(fixture.goes(first));
 }
 
 TEST_CASE("Whoever is let go wakes the next, who may fit in, too") {
-  Desk desk;
-  desk.policy.max_concurrent = 2;
-  const auto one = desk.join();
-  const auto two = desk.join();
-  REQUIRE(desk.goes(one));
-  REQUIRE(desk.goes(two));
-  const auto first = desk.join();
-  const auto second = desk.join();
-  desk.ask(first);
-  desk.ask(second);
-  desk.tell(one, good());
-  desk.tell(two, good());
+  PoolFixture fixture;
+  fixture.policy.max_concurrent = 2;
+  const auto one = fixture.join();
+  const auto two = fixture.join();
+  REQUIRE(fixture.goes(one));
+  REQUIRE(fixture.goes(two));
+  const auto first = fixture.join();
+  const auto second = fixture.join();
+  fixture.ask(first);
+  fixture.ask(second);
+  fixture.tell(one, good());
+  fixture.tell(two, good());
 
-  REQUIRE(desk.goes(first));
+  REQUIRE(fixture.goes(first));
 
   CHECK(second.is_notified());
 }
 
 TEST_CASE("Who waits for a limit of its own keeps nobody else") {
-  Desk desk;
-  const auto runs = desk.join();
-  REQUIRE(desk.goes(runs));
-  desk.policy.max_concurrent = 1;
-  const auto bound = desk.join();
-  CHECK(desk.ask(bound)->obstacle == Obstacle::concurrency);
+  PoolFixture fixture;
+  const auto runs = fixture.join();
+  REQUIRE(fixture.goes(runs));
+  fixture.policy.max_concurrent = 1;
+  const auto bound = fixture.join();
+  CHECK(fixture.ask(bound)->obstacle == Obstacle::concurrency);
 
-  desk.policy.max_concurrent = 0;
-  CHECK(desk.goes(desk.join()));
+  fixture.policy.max_concurrent = 0;
+  CHECK(fixture.goes(fixture.join()));
 
   // As soon as it could go, it is before those who came later.
-  desk.policy.max_concurrent = 3;
-  CHECK(!desk.ask(bound));
+  fixture.policy.max_concurrent = 3;
+  CHECK(!fixture.ask(bound));
 }
 
 TEST_CASE("Whoever leaves the head of the line wakes the next; from within it, nobody") {
-  Desk desk;
-  desk.call(refused(50));
-  const auto first = desk.join();
-  const auto second = desk.join();
-  const auto third = desk.join();
-  for (const auto& caller : {first, second, third}) CHECK(!desk.goes(caller));
+  PoolFixture fixture;
+  fixture.call(refused(50));
+  const auto first = fixture.join();
+  const auto second = fixture.join();
+  const auto third = fixture.join();
+  for (const auto& caller : {first, second, third}) CHECK(!fixture.goes(caller));
 
-  desk.pool.leave(second.place);
+  fixture.pool.leave(second.place);
   CHECK(!first.is_notified());
   CHECK(!third.is_notified());
 
-  desk.pool.leave(first.place);
+  fixture.pool.leave(first.place);
   CHECK(third.is_notified());
-  CHECK(desk.view().waiting == 1);
+  CHECK(fixture.view().waiting == 1);
 
-  desk.pool.leave(third.place);
-  CHECK(desk.view().waiting == 0);
+  fixture.pool.leave(third.place);
+  CHECK(fixture.view().waiting == 0);
 }
 
 TEST_CASE("Whoever tries again keeps the place it had") {
-  Desk desk;
-  const auto early = desk.join();
-  REQUIRE(desk.goes(early));
-  desk.tell(early, refused(5));
-  const auto late = desk.join();
-  CHECK(!desk.goes(late));
-  CHECK(!desk.goes(early));
-  desk.now += 5;
+  PoolFixture fixture;
+  const auto early = fixture.join();
+  REQUIRE(fixture.goes(early));
+  fixture.tell(early, refused(5));
+  const auto late = fixture.join();
+  CHECK(!fixture.goes(late));
+  CHECK(!fixture.goes(early));
+  fixture.now += 5;
 
-  CHECK(!desk.goes(late));
-  CHECK(desk.goes(early));
-  desk.tell(early, good());
-  CHECK(desk.goes(late));
+  CHECK(!fixture.goes(late));
+  CHECK(fixture.goes(early));
+  fixture.tell(early, good());
+  CHECK(fixture.goes(late));
 }
 
 TEST_CASE("A call that was dropped frees its place") {
-  Desk desk;
-  desk.policy.max_concurrent = 1;
-  const auto runs = desk.join();
-  const auto waits = desk.join();
-  REQUIRE(desk.goes(runs));
-  CHECK(!desk.goes(waits));
+  PoolFixture fixture;
+  fixture.policy.max_concurrent = 1;
+  const auto runs = fixture.join();
+  const auto waits = fixture.join();
+  REQUIRE(fixture.goes(runs));
+  CHECK(!fixture.goes(waits));
 
-  desk.pool.drop(runs.place);
+  fixture.pool.drop(runs.place);
 
   CHECK(waits.is_notified());
-  CHECK(desk.goes(waits));
-  CHECK(desk.view().running == 1);
+  CHECK(fixture.goes(waits));
+  CHECK(fixture.view().running == 1);
 }
 
 TEST_CASE("A place that nobody has is told, dropped and left without harm") {
-  Desk desk;
+  PoolFixture fixture;
 
-  desk.pool.drop(77);
-  desk.pool.leave(77);
-  const auto told = desk.pool.tell(77, 0, bad(), desk.policy, desk.now);
+  fixture.pool.drop(77);
+  fixture.pool.leave(77);
+  const auto told = fixture.pool.tell(77, 0, bad(), fixture.policy, fixture.now);
 
   CHECK(!told.opened);
-  CHECK(desk.view().failures == 0);
+  CHECK(fixture.view().failures == 0);
 }
 
 TEST_CASE("After a 429 everybody is woken, and waits for its retry_after") {
-  Desk desk;
-  desk.policy.max_concurrent = 1;
-  const auto runs = desk.join();
-  REQUIRE(desk.goes(runs));
-  const auto first = desk.join();
-  const auto second = desk.join();
-  desk.ask(first);
-  desk.ask(second);
+  PoolFixture fixture;
+  fixture.policy.max_concurrent = 1;
+  const auto runs = fixture.join();
+  REQUIRE(fixture.goes(runs));
+  const auto first = fixture.join();
+  const auto second = fixture.join();
+  fixture.ask(first);
+  fixture.ask(second);
 
-  desk.tell(runs, refused(20));
+  fixture.tell(runs, refused(20));
 
   CHECK(first.is_notified());
   CHECK(second.is_notified());
-  CHECK(desk.ask(first)->wait == 20);
-  CHECK(desk.ask(desk.join())->obstacle == Obstacle::retry_after);
-  CHECK(desk.view().blocked_for == 20);
-  CHECK(desk.view().obstacle == "retry_after");
+  CHECK(fixture.ask(first)->wait == 20);
+  CHECK(fixture.ask(fixture.join())->obstacle == Obstacle::retry_after);
+  CHECK(fixture.view().blocked_for == 20);
+  CHECK(fixture.view().obstacle == "retry_after");
 }
 
 TEST_CASE("An opening breaker wakes everybody, also those in a backoff") {
-  Desk desk;
-  const auto dozes = desk.join();
-  desk.pool.doze(dozes.place, dozes.waker());
-  for (int i = 0; i < 4; ++i) desk.call(bad());
+  PoolFixture fixture;
+  const auto dozes = fixture.join();
+  fixture.pool.doze(dozes.place, dozes.waker());
+  for (int i = 0; i < 4; ++i) fixture.call(bad());
   CHECK(!dozes.is_notified());
 
-  desk.call(bad());
+  fixture.call(bad());
 
   CHECK(dozes.is_notified());
-  CHECK(desk.pool.is_open(desk.now));
-  CHECK(desk.view().breaker == BreakerState::open);
-  CHECK(desk.view().probe_in == 30);
-  CHECK(desk.view().obstacle == "breaker");
-  CHECK(desk.ask(desk.join())->obstacle == Obstacle::breaker);
+  CHECK(fixture.pool.is_open(fixture.now));
+  CHECK(fixture.view().breaker == BreakerState::open);
+  CHECK(fixture.view().probe_in == 30);
+  CHECK(fixture.view().obstacle == "breaker");
+  CHECK(fixture.ask(fixture.join())->obstacle == Obstacle::breaker);
 }
 
 TEST_CASE("Whoever has left its doze is not woken") {
-  Desk desk;
-  const auto dozes = desk.join();
-  desk.pool.doze(dozes.place, dozes.waker());
-  desk.pool.leave(dozes.place);
-  for (int i = 0; i < 5; ++i) desk.call(bad());
+  PoolFixture fixture;
+  const auto dozes = fixture.join();
+  fixture.pool.doze(dozes.place, dozes.waker());
+  fixture.pool.leave(dozes.place);
+  for (int i = 0; i < 5; ++i) fixture.call(bad());
 
   CHECK(!dozes.is_notified());
 }
 
 TEST_CASE("A probe that is dropped leaves room for another") {
-  Desk desk;
-  for (int i = 0; i < 5; ++i) desk.call(bad());
-  desk.now += 30;
-  const auto probe = desk.join();
-  REQUIRE(desk.goes(probe));
-  const auto other = desk.join();
-  CHECK(desk.ask(other)->obstacle == Obstacle::breaker);
+  PoolFixture fixture;
+  for (int i = 0; i < 5; ++i) fixture.call(bad());
+  fixture.now += 30;
+  const auto probe = fixture.join();
+  REQUIRE(fixture.goes(probe));
+  const auto other = fixture.join();
+  CHECK(fixture.ask(other)->obstacle == Obstacle::breaker);
 
-  desk.pool.drop(probe.place);
+  fixture.pool.drop(probe.place);
 
-  CHECK(desk.goes(other));
-  CHECK(desk.tell(other, good()).closed);
+  CHECK(fixture.goes(other));
+  CHECK(fixture.tell(other, good()).closed);
 }
 
 TEST_CASE("Those who waited for a window are spread over it") {
-  Desk desk;
-  desk.call(tells(0, 10));
-  const auto first = desk.join();
-  const auto second = desk.join();
-  desk.ask(first);
-  desk.ask(second);
-  desk.now += 10;
+  PoolFixture fixture;
+  fixture.call(tells(0, 10));
+  const auto first = fixture.join();
+  const auto second = fixture.join();
+  fixture.ask(first);
+  fixture.ask(second);
+  fixture.now += 10;
 
-  REQUIRE(desk.goes(first));
+  REQUIRE(fixture.goes(first));
 
-  const auto delay = desk.ask(second);
+  const auto delay = fixture.ask(second);
   REQUIRE(delay);
   CHECK(delay->wait == doctest::Approx(1));  // 60 in a minute.
-  desk.now += 1;
-  CHECK(desk.goes(second));
+  fixture.now += 1;
+  CHECK(fixture.goes(second));
 }
 
 TEST_CASE("A newcomer to an empty line is not kept by the spread") {
-  Desk desk;
-  desk.call(tells(0, 10));
-  const auto first = desk.join();
-  desk.ask(first);
-  desk.now += 10;
-  REQUIRE(desk.goes(first));
+  PoolFixture fixture;
+  fixture.call(tells(0, 10));
+  const auto first = fixture.join();
+  fixture.ask(first);
+  fixture.now += 10;
+  REQUIRE(fixture.goes(first));
 
-  CHECK(desk.goes(desk.join()));
+  CHECK(fixture.goes(fixture.join()));
 }
 
 TEST_CASE("Before the first answer a pool with limits lets go 32 calls, one without any number") {
-  Desk careful;
+  PoolFixture careful;
   for (int i = 0; i < 32; ++i) CHECK(careful.goes(careful.join()));
   CHECK(careful.ask(careful.join())->obstacle == Obstacle::warm_up);
 
@@ -305,16 +305,16 @@ TEST_CASE("Before the first answer a pool with limits lets go 32 calls, one with
 }
 
 TEST_CASE("Answers without windows make a pool bolder, a refusal without them careful") {
-  Desk desk;
-  desk.call(good());
-  std::vector<Desk::Caller> running(64);
+  PoolFixture fixture;
+  fixture.call(good());
+  std::vector<PoolFixture::Caller> running(64);
   for (auto& caller : running) {
-    caller = desk.join();
-    CHECK(desk.goes(caller));
+    caller = fixture.join();
+    CHECK(fixture.goes(caller));
   }
-  CHECK(!desk.goes(desk.join()));
+  CHECK(!fixture.goes(fixture.join()));
 
-  Desk hit;
+  PoolFixture hit;
   hit.call(refused(1));
   hit.now += 1;
   CHECK(hit.goes(hit.join()));
@@ -322,11 +322,11 @@ TEST_CASE("Answers without windows make a pool bolder, a refusal without them ca
 }
 
 TEST_CASE("A view shows every window as it is now") {
-  Desk desk;
-  desk.call(tells(10, 40));
-  desk.now += 15;
+  PoolFixture fixture;
+  fixture.call(tells(10, 40));
+  fixture.now += 15;
 
-  const auto view = desk.view();
+  const auto view = fixture.view();
 
   REQUIRE(view.windows.size() == 1);
   CHECK(view.windows[0].name == "requests_per_minute");
@@ -334,20 +334,20 @@ TEST_CASE("A view shows every window as it is now") {
   CHECK(view.windows[0].limit == 60.0);
   CHECK(view.windows[0].resets_in == 25);
   CHECK(view.windows[0].length == 60);
-  desk.now += 25;
-  CHECK(desk.view().windows[0].remaining == 60);
+  fixture.now += 25;
+  CHECK(fixture.view().windows[0].remaining == 60);
 }
 
 TEST_CASE("What a pool knows is there again after a restart, on another clock") {
-  Desk desk;
+  PoolFixture fixture;
   AgentResult taught = tells(0, 40);
   taught.usage = UsageInfo{.input_tokens = 200, .output_tokens = 7};
-  desk.call(taught);
-  CHECK(desk.pool.has_news());
+  fixture.call(taught);
+  CHECK(fixture.pool.has_news());
 
-  const auto state = desk.pool.save(desk.now, kUnix);
-  CHECK(!desk.pool.has_news());
-  Desk other;
+  const auto state = fixture.pool.save(fixture.now, kUnix);
+  CHECK(!fixture.pool.has_news());
+  PoolFixture other;
   other.now = 5;
   REQUIRE(other.pool.restore(state, other.now, kUnix + 10));
 
@@ -357,48 +357,48 @@ TEST_CASE("What a pool knows is there again after a restart, on another clock") 
 }
 
 TEST_CASE("An open breaker and a block are there again after a restart") {
-  Desk desk;
-  for (int i = 0; i < 5; ++i) desk.call(bad());
-  Desk ill;
-  REQUIRE(ill.pool.restore(desk.pool.save(desk.now, kUnix), ill.now, kUnix + 1));
+  PoolFixture fixture;
+  for (int i = 0; i < 5; ++i) fixture.call(bad());
+  PoolFixture ill;
+  REQUIRE(ill.pool.restore(fixture.pool.save(fixture.now, kUnix), ill.now, kUnix + 1));
   CHECK(ill.ask(ill.join())->obstacle == Obstacle::breaker);
   CHECK(ill.view().failures == 5);
 
-  Desk hit;
+  PoolFixture hit;
   hit.call(refused(50));
-  Desk kept;
+  PoolFixture kept;
   REQUIRE(kept.pool.restore(hit.pool.save(hit.now, kUnix), kept.now, kUnix + 20));
   CHECK(kept.ask(kept.join())->wait == doctest::Approx(30));
 }
 
 TEST_CASE("A text that makes no sense changes nothing") {
-  Desk desk;
-  desk.call(refused(50));
+  PoolFixture fixture;
+  fixture.call(refused(50));
 
-  CHECK(!desk.pool.restore("{", desk.now, kUnix));
+  CHECK(!fixture.pool.restore("{", fixture.now, kUnix));
 
-  CHECK(desk.view().blocked_for == 50);
+  CHECK(fixture.view().blocked_for == 50);
 }
 
 TEST_CASE("Threads that come and go at once never exceed the limit, and leave nothing behind") {
-  Desk desk;
-  desk.policy.max_concurrent = 2;
+  PoolFixture fixture;
+  fixture.policy.max_concurrent = 2;
   std::atomic<int> inside = 0;
   std::atomic<int> most = 0;
   std::atomic<int> served = 0;
   const auto visit = [&](int thread) {
     for (int i = 0; i < 2'000; ++i) {
-      const auto caller = desk.join();
-      while (!desk.goes(caller)) std::this_thread::yield();
+      const auto caller = fixture.join();
+      while (!fixture.goes(caller)) std::this_thread::yield();
       const int now_inside = ++inside;
       for (int seen = most; now_inside > seen && !most.compare_exchange_weak(seen, now_inside);) {
       }
       --inside;
       ++served;
       if ((i + thread) % 3 == 0) {
-        desk.pool.drop(caller.place);
+        fixture.pool.drop(caller.place);
       } else {
-        desk.tell(caller, good());
+        fixture.tell(caller, good());
       }
     }
   };
@@ -410,8 +410,8 @@ TEST_CASE("Threads that come and go at once never exceed the limit, and leave no
 
   CHECK(served == 6'000);
   CHECK(most <= 2);
-  CHECK(desk.view().running == 0);
-  CHECK(desk.view().waiting == 0);
+  CHECK(fixture.view().running == 0);
+  CHECK(fixture.view().waiting == 0);
 }
 
 }  // namespace
