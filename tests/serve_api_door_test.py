@@ -12,8 +12,8 @@ ADDRESSES = {
     "/v1/sessions": "GET, HEAD, POST, OPTIONS", "/v1/sessions/s1": "GET, HEAD, DELETE, OPTIONS",
     "/v1/sessions/s1/branch": POST, "/v1/sessions/s1/events": GET, "/v1/sessions/s1/turns": GET,
     "/v1/sessions/s1/turns/t1": GET, "/v1/sessions/s1/turns/t1/stream": GET, "/v1/sessions/s1/turns/t1/assistant": GET,
-    "/v1/sessions/s1/turns/t1/cancel": POST, "/v1/agents": GET, "/schemas/request.json": GET, "/healthz": GET,
-    "/readyz": GET, "/version": GET,
+    "/v1/sessions/s1/turns/t1/cancel": POST, "/v1/agents": GET, "/v1/limits": GET, "/schemas/request.json": GET,
+    "/healthz": GET, "/readyz": GET, "/version": GET,
 }
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "get", "BREW")
 
@@ -22,6 +22,11 @@ class Addresses(ServingTest):
     def setUp(self):
         super().setUp()
         self.one = self.server(scripted())
+
+    def test_the_tests_below_know_every_address(self):
+        names = {"s1": "ID", "t1": "ID", "request": "ID", "request.json": "ID"}
+        known = {"/".join(names.get(part, part) for part in path.split("/")) for path in ADDRESSES}
+        self.assertEqual(sorted(known ^ set(self.one.addresses())), [])
 
     def test_a_wrong_method_is_refused_with_those_that_are_right(self):
         for path, allowed in ADDRESSES.items():

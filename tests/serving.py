@@ -348,6 +348,11 @@ class Server:
     def get(self, path, headers=None):
         return self.ask("GET", path, None, headers)
 
+    def addresses(self):
+        """Every path of the server with its methods, as a 404 lists them; ID stands for a name of the client's."""
+        lines = self.get("/nowhere").error["Details"].splitlines()
+        return {path: methods.split(", ") for path, methods in (line.split(": ") for line in lines)}
+
     def post(self, path, body=None, headers=None):
         return self.ask("POST", path, {} if body is None else body, headers)
 
