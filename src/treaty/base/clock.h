@@ -1,4 +1,4 @@
-// The one clock of the product, as an interface: testing/fake_clock.h is the other one, in which
+// The one clock of the product, as an interface: testing/simulation/fake_clock.h is the other one, in which
 // hours pass in no time.
 //
 //   const auto deadline = clock.now() + 30s;             // Intervals: a clock that never jumps.

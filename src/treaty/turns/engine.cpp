@@ -80,7 +80,7 @@ store::Store& Engine::store() { return shared_->store; }
 store::Milliseconds Engine::now() const { return shared_->now(); }
 std::size_t Engine::running() const { return shared_->live.count(); }
 
-// Steps 2 and 3 of the life of a turn (ARCHITECTURE.md); TurnRun does the rest.
+// Step 3 of the life of a turn (ARCHITECTURE.md); TurnRun does the rest.
 asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submission submission) {
   const auto settings = worker.settings;  // A reload meanwhile is for the next request.
   const auto dispatcher = worker.dispatcher;

@@ -80,7 +80,7 @@ store::Settlement TurnRun::settlement_of(const Conclusion& conclusion,
   return settlement;
 }
 
-// Step 7: the value, and the bytes that a renderer makes of it.
+// Step 6: the value, and the bytes that a renderer makes of it.
 Outcome TurnRun::outcome_of(Conclusion& conclusion) {
   for (const StepNote& made : conclusion.notes) note(made.kind, made.data);
   SettledTurn turn = settled_turn(conclusion);
