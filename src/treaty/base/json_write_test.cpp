@@ -35,6 +35,11 @@ TEST_CASE("a list is written as an array of values, of objects, or of the entrie
         R"({"words":["a","b"],"none":[],"sizes":[1,1],"objects":[{"is":"a"},{"is":"b"}]})");
 }
 
+TEST_CASE("a view of nothing is an empty text") {
+  Writer writer;
+  CHECK(writer.value(std::string_view()).take() == R"("")");
+}
+
 TEST_CASE("a text that is not there is null, and so is an empty one") {
   Writer writer;
   writer.begin_object().member_or_null("a", "x").member_or_null("b", "");

@@ -30,6 +30,7 @@ std::size_t plain_bytes(std::uint64_t word) {
 
 std::size_t plain_run(const char* at, const char* end) {
   const auto length = static_cast<std::size_t>(end - at);
+  if (length == 0) return 0;  // memcpy takes no null pointer, not even for nothing.
   if (length < kWord) {
     std::uint64_t word = kOnes * 'a';  // Plain beyond the end.
     std::memcpy(&word, at, length);
