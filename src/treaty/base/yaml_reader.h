@@ -51,6 +51,8 @@ class Reader {
   void note(const Node& node, std::string_view message, std::string_view hint = {});
   void note(Diagnostic problem) { problems_.push_back(std::move(problem)); }
 
+  bool has_problems() const { return !problems_.empty(); }
+
   // In the order of the file, each once; those of other files come last.
   std::vector<Diagnostic> take_problems();
 

@@ -46,6 +46,13 @@ void take_price(yaml::Reader& reader, const yaml::Node& node, WrittenPrice& pric
   price.entry.price.*Member = *amount;
 }
 
+void take_provider(yaml::Reader& reader, const yaml::Node& node, WrittenPrice& price) {
+  if (node.kind != yaml::Kind::string || is_blank(node.text)) {
+    return reader.note(node, "provider is not a name");
+  }
+  price.entry.provider = node.text;
+}
+
 void take_models(yaml::Reader& reader, const yaml::Node& node, WrittenPrice& price) {
   if (node.kind != yaml::Kind::list) return reader.note(node, "models is not a list of names");
   for (const yaml::Node& model : node.items) {
@@ -61,7 +68,7 @@ void take_date(yaml::Reader& reader, const yaml::Node& node, WrittenPrice& price
 }
 
 constexpr std::array<yaml::MemberReader<yaml::Reader, WrittenPrice>, 7> kMembers = {{
-    {"provider", yaml::take_phrase<&WrittenPrice::entry, &PriceEntry::provider>},
+    {"provider", take_provider},
     {"models", take_models},
     {"from", take_date},
     {"input", take_price<&Price::input>},
@@ -74,8 +81,9 @@ void read_entry(yaml::Reader& reader, const yaml::Node& node, std::vector<PriceE
   if (node.kind != yaml::Kind::map) return reader.note(node, "a price is a map");
   WrittenPrice price;
   reader.members<WrittenPrice>(node, "a price", kMembers, price);
+  if (reader.has_problems()) return;  // A key that is missing may be one that is misspelt.
   for (const std::string_view name : {"provider", "models", "from", "input", "output"}) {
-    if (node.find(name) == nullptr) reader.note(node, std::string(name) + " is missing");
+    if (node.find(name) == nullptr) return reader.note(node, std::string(name) + " is missing");
   }
   for (std::string& model : price.models) {
     price.entry.model = std::move(model);

@@ -155,6 +155,10 @@ TEST_CASE("every mistake in a price table is told with its place") {
             .contains("output is missing"));
   CHECK(fault_of("{provider: p, models: [m], from: 2025-01-01, input: 1, output: 1, cached: 1}")
             .starts_with("2:71 a price has no key cached ("));
+  CHECK(fault_of("{provider: p, modles: [m], from: 2025-01-01, input: 1, output: 1}")
+            .contains("a price has no key modles (did you mean models?)"));
+  CHECK(fault_of("{provider: true, models: [m], from: 2025-01-01, input: 1, output: 1}")
+            .contains("provider is not a name"));
 }
 
 TEST_CASE("a price is a plain number of dollars, with at most six decimals") {
