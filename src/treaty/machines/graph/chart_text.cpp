@@ -115,7 +115,8 @@ std::string dot_edge(const GraphEdge& edge) {
     label += (label.empty() ? "" : "\\n") + quoted_label(line);
   }
   std::string attributes = fmt::format("label=\"{}\"", label);
-  if (edge.way != Way::transition) attributes += ", style=dashed";
+  if (edge.way == Way::error) attributes += ", style=dashed";
+  if (edge.way == Way::policy) attributes += ", style=dotted";
   if (const std::string_view color = color_of(edge); !color.empty()) {
     attributes += fmt::format(", color=\"{}\", fontcolor=\"{}\"", color, color);
   }

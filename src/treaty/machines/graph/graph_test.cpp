@@ -228,6 +228,15 @@ TEST_CASE("a Graphviz chart has the states and ways, with quotes and backslashes
 )dot");
 }
 
+TEST_CASE("a Graphviz chart has the ways of the rate-limit policy dotted") {
+  const std::string chart = dot_of(
+      graph("a: {agent: w, hooks: rate-limit, transitions: [{to: end}]}, short_wait: {action: "
+            "treaty.wait, transitions: [{to: a}]}, end: {type: final}"));
+
+  CHECK(chart.contains("label=\"rate limit: minute\", style=dotted"));
+  CHECK(!chart.contains("dashed"));
+}
+
 TEST_CASE("odd names of states cannot end a string of a Graphviz chart, nor escape anything") {
   Graph odd{.name = "]; x -> y \\", .nodes = {{.name = "\\\" ] -> { \n \x01 日本"}}};
 
