@@ -1,5 +1,5 @@
 // The map of the server: one row for each method at each path, with the function that answers. A
-// new endpoint is a function in endpoints/ and a row in routes.cpp. Pure.
+// new endpoint is a function in endpoints/ and a row in routes.cpp.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ using RouteHandler =
 
 struct Route {
   std::string_view method;  // GET takes HEAD, too.
-  std::string_view path;    // `{}` stands for a segment of the client's.
+  std::string_view path;    // `{}` matches any one segment.
   RouteHandler handler;
   bool is_open = false;  // Needs no key.
   // Writes the answers and refusals of its family of routes.

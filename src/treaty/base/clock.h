@@ -1,5 +1,6 @@
-// The one clock of the product, as an interface: testing/simulation/fake_clock.h is the other one, in which
-// hours pass in no time.
+// The clock that turns, dispatch, stores and machines are given. testing/simulation/fake_clock.h is
+// another one, in which hours pass in no time. Code that only times sockets and programs asks
+// std::chrono itself.
 //
 //   const auto deadline = clock.now() + 30s;             // Intervals: a clock that never jumps.
 //   record.created = clock.unix_now();                   // What people read and the store keeps.
@@ -32,8 +33,8 @@ class Clock {
 
 std::shared_ptr<Clock> system_clock();
 
-// Numbers, for modules that calculate with them and for formats. steady_at() answers the first time
-// whose seconds are not less; SteadyTime::max() for what the clock cannot express.
+// Numbers, for modules that calculate with them and for formats. steady_at() rounds up;
+// SteadyTime::max() for what the clock cannot express.
 double steady_seconds(SteadyTime time);
 SteadyTime steady_at(double seconds);
 double unix_seconds(WallTime time);

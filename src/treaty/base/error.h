@@ -12,12 +12,12 @@ enum class ErrorCode {
   wrong_usage,     // The command line does not make sense.
   not_found,       // There is no file, session, turn or other thing of that name.
   is_directory,    // Where a file was expected.
-  unreadable,      // A file or stream cannot be read,
-  unwritable,      // or written.
+  unreadable,      // A file or stream cannot be read.
+  unwritable,      // A file or stream cannot be written.
   not_a_document,  // It can be read, but what it holds is of no use here.
   unavailable,     // A store that is full, read-only, locked or fails to read and write.
-  corrupt,         // A store that is damaged,
-  too_new,         // or was written by a later version.
+  corrupt,         // A store that is damaged.
+  too_new,         // A store that a later version has written.
   conflict,        // It has changed meanwhile, or does not allow this now.
 };
 

@@ -24,7 +24,7 @@ enum class Layout {
   indented,  // Two spaces a level.
 };
 
-// Writes one value, piece by piece. The caller keeps the pieces in a sensible order.
+// Writes one value, piece by piece. The caller is responsible for valid nesting.
 class Writer {
  public:
   explicit Writer(Layout layout = Layout::compact) : layout_(layout) { out_.reserve(kUsual); }
@@ -35,13 +35,13 @@ class Writer {
   Writer& end_array() { return close(']'); }
   Writer& name(std::string_view name);
 
-  // An array with what `write_one` writes for each entry,
+  // An array: `write_one(entry)` writes each element.
   Writer& array(const auto& entries, const auto& write_one) {
     begin_array();
     for (const auto& entry : entries) write_one(entry);
     return end_array();
   }
-  // with an object for each entry, of the members that `write_members` writes,
+  // An array of objects: `write_members(entry)` writes the members of each.
   Writer& objects(const auto& entries, const auto& write_members) {
     return array(entries, [&](const auto& entry) {
       begin_object();
@@ -49,7 +49,7 @@ class Writer {
       end_object();
     });
   }
-  // or with the entries themselves.
+  // An array of the entries themselves.
   template <class Entry>
   Writer& value(const std::vector<Entry>& entries) {
     return array(entries, [&](const Entry& entry) { value(entry); });

@@ -20,7 +20,7 @@
 
 namespace treaty {
 
-// On the event loop of the coroutine that asks. Cancelling that ends it at once.
+// On the event loop of the coroutine that asks. Cancelling the coroutine ends it at once.
 boost::asio::awaitable<void> sleep_for(std::chrono::steady_clock::duration time);
 
 // Notifies one Waiter. Every function may be called on any thread, also after the Waiter and its

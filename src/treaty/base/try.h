@@ -6,7 +6,7 @@
 //     return address.port;
 //   }
 //
-// Coroutines use TREATY_CO_TRY and TREATY_CO_TRY_VOID. An error of another type is made on the way:
+// Coroutines use TREATY_CO_TRY and TREATY_CO_TRY_VOID. map_error() converts the error:
 // TREATY_TRY(const auto port, map_error(listen(), failure_of)).
 #pragma once
 
@@ -16,11 +16,11 @@
 
 namespace treaty {
 
-// The same value, or what `told` makes of the error.
-template <class T, class E, class Tell>
-auto map_error(std::expected<T, E> answer, const Tell& told)
-    -> std::expected<T, decltype(told(answer.error()))> {
-  if (!answer) return std::unexpected(told(answer.error()));
+// The same value, or the error as `convert` returns it.
+template <class T, class E, class Convert>
+auto map_error(std::expected<T, E> answer, const Convert& convert)
+    -> std::expected<T, decltype(convert(answer.error()))> {
+  if (!answer) return std::unexpected(convert(answer.error()));
   if constexpr (std::is_void_v<T>) {
     return {};
   } else {

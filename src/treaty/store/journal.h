@@ -88,9 +88,8 @@ class TurnJournal {
   virtual Task<std::vector<Turn>> list_turns(std::int64_t session, std::int64_t after_number,
                                              std::size_t limit) = 0;
 
-  // Completed turns before `number`, newest first, until their bodies and transcripts are more than
-  // `bytes`; the one that goes over is left out, and `more` says so. Without deltas and
-  // diagnostics.
+  // Completed turns before `number`, newest first: as many as fit into `bytes` (bodies and
+  // transcripts). `more`: older ones were left out. Without deltas and diagnostics.
   struct History {
     std::vector<TurnRecord> turns{};
     bool more = false;
@@ -102,9 +101,9 @@ class TurnJournal {
   virtual Task<std::vector<EventRow>> events(std::int64_t session, std::int64_t from_number,
                                              std::size_t limit) = 0;
 
-  // Unfinished turns that nobody runs: from now on this process has them. `diary` answers what is
-  // added to the diagnostics of each one's newest round; it runs on a thread of the store. What
-  // processes that are gone had reserved is spent.
+  // Takes over the unfinished turns of processes that are gone, and returns them. What those
+  // processes had reserved counts as spent. `diary` returns lines that are appended to the newest
+  // round of a turn; it runs on a thread of the store.
   using Diary = std::function<std::string(const Round& newest)>;
   virtual Task<std::vector<Abandoned>> claim_abandoned(Diary diary) = 0;
 

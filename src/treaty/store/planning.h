@@ -50,8 +50,8 @@ struct RoundPlace {
   int round = 0;
 };
 
-// What the rules read, inside a transaction. An implementation that cannot read answers nothing and
-// fails its transaction.
+// What the rules read, inside a transaction. On a read error an implementation returns
+// nothing and makes the transaction fail.
 class JournalRows {
  public:
   virtual ~JournalRows() = default;
@@ -92,7 +92,7 @@ std::expected<ChangePlan, Error> plan_change(JournalRows& rows, const Lookup& lo
                                              const Found& found, const Change& change,
                                              const WriterIdentity& writer);
 
-// Whether a change may bring a turn into that state. A settlement may also cancel it.
+// Whether a change may move the turn to that state. Settlements have check_settlement().
 bool leads_to(const Turn& turn, TurnState state);
 
 // `conflict` for a settlement that does not end a round.
@@ -106,7 +106,7 @@ std::int64_t newest_living(JournalRows& rows, std::int64_t turn);
 
 bool has_running(const std::vector<Turn>& turns);
 
-// Whether prune deletes a session, whose `updated_at` counts the ends of turns, with these turns.
+// Whether prune deletes this session. `updated_at` includes the end of its last turn.
 bool is_prunable(const Session& session, const std::vector<Turn>& turns, Milliseconds before);
 
 // The bytes that a turn takes of a history.

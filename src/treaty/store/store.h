@@ -3,7 +3,7 @@
 //
 //   auto opened = open_store(address, {.purpose = Purpose::run});
 //   if (!opened) return std::unexpected(opened.error());
-//   turns::Engine engine(**opened, now, renderers);    // Uses the journal.
+//   turns::Engine engine(**opened, system_clock(), renderers);    // Uses the journal.
 //   dispatch::Dispatcher::Services services{.budgets = opened->get()};
 //   MachineStore& machines = (*opened)->machines();
 #pragma once

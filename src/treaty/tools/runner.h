@@ -20,7 +20,7 @@ class ToolRunner {
  public:
   virtual ~ToolRunner() = default;
 
-  // Failures are outcomes. Nothing: whoever has the tool has to be asked outside of this process,
+  // Failures are outcomes. Nothing: a client outside of this process has to run the tool,
   // and the caller waits until a runner has the answer. Cancelling the coroutine ends the call.
   // `deadline` is in seconds of the caller's clock, infinite for none; the caller enforces it.
   virtual boost::asio::awaitable<std::optional<ToolOutcome>> run(const ToolInvocation& call,

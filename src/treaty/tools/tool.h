@@ -13,7 +13,7 @@ namespace treaty::tools {
 struct ToolDeclaration {
   std::string name;
   std::string description{};
-  std::string parameters_json{};  // JSON Schema of an object; empty: no parameters.
+  std::string parameters_json{};  // JSON Schema of an object; empty: any object.
   bool operator==(const ToolDeclaration&) const = default;
 };
 

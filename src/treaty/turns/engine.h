@@ -42,7 +42,7 @@ struct Submission {
   const Renderer* renderer = nullptr;      // Writes the answer; that of the route's family.
   std::vector<AnswerError> warnings{};     // For the answer.
   std::optional<std::string> idempotency_key{};
-  std::string trace_id{};  // Of the request's traceparent; empty without one.
+  std::string trace_id{};  // Trace id taken from traceparent; empty if there was none.
   bool streams = false;    // The answer is wanted in pieces, whatever the request itself says.
 };
 
@@ -60,16 +60,16 @@ struct RunServices;
 class Engine {
  public:
   // The store outlives the engine. `renderers` are those of all families of routes, for requests
-  // and answers that are found in the journal; the first one is that of rows from before formats
-  // had names.
+  // and answers that are found in the journal; the first one also reads rows
+  // without a format (store version 3 and older).
   Engine(store::Store& store, std::shared_ptr<Clock> clock, std::vector<const Renderer*> renderers);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
   // Returns the log of a round: of a new one, of the running one that the request joins, or one
-  // that is filled from the journal. A refusal is a finished log without an opening. The round goes
-  // on whether or not anybody follows it.
+  // that is filled from the journal. A refused request has a log that has ended and has no opening.
+  // The round goes on whether or not anybody follows it.
   boost::asio::awaitable<std::shared_ptr<TurnLog>> execute(Worker& worker, Submission submission);
 
   // A new session, and its opening TurnId. Empty agent: fixed by the first turn.

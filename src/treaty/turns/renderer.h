@@ -37,7 +37,7 @@ class Renderer {
 
   // `dialect` is the spelling of the request; a format without dialects ignores it.
   virtual Rendered render(const SettledTurn& turn, contracts::Dialect dialect) const = 0;
-  // Empty `answer_id`: the answer has none.
+  // If `answer_id` is empty, the answer names none.
   virtual std::string render(const Refusal& refusal, contracts::Dialect dialect,
                              std::string answer_id) const = 0;
 

@@ -34,8 +34,8 @@ Result<ClientTools> read_client_tools(const Arguments& arguments);
 // The name, when it is one of a tool.
 Result<std::string> read_tool_name(std::string name);
 
-// Runs the command of a call's tool. `run`, `chat` and machines use it. A result is the output as
-// it is; the time limit is that of --tool-timeout, or the caller's when that is shorter.
+// Runs the command of a call's tool, for `run`, `chat`, `bridge` and machines. A result is the
+// output as it is. The command ends after --tool-timeout; a caller with a shorter deadline cancels.
 class ToolCommands final : public tools::ToolRunner {
  public:
   explicit ToolCommands(ClientTools tools) : tools_(std::move(tools)) {}
@@ -49,8 +49,8 @@ class ToolCommands final : public tools::ToolRunner {
   ClientTools tools_;
 };
 
-// The same on this thread. Nothing when `interrupt` (a descriptor, or -1) became readable, which
-// ends the call.
+// Runs a call on an event loop of its own and waits for its end. Nothing when `interrupt` (a
+// descriptor, or -1) became readable, which ends the call.
 std::optional<tools::ToolOutcome> run_here(tools::ToolRunner& runner,
                                            const tools::ToolInvocation& call, int interrupt);
 
@@ -61,7 +61,7 @@ using ToolRun = std::expected<process::Run, std::string>;
 tools::ToolOutcome outcome_of(const std::string& tool, const ToolRun& run,
                               std::chrono::milliseconds time_limit);
 
-// The same for a request: content that is JSON as it is, any other as a JSON string.
+// The outcome as part of a request (AGN-034): JSON as it is, any other text as a JSON string.
 std::variant<contracts::ResultJson, contracts::ErrorMessage> contract_outcome(
     const tools::ToolOutcome& outcome);
 

@@ -15,6 +15,7 @@ namespace treaty::machines {
 
 using Job = std::function<boost::asio::awaitable<void>()>;
 
+// Belongs to the event loop of the executions that use it.
 class Timeline {
  public:
   virtual ~Timeline() = default;
@@ -26,18 +27,19 @@ class Timeline {
   // False when it was cancelled.
   virtual boost::asio::awaitable<bool> wait(double seconds) = 0;
 
-  // Runs the job and cancels it at that moment. False when it came to that.
+  // Runs the job, and cancels it at the deadline. False: the deadline came first.
   virtual boost::asio::awaitable<bool> within(double deadline, Job job) = 0;
 
-  // Runs them, so many at once, in their order; when one has ended and `is_enough` then, the rest
-  // is cancelled or not begun. Returns when all have ended.
+  // Starts the jobs in their order, at most `at_once` at a time. After each one that ends, asks
+  // `is_enough`; if so, running jobs are cancelled and the others never start. Returns when all
+  // have ended.
   virtual boost::asio::awaitable<void> together(std::vector<Job> jobs, std::size_t at_once,
                                                 std::function<bool()> is_enough) = 0;
 
   // Runs the job, and the other one as long as it runs. A simulation has no need of the other one.
   virtual boost::asio::awaitable<void> alongside(Job job, Job other) = 0;
 
-  // Beside whoever asks, who does not wait for it. What is begun here lives as long as it takes.
+  // Starts the job and returns at once; the job runs to its end.
   virtual boost::asio::awaitable<void> beside(Job job) = 0;
 };
 

@@ -18,8 +18,7 @@
 
 namespace treaty::machines {
 
-// Events of a running execution, for people who watch it and for the progress of a turn.
-
+// An event of a running execution, for people who watch it and for the progress of a turn.
 struct RunEvent {
   // "state", "call", "answer", "wait", "waiting", "tool", "child", "launch", "error", "end".
   std::string_view kind;
@@ -55,8 +54,8 @@ using OpenMachine = std::function<std::expected<std::shared_ptr<const Machine>, 
 // event a commit of its own.
 using AfterWrite = std::function<void(std::string_view event, std::int64_t step)>;
 
-// References are valid until every execution that was started with it, launched ones included, has
-// ended. Everything in it belongs to one event loop.
+// What it refers to outlives every execution that was started with it, launched ones included. All
+// of it belongs to one event loop.
 //
 //   const std::unique_ptr<Timeline> timeline = real_timeline();
 //   const HookRegistry hooks = built_in_hooks({});
@@ -77,11 +76,11 @@ struct World {
   // Tools that the caller of the machine offers to agents in a tool loop; null: none.
   std::shared_ptr<const std::vector<backends::Tool>> offered_tools{};
 
-  // Whether it shall stop now, and be resumable: asked between any two things that it does.
+  // Asked between any two things that an execution does. True: it stops there, and can be resumed.
   std::function<bool()> is_stopping{};
 
-  // The same for machines that were launched, which live on when a child is not wanted any more.
-  // Absent: as is_stopping of the outermost machine.
+  // The same for launched machines, which keep running when their parent is cancelled. Absent:
+  // is_stopping of the outermost machine.
   std::function<bool()> is_ending{};
 };
 
