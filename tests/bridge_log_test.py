@@ -36,7 +36,7 @@ class LogTest(BridgeTest):
         self.assertEqual(lines[6:], ["program ended with 3", "run ended with exit 3 · exited"])
 
     def test_every_event_has_its_words(self):
-        self.entries({"event": "run.started", "command": ["a b", "c"]}, {"event": "run.continued"},
+        self.entries({"event": "run.started", "command": ["a b", "c"]}, {"event": "run.continued", "": "not a detail"},
                      {"event": "program.exited", "signal": 9},
                      {"event": "request.given_up", "request_id": UUID, "why": "interrupted"},
                      {"event": "request.refused", "file": "/w/.agent-request.json", "problem": "BRQ-01"},

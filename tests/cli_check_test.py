@@ -238,6 +238,7 @@ class Inputs(TreatyTest):
         document = json.dumps(user_turn())
 
         self.assertTrue(self.verdict("request", document, "--max-size", str(len(document)))["valid"])
+        self.assertTrue(self.verdict("request", document, "--max-size", str(2**64 - 1))["valid"])
         verdict = self.verdict("request", document, "--max-size", str(len(document) - 1))
         self.assertEqual(rules_of(verdict["violations"]), ["JSON-03"])
 

@@ -62,7 +62,18 @@ class Masking {
   void mask(contracts::AgentToolCall& call) const {
     mask(call.id);
     mask(call.name);
-    mask(call.arguments);
+    mask_arguments(call.arguments);
+  }
+
+  // JSON as a model wrote it, or what was meant to be: a secret in it may be escaped, or cut off at
+  // the end of a string. Without one its bytes stay as they are.
+  void mask_arguments(std::string& arguments) const {
+    mask(arguments);
+    if (!secrets_.may_be_in(arguments) && !arguments.contains('\\')) return;
+    const json::Document document(arguments, {.max_size = arguments.size() + 1, .max_faults = 1});
+    const auto root = document.root();
+    if (!root || !document.faults().empty() || !is_telling(*root)) return;
+    arguments = masked_value(*root).text();
   }
 
   void mask(contracts::AgentError& error) const {

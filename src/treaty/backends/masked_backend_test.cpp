@@ -93,6 +93,18 @@ TEST_CASE("a secret that is cut off at the end of a string of an object is maske
   CHECK(ran.result.output->text() == R"({"k":"a ***","***":1})");
 }
 
+TEST_CASE("a secret in the arguments of a tool is masked, also when it is escaped or cut off") {
+  const auto arguments_of = [](std::string arguments) {
+    const Ran ran = run({}, {.tool_calls = {{{"c1", "t", std::move(arguments)}}}});
+    return ran.result.tool_calls->front().arguments;
+  };
+
+  CHECK(arguments_of(R"({"q": "\u0050)" + kKey.substr(1) + R"("})") == R"({"q":"***"})");
+  CHECK(arguments_of(R"({"q": ["x )" + kKey.substr(0, 12) + R"("]})") == R"({"q":["x ***"]})");
+  CHECK(arguments_of(R"({"q": "a\nb"})") == R"({"q": "a\nb"})");
+  CHECK(arguments_of(R"({"q": ")" + kKey) == R"({"q": "***)");
+}
+
 TEST_CASE(
     "of names that are the same once masked, the last one's value is kept in the first place") {
   const Ran ran =

@@ -134,7 +134,7 @@ std::expected<std::string, Error> read_rest(const OpenFile& file, const std::str
   std::size_t got = 0;
   do {
     const std::size_t before = bytes.size();
-    wanted = std::min(kChunk, limit + 1 - before);
+    wanted = std::min(kChunk - 1, limit - before) + 1;  // One more tells that there is too much.
     bytes.resize(before + wanted);
     got = std::fread(bytes.data() + before, 1, wanted, file.get());
     bytes.resize(before + got);

@@ -135,7 +135,7 @@ std::string event_text(const Entry& entry) {
   if (found == kTexts.end()) return entry.event;
   Details text(fmt::format(fmt::runtime(found->text), file_in(entry, "file")));
   for (const Detail& detail : found->details) {
-    text.add(detail.before, detail.read(entry, detail.member));
+    if (!detail.member.empty()) text.add(detail.before, detail.read(entry, detail.member));
   }
   return text.take();
 }

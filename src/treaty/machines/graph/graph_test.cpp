@@ -246,6 +246,13 @@ TEST_CASE("odd names of states cannot end a string of a Graphviz chart, nor esca
   CHECK(chart.contains("  s0 [label=\"\\\\\\\" ] -> { 日本\"];\n"));
 }
 
+TEST_CASE("a label of characters without a width has an end") {
+  Graph odd{.name = "m", .nodes = {{.name = "a"}}};
+  for (int i = 0; i < 100'000; ++i) odd.nodes[0].name += "\u0301";
+
+  CHECK(dot_of(odd).size() < 5'000);
+}
+
 TEST_CASE("labels are wrapped and cut") {
   const GraphEdge edge{.labels = {"context.score >= 8 and context.round < 4 or input.force == true",
                                   std::string(500, 'x')}};

@@ -8,8 +8,9 @@
 namespace treaty::machines {
 namespace {
 
-constexpr std::size_t kWidestLabel = 30;  // Characters of a line,
-constexpr std::size_t kMostLines = 4;     // and lines of a label.
+constexpr std::size_t kWidestLabel = 30;   // Characters of a line,
+constexpr std::size_t kMostLines = 4;      // and lines of a label.
+constexpr std::size_t kMostBytes = 2'000;  // Of a text: characters may have no width.
 
 // White space and control characters are one space, wherever they stand.
 std::string on_one_line(std::string_view text) {
@@ -22,7 +23,7 @@ std::string on_one_line(std::string_view text) {
       out += ' ';
     }
   }
-  return std::string(trimmed(out));
+  return std::string(utf8_prefix(trimmed(out), kMostBytes));
 }
 
 // Breaks at spaces where it can.

@@ -5,7 +5,9 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <deque>
 #include <random>
 
@@ -91,7 +93,9 @@ class RealTimeline final : public Timeline {
 
   asio::awaitable<bool> wait(double seconds) override {
     co_await asio::this_coro::throw_if_cancelled(false);
-    Waiter waiter(co_await asio::this_coro::executor);
+    const auto executor = co_await asio::this_coro::executor;
+    co_await asio::post(executor, asio::use_awaitable);  // The shortest wait lets others run, too.
+    Waiter waiter(executor);
     co_await clock_->wait_until(waiter, steady_at(now() + seconds));
     co_return !is_cancelled(co_await asio::this_coro::cancellation_state);
   }

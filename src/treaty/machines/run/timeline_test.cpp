@@ -1,0 +1,34 @@
+#include "treaty/machines/run/timeline.h"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+namespace treaty::machines {
+namespace {
+
+namespace asio = boost::asio;
+
+TEST_CASE("A wait that is over at once lets others run") {
+  constexpr int kMostWaits = 1'000;
+  asio::io_context loop;
+  const auto timeline = real_timeline();
+  bool has_run = false;
+  int waits = 0;
+  const auto wait_again_and_again = [&]() -> asio::awaitable<void> {
+    asio::post(loop, [&] { has_run = true; });
+    for (; !has_run && waits < kMostWaits; ++waits) co_await timeline->wait(0);
+  };
+
+  asio::co_spawn(loop, wait_again_and_again, asio::detached);
+  loop.run();
+
+  CHECK(has_run);
+  CHECK(waits < kMostWaits);
+}
+
+}  // namespace
+}  // namespace treaty::machines
