@@ -56,7 +56,9 @@ Outcome floor_whole(Arithmetic operation, std::int64_t left, std::int64_t right)
   if (right == 0) return division_by_zero();
   if (right == -1) {  // The only quotient that can overflow.
     if (operation == Arithmetic::remainder) return std::int64_t{0};
-    return whole_result(left == std::numeric_limits<std::int64_t>::min(), -left);
+    std::int64_t negated = 0;
+    const bool overflows = __builtin_sub_overflow(std::int64_t{0}, left, &negated);
+    return whole_result(overflows, negated);
   }
   const std::int64_t rest = left % right;
   const bool is_below = rest != 0 && (rest < 0) != (right < 0);
