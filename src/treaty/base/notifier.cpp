@@ -16,9 +16,9 @@ asio::awaitable<void> sleep_for(std::chrono::steady_clock::duration time) {
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }
 
-// While the waiter is there its event loop is there, too: the mutex keeps both from going away
-// during the post. The event loop looks again whether the notification still waits to be taken, so
-// that one that was taken meanwhile does not end the next wait.
+// While the waiter is there its event loop is there, too: the mutex keeps the waiter from going
+// away during the post. The event loop looks again whether the notification still waits to be
+// taken, so that one that was taken meanwhile does not end the next wait.
 void Waker::notify() {
   const MutexLock lock(mutex_);
   if (timer_ == nullptr || std::exchange(is_pending_, true) || !is_waiting_) return;

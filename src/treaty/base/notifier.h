@@ -24,7 +24,8 @@ namespace treaty {
 boost::asio::awaitable<void> sleep_for(std::chrono::steady_clock::duration time);
 
 // Notifies one Waiter. Every function may be called on any thread, also after the Waiter and its
-// event loop have gone; it does nothing then.
+// event loop have gone; it does nothing then. Nobody notifies while the event loop is being
+// destroyed: its threads are joined, and those that notify, before that.
 class Waker : public std::enable_shared_from_this<Waker> {
  public:
   void notify();
