@@ -95,6 +95,7 @@ class RealTimeline final : public Timeline {
     co_await asio::this_coro::throw_if_cancelled(false);
     const auto executor = co_await asio::this_coro::executor;
     co_await asio::post(executor, asio::use_awaitable);  // The shortest wait lets others run, too.
+    if (is_cancelled(co_await asio::this_coro::cancellation_state)) co_return false;
     Waiter waiter(executor);
     co_await clock_->wait_until(waiter, steady_at(now() + seconds));
     co_return !is_cancelled(co_await asio::this_coro::cancellation_state);

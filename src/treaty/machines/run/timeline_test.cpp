@@ -30,5 +30,21 @@ TEST_CASE("A wait that is over at once lets others run") {
   CHECK(waits < kMostWaits);
 }
 
+TEST_CASE("What runs alongside a job ends with it, also when it has only begun to wait") {
+  asio::io_context loop;
+  const auto timeline = real_timeline();
+  bool has_ended = false;
+  const auto run = [&]() -> asio::awaitable<void> {
+    co_await timeline->alongside([]() -> asio::awaitable<void> { co_return; },
+                                 [&]() -> asio::awaitable<void> { co_await timeline->wait(100); });
+    has_ended = true;
+  };
+
+  asio::co_spawn(loop, run, asio::detached);
+  loop.poll();
+
+  CHECK(has_ended);
+}
+
 }  // namespace
 }  // namespace treaty::machines
