@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "treaty/store/sqlite/sqlite_store.h"
+#include "treaty/testing/simulation/fake_clock.h"
 
 namespace {
 
@@ -182,7 +183,7 @@ int main(int argc, char** argv) {
   WriterClock clock;
   {
     auto opened = store::open_sqlite_store(
-        name + "/treaty.db", {.clock = testing::wall_clock([&] { return clock.now(); })});
+        name + "/treaty.db", {.clock = treaty::testing::wall_clock([&] { return clock.now(); })});
     if (!opened) {
       fmt::print(stderr, "store_bench: {}\n", opened.error().message);
       return 1;
