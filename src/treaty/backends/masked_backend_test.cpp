@@ -39,12 +39,12 @@ class Heard : public Sink {
   std::vector<std::string> deltas{};
 };
 
-struct Ran {
+struct MaskedRun {
   std::vector<std::string> deltas;
   AgentResult result;
 };
 
-Ran run(std::vector<std::string> deltas, AgentResult result) {
+MaskedRun run(std::vector<std::string> deltas, AgentResult result) {
   MaskedBackend backend(std::make_shared<Said>(std::move(deltas), std::move(result)), secrets());
   boost::asio::io_context context;
   Heard heard;
@@ -88,14 +88,14 @@ TEST_CASE("a result without a secret stays as it is") {
 TEST_CASE("a secret that is cut off at the end of a string of an object is masked") {
   const std::string most = kKey.substr(0, 12);
 
-  const Ran ran = run({}, {.output = json::ObjectText{{"k", "a " + most}, {most, 1}}});
+  const MaskedRun ran = run({}, {.output = json::ObjectText{{"k", "a " + most}, {most, 1}}});
 
   CHECK(ran.result.output->text() == R"({"k":"a ***","***":1})");
 }
 
 TEST_CASE("a secret in the arguments of a tool is masked, also when it is escaped or cut off") {
   const auto arguments_of = [](std::string arguments) {
-    const Ran ran = run({}, {.tool_calls = {{{"c1", "t", std::move(arguments)}}}});
+    const MaskedRun ran = run({}, {.tool_calls = {{{"c1", "t", std::move(arguments)}}}});
     return ran.result.tool_calls->front().arguments;
   };
 
@@ -107,22 +107,22 @@ TEST_CASE("a secret in the arguments of a tool is masked, also when it is escape
 
 TEST_CASE(
     "of names that are the same once masked, the last one's value is kept in the first place") {
-  const Ran ran =
+  const MaskedRun ran =
       run({}, {.output = json::ObjectText{{"a " + kKey, 1}, {"b", 2}, {"a ***", 3}, {kKey, kKey}}});
 
   CHECK(ran.result.output->text() == R"({"b":2,"a ***":1,"***":"***"})");
 }
 
 TEST_CASE("a secret that is split over deltas is masked, and the rest comes when it came") {
-  const Ran ran = run({"The ", "key is Plain", "Canary", "99zzQQ", ", and Plain"},
-                      {.content = "The key is PlainCanary99zzQQ, and Plain"});
+  const MaskedRun ran = run({"The ", "key is Plain", "Canary", "99zzQQ", ", and Plain"},
+                            {.content = "The key is PlainCanary99zzQQ, and Plain"});
 
   CHECK(ran.deltas == std::vector<std::string>{"The ", "key is ", "***", ", and ", "Plain"});
   CHECK(ran.result.content == "The key is ***, and Plain");
 }
 
 TEST_CASE("what was held back is told when the answer fails, too") {
-  const Ran ran = run({"a Plain"}, {.error = contracts::AgentError{.message = "cut"}});
+  const MaskedRun ran = run({"a Plain"}, {.error = contracts::AgentError{.message = "cut"}});
 
   CHECK(ran.deltas == std::vector<std::string>{"a ", "Plain"});
 }

@@ -13,6 +13,7 @@ namespace treaty::config {
 namespace {
 
 using testing::Given;
+using testing::loaded;
 
 constexpr std::string_view kEverything = R"(
 listen: "[::1]:9000"
@@ -95,13 +96,6 @@ const Given& everything() {
            "prices: [{provider: openai, models: [gpt-4o], from: 2025-01-01, input: 1, output: "
            "1}]"}}};
   return given;
-}
-
-Configuration loaded(const Given& given) {
-  auto configuration = load(given.sources());
-  CAPTURE(testing::problems_of(given));
-  REQUIRE(configuration);
-  return *std::move(configuration);
 }
 
 // Every way through the maps and lists of a tree, as known_keys() writes them: what users name is

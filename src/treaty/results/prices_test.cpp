@@ -8,7 +8,7 @@ using namespace treaty::results;
 
 namespace {
 
-constexpr double k2025 = 1'735'689'600;  // 2025-01-01T00:00:00Z
+constexpr double kStart = 1'735'689'600;  // 2025-01-01T00:00:00Z
 constexpr double kDay = 86'400;
 
 PriceTable table(std::string_view yaml) {
@@ -32,29 +32,29 @@ TEST_CASE("a price is in force from its day on, until the next one") {
       "  - {provider: p, models: [m], from: 2025-01-01, input: 1, output: 3}\n");
 
   CHECK(prices.size() == 3);
-  CHECK(!prices.find("p", "m", k2025 - 1));
-  CHECK(prices.find("p", "m", k2025)->input == 1'000'000);
-  CHECK(prices.find("p", "m", k2025 + kDay - 1)->input == 1'000'000);
-  CHECK(prices.find("p", "m", k2025 + kDay)->input == 2'000'000);
-  CHECK(!prices.find("p", "n", k2025));
+  CHECK(!prices.find("p", "m", kStart - 1));
+  CHECK(prices.find("p", "m", kStart)->input == 1'000'000);
+  CHECK(prices.find("p", "m", kStart + kDay - 1)->input == 1'000'000);
+  CHECK(prices.find("p", "m", kStart + kDay)->input == 2'000'000);
+  CHECK(!prices.find("p", "n", kStart));
 }
 
 TEST_CASE("a model or a provider that is not in the table has no price") {
   const PriceTable prices =
       table("prices: [{provider: p, models: [m], from: 2025-01-01, input: 1, output: 1}]");
 
-  CHECK(!prices.find("p", "m-2025", k2025));
-  CHECK(!prices.find("p", "", k2025));
-  CHECK(!prices.find("q", "m", k2025));
-  CHECK(!prices.find("", "m", k2025));
-  CHECK(!PriceTable().find("p", "m", k2025));
+  CHECK(!prices.find("p", "m-2025", kStart));
+  CHECK(!prices.find("p", "", kStart));
+  CHECK(!prices.find("q", "m", kStart));
+  CHECK(!prices.find("", "m", kStart));
+  CHECK(!PriceTable().find("p", "m", kStart));
 }
 
 TEST_CASE("dollars per million tokens are exact in picodollars per token") {
   const PriceTable prices = table(
       "prices: [{provider: p, models: [m], from: 2025-01-01, input: 0.075, output: 18.75, "
       "cache_read: 0.000001, cache_write: 999999.999999}]");
-  const Price price = prices.find("p", "m", k2025).value();
+  const Price price = prices.find("p", "m", kStart).value();
 
   CHECK(price.input == 75'000);
   CHECK(price.output == 18'750'000);

@@ -14,7 +14,7 @@ namespace {
 using testing::wait_for;
 using namespace testing::budgets;  // NOLINT: the vocabulary of these tests.
 
-struct Fixture : testing::StoreFixture {
+struct BudgetsFixture : testing::StoreFixture {
   using StoreFixture::StoreFixture;
 
   std::vector<Spending> spent_on(std::int64_t day) const {
@@ -35,7 +35,8 @@ struct Fixture : testing::StoreFixture {
 
 }  // namespace
 
-TREATY_STORE_TEST(Fixture, "a reservation is set aside until it is settled, and then spent") {
+TREATY_STORE_TEST(BudgetsFixture,
+                  "a reservation is set aside until it is settled, and then spent") {
   const std::int64_t id = reserve(*store, tokens(600));
   REQUIRE(id != 0);
   CHECK(today() == of_agent(0, 600, 0));
@@ -45,7 +46,7 @@ TREATY_STORE_TEST(Fixture, "a reservation is set aside until it is settled, and 
   CHECK(today() == of_agent(200, 0, 1));
 }
 
-TREATY_STORE_TEST(Fixture, "what was granted is what the budget leaves, in every scope") {
+TREATY_STORE_TEST(BudgetsFixture, "what was granted is what the budget leaves, in every scope") {
   Purchase purchase = tokens(5'000);
   purchase.input_tokens = 100;
   purchase.least_output = 1;
@@ -62,7 +63,7 @@ TREATY_STORE_TEST(Fixture, "what was granted is what the budget leaves, in every
                                                   {.scope = "tenant:t", .reserved = amount}});
 }
 
-TREATY_STORE_TEST(Fixture, "a refusal says why and writes nothing") {
+TREATY_STORE_TEST(BudgetsFixture, "a refusal says why and writes nothing") {
   const std::int64_t id = reserve(*store, tokens(700));
 
   Purchase purchase = tokens(400);
@@ -77,7 +78,7 @@ TREATY_STORE_TEST(Fixture, "a refusal says why and writes nothing") {
   CHECK(today() == of_agent(700, 0, 1));
 }
 
-TREATY_STORE_TEST(Fixture, "what is settled below its reservation can be spent by others") {
+TREATY_STORE_TEST(BudgetsFixture, "what is settled below its reservation can be spent by others") {
   const std::int64_t id = reserve(*store, tokens(1'000));
   REQUIRE(refused(tokens(1)).may_come_back);
 
@@ -87,14 +88,14 @@ TREATY_STORE_TEST(Fixture, "what is settled below its reservation can be spent b
   CHECK(reserve(*store, tokens(600)) != 0);
 }
 
-TREATY_STORE_TEST(Fixture, "a call that took more than was set aside counts in full") {
+TREATY_STORE_TEST(BudgetsFixture, "a call that took more than was set aside counts in full") {
   REQUIRE(settle(*store, reserve(*store, tokens(600)), 5'000));
 
   CHECK(today() == of_agent(5'000, 0, 1));
   CHECK(!refused(tokens(1)).may_come_back);
 }
 
-TREATY_STORE_TEST(Fixture, "a settlement counts on the day of its reservation") {
+TREATY_STORE_TEST(BudgetsFixture, "a settlement counts on the day of its reservation") {
   const std::int64_t late = reserve(*store, tokens(600));
   const std::int64_t early = reserve(*store, tokens(1'000, kToday + 1));
   REQUIRE(early != 0);
@@ -106,7 +107,8 @@ TREATY_STORE_TEST(Fixture, "a settlement counts on the day of its reservation") 
   CHECK(spent_on(kToday + 2).empty());
 }
 
-TREATY_STORE_TEST(Fixture, "what is not there, or settled, or another's, cannot be settled") {
+TREATY_STORE_TEST(BudgetsFixture,
+                  "what is not there, or settled, or another's, cannot be settled") {
   const std::int64_t id = reserve(*store, tokens(600));
   const auto other = place->open();
 
@@ -121,7 +123,7 @@ TREATY_STORE_TEST(Fixture, "what is not there, or settled, or another's, cannot 
   CHECK(today() == of_agent(1, 0, 1));
 }
 
-TREATY_STORE_TEST(Fixture, "negative amounts count as nothing") {
+TREATY_STORE_TEST(BudgetsFixture, "negative amounts count as nothing") {
   REQUIRE(settle(*store, reserve(*store, tokens(600)), 100));
 
   REQUIRE(settle(*store, reserve(*store, tokens(600)), -50));
@@ -129,7 +131,7 @@ TREATY_STORE_TEST(Fixture, "negative amounts count as nothing") {
   CHECK(today() == of_agent(100, 0, 2));
 }
 
-TREATY_STORE_TEST(Fixture, "two limits of one scope count once, and the smaller one holds") {
+TREATY_STORE_TEST(BudgetsFixture, "two limits of one scope count once, and the smaller one holds") {
   Purchase purchase = tokens(600);
   purchase.limits.push_back({.scope = "agent:a", .tokens = 700});
 
@@ -142,7 +144,8 @@ TREATY_STORE_TEST(Fixture, "two limits of one scope count once, and the smaller 
   CHECK(today() == of_agent(600, 0, 1));
 }
 
-TREATY_STORE_TEST(Fixture, "a call without budgets is settled like any other and counts nowhere") {
+TREATY_STORE_TEST(BudgetsFixture,
+                  "a call without budgets is settled like any other and counts nowhere") {
   Purchase purchase = tokens(600);
   purchase.limits.clear();
 
@@ -154,7 +157,7 @@ TREATY_STORE_TEST(Fixture, "a call without budgets is settled like any other and
   CHECK(spent_on(kToday).empty());
 }
 
-TREATY_STORE_TEST(Fixture, "sums that would overflow stay at the greatest number") {
+TREATY_STORE_TEST(BudgetsFixture, "sums that would overflow stay at the greatest number") {
   Purchase purchase = tokens(kMost);
   purchase.limits = {{.scope = "agent:a"}};
   const std::int64_t one = reserve(*store, purchase);
@@ -169,7 +172,7 @@ TREATY_STORE_TEST(Fixture, "sums that would overflow stay at the greatest number
   CHECK(today() == Spending{.scope = "agent:a", .spent = {kMost, kMost}, .calls = 2});
 }
 
-TREATY_STORE_TEST(Fixture, "the newest 40 days are kept") {
+TREATY_STORE_TEST(BudgetsFixture, "the newest 40 days are kept") {
   for (std::int64_t day = kToday; day < kToday + 41; ++day) {
     REQUIRE(settle(*store, reserve(*store, tokens(10, day)), 10));
   }
@@ -179,7 +182,8 @@ TREATY_STORE_TEST(Fixture, "the newest 40 days are kept") {
   CHECK(spent_on(kToday + 40).size() == 1);
 }
 
-TREATY_STORE_TEST(Fixture, "a clock that leaps ahead and back does not take what was spent today") {
+TREATY_STORE_TEST(BudgetsFixture,
+                  "a clock that leaps ahead and back does not take what was spent today") {
   REQUIRE(settle(*store, reserve(*store, tokens(900)), 900));
 
   REQUIRE(settle(*store, reserve(*store, tokens(900, kToday + 10'000)), 900));
@@ -187,7 +191,7 @@ TREATY_STORE_TEST(Fixture, "a clock that leaps ahead and back does not take what
   CHECK(!refused(tokens(101)).may_come_back);
 }
 
-TREATY_STORE_TEST(Fixture, "a reservation whose day is forgotten can still be settled") {
+TREATY_STORE_TEST(BudgetsFixture, "a reservation whose day is forgotten can still be settled") {
   const std::int64_t id = reserve(*store, tokens(600));
   for (std::int64_t day = kToday + 1; day < kToday + 41; ++day) reserve(*store, tokens(10, day));
   REQUIRE(spent_on(kToday).empty());

@@ -10,13 +10,13 @@ namespace {
 
 using testing::begin;
 using testing::complete;
+using testing::is_conflict;
+using testing::kRoom;
 using testing::look;
 using testing::settle;
 using testing::wait_for;
 
-const Room kRoom{.tenant = "local", .session_id = "s1"};
-
-struct Fixture : testing::StoreFixture {
+struct JournalFixture : testing::StoreFixture {
   using StoreFixture::StoreFixture;
 
   std::unique_ptr<Store> open() const { return place->open(); }
@@ -32,17 +32,14 @@ struct Fixture : testing::StoreFixture {
   }
 };
 
-bool is_conflict(const auto& answer) {
-  return !answer && answer.error().code == ErrorCode::conflict;
-}
-
 bool is_unknown(const auto& answer) {
   return !answer && answer.error().code == ErrorCode::not_found;
 }
 
 }  // namespace
 
-TREATY_STORE_TEST(Fixture, "a new turn opens its session and is found by its name and its key") {
+TREATY_STORE_TEST(JournalFixture,
+                  "a new turn opens its session and is found by its name and its key") {
   const auto applied = begin(*store, kRoom, "t1");
 
   REQUIRE(applied);
@@ -61,7 +58,7 @@ TREATY_STORE_TEST(Fixture, "a new turn opens its session and is found by its nam
   CHECK(!view.same->answer);
 }
 
-TREATY_STORE_TEST(Fixture,
+TREATY_STORE_TEST(JournalFixture,
                   "a settled turn answers with the same bytes after the store was closed") {
   const auto applied = begin(*store, kRoom, "t1");
   REQUIRE(applied);
@@ -96,7 +93,7 @@ TREATY_STORE_TEST(Fixture,
   CHECK(record.rounds[0].answer == answer);
 }
 
-TREATY_STORE_TEST(Fixture, "an empty change writes nothing and opens nothing") {
+TREATY_STORE_TEST(JournalFixture, "an empty change writes nothing and opens nothing") {
   const auto applied = change({});
 
   REQUIRE(applied);
@@ -104,7 +101,8 @@ TREATY_STORE_TEST(Fixture, "an empty change writes nothing and opens nothing") {
   CHECK(!look(*store, {.room = kRoom}).session);
 }
 
-TREATY_STORE_TEST(Fixture, "sessions of two tenants may have the same name and do not meet") {
+TREATY_STORE_TEST(JournalFixture,
+                  "sessions of two tenants may have the same name and do not meet") {
   const Room other{.tenant = "acme", .session_id = "s1"};
   REQUIRE(begin(*store, kRoom, "t1"));
   REQUIRE(begin(*store, other, "t1"));
@@ -120,7 +118,7 @@ TREATY_STORE_TEST(Fixture, "sessions of two tenants may have the same name and d
   CHECK(two.same_turn->id == two.named->id);
 }
 
-TREATY_STORE_TEST(Fixture, "a session or a turn whose name is taken is refused") {
+TREATY_STORE_TEST(JournalFixture, "a session or a turn whose name is taken is refused") {
   REQUIRE(begin(*store, kRoom, "t1"));
 
   CHECK(is_conflict(change({.open = NewSession{.room = kRoom}})));
@@ -129,7 +127,7 @@ TREATY_STORE_TEST(Fixture, "a session or a turn whose name is taken is refused")
   CHECK(look(*store, {.room = kRoom}).session->turns == 1);
 }
 
-TREATY_STORE_TEST(Fixture, "a request without ids is found again by its key alone") {
+TREATY_STORE_TEST(JournalFixture, "a request without ids is found again by its key alone") {
   const Change first{.open = NewSession{.room = kRoom, .initial_key = "first"},
                      .begin = NewTurn{.turn_id = "t1"},
                      .request = testing::request_of("first")};
@@ -146,7 +144,7 @@ TREATY_STORE_TEST(Fixture, "a request without ids is found again by its key alon
   CHECK(is_conflict(change({.open = NewSession{.room = {"local", "s2"}, .initial_key = "first"}})));
 }
 
-TREATY_STORE_TEST(Fixture,
+TREATY_STORE_TEST(JournalFixture,
                   "agent, conversation and context are fixed by the change that names them") {
   REQUIRE(change({.open = NewSession{.room = kRoom, .opening_turn = "t0"}}));
   REQUIRE(change({.agent = "default", .conversation = "review", .solution_context = "C++"}));
@@ -161,7 +159,7 @@ TREATY_STORE_TEST(Fixture,
   CHECK(session->turns == 0);
 }
 
-TREATY_STORE_TEST(Fixture, "a turn is settled once") {
+TREATY_STORE_TEST(JournalFixture, "a turn is settled once") {
   const auto applied = begin(*store, kRoom, "t1");
   REQUIRE(settle(*store, applied->turn, TurnState::completed, "first"));
 
@@ -174,14 +172,14 @@ TREATY_STORE_TEST(Fixture, "a turn is settled once") {
   CHECK(state_of("t1") == TurnState::completed);
 }
 
-TREATY_STORE_TEST(Fixture, "a settlement that leaves the turn running is refused") {
+TREATY_STORE_TEST(JournalFixture, "a settlement that leaves the turn running is refused") {
   const auto applied = begin(*store, kRoom, "t1");
 
   CHECK(is_conflict(settle(*store, applied->turn, TurnState::accepted, "not the end")));
   CHECK(state_of("t1") == TurnState::accepted);
 }
 
-TREATY_STORE_TEST(Fixture, "an update applies only to states that lead there") {
+TREATY_STORE_TEST(JournalFixture, "an update applies only to states that lead there") {
   const TurnState states[] = {TurnState::accepted, TurnState::awaiting_tools, TurnState::completed,
                               TurnState::failed,   TurnState::cancelled,      TurnState::expired};
   // Rows: from; columns: to.
@@ -213,7 +211,7 @@ TREATY_STORE_TEST(Fixture, "an update applies only to states that lead there") {
   }
 }
 
-TREATY_STORE_TEST(Fixture, "a turn that failed with a retryable error runs again") {
+TREATY_STORE_TEST(JournalFixture, "a turn that failed with a retryable error runs again") {
   const auto applied = begin(*store, kRoom, "t1");
   REQUIRE(wait_for(store->settle({.turn = applied->turn,
                                   .update = {.state = TurnState::failed, .retryable = true},
@@ -228,7 +226,7 @@ TREATY_STORE_TEST(Fixture, "a turn that failed with a retryable error runs again
   CHECK(wait_for(store->find_turn(kRoom, "t1")).value()->rounds[0].answer->body == "yes");
 }
 
-TREATY_STORE_TEST(Fixture, "a failed turn does not run again once a newer turn lives") {
+TREATY_STORE_TEST(JournalFixture, "a failed turn does not run again once a newer turn lives") {
   const auto first = begin(*store, kRoom, "t1");
   REQUIRE(wait_for(store->settle({.turn = first->turn,
                                   .update = {.state = TurnState::failed, .retryable = true},
@@ -238,7 +236,7 @@ TREATY_STORE_TEST(Fixture, "a failed turn does not run again once a newer turn l
   CHECK(is_conflict(update(first->turn, TurnState::accepted)));
 }
 
-TREATY_STORE_TEST(Fixture,
+TREATY_STORE_TEST(JournalFixture,
                   "the newest turn is the last one that is not dead, whatever died since") {
   REQUIRE(complete(*store, kRoom, "t1") != 0);
   const auto second = begin(*store, kRoom, "t2");
@@ -260,7 +258,7 @@ TREATY_STORE_TEST(Fixture,
   CHECK(look(*store, {.room = kRoom}).newest->turn_id == "t2");
 }
 
-TREATY_STORE_TEST(Fixture, "a continuation is the next round of its turn") {
+TREATY_STORE_TEST(JournalFixture, "a continuation is the next round of its turn") {
   const auto applied = begin(*store, kRoom, "t1");
   REQUIRE(wait_for(store->settle({.turn = applied->turn,
                                   .update = {.state = TurnState::awaiting_tools,
@@ -289,7 +287,7 @@ TREATY_STORE_TEST(Fixture, "a continuation is the next round of its turn") {
   CHECK(again.same->answer->body == "done");
 }
 
-TREATY_STORE_TEST(Fixture, "rounds come one after the other, and there is a last one") {
+TREATY_STORE_TEST(JournalFixture, "rounds come one after the other, and there is a last one") {
   const auto applied = begin(*store, kRoom, "t1");
 
   CHECK(is_conflict(change({.turn = applied->turn, .request = testing::request_of("k", 2)})));
@@ -298,13 +296,13 @@ TREATY_STORE_TEST(Fixture, "rounds come one after the other, and there is a last
   CHECK(is_conflict(change({.turn = applied->turn, .answer = testing::answer_of("k", -1)})));
 }
 
-TREATY_STORE_TEST(Fixture, "a change of a turn or a session that is not there is refused") {
+TREATY_STORE_TEST(JournalFixture, "a change of a turn or a session that is not there is refused") {
   CHECK(is_unknown(update(7, TurnState::completed)));
   CHECK(is_unknown(change({.agent = "default"})));
   CHECK(is_unknown(change({.begin = NewTurn{.turn_id = "t1"}})));
 }
 
-TREATY_STORE_TEST(Fixture, "a mark of streaming stays until the round ends") {
+TREATY_STORE_TEST(JournalFixture, "a mark of streaming stays until the round ends") {
   const auto applied = begin(*store, kRoom, "t1");
   REQUIRE(wait_for(store->mark_streamed(applied->turn)));
   CHECK(look(*store, {.room = kRoom, .turn_id = "t1"}).named->has_streamed);
@@ -315,7 +313,7 @@ TREATY_STORE_TEST(Fixture, "a mark of streaming stays until the round ends") {
   CHECK(!look(*store, {.room = kRoom, .turn_id = "t1"}).named->has_streamed);
 }
 
-TREATY_STORE_TEST(Fixture, "times are those of the transaction that wrote them") {
+TREATY_STORE_TEST(JournalFixture, "times are those of the transaction that wrote them") {
   const auto applied = begin(*store, kRoom, "t1");
   time = 2'000;
   REQUIRE(wait_for(store->settle({.turn = applied->turn,

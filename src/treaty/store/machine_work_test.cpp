@@ -8,6 +8,7 @@ namespace treaty::store {
 namespace {
 
 using testing::DirectoryPlace;
+using testing::is_conflict;
 using testing::MemoryPlace;
 using testing::SqlitePlace;
 using testing::wait_for;
@@ -33,11 +34,6 @@ Texts counts(MachineStore& store) {
   const WorkCounts counts = wait_for(store.count_work("p")).value();
   return {std::to_string(counts.pending), std::to_string(counts.claimed),
           std::to_string(counts.completed), std::to_string(counts.poisoned)};
-}
-
-template <class T>
-bool is_conflict(const std::expected<T, Error>& answer) {
-  return !answer && answer.error().code == ErrorCode::conflict;
 }
 
 }  // namespace

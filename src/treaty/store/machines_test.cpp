@@ -13,6 +13,7 @@ namespace {
 
 using testing::checkpoint_of;
 using testing::DirectoryPlace;
+using testing::is_conflict;
 using testing::lease_of;
 using testing::leave_execution;
 using testing::leave_waiting;
@@ -22,11 +23,6 @@ using testing::wait_for;
 using testing::write_of;
 
 using Texts = std::vector<std::string>;
-
-template <class T>
-bool is_conflict(const std::expected<T, Error>& answer) {
-  return !answer && answer.error().code == ErrorCode::conflict;
-}
 
 template <class T>
 bool is_refused(const std::expected<T, Error>& answer) {

@@ -4,10 +4,13 @@
 
 #include <map>
 
+#include "treaty/testing/stores/store_room.h"
+
 namespace treaty::store {
 namespace {
 
-const Room kRoom{.tenant = "local", .session_id = "s1"};
+using testing::kRoom;
+
 constexpr WriterIdentity kWriter{.owner = 7, .now = 1'000};
 
 // One session with its turns, by their ids.

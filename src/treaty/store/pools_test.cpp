@@ -14,8 +14,8 @@ using Pools = std::vector<PoolRecord>;
 
 constexpr Milliseconds kDay = Milliseconds{24} * 60 * 60 * 1000;
 
-struct Fixture {
-  explicit Fixture(std::unique_ptr<testing::StorePlace> at) : place(std::move(at)) {}
+struct PoolsFixture {
+  explicit PoolsFixture(std::unique_ptr<testing::StorePlace> at) : place(std::move(at)) {}
 
   std::unique_ptr<testing::StorePlace> place;
   Milliseconds& time = place->time();
@@ -24,7 +24,7 @@ struct Fixture {
 
 }  // namespace
 
-TREATY_STORE_TEST(Fixture, "pools are there again after the process that saved them") {
+TREATY_STORE_TEST(PoolsFixture, "pools are there again after the process that saved them") {
   REQUIRE(wait_for(store->pools()).value().empty());
   REQUIRE(wait_for(store->save_pools({{"b", "{\"b\":1}"}, {"a", ""}})));
   store.reset();
@@ -34,7 +34,7 @@ TREATY_STORE_TEST(Fixture, "pools are there again after the process that saved t
   CHECK(wait_for(again->pools()).value() == Pools{{"a", ""}, {"b", "{\"b\":1}"}});
 }
 
-TREATY_STORE_TEST(Fixture, "a pool that is saved again replaces itself and no other") {
+TREATY_STORE_TEST(PoolsFixture, "a pool that is saved again replaces itself and no other") {
   REQUIRE(wait_for(store->save_pools({{"a", "old"}, {"b", "kept"}})));
 
   REQUIRE(wait_for(store->save_pools({{"a", "new"}})));
@@ -42,7 +42,7 @@ TREATY_STORE_TEST(Fixture, "a pool that is saved again replaces itself and no ot
   CHECK(wait_for(store->pools()).value() == Pools{{"a", "new"}, {"b", "kept"}});
 }
 
-TREATY_STORE_TEST(Fixture, "pools that were not saved for 60 days are forgotten") {
+TREATY_STORE_TEST(PoolsFixture, "pools that were not saved for 60 days are forgotten") {
   REQUIRE(wait_for(store->save_pools({{"a", "1"}, {"b", "1"}})));
   time += 60 * kDay;
   REQUIRE(wait_for(store->save_pools({{"b", "2"}})));

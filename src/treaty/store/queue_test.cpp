@@ -37,7 +37,7 @@ class Numbered final : public Operation<int> {
   bool failed_ = false;
 };
 
-struct Fixture {
+struct QueueFixture {
   boost::asio::io_context loop{};
   boost::asio::io_context other{};
   std::vector<Numbered::Done> done{};
@@ -52,7 +52,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE_FIXTURE(Fixture, "who gathers goes on as soon as enough wait") {
+TEST_CASE_FIXTURE(QueueFixture, "who gathers goes on as soon as enough wait") {
   queue.add(item(1));
   std::jthread later([&] {
     queue.add(item(2));
@@ -62,19 +62,21 @@ TEST_CASE_FIXTURE(Fixture, "who gathers goes on as soon as enough wait") {
   CHECK(queue.take(64).size() == 3);
 }
 
-TEST_CASE_FIXTURE(Fixture, "who gathers does not wait beyond their patience") {
+TEST_CASE_FIXTURE(QueueFixture, "who gathers does not wait beyond their patience") {
   queue.add(item(1));
   queue.gather(2, 1ms);
   CHECK(queue.take(64).size() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "who takes is woken by the first, also after having gathered in vain") {
+TEST_CASE_FIXTURE(QueueFixture,
+                  "who takes is woken by the first, also after having gathered in vain") {
   queue.gather(2, 1ms);
   std::jthread later([&] { queue.add(item(1)); });
   CHECK(queue.take(64).size() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a closed queue gives what waits, then nothing, and nobody gathers") {
+TEST_CASE_FIXTURE(QueueFixture,
+                  "a closed queue gives what waits, then nothing, and nobody gathers") {
   queue.add(item(1));
   std::jthread later([&] { queue.close(); });
   queue.gather(2, kForever);
@@ -82,14 +84,14 @@ TEST_CASE_FIXTURE(Fixture, "a closed queue gives what waits, then nothing, and n
   CHECK(queue.take(64).empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "what finds no room is refused on its own loop") {
+TEST_CASE_FIXTURE(QueueFixture, "what finds no room is refused on its own loop") {
   for (int number = 1; number <= 5; ++number) queue.add(item(number));
   CHECK(done.empty());
   loop.run();
   CHECK(done == std::vector<Numbered::Done>{{5, true}});
 }
 
-TEST_CASE_FIXTURE(Fixture, "every loop is woken once, for its own operations in their order") {
+TEST_CASE_FIXTURE(QueueFixture, "every loop is woken once, for its own operations in their order") {
   std::vector<OperationQueue<int>::Item> items;
   for (int number = 1; number <= 2; ++number) {
     items.push_back(item(number));

@@ -9,12 +9,11 @@ namespace {
 
 using testing::begin;
 using testing::complete;
+using testing::kRoom;
 using testing::settle;
 using testing::wait_for;
 
-const Room kRoom{.tenant = "local", .session_id = "s1"};
-
-struct Fixture : testing::StoreFixture {
+struct ReadsFixture : testing::StoreFixture {
   using StoreFixture::StoreFixture;
 
   std::int64_t session() const { return wait_for(store->find_session(kRoom)).value()->id; }
@@ -31,7 +30,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TREATY_STORE_TEST(Fixture, "what is not there is nothing, and no failure") {
+TREATY_STORE_TEST(ReadsFixture, "what is not there is nothing, and no failure") {
   CHECK(!wait_for(store->find_session(kRoom)).value());
   CHECK(!wait_for(store->find_turn(kRoom, "t1")).value());
   CHECK(wait_for(store->list_sessions({})).value().empty());
@@ -45,7 +44,7 @@ TREATY_STORE_TEST(Fixture, "what is not there is nothing, and no failure") {
   CHECK(!wait_for(store->find_turn({"acme", "s1"}, "t1")).value());
 }
 
-TREATY_STORE_TEST(Fixture,
+TREATY_STORE_TEST(ReadsFixture,
                   "sessions are listed newest first, page by page, for one tenant or all") {
   for (const char* name : {"a", "b", "c", "d"}) REQUIRE(begin(*store, {"local", name}, "t1"));
   REQUIRE(begin(*store, {"acme", "x"}, "t1"));
@@ -65,7 +64,7 @@ TREATY_STORE_TEST(Fixture,
   CHECK(names({.tenant = "nobody"}).empty());
 }
 
-TREATY_STORE_TEST(Fixture, "turns are listed in their order, page by page") {
+TREATY_STORE_TEST(ReadsFixture, "turns are listed in their order, page by page") {
   for (const char* name : {"t1", "t2", "t3"}) REQUIRE(complete(*store, kRoom, name) != 0);
 
   const auto all = wait_for(store->list_turns(session(), 0, 10)).value();
@@ -78,7 +77,7 @@ TREATY_STORE_TEST(Fixture, "turns are listed in their order, page by page") {
   CHECK(rest[0].turn_id == "t2");
 }
 
-TREATY_STORE_TEST(Fixture, "history is the completed turns before a number, newest first") {
+TREATY_STORE_TEST(ReadsFixture, "history is the completed turns before a number, newest first") {
   REQUIRE(complete(*store, kRoom, "t1") != 0);
   const auto second = begin(*store, kRoom, "t2");
   REQUIRE(settle(*store, second->turn, TurnState::failed, "no"));
@@ -94,7 +93,7 @@ TREATY_STORE_TEST(Fixture, "history is the completed turns before a number, newe
   CHECK(history.turns[0].rounds[0].answer->transcript == "said answer to t3");
 }
 
-TREATY_STORE_TEST(Fixture, "history ends before the turn that would be too much") {
+TREATY_STORE_TEST(ReadsFixture, "history ends before the turn that would be too much") {
   for (const char* name : {"t1", "t2", "t3"}) REQUIRE(complete(*store, kRoom, name) != 0);
   const auto one = wait_for(store->history(session(), 2, 1'000'000)).value();
   const Round& round = one.turns.at(0).rounds.at(0);
@@ -110,7 +109,8 @@ TREATY_STORE_TEST(Fixture, "history ends before the turn that would be too much"
   CHECK(none.more);
 }
 
-TREATY_STORE_TEST(Fixture, "diagnostics come in the order they were written, without empty ones") {
+TREATY_STORE_TEST(ReadsFixture,
+                  "diagnostics come in the order they were written, without empty ones") {
   const auto first = wait_for(store->transact({.room = kRoom}, [](const View& view) {
     Change change = testing::new_turn(view, kRoom, "t1");
     change.request->events = "accepted";
@@ -137,7 +137,7 @@ TREATY_STORE_TEST(Fixture, "diagnostics come in the order they were written, wit
   CHECK(read(1, 2) == Names{"1t1accepted", "1t1done"});
 }
 
-TREATY_STORE_TEST(Fixture, "turns that wait for tools beyond their deadline are overdue") {
+TREATY_STORE_TEST(ReadsFixture, "turns that wait for tools beyond their deadline are overdue") {
   const auto wait_until = [&](const Room& room, Milliseconds deadline) {
     const auto turn = begin(*store, room, "t1");
     return wait_for(

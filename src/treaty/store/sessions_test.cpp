@@ -9,13 +9,12 @@ namespace {
 
 using testing::begin;
 using testing::complete;
+using testing::kRoom;
 using testing::look;
 using testing::settle;
 using testing::wait_for;
 
-const Room kRoom{.tenant = "local", .session_id = "s1"};
-
-struct Fixture : testing::StoreFixture {
+struct SessionsFixture : testing::StoreFixture {
   using StoreFixture::StoreFixture;
 
   // A completed turn whose request latches a context.
@@ -32,7 +31,7 @@ struct Fixture : testing::StoreFixture {
 
 }  // namespace
 
-TREATY_STORE_TEST(Fixture, "a session is not deleted while one of its turns runs") {
+TREATY_STORE_TEST(SessionsFixture, "a session is not deleted while one of its turns runs") {
   const auto turn = begin(*store, kRoom, "t1");
 
   const auto refused = wait_for(store->delete_session(kRoom));
@@ -43,7 +42,7 @@ TREATY_STORE_TEST(Fixture, "a session is not deleted while one of its turns runs
   CHECK(wait_for(store->delete_session(kRoom)).value());
 }
 
-TREATY_STORE_TEST(Fixture, "the row of a deleted turn is never given to another") {
+TREATY_STORE_TEST(SessionsFixture, "the row of a deleted turn is never given to another") {
   const auto turn = begin(*store, kRoom, "t1");
   REQUIRE(settle(*store, turn->turn, TurnState::completed, "done"));
   REQUIRE(wait_for(store->delete_session(kRoom)).value());
@@ -54,7 +53,8 @@ TREATY_STORE_TEST(Fixture, "the row of a deleted turn is never given to another"
   CHECK(!settle(*store, turn->turn, TurnState::completed, "too late"));
 }
 
-TREATY_STORE_TEST(Fixture, "a branch has copies of the completed turns up to the one it is from") {
+TREATY_STORE_TEST(SessionsFixture,
+                  "a branch has copies of the completed turns up to the one it is from") {
   REQUIRE(complete(*store, kRoom, "t1") != 0);
   const auto failed = begin(*store, kRoom, "t2");
   REQUIRE(settle(*store, failed->turn, TurnState::failed, "no"));
@@ -80,7 +80,7 @@ TREATY_STORE_TEST(Fixture, "a branch has copies of the completed turns up to the
   CHECK(wait_for(store->find_session(room)).value() == *branched);
 }
 
-TREATY_STORE_TEST(Fixture, "a branch goes on by itself, and so does what it came from") {
+TREATY_STORE_TEST(SessionsFixture, "a branch goes on by itself, and so does what it came from") {
   REQUIRE(complete(*store, kRoom, "t1") != 0);
   REQUIRE(wait_for(store->branch(kRoom, "t1", "s2")));
 
@@ -93,7 +93,8 @@ TREATY_STORE_TEST(Fixture, "a branch goes on by itself, and so does what it came
   CHECK(wait_for(store->find_turn({"local", "s2"}, "t1")).value()->rounds.size() == 1);
 }
 
-TREATY_STORE_TEST(Fixture, "a branch has the solution context of its turn, not of the newest") {
+TREATY_STORE_TEST(SessionsFixture,
+                  "a branch has the solution context of its turn, not of the newest") {
   REQUIRE(complete_in("t1", "first"));
   REQUIRE(complete_in("t2", ""));
   REQUIRE(complete_in("t3", "second"));
@@ -109,7 +110,7 @@ TREATY_STORE_TEST(Fixture, "a branch has the solution context of its turn, not o
   CHECK(wait_for(store->find_session({"local", "early"})).value()->solution_context == "first");
 }
 
-TREATY_STORE_TEST(Fixture, "a branch from an opening turn is empty and knows that turn") {
+TREATY_STORE_TEST(SessionsFixture, "a branch from an opening turn is empty and knows that turn") {
   REQUIRE(wait_for(store->transact({.room = kRoom}, [](const View&) {
     return Change{.open = NewSession{.room = kRoom, .opening_turn = "t0"}};
   })));
@@ -121,7 +122,7 @@ TREATY_STORE_TEST(Fixture, "a branch from an opening turn is empty and knows tha
   CHECK(branched->opening_turn == "t0");
 }
 
-TREATY_STORE_TEST(Fixture, "prune deletes sessions that nothing was written to since") {
+TREATY_STORE_TEST(SessionsFixture, "prune deletes sessions that nothing was written to since") {
   REQUIRE(complete(*store, {"local", "old"}, "t1") != 0);
   REQUIRE(complete(*store, {"acme", "old"}, "t1") != 0);
   REQUIRE(begin(*store, {"local", "running"}, "t1"));

@@ -7,15 +7,13 @@ namespace {
 
 using namespace backends;
 
-std::string some_text() { return *any_text(); }
-
 std::string some_json() {
   return *rc::gen::element<std::string>(R"({"a": [1, 2.5, null]})", "{}", "", "not json", "[1]",
                                         R"({"a":1,"a":2})", R"({"n":1e999})", "\"text\"",
                                         R"({"cut":)", "\xff\xfe", std::string(200, '['));
 }
 
-std::string some_id() {
+std::string some_call_id() {
   return *rc::gen::element<std::string>("", "call_1", "call_2", "call 1", "toolu_01A", "a.b", "a b",
                                         "x|y", std::string(100, 'k'), "\xc3\xa9", "abcDEF123");
 }
@@ -25,7 +23,7 @@ Message some_user_message() {
   const int parts = *rc::gen::inRange(0, 3);
   for (int i = 0; i < parts; ++i) {
     if (*rc::gen::arbitrary<bool>()) {
-      message.parts.emplace_back(TextPart{some_text()});
+      message.parts.emplace_back(TextPart{*any_text()});
     } else {
       message.parts.emplace_back(ImagePart{"image/png", "iVBORw0KGgo="});
     }
@@ -34,16 +32,16 @@ Message some_user_message() {
 }
 
 void append_tool_turn(Messages& messages) {
-  AssistantMessage assistant{.text = some_text()};
+  AssistantMessage assistant{.text = *any_text()};
   const int calls = *rc::gen::inRange(0, 4);
   for (int i = 0; i < calls; ++i) {
-    assistant.tool_calls.push_back({some_id(), "look_up", some_json()});
+    assistant.tool_calls.push_back({some_call_id(), "look_up", some_json()});
   }
   messages.push_back(assistant);
   for (const contracts::AgentToolCall& call : assistant.tool_calls) {
     messages.push_back(ToolMessage{.tool_call_id = call.id,
                                    .tool_name = call.name,
-                                   .content = some_text(),
+                                   .content = *any_text(),
                                    .failed = *rc::gen::arbitrary<bool>()});
   }
 }
@@ -77,19 +75,19 @@ Call conversation() {
 
 rc::Gen<Call> any_call() {
   return rc::gen::exec([] {
-    Call call{.model = "m" + some_text(), .system = some_text()};
+    Call call{.model = "m" + *any_text(), .system = *any_text()};
     const int turns = *rc::gen::inRange(1, 5);
     for (int i = 0; i < turns; ++i) {
       call.messages.push_back(some_user_message());
       append_tool_turn(call.messages);
     }
-    if (*rc::gen::arbitrary<bool>()) call.tools = {{"look_up", some_text(), some_json()}};
+    if (*rc::gen::arbitrary<bool>()) call.tools = {{"look_up", *any_text(), some_json()}};
     if (*rc::gen::arbitrary<bool>()) call.output = OutputSchema{.schema_json = some_json()};
     if (*rc::gen::arbitrary<bool>()) call.temperature = *rc::gen::arbitrary<double>();
     if (*rc::gen::arbitrary<bool>()) call.sampling.top_p = *rc::gen::arbitrary<double>();
     if (*rc::gen::arbitrary<bool>()) call.sampling.seed = *rc::gen::arbitrary<std::int64_t>();
     if (*rc::gen::arbitrary<bool>()) call.max_output_tokens = *rc::gen::inRange(1, 100'000);
-    if (*rc::gen::arbitrary<bool>()) call.stop = {some_text()};
+    if (*rc::gen::arbitrary<bool>()) call.stop = {*any_text()};
     call.stream = *rc::gen::arbitrary<bool>();
     return call;
   });

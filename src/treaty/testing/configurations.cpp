@@ -1,5 +1,7 @@
 #include "treaty/testing/configurations.h"
 
+#include <doctest/doctest.h>
+
 namespace treaty::testing {
 
 config::Sources Given::sources() const {
@@ -29,6 +31,13 @@ std::string problems_of(const Given& given) {
   if (loaded) return out;
   for (const Diagnostic& problem : loaded.error()) out += text_of(problem) + "\n";
   return out;
+}
+
+config::Configuration loaded(const Given& given) {
+  auto configuration = config::load(given.sources());
+  CAPTURE(problems_of(given));
+  REQUIRE(configuration);
+  return *std::move(configuration);
 }
 
 }  // namespace treaty::testing

@@ -21,4 +21,7 @@ struct Given {
 // One line a problem; "" when there is none.
 std::string problems_of(const Given& given);
 
+// Fails the test when there is a problem.
+config::Configuration loaded(const Given& given);
+
 }  // namespace treaty::testing

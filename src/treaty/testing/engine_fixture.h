@@ -19,7 +19,7 @@ namespace treaty::testing {
 
 contracts::AgentResult says(std::string text);
 contracts::AgentResult fails(std::string code, bool retryable);
-contracts::AgentExecuteRequest user_turn(std::string turn_id, std::string instruction);
+contracts::AgentExecuteRequest user_turn(std::string turn_id, std::string instruction = "Hello.");
 
 // What the turns of the fixture are answered with: InvokeResults.
 const turns::Renderer& answer_renderer();

@@ -13,6 +13,7 @@ using contracts::UserTurn;
 using store::Turn;
 using store::TurnState;
 using store::View;
+using testing::user_turn;
 
 constexpr store::Milliseconds kNow = 1'000'000;
 
@@ -23,12 +24,6 @@ Settings settings() {
                            .conversations = {{"brief", AgentRole{.mode = "Brief"}}},
                            .chain = {{.backend = "scripted"}}};
   return made;
-}
-
-AgentExecuteRequest user_turn(std::string turn_id, std::string instruction = "Hello.") {
-  return {.session_id = "s1",
-          .turn_id = std::move(turn_id),
-          .scenario = UserTurn{.instruction = std::move(instruction)}};
 }
 
 AgentExecuteRequest results_for(const std::vector<std::string>& ids) {

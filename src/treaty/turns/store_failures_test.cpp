@@ -14,10 +14,10 @@ using contracts::AgentExecuteRequest;
 using testing::EngineFixture;
 using testing::says;
 
-constexpr int kMostCalls = 40;
+constexpr int kMostStoreCalls = 40;
 constexpr int kMostTries = 3;
 
-AgentExecuteRequest user_turn(bool streaming) {
+AgentExecuteRequest first_turn(bool streaming) {
   AgentExecuteRequest request = testing::user_turn("t1", "Read a.txt.");
   std::get<contracts::UserTurn>(request.scenario).streaming = streaming;
   return request;
@@ -78,46 +78,46 @@ bool survives_failure_of_call(int number, EngineFixture& fixture,
 
 TEST_CASE("A user turn survives the failure of any one call of the store") {
   int number = 0;
-  for (bool has_failed = true; has_failed && number < kMostCalls; ++number) {
+  for (bool has_failed = true; has_failed && number < kMostStoreCalls; ++number) {
     EngineFixture fixture;
     fixture.answers = {says("one"), says("a second time")};
-    has_failed = survives_failure_of_call(number, fixture, {user_turn(false)});
+    has_failed = survives_failure_of_call(number, fixture, {first_turn(false)});
   }
   CHECK(number > 2);
-  CHECK(number < kMostCalls);
+  CHECK(number < kMostStoreCalls);
 }
 
 TEST_CASE("A streamed turn survives the failure of any one call of the store") {
   int number = 0;
-  for (bool has_failed = true; has_failed && number < kMostCalls; ++number) {
+  for (bool has_failed = true; has_failed && number < kMostStoreCalls; ++number) {
     EngineFixture fixture;
     fixture.answers = {says("one two"), says("a second time")};
-    has_failed = survives_failure_of_call(number, fixture, {user_turn(true)});
+    has_failed = survives_failure_of_call(number, fixture, {first_turn(true)});
   }
   CHECK(number > 3);
-  CHECK(number < kMostCalls);
+  CHECK(number < kMostStoreCalls);
 }
 
 TEST_CASE("A tool round survives the failure of any one call of the store") {
   int number = 0;
-  for (bool has_failed = true; has_failed && number < kMostCalls; ++number) {
+  for (bool has_failed = true; has_failed && number < kMostStoreCalls; ++number) {
     EngineFixture fixture;
     fixture.answers = {calls_tool(), says("one"), says("a second time")};
-    has_failed = survives_failure_of_call(number, fixture, {user_turn(false), tool_results()});
+    has_failed = survives_failure_of_call(number, fixture, {first_turn(false), tool_results()});
   }
   CHECK(number > 5);
-  CHECK(number < kMostCalls);
+  CHECK(number < kMostStoreCalls);
 }
 
 TEST_CASE("A turn with a budget is billed once, whichever call of the store fails") {
   int number = 0;
-  for (bool has_failed = true; has_failed && number < kMostCalls; ++number) {
+  for (bool has_failed = true; has_failed && number < kMostStoreCalls; ++number) {
     EngineFixture fixture;
     fixture.agent().budget.tokens = 1'000'000;
     auto answer = says("one");
     answer.usage = contracts::UsageInfo{.input_tokens = 10, .output_tokens = 5};
     fixture.answers = {answer, answer};
-    has_failed = survives_failure_of_call(number, fixture, {user_turn(false)});
+    has_failed = survives_failure_of_call(number, fixture, {first_turn(false)});
 
     const auto today =
         std::chrono::floor<std::chrono::days>(std::chrono::milliseconds(fixture.now));
@@ -128,7 +128,7 @@ TEST_CASE("A turn with a budget is billed once, whichever call of the store fail
     CHECK(bills[0].reserved == store::Amount{});
   }
   CHECK(number > 4);
-  CHECK(number < kMostCalls);
+  CHECK(number < kMostStoreCalls);
 }
 
 }  // namespace treaty::turns

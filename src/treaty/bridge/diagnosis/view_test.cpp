@@ -15,14 +15,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kId = "6f1c2a34-9d0b-4e57-8a1f-2b7c5d90e3a6";
+constexpr const char* kAskedId = "6f1c2a34-9d0b-4e57-8a1f-2b7c5d90e3a6";
 
 // A directory three levels down in one of its own, in which a request waits.
 class Room {
  public:
   Room() {
     fs::create_directories(path());
-    write(request_name(""), encode(contracts::BridgeRequest{.request_id = kId,
+    write(request_name(""), encode(contracts::BridgeRequest{.request_id = kAskedId,
                                                             .version = "1.0",
                                                             .agent_name = "a",
                                                             .prompt = "p",
@@ -37,7 +37,7 @@ class Room {
     REQUIRE(replace_file(file, text));
   }
 
-  void answer(std::string_view name, const std::string& id = kId) const {
+  void answer(std::string_view name, const std::string& id = kAskedId) const {
     write(name, encode(contracts::BridgeResponse{.request_id = id,
                                                  .outcome = contracts::BridgeSuccess{"Fine."},
                                                  .created_at = "2026-11-16T10:00:30Z"}));

@@ -15,7 +15,7 @@ class Source {
  public:
   explicit Source(std::string_view text) {
     REQUIRE(pipe(ends_.data()) == 0);
-    REQUIRE(write(ends_[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    REQUIRE(::write(ends_[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));
     close(ends_[1]);
   }
   ~Source() { close(ends_[0]); }
@@ -52,7 +52,7 @@ TEST_CASE("a signal ends the waiting and takes no line away") {
 
   kill(getpid(), SIGUSR1);
   const auto interrupted = input.next("> ");
-  REQUIRE(write(ends[1], "line\n", 5) == 5);
+  REQUIRE(::write(ends[1], "line\n", 5) == 5);
   const auto line = input.next("> ");
 
   CHECK(interrupted.kind == Kind::signal);

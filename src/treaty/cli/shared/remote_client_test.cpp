@@ -7,12 +7,12 @@
 namespace treaty::cli {
 namespace {
 
-auto read(std::map<std::string, std::string> options) {
+auto read_address(std::map<std::string, std::string> options) {
   return read_remote_address({.positionals = {}, .options = std::move(options)});
 }
 
 int refusal_of(std::map<std::string, std::string> options) {
-  const auto address = read(std::move(options));
+  const auto address = read_address(std::move(options));
   REQUIRE(!address);
   CHECK(!address.error().message.empty());
   return address.error().exit_code;
@@ -21,7 +21,7 @@ int refusal_of(std::map<std::string, std::string> options) {
 }  // namespace
 
 TEST_CASE("without --url the gateway of this process is meant") {
-  const auto address = read({{"--config", "treaty.yaml"}});
+  const auto address = read_address({{"--config", "treaty.yaml"}});
 
   REQUIRE(address);
   CHECK(!*address);
@@ -30,7 +30,8 @@ TEST_CASE("without --url the gateway of this process is meant") {
 TEST_CASE("an address and a key make a gateway elsewhere") {
   setenv("TREATY_TEST_KEY", " secret \n", 1);
 
-  const auto address = read({{"--url", "http://127.0.0.1:8088"}, {"--key-env", "TREATY_TEST_KEY"}});
+  const auto address =
+      read_address({{"--url", "http://127.0.0.1:8088"}, {"--key-env", "TREATY_TEST_KEY"}});
   unsetenv("TREATY_TEST_KEY");
 
   REQUIRE(address);

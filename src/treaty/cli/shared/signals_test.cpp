@@ -53,15 +53,15 @@ TEST_CASE("a signal that somebody sent is told from one that a key has sent") {
   const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
   if (child == 0) {
     Signals keys{SIGINT};
-    [[maybe_unused]] const auto written = write(STDOUT_FILENO, "r", 1);
+    [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, "r", 1);
     pollfd waiting{keys.descriptor(), POLLIN, 0};
     poll(&waiting, 1, -1);
     const auto pressed = keys.receive();
     _exit(pressed && pressed->number == SIGINT && pressed->from_terminal ? 0 : 1);
   }
   char ready = 0;
-  REQUIRE(read(terminal, &ready, 1) == 1);
-  REQUIRE(write(terminal, "\x03", 1) == 1);
+  REQUIRE(::read(terminal, &ready, 1) == 1);
+  REQUIRE(::write(terminal, "\x03", 1) == 1);
   int status = -1;
   waitpid(child, &status, 0);
   close(terminal);

@@ -6,14 +6,8 @@ namespace treaty::config {
 namespace {
 
 using testing::Given;
+using testing::loaded;
 using testing::problems_of;
-
-Configuration loaded(const Given& given) {
-  auto configuration = load(given.sources());
-  CAPTURE(problems_of(given));
-  REQUIRE(configuration);
-  return *std::move(configuration);
-}
 
 // An agent `default` on the demo, with these members beside it.
 Given with_agent(const std::string& members) {

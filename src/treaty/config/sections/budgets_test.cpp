@@ -7,18 +7,12 @@ namespace {
 
 using dispatch::Budget;
 using testing::Given;
+using testing::loaded;
 using testing::problems_of;
 
 constexpr std::string_view kKeyOfAcme =
     "keys: [{tenant: acme, sha256: "
     "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b}]\n";
-
-Configuration loaded(const Given& given) {
-  auto configuration = load(given.sources());
-  CAPTURE(problems_of(given));
-  REQUIRE(configuration);
-  return *std::move(configuration);
-}
 
 // An agent on the demo with that budget.
 Given with_budget(const std::string& budget) {

@@ -5,14 +5,8 @@
 namespace treaty::config {
 namespace {
 
+using testing::loaded;
 using testing::problems_of;
-
-Configuration loaded(const testing::Given& given) {
-  auto configuration = load(given.sources());
-  CAPTURE(testing::problems_of(given));
-  REQUIRE(configuration);
-  return *std::move(configuration);
-}
 
 const std::string kHash(64, 'a');
 

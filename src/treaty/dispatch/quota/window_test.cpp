@@ -14,8 +14,8 @@ namespace {
 
 using contracts::RateLimitWindow;
 
-constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
-constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+constexpr auto kLeastNumber = std::numeric_limits<std::int64_t>::min();
+constexpr auto kMostNumber = std::numeric_limits<std::int64_t>::max();
 constexpr Seconds kFortyDays = 40 * 86'400.0;
 
 RateLimitWindow told(Number remaining, Number limit, Number resets_in,
@@ -60,13 +60,13 @@ TEST_CASE("A limit below what remains, or of nothing, is no limit") {
 
 TEST_CASE("Less than nothing remains: nothing does") {
   CHECK(made(told(-1, 60, 10)).remaining == 0);
-  CHECK(made(told(kLeast, 60, 10)).remaining == 0);
+  CHECK(made(told(kLeastNumber, 60, 10)).remaining == 0);
 }
 
 TEST_CASE("A reset in the past is now, and one beyond forty days is in forty") {
   CHECK(made(told(0, 60, -5), 100).resets == 100);
-  CHECK(made(told(0, 60, kLeast), 100).resets == 100);
-  CHECK(made(told(0, 60, kMost), 100).resets == 100 + kFortyDays);
+  CHECK(made(told(0, 60, kLeastNumber), 100).resets == 100);
+  CHECK(made(told(0, 60, kMostNumber), 100).resets == 100 + kFortyDays);
   CHECK(made(told(0, 60, 83 * 3'600), 100).resets == 100 + 83 * 3'600);
 }
 
@@ -297,8 +297,9 @@ TEST_CASE("Nobody owes more than a whole window, whatever an answer says that it
 
 // --- Whatever is told
 
-Number any_number() {
-  return *rc::gen::element<Number>(kLeast, -1, 0, 0.5, 1, 59, 60, 61, 3'600, 298'800, kMost);
+Number any_window_number() {
+  return *rc::gen::element<Number>(kLeastNumber, -1, 0, 0.5, 1, 59, 60, 61, 3'600, 298'800,
+                                   kMostNumber);
 }
 
 TEST_CASE("Whatever is told, and in whatever order, the next call goes within bounds") {
@@ -309,7 +310,7 @@ TEST_CASE("Whatever is told, and in whatever order, the next call goes within bo
     for (int i = 0; i < answers; ++i) {
       now += *rc::gen::element(0.0, 0.001, 1.0, 60.0, 1e6);
       const auto newer = Window::make(
-          told(any_number(), any_number(), any_number(),
+          told(any_window_number(), any_window_number(), any_window_number(),
                *rc::gen::element<std::string>("requests", "requests_per_minute", "x_per_month")),
           now);
       RC_ASSERT(newer.has_value());

@@ -31,7 +31,8 @@ struct Result {
 
 // Feeds `bytes` in pieces of `piece` bytes, then ends the connection if the answer still wants
 // more.
-Result decode(const std::string& bytes, std::size_t piece = 1U << 20U, FetchOptions options = {}) {
+Result decode_response(const std::string& bytes, std::size_t piece = 1U << 20U,
+                       FetchOptions options = {}) {
   Sink sink;
   ResponseDecoder decoder(sink, options, false);
   std::expected<bool, FetchFailure> fed = false;
@@ -72,7 +73,7 @@ std::string coded(const std::string& coding, const std::string& body) {
 }
 
 const std::string kLength = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody";
-const std::string kChunked =
+const std::string kChunkedResponse =
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n2;x\r\ndy\r\n0\r\nT: "
     "t\r\n\r\n";
 
@@ -80,11 +81,11 @@ const std::string kChunked =
 
 TEST_CASE("the same answer comes out however the bytes are cut") {
   for (const std::string& bytes :
-       {kLength, kChunked, coded("gzip", packed("body", 31)), coded("deflate", packed("body", 15)),
-        coded("deflate", packed("body", -15)), coded("x-gzip", packed("bo", 31) + packed("dy", 31)),
-        coded("identity", "body")}) {
+       {kLength, kChunkedResponse, coded("gzip", packed("body", 31)),
+        coded("deflate", packed("body", 15)), coded("deflate", packed("body", -15)),
+        coded("x-gzip", packed("bo", 31) + packed("dy", 31)), coded("identity", "body")}) {
     for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
-      const Result result = decode(bytes, piece);
+      const Result result = decode_response(bytes, piece);
       CHECK(result.failure == "");
       CHECK(result.answer.body == "body");
       CHECK(result.keeps_alive);
@@ -93,14 +94,14 @@ TEST_CASE("the same answer comes out however the bytes are cut") {
 }
 
 TEST_CASE("an answer that is cut at any byte is a failure") {
-  for (const std::string& bytes : {kLength, kChunked, coded("gzip", packed("body", 31)),
+  for (const std::string& bytes : {kLength, kChunkedResponse, coded("gzip", packed("body", 31)),
                                    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
                                    "Content-Encoding: gzip\r\n\r\n18\r\n" +
                                        packed("body", 31) + "\r\n0\r\n\r\n"}) {
-    REQUIRE(decode(bytes).failure == "");
+    REQUIRE(decode_response(bytes).failure == "");
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       CAPTURE(size);
-      const Result result = decode(bytes.substr(0, size));
+      const Result result = decode_response(bytes.substr(0, size));
       CHECK(result.failure != "");
       CHECK(result.kind == FailureKind::reset);
       CHECK(!result.keeps_alive);
@@ -111,12 +112,12 @@ TEST_CASE("an answer that is cut at any byte is a failure") {
 TEST_CASE(
     "an answer that its connection ends may be cut in its body unnoticed, if it is not packed") {
   const std::string head = "HTTP/1.1 200 OK\r\n\r\n";
-  CHECK(decode(head + "bo").answer.body == "bo");
+  CHECK(decode_response(head + "bo").answer.body == "bo");
   const std::string gzip = packed("body", 31);
   const std::string coded_head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n";
-  CHECK(decode(coded_head + gzip).answer.body == "body");
+  CHECK(decode_response(coded_head + gzip).answer.body == "body");
   for (std::size_t size = 1; size < gzip.size(); ++size) {
-    CHECK(decode(coded_head + gzip.substr(0, size)).kind == FailureKind::malformed);
+    CHECK(decode_response(coded_head + gzip.substr(0, size)).kind == FailureKind::malformed);
   }
 }
 
@@ -125,30 +126,32 @@ TEST_CASE("a bomb stops exactly at the limit") {
   many.resize(10'000'000, 'x');
   const std::string bomb = coded("gzip", packed(many, 31));
   CHECK(bomb.size() < 20'000);
-  const Result result = decode(bomb, 1000, {.max_body_bytes = 12'345});
+  const Result result = decode_response(bomb, 1000, {.max_body_bytes = 12'345});
   CHECK(result.kind == FailureKind::too_large);
   CHECK(result.failure == "the answer is larger than 12345 bytes");
   CHECK(result.answer.body.size() == 12'345);
-  CHECK(decode(bomb, 1000, {.max_body_bytes = 10'000'000}).failure == "");
+  CHECK(decode_response(bomb, 1000, {.max_body_bytes = 10'000'000}).failure == "");
 }
 
 TEST_CASE("a body beyond the limit is refused, one as large as the limit is not") {
-  CHECK(decode(kLength, 1, {.max_body_bytes = 4}).failure == "");
-  CHECK(decode(kLength, 1, {.max_body_bytes = 3}).answer.body == "bod");
-  CHECK(decode(kLength, 99, {.max_body_bytes = 3}).kind == FailureKind::too_large);
-  CHECK(decode(kChunked, 99, {.max_body_bytes = 3}).kind == FailureKind::too_large);
+  CHECK(decode_response(kLength, 1, {.max_body_bytes = 4}).failure == "");
+  CHECK(decode_response(kLength, 1, {.max_body_bytes = 3}).answer.body == "bod");
+  CHECK(decode_response(kLength, 99, {.max_body_bytes = 3}).kind == FailureKind::too_large);
+  CHECK(decode_response(kChunkedResponse, 99, {.max_body_bytes = 3}).kind ==
+        FailureKind::too_large);
 }
 
 TEST_CASE("a header beyond the limit is refused, also one of many interim answers") {
   const FetchOptions options{.max_header_bytes = 100};
   const std::string large = "HTTP/1.1 200 OK\r\nA: " + std::string(200, 'a') + "\r\n\r\n";
-  CHECK(decode(large, 1, options).kind == FailureKind::too_large);
-  CHECK(decode(large, 999, options).kind == FailureKind::too_large);
+  CHECK(decode_response(large, 1, options).kind == FailureKind::too_large);
+  CHECK(decode_response(large, 999, options).kind == FailureKind::too_large);
   std::string interim;
   for (int i = 0; i < 10; ++i) interim += "HTTP/1.1 103 Early Hints\r\n\r\n";
-  CHECK(decode(interim + kLength, 7, options).kind == FailureKind::too_large);
+  CHECK(decode_response(interim + kLength, 7, options).kind == FailureKind::too_large);
   const std::string trailer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nT: ";
-  CHECK(decode(trailer + std::string(200, 't'), 7, options).kind == FailureKind::too_large);
+  CHECK(decode_response(trailer + std::string(200, 't'), 7, options).kind ==
+        FailureKind::too_large);
 }
 
 TEST_CASE("what is not HTTP, or cannot be unpacked, is malformed") {
@@ -166,11 +169,13 @@ TEST_CASE("what is not HTTP, or cannot be unpacked, is malformed") {
         coded("deflate", "\xFF\xFF")}) {
     CAPTURE(bytes);
     for (const std::size_t piece : {std::size_t{1}, std::size_t{999}}) {
-      const Result result = decode(bytes, piece);
+      const Result result = decode_response(bytes, piece);
       CHECK(result.failure != "");
       CHECK(result.kind == FailureKind::malformed);
     }
   }
 }
 
-TEST_CASE("an empty body needs no gzip in it") { CHECK(decode(coded("gzip", "")).failure == ""); }
+TEST_CASE("an empty body needs no gzip in it") {
+  CHECK(decode_response(coded("gzip", "")).failure == "");
+}

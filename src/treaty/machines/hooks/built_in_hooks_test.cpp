@@ -12,7 +12,7 @@ namespace {
 using boost::json::array;
 using boost::json::object;
 
-HookEvent event_of(std::string_view kind, const object& more) {
+HookEvent event_with_secret(std::string_view kind, const object& more) {
   HookEvent event = {{"event", kind}, {"execution_id", "x1"}};
   for (const auto& [name, value] : more) event[name] = value;
   event["context"] = object{{"secret", "words of the context"}};
@@ -35,27 +35,27 @@ void tell(Hook& hook, const HookEvent& event) {
 }
 
 TEST_CASE("A line tells what happened and where, and nothing of what was said") {
-  CHECK(line_about(event_of("machine_start", {})) == "machine x1 machine_start");
-  CHECK(line_about(event_of("state_enter", {{"state", "draft"}})) ==
+  CHECK(line_about(event_with_secret("machine_start", {})) == "machine x1 machine_start");
+  CHECK(line_about(event_with_secret("state_enter", {{"state", "draft"}})) ==
         "machine x1 state_enter draft");
-  CHECK(line_about(event_of("transition", {{"from", "a"}, {"to", "b"}})) ==
+  CHECK(line_about(event_with_secret("transition", {{"from", "a"}, {"to", "b"}})) ==
         "machine x1 transition a -> b");
-  CHECK(line_about(event_of("action", {{"state", "a"}, {"action", "mail"}})) ==
+  CHECK(line_about(event_with_secret("action", {{"state", "a"}, {"action", "mail"}})) ==
         "machine x1 action a: mail");
-  CHECK(line_about(event_of("error", {{"state", "a"}, {"error", "E: no"}})) ==
+  CHECK(line_about(event_with_secret("error", {{"state", "a"}, {"error", "E: no"}})) ==
         "machine x1 error a: E: no");
-  CHECK(line_about(event_of(
+  CHECK(line_about(event_with_secret(
             "tool_calls", {{"state", "a"},
                            {"tool_calls", array{object{{"name", "f"}}, object{{"name", "g"}}}}})) ==
         "machine x1 tool_calls a: f, g");
-  CHECK(line_about(event_of(
+  CHECK(line_about(event_with_secret(
             "tool_result",
             {{"state", "a"}, {"tool_result", object{{"name", "f"}, {"is_error", true}}}})) ==
         "machine x1 tool_result a: f failed");
 }
 
 TEST_CASE("S15: one event is one line, whatever stands in it, and holds no key") {
-  const std::string line = line_about(event_of(
+  const std::string line = line_about(event_with_secret(
       "error", {{"state", "a\nb"},
                 {"error", "bad\r\n\x1b[31m sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"}}));
 
@@ -68,8 +68,8 @@ TEST_CASE("logging writes a line for each event") {
   Log log;
   const auto hook = make_logging_hook(log.sink());
 
-  tell(*hook, event_of("state_enter", {{"state", "a"}}));
-  tell(*hook, event_of("state_exit", {{"state", "a"}}));
+  tell(*hook, event_with_secret("state_enter", {{"state", "a"}}));
+  tell(*hook, event_with_secret("state_exit", {{"state", "a"}}));
 
   CHECK(log.lines ==
         std::vector<std::string>{"machine x1 state_enter a", "machine x1 state_exit a"});
@@ -79,11 +79,11 @@ TEST_CASE("metrics counts the events of each state, and says so at the end") {
   Log log;
   auto hook = make_metrics_hook(log.sink());
 
-  tell(*hook, event_of("state_enter", {{"state", "b"}}));
-  tell(*hook, event_of("state_enter", {{"state", "a"}}));
-  tell(*hook, event_of("state_enter", {{"state", "a"}}));
-  tell(*hook, event_of("transition", {{"from", "a"}, {"to", "b"}}));
-  tell(*hook, event_of("machine_end", {}));
+  tell(*hook, event_with_secret("state_enter", {{"state", "b"}}));
+  tell(*hook, event_with_secret("state_enter", {{"state", "a"}}));
+  tell(*hook, event_with_secret("state_enter", {{"state", "a"}}));
+  tell(*hook, event_with_secret("transition", {{"from", "a"}, {"to", "b"}}));
+  tell(*hook, event_with_secret("machine_end", {}));
   CHECK(log.lines.empty());
   hook.reset();
 

@@ -17,7 +17,7 @@ using namespace testing::budgets;  // NOLINT: the vocabulary of these tests.
 
 bool reserves_600(Store& store) { return reserve(store, tokens(600)) != 0; }
 
-struct Fixture {
+struct BudgetsFixture {
   testing::TemporaryDirectory directory;
   std::string path = directory.path() + "/treaty.db";
   std::unique_ptr<Store> store = open_store(path);
@@ -40,7 +40,8 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "numbers that somebody has written into the file do not overflow") {
+TEST_CASE_FIXTURE(BudgetsFixture,
+                  "numbers that somebody has written into the file do not overflow") {
   const std::int64_t id = reserve(*store, tokens(600));
   auto file = sqlite::Database::open(path, sqlite::Access::write);
   REQUIRE(file);
@@ -57,7 +58,7 @@ TEST_CASE_FIXTURE(Fixture, "numbers that somebody has written into the file do n
   CHECK(today().calls == kMost);
 }
 
-TEST_CASE_FIXTURE(Fixture, "only a process that runs turns sets something aside") {
+TEST_CASE_FIXTURE(BudgetsFixture, "only a process that runs turns sets something aside") {
   const auto reader = open_store(path, {.purpose = Purpose::read});
   const auto keeper = open_store(path, {.purpose = Purpose::maintain});
 
@@ -69,7 +70,7 @@ TEST_CASE_FIXTURE(Fixture, "only a process that runs turns sets something aside"
   CHECK(wait_for(reader->spending(kToday)).value() == std::vector{of_agent(0, 1, 0)});
 }
 
-TEST_CASE_FIXTURE(Fixture, "what is open when a store is closed in good order is spent") {
+TEST_CASE_FIXTURE(BudgetsFixture, "what is open when a store is closed in good order is spent") {
   REQUIRE(reserves_600(*store));
   store.reset();
 
@@ -78,7 +79,8 @@ TEST_CASE_FIXTURE(Fixture, "what is open when a store is closed in good order is
   CHECK(today() == of_agent(600, 0, 1));
 }
 
-TEST_CASE_FIXTURE(Fixture, "what a killed process had reserved is spent when a store is opened") {
+TEST_CASE_FIXTURE(BudgetsFixture,
+                  "what a killed process had reserved is spent when a store is opened") {
   {
     OtherProcess other(path, reserves_600);
     REQUIRE(other.has_done_it());
@@ -91,7 +93,7 @@ TEST_CASE_FIXTURE(Fixture, "what a killed process had reserved is spent when a s
   CHECK(today() == of_agent(600, 0, 1));
 }
 
-TEST_CASE_FIXTURE(Fixture, "and when somebody looks after what is abandoned") {
+TEST_CASE_FIXTURE(BudgetsFixture, "and when somebody looks after what is abandoned") {
   OtherProcess other(path, reserves_600);
   REQUIRE(other.has_done_it());
   REQUIRE(wait_for(store->claim_abandoned({})));
@@ -103,7 +105,7 @@ TEST_CASE_FIXTURE(Fixture, "and when somebody looks after what is abandoned") {
   CHECK(today() == of_agent(600, 0, 1));
 }
 
-TEST_CASE_FIXTURE(Fixture, "and when it would be waited for in vain") {
+TEST_CASE_FIXTURE(BudgetsFixture, "and when it would be waited for in vain") {
   OtherProcess other(path, reserves_600);
   REQUIRE(other.has_done_it());
   CHECK(refused(tokens(500)).may_come_back);
@@ -115,7 +117,8 @@ TEST_CASE_FIXTURE(Fixture, "and when it would be waited for in vain") {
   CHECK(today() == of_agent(600, 0, 1));
 }
 
-TEST_CASE_FIXTURE(Fixture, "two stores on one file never grant more than the budget together") {
+TEST_CASE_FIXTURE(BudgetsFixture,
+                  "two stores on one file never grant more than the budget together") {
   const auto other = open_store(path);
   std::vector<Task<Reserved>> tasks;
   tasks.reserve(100);
@@ -133,7 +136,8 @@ TEST_CASE_FIXTURE(Fixture, "two stores on one file never grant more than the bud
   CHECK(today() == of_agent(0, 990, 0));
 }
 
-TEST_CASE_FIXTURE(Fixture, "on a full disk nothing is set aside or settled, and then it goes on") {
+TEST_CASE_FIXTURE(BudgetsFixture,
+                  "on a full disk nothing is set aside or settled, and then it goes on") {
   const std::int64_t id = reserve(*store, tokens(600));
   REQUIRE(id != 0);
   CHECK(today() == of_agent(0, 600, 0));

@@ -19,7 +19,7 @@ using testing::wait_for;
 
 // The store asks for the time once a transaction, on its writing thread: a way to count them, and
 // to hold the writer while more comes in.
-struct Fixture {
+struct ConnectionsFixture {
   testing::TemporaryDirectory directory;
   std::atomic<int> transactions = 0;
   std::unique_ptr<Store> store =
@@ -63,7 +63,7 @@ std::pair<Room, ChangeFunction> opening(int number) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "all that waits, up to 64 operations, is one transaction") {
+TEST_CASE_FIXTURE(ConnectionsFixture, "all that waits, up to 64 operations, is one transaction") {
   std::vector<std::pair<Room, ChangeFunction>> decisions;
   decisions.reserve(128);
   for (int i = 0; i < 128; ++i) decisions.push_back(opening(i));
@@ -74,7 +74,7 @@ TEST_CASE_FIXTURE(Fixture, "all that waits, up to 64 operations, is one transact
   CHECK(transactions <= 1 + 3);  // The gate alone or with some, then the rest.
 }
 
-TEST_CASE_FIXTURE(Fixture, "a refusal does not undo the others of its transaction") {
+TEST_CASE_FIXTURE(ConnectionsFixture, "a refusal does not undo the others of its transaction") {
   REQUIRE(begin(*store, {"local", "s1"}, "t1"));
   std::vector<std::pair<Room, ChangeFunction>> decisions;
   decisions.push_back(opening(7));
@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(Fixture, "a refusal does not undo the others of its transactio
   CHECK(wait_for(store->find_turn({"local", "s8"}, "t1")).value());
 }
 
-TEST_CASE_FIXTURE(Fixture, "decisions of one transaction see each other") {
+TEST_CASE_FIXTURE(ConnectionsFixture, "decisions of one transaction see each other") {
   const Room room{"local", "s1"};
   std::vector<std::pair<Room, ChangeFunction>> decisions;
   std::vector<bool> found(4);
@@ -114,7 +114,7 @@ TEST_CASE_FIXTURE(Fixture, "decisions of one transaction see each other") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "an operation that breaks its transaction fails alone") {
+TEST_CASE_FIXTURE(ConnectionsFixture, "an operation that breaks its transaction fails alone") {
   // A request under the id of another one: nothing that a decision should ever ask for.
   const auto turn = begin(*store, {"local", "s1"}, "t1");
   const auto request = [&](const View&) {
@@ -136,7 +136,7 @@ TEST_CASE_FIXTURE(Fixture, "an operation that breaks its transaction fails alone
   CHECK(wait_for(store->find_turn({"local", "s8"}, "t1")).value());
 }
 
-TEST_CASE_FIXTURE(Fixture, "more operations than the queue takes are refused at once") {
+TEST_CASE_FIXTURE(ConnectionsFixture, "more operations than the queue takes are refused at once") {
   constexpr int kMany = 10'100;
   std::vector<std::pair<Room, ChangeFunction>> decisions;
   decisions.reserve(kMany);
@@ -157,7 +157,7 @@ TEST_CASE_FIXTURE(Fixture, "more operations than the queue takes are refused at 
   CHECK(begin(*store, {"local", "after"}, "t1"));
 }
 
-TEST_CASE_FIXTURE(Fixture, "a store that is closed first does what it was asked to") {
+TEST_CASE_FIXTURE(ConnectionsFixture, "a store that is closed first does what it was asked to") {
   boost::asio::io_context loop;
   int answered = 0;
   for (int i = 0; i < 20; ++i) {
@@ -175,7 +175,7 @@ TEST_CASE_FIXTURE(Fixture, "a store that is closed first does what it was asked 
   CHECK(answered == 20);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the log is written back and does not grow without end") {
+TEST_CASE_FIXTURE(ConnectionsFixture, "the log is written back and does not grow without end") {
   const std::string body(200'000, 'x');
   const Room room{"local", "s1"};
   for (int i = 0; i < 200; ++i) {
@@ -191,7 +191,7 @@ TEST_CASE_FIXTURE(Fixture, "the log is written back and does not grow without en
   CHECK(log < std::uintmax_t{24} << 20U);  // 40 MB were written.
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(ConnectionsFixture,
                   "while the disk fails nothing changes, and then the store goes on by itself") {
   const Room room{"local", "s1"};
   const auto first = begin(*store, room, "t1");
@@ -222,7 +222,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(!wait_for(again->find_turn(room, "t3")).value());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a probe says whether the store can be written to") {
+TEST_CASE_FIXTURE(ConnectionsFixture, "a probe says whether the store can be written to") {
   CHECK(wait_for(store->probe()));
   CHECK(
       !wait_for(open_store(directory.path() + "/treaty.db", {.purpose = Purpose::read})->probe()));

@@ -13,12 +13,11 @@ namespace treaty::store {
 namespace {
 
 using testing::complete;
+using testing::kRoom;
 using testing::open_store;
 using testing::wait_for;
 
-const Room kRoom{.tenant = "local", .session_id = "s1"};
-
-struct Fixture {
+struct OpeningFixture {
   testing::TemporaryDirectory directory;
   std::string path = directory.path() + "/treaty.db";
 
@@ -77,7 +76,7 @@ bool is_unavailable(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "directory and file are made for nobody else") {
+TEST_CASE_FIXTURE(OpeningFixture, "directory and file are made for nobody else") {
   path = directory.path() + "/state/treaty/treaty.db";
 
   const auto store = open_store(path);
@@ -92,13 +91,13 @@ TEST_CASE_FIXTURE(Fixture, "directory and file are made for nobody else") {
   CHECK(permissions_of(path + "-owners") == 0600);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a store that is read or maintained is not made") {
+TEST_CASE_FIXTURE(OpeningFixture, "a store that is read or maintained is not made") {
   CHECK(code_of(Purpose::read) == ErrorCode::unavailable);
   CHECK(code_of(Purpose::maintain) == ErrorCode::unavailable);
   CHECK(::access(path.c_str(), F_OK) != 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "an empty file becomes a store, but only for turns") {
+TEST_CASE_FIXTURE(OpeningFixture, "an empty file becomes a store, but only for turns") {
   write("");
 
   CHECK(code_of(Purpose::read) == ErrorCode::unavailable);
@@ -106,7 +105,7 @@ TEST_CASE_FIXTURE(Fixture, "an empty file becomes a store, but only for turns") 
   CHECK(open_store(path, {.purpose = Purpose::read}) != nullptr);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a store can be read while another process runs turns in it") {
+TEST_CASE_FIXTURE(OpeningFixture, "a store can be read while another process runs turns in it") {
   const auto server = open_store(path);
   REQUIRE(complete(*server, kRoom, "t1") != 0);
 
@@ -121,7 +120,7 @@ TEST_CASE_FIXTURE(Fixture, "a store can be read while another process runs turns
   CHECK(wait_for(reader->find_turn(kRoom, "t2")).value());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a store that is maintained runs no turns") {
+TEST_CASE_FIXTURE(OpeningFixture, "a store that is maintained runs no turns") {
   REQUIRE(complete(*open_store(path), kRoom, "t1") != 0);
 
   const auto store = open_store(path, {.purpose = Purpose::maintain});
@@ -132,7 +131,7 @@ TEST_CASE_FIXTURE(Fixture, "a store that is maintained runs no turns") {
   CHECK(wait_for(store->delete_session(kRoom)).value());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that is no database is refused and stays as it is") {
+TEST_CASE_FIXTURE(OpeningFixture, "a file that is no database is refused and stays as it is") {
   const std::string text(5'000, 'x');
   write(text);
 
@@ -143,7 +142,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that is no database is refused and stays as i
   CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == text);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the database of another program is refused and stays as it is") {
+TEST_CASE_FIXTURE(OpeningFixture, "the database of another program is refused and stays as it is") {
   execute("CREATE TABLE theirs (x); PRAGMA user_version = 3");
 
   CHECK(code_of(Purpose::run) == ErrorCode::corrupt);
@@ -154,7 +153,7 @@ TEST_CASE_FIXTURE(Fixture, "the database of another program is refused and stays
   CHECK(database->value_of("PRAGMA user_version") == 3);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a store of a later version is refused and stays as it is") {
+TEST_CASE_FIXTURE(OpeningFixture, "a store of a later version is refused and stays as it is") {
   REQUIRE(complete(*open_store(path), kRoom, "t1") != 0);
   execute("PRAGMA user_version = 99");
 
@@ -165,7 +164,7 @@ TEST_CASE_FIXTURE(Fixture, "a store of a later version is refused and stays as i
   CHECK(wait_for(open_store(path)->find_turn(kRoom, "t1")).value());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a store without one of its tables is damaged") {
+TEST_CASE_FIXTURE(OpeningFixture, "a store without one of its tables is damaged") {
   REQUIRE(open_store(path) != nullptr);
   for (const char* table : {"answers", "shares", "machine_journal"}) {
     execute(("ALTER TABLE " + std::string(table) + " RENAME TO gone").c_str());
@@ -176,7 +175,7 @@ TEST_CASE_FIXTURE(Fixture, "a store without one of its tables is damaged") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "damage is found after a process that did not say goodbye") {
+TEST_CASE_FIXTURE(OpeningFixture, "damage is found after a process that did not say goodbye") {
   {
     const auto store = open_store(path);
     for (int i = 0; i < 50; ++i) REQUIRE(complete(*store, kRoom, std::to_string(i)) != 0);
@@ -193,7 +192,7 @@ TEST_CASE_FIXTURE(Fixture, "damage is found after a process that did not say goo
   CHECK(code_of(Purpose::run) == ErrorCode::corrupt);
 }
 
-TEST_CASE_FIXTURE(Fixture, "every migration starts from the version before it") {
+TEST_CASE_FIXTURE(OpeningFixture, "every migration starts from the version before it") {
   REQUIRE(sqlite::migrations().size() == 4);
   auto database = sqlite::Database::open(path, sqlite::Access::create);
   REQUIRE(database);
@@ -206,7 +205,7 @@ TEST_CASE_FIXTURE(Fixture, "every migration starts from the version before it") 
   CHECK(database->value_of("PRAGMA application_id") == sqlite::kApplication);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a store of the first version is read as it is") {
+TEST_CASE_FIXTURE(OpeningFixture, "a store of the first version is read as it is") {
   make_first_version();
 
   const auto store = open_store(path, {.purpose = Purpose::read});
@@ -222,7 +221,8 @@ TEST_CASE_FIXTURE(Fixture, "a store of the first version is read as it is") {
   CHECK(version() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a store of the first version is brought up to date by who writes") {
+TEST_CASE_FIXTURE(OpeningFixture,
+                  "a store of the first version is brought up to date by who writes") {
   make_first_version();
   const auto reader = open_store(path, {.purpose = Purpose::read});
   REQUIRE(reader);
@@ -243,7 +243,8 @@ TEST_CASE_FIXTURE(Fixture, "a store of the first version is brought up to date b
   CHECK(wait_for(reader->machines().count_work("p")).value().pending == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a store from before machines keeps what it has and learns of them") {
+TEST_CASE_FIXTURE(OpeningFixture,
+                  "a store from before machines keeps what it has and learns of them") {
   make_first_version();
   execute(sqlite::migrations()[1]);
   execute("INSERT INTO pools VALUES ('a', '1', 1); PRAGMA user_version = 2");
@@ -257,7 +258,8 @@ TEST_CASE_FIXTURE(Fixture, "a store from before machines keeps what it has and l
   CHECK(wait_for(store->machines().acquire("x")).value().token == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a store of the first version without one of its tables is damaged") {
+TEST_CASE_FIXTURE(OpeningFixture,
+                  "a store of the first version without one of its tables is damaged") {
   make_first_version();
   execute("DROP TABLE answers");
 
@@ -265,7 +267,7 @@ TEST_CASE_FIXTURE(Fixture, "a store of the first version without one of its tabl
   CHECK(code_of(Purpose::maintain) == ErrorCode::corrupt);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a directory is no store") {
+TEST_CASE_FIXTURE(OpeningFixture, "a directory is no store") {
   path = directory.path();
   const auto opened = open_sqlite_store(path);
 
@@ -273,7 +275,8 @@ TEST_CASE_FIXTURE(Fixture, "a directory is no store") {
   CHECK(opened.error().code == ErrorCode::unavailable);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file or a directory that cannot be written to is said to be so") {
+TEST_CASE_FIXTURE(OpeningFixture,
+                  "a file or a directory that cannot be written to is said to be so") {
   REQUIRE(complete(*open_store(path), kRoom, "t1") != 0);
   REQUIRE(::chmod(directory.path().c_str(), 0755) == 0);
   REQUIRE(::chmod(path.c_str(), 0444) == 0);

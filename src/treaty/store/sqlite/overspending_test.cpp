@@ -43,9 +43,9 @@ struct Open {
   Amount amount{};
 };
 
-class Run {
+class SpendingRun {
  public:
-  Run() { open_all(); }
+  SpendingRun() { open_all(); }
 
   // One step, chosen by four numbers.
   void step(const Dice& dice) {
@@ -182,7 +182,7 @@ class Run {
 
 TEST_CASE("whoever reserves, settles, leaves or is cut off, no budget is overspent") {
   CHECK(rc::check([](const std::vector<Dice>& steps) {
-    Run run;
+    SpendingRun run;
     constexpr std::size_t kMost = 12;  // More of them find nothing new, but take long.
     for (std::size_t i = 0; i < std::min(kMost, steps.size()); ++i) {
       run.step(steps[i]);

@@ -10,23 +10,22 @@ namespace {
 
 using testing::begin;
 using testing::complete;
+using testing::kRoom;
 using testing::open_store;
 using testing::OtherProcess;
 using testing::settle;
 using testing::wait_for;
 
-const Room kRoom{.tenant = "local", .session_id = "s1"};
-
 bool begins_a_turn(Store& store) { return begin(store, kRoom, "t1").has_value(); }
 
-struct Fixture {
+struct OwnersFixture {
   testing::TemporaryDirectory directory;
   std::string path = directory.path() + "/treaty.db";
 };
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a number is gone when nobody holds it, whoever asks") {
+TEST_CASE_FIXTURE(OwnersFixture, "a number is gone when nobody holds it, whoever asks") {
   auto mine = sqlite::Owners::open(path);
   auto theirs = sqlite::Owners::open(path);
   REQUIRE(mine);
@@ -44,7 +43,7 @@ TEST_CASE_FIXTURE(Fixture, "a number is gone when nobody holds it, whoever asks"
   CHECK(theirs->is_gone(1));
 }
 
-TEST_CASE_FIXTURE(Fixture, "a symbolic link in the place of the lock file is not followed") {
+TEST_CASE_FIXTURE(OwnersFixture, "a symbolic link in the place of the lock file is not followed") {
   const std::string elsewhere = directory.path() + "/elsewhere";
   REQUIRE(::symlink(elsewhere.c_str(), path.c_str()) == 0);
 
@@ -52,7 +51,7 @@ TEST_CASE_FIXTURE(Fixture, "a symbolic link in the place of the lock file is not
   CHECK(::access(elsewhere.c_str(), F_OK) != 0);
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(OwnersFixture,
                   "turns of a process that lives are left alone; of one that is killed, taken") {
   OtherProcess other(path, begins_a_turn);
   REQUIRE(other.has_done_it());
@@ -76,7 +75,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(settle(*store, turn->turn.id, TurnState::completed, "mine now"));
 }
 
-TEST_CASE_FIXTURE(Fixture, "what a killed process was told is there when it comes back") {
+TEST_CASE_FIXTURE(OwnersFixture, "what a killed process was told is there when it comes back") {
   {
     OtherProcess other(path, begins_a_turn);
     REQUIRE(other.has_done_it());
@@ -90,7 +89,7 @@ TEST_CASE_FIXTURE(Fixture, "what a killed process was told is there when it come
   CHECK(wait_for(store->claim_abandoned({})).value().size() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "turns that were running when a store was closed are abandoned") {
+TEST_CASE_FIXTURE(OwnersFixture, "turns that were running when a store was closed are abandoned") {
   std::int64_t turn = 0;
   {
     const auto store = open_store(path);
@@ -105,7 +104,8 @@ TEST_CASE_FIXTURE(Fixture, "turns that were running when a store was closed are 
   CHECK(claimed[0].record.turn.id == turn);
 }
 
-TEST_CASE_FIXTURE(Fixture, "of two processes that look for abandoned turns each takes others") {
+TEST_CASE_FIXTURE(OwnersFixture,
+                  "of two processes that look for abandoned turns each takes others") {
   for (const char* name : {"a", "b", "c"}) {
     REQUIRE(begin(*open_store(path), {"local", name}, "t1"));
   }
@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(Fixture, "of two processes that look for abandoned turns each 
   CHECK(second.empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a process that resumes a waiting turn has it from then on") {
+TEST_CASE_FIXTURE(OwnersFixture, "a process that resumes a waiting turn has it from then on") {
   std::int64_t turn = 0;
   {
     const auto store = open_store(path);

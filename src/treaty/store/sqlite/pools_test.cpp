@@ -12,19 +12,19 @@ using testing::wait_for;
 
 using Pools = std::vector<PoolRecord>;
 
-constexpr Milliseconds kDay = Milliseconds{24} * 60 * 60 * 1000;
+constexpr Milliseconds kMillisecondsOfDay = Milliseconds{24} * 60 * 60 * 1000;
 
-struct Fixture {
+struct PoolsFixture {
   testing::TemporaryDirectory directory;
   std::string path = directory.path() + "/treaty.db";
-  Milliseconds now = 1'000 * kDay;
+  Milliseconds now = 1'000 * kMillisecondsOfDay;
   std::unique_ptr<Store> store =
       open_store(path, {.clock = testing::wall_clock([this] { return now; })});
 };
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "pools can be read by others, and saved only by those who write") {
+TEST_CASE_FIXTURE(PoolsFixture, "pools can be read by others, and saved only by those who write") {
   REQUIRE(wait_for(store->save_pools({{"a", "1"}})));
 
   const auto reader = open_store(path, {.purpose = Purpose::read});

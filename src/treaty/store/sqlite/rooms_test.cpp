@@ -8,13 +8,12 @@ namespace treaty::store {
 namespace {
 
 using testing::complete;
+using testing::kRoom;
 using testing::open_store;
 using testing::settle;
 using testing::wait_for;
 
-const Room kRoom{.tenant = "local", .session_id = "s1"};
-
-struct Fixture {
+struct RoomsFixture {
   testing::TemporaryDirectory directory;
   Milliseconds time = 1'000;
   std::unique_ptr<Store> store = open_store(
@@ -39,7 +38,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a deleted session leaves nothing behind") {
+TEST_CASE_FIXTURE(RoomsFixture, "a deleted session leaves nothing behind") {
   REQUIRE(complete_in("t1", "C++"));
   REQUIRE(complete(*store, {"local", "other"}, "t1") != 0);
 
@@ -55,7 +54,8 @@ TEST_CASE_FIXTURE(Fixture, "a deleted session leaves nothing behind") {
   CHECK(!wait_for(store->delete_session(kRoom)).value());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a branch from nowhere, or into a session that exists, is refused") {
+TEST_CASE_FIXTURE(RoomsFixture,
+                  "a branch from nowhere, or into a session that exists, is refused") {
   REQUIRE(complete(*store, kRoom, "t1") != 0);
   const auto refusal_of = [&](const Room& from, const char* turn_id, const char* into) {
     const auto branched = wait_for(store->branch(from, turn_id, into));
@@ -71,7 +71,7 @@ TEST_CASE_FIXTURE(Fixture, "a branch from nowhere, or into a session that exists
   CHECK(rows("SELECT count(*) FROM sessions") == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "prune deletes more sessions than fit into one transaction") {
+TEST_CASE_FIXTURE(RoomsFixture, "prune deletes more sessions than fit into one transaction") {
   constexpr int kMany = 120;
   for (int i = 0; i < kMany; ++i) {
     REQUIRE(complete(*store, {"local", "s" + std::to_string(i)}, "t1") != 0);

@@ -38,9 +38,9 @@ struct ModelSession {
   }
 };
 
-class Run {
+class StoreRun {
  public:
-  Run() : store_(open_store(path())) {}
+  StoreRun() : store_(open_store(path())) {}
 
   // One step, chosen by four numbers, on both sides.
   void step(const std::array<unsigned, 4>& dice) {
@@ -237,7 +237,7 @@ class Run {
 
 TEST_CASE("whatever is done in whatever order, the store keeps what a map would keep") {
   CHECK(rc::check([](const std::vector<std::array<unsigned, 4>>& steps) {
-    Run run;
+    StoreRun run;
     constexpr std::size_t kMost = 25;  // More of them find nothing new, but take long.
     for (std::size_t i = 0; i < std::min(kMost, steps.size()); ++i) run.step(steps[i]);
     run.compare();

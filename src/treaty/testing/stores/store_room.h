@@ -50,6 +50,13 @@ std::expected<T, Error> wait_for(store::Task<T> task) {
   return std::move(wait_for_all(std::move(tasks)).front());
 }
 
+template <class T>
+bool is_conflict(const std::expected<T, Error>& answer) {
+  return !answer && answer.error().code == ErrorCode::conflict;
+}
+
+inline const store::Room kRoom{.tenant = "local", .session_id = "s1"};
+
 inline std::unique_ptr<store::Store> open_store(const std::string& path,
                                                 store::StoreOptions options = {}) {
   auto opened = store::open_sqlite_store(path, std::move(options));
