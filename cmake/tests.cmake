@@ -3,8 +3,8 @@ find_package(doctest REQUIRED)
 find_package(rapidcheck REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS src/treaty/*_test.cpp)
-file(GLOB testing_sources CONFIGURE_DEPENDS src/treaty/testing/*.cpp src/treaty/testing/*/*.cpp)
+file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" src/treaty/*_test.cpp)
+file(GLOB testing_sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" src/treaty/testing/*.cpp src/treaty/testing/*/*.cpp)
 list(APPEND test_sources ${testing_sources})
 list(REMOVE_DUPLICATES test_sources)
 add_executable(treaty_tests ${test_sources})
@@ -14,6 +14,8 @@ set_property(SOURCE src/treaty/config/load_test.cpp src/treaty/testing/readme_te
 target_link_libraries(treaty_tests PRIVATE treaty_core doctest::doctest rapidcheck)
 # Tests are compiled once and run once: what optimising them would cost is never earned back.
 treaty_precompile(treaty_tests src/treaty/testing/precompiled.h -O0)
+# In these folders, tests call their fixtures by the same name, on purpose.
+treaty_unity(treaty_tests "/bridge$|/machines$|/protocols$" ${test_sources})
 
 # A disk that fails on command, for tests of the whole binary. Never instrumented: it is preloaded.
 add_library(disk_faults MODULE tests/disk_faults/disk_faults.c)

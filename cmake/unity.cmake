@@ -1,10 +1,13 @@
-# Unity batches: files of one folder are compiled together, at most so many at a time. Names in anonymous namespaces
-# must therefore differ within a folder; a batch never spans two folders. Protocols and contracts are compiled one by
-# one: each file of theirs has functions and names of the same meaning, on purpose.
-if(TREATY_UNITY)
+# treaty_unity(target skipped sources...): compiles the files of one folder together, at most eight at a time. Names in
+# anonymous namespaces must therefore differ within a folder; a batch never spans two folders. Folders that match
+# `skipped` are compiled file by file.
+function(treaty_unity target skipped)
+  if(NOT TREATY_UNITY)
+    return()
+  endif()
   set(batch_size 8)
   set(folder "")
-  foreach(source IN LISTS core_sources)
+  foreach(source IN LISTS ARGN)
     get_filename_component(source_folder "${source}" DIRECTORY)
     if(NOT source_folder STREQUAL folder)
       set(folder "${source_folder}")
@@ -12,12 +15,12 @@ if(TREATY_UNITY)
     endif()
     math(EXPR batch "${in_folder} / ${batch_size}")
     math(EXPR in_folder "${in_folder} + 1")
-    if(folder MATCHES "/protocols$|/contracts$|/http$")
+    if(folder MATCHES "${skipped}")
       set_property(SOURCE "${source}" PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
       continue()
     endif()
     string(MAKE_C_IDENTIFIER "${folder}_${batch}" group)
     set_property(SOURCE "${source}" PROPERTY UNITY_GROUP "${group}")
   endforeach()
-  set_target_properties(treaty_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
