@@ -4,6 +4,7 @@
 
 #include "treaty/api/endpoints/endpoints.h"
 #include "treaty/api/routes.h"
+#include "treaty/base/text.h"
 
 namespace treaty::api {
 namespace {

@@ -7,6 +7,7 @@
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/contracts/inspection/inspection.h"
 #include "treaty/contracts/text/guarded_text.h"
 
 namespace treaty::contracts {

@@ -10,11 +10,13 @@
 
 #include "treaty/base/json_write.h"
 #include "treaty/contracts/decoded.h"
-#include "treaty/contracts/inspection/inspection.h"
 #include "treaty/contracts/inspection/names.h"
 #include "treaty/contracts/tools.h"
 
 namespace treaty::contracts {
+
+class Inspection;
+struct Place;
 
 // §6.3. A file is referred to, never embedded.
 struct FileRef {

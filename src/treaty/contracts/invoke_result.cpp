@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "treaty/contracts/inspection/inspection.h"
 #include "treaty/contracts/text/leaks.h"
 
 namespace treaty::contracts {

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "treaty/base/json_write.h"
-#include "treaty/contracts/inspection/inspection.h"
 #include "treaty/contracts/inspection/names.h"
 
 namespace treaty::contracts {
+
+class Inspection;
+struct Place;
 
 // AGN-033 §5.1. ArgumentsJson stays the text that the model wrote.
 struct ToolCall {

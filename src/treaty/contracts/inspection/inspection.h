@@ -14,6 +14,7 @@
 
 #include "treaty/base/json.h"
 #include "treaty/base/number.h"
+#include "treaty/base/text.h"
 #include "treaty/contracts/decoded.h"
 #include "treaty/contracts/rule_ids.h"
 
