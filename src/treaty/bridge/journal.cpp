@@ -112,7 +112,8 @@ std::expected<JournalText, Error> read_journal(const std::string& path) {
     return JournalText{};
   const auto size = std::filesystem::file_size(path, ignored);
   if (!ignored && size > kLargestJournal) {  // What is last in it counts most.
-    return fail(ErrorCode::unreadable, "is larger than 256 MiB: move the file elsewhere and a new one is started", path);
+    return fail(ErrorCode::unreadable,
+                "is larger than 256 MiB: move the file elsewhere and a new one is started", path);
   }
   TREATY_TRY(const auto text, read_file(path, kLargestJournal));
   return decode_journal(text);
