@@ -52,7 +52,7 @@ struct QueueFixture {
   }
 };
 
-TEST_CASE_FIXTURE(QueueFixture, "who gathers goes on as soon as enough wait") {
+TEST_CASE_FIXTURE(QueueFixture, "gather returns as soon as enough operations wait") {
   queue.add(item(1));
   std::jthread later([&] {
     queue.add(item(2));
@@ -62,21 +62,21 @@ TEST_CASE_FIXTURE(QueueFixture, "who gathers goes on as soon as enough wait") {
   CHECK(queue.take(64).size() == 3);
 }
 
-TEST_CASE_FIXTURE(QueueFixture, "who gathers does not wait beyond their patience") {
+TEST_CASE_FIXTURE(QueueFixture, "gather returns at its time limit") {
   queue.add(item(1));
   queue.gather(2, 1ms);
   CHECK(queue.take(64).size() == 1);
 }
 
 TEST_CASE_FIXTURE(QueueFixture,
-                  "who takes is woken by the first, also after having gathered in vain") {
+                  "take wakes up for the first operation, also after gather timed out") {
   queue.gather(2, 1ms);
   std::jthread later([&] { queue.add(item(1)); });
   CHECK(queue.take(64).size() == 1);
 }
 
 TEST_CASE_FIXTURE(QueueFixture,
-                  "a closed queue gives what waits, then nothing, and nobody gathers") {
+                  "closing a queue ends gather; take returns what waits, then nothing") {
   queue.add(item(1));
   std::jthread later([&] { queue.close(); });
   queue.gather(2, kForever);
@@ -84,7 +84,7 @@ TEST_CASE_FIXTURE(QueueFixture,
   CHECK(queue.take(64).empty());
 }
 
-TEST_CASE_FIXTURE(QueueFixture, "what finds no room is refused on its own loop") {
+TEST_CASE_FIXTURE(QueueFixture, "an operation that does not fit is refused on its own loop") {
   for (int number = 1; number <= 5; ++number) queue.add(item(number));
   CHECK(done.empty());
   loop.run();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kWidestLabel = 30;   // Characters of a line,
 constexpr std::size_t kMostLines = 4;      // and lines of a label.
-constexpr std::size_t kMostBytes = 2'000;  // Of a text: characters may have no width.
+constexpr std::size_t kMostBytes = 2'000;  // A text of zero-width characters has no other bound.
 
 // White space and control characters are one space, wherever they stand.
 std::string on_one_line(std::string_view text) {

@@ -40,8 +40,7 @@ struct BudgetsFixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(BudgetsFixture,
-                  "numbers that somebody has written into the file do not overflow") {
+TEST_CASE_FIXTURE(BudgetsFixture, "extreme numbers in the file do not overflow") {
   const std::int64_t id = reserve(*store, tokens(600));
   auto file = sqlite::Database::open(path, sqlite::Access::write);
   REQUIRE(file);
@@ -70,7 +69,7 @@ TEST_CASE_FIXTURE(BudgetsFixture, "only a process that runs turns sets something
   CHECK(wait_for(reader->spending(kToday)).value() == std::vector{of_agent(0, 1, 0)});
 }
 
-TEST_CASE_FIXTURE(BudgetsFixture, "what is open when a store is closed in good order is spent") {
+TEST_CASE_FIXTURE(BudgetsFixture, "closing a store turns its open reservations into spending") {
   REQUIRE(reserves_600(*store));
   store.reset();
 
@@ -79,8 +78,7 @@ TEST_CASE_FIXTURE(BudgetsFixture, "what is open when a store is closed in good o
   CHECK(today() == of_agent(600, 0, 1));
 }
 
-TEST_CASE_FIXTURE(BudgetsFixture,
-                  "what a killed process had reserved is spent when a store is opened") {
+TEST_CASE_FIXTURE(BudgetsFixture, "opening a store spends the reservations of a killed process") {
   {
     OtherProcess other(path, reserves_600);
     REQUIRE(other.has_done_it());
@@ -93,7 +91,8 @@ TEST_CASE_FIXTURE(BudgetsFixture,
   CHECK(today() == of_agent(600, 0, 1));
 }
 
-TEST_CASE_FIXTURE(BudgetsFixture, "and when somebody looks after what is abandoned") {
+TEST_CASE_FIXTURE(BudgetsFixture,
+                  "claiming abandoned turns spends the reservations of a killed process") {
   OtherProcess other(path, reserves_600);
   REQUIRE(other.has_done_it());
   REQUIRE(wait_for(store->claim_abandoned({})));
@@ -105,7 +104,8 @@ TEST_CASE_FIXTURE(BudgetsFixture, "and when somebody looks after what is abandon
   CHECK(today() == of_agent(600, 0, 1));
 }
 
-TEST_CASE_FIXTURE(BudgetsFixture, "and when it would be waited for in vain") {
+TEST_CASE_FIXTURE(BudgetsFixture,
+                  "a refusal does not wait for the reservations of a killed process") {
   OtherProcess other(path, reserves_600);
   REQUIRE(other.has_done_it());
   CHECK(refused(tokens(500)).may_come_back);

@@ -76,7 +76,7 @@ bool is_unavailable(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(OpeningFixture, "directory and file are made for nobody else") {
+TEST_CASE_FIXTURE(OpeningFixture, "directory and files are accessible to their owner only") {
   path = directory.path() + "/state/treaty/treaty.db";
 
   const auto store = open_store(path);

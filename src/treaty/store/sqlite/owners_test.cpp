@@ -25,7 +25,8 @@ struct OwnersFixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(OwnersFixture, "a number is gone when nobody holds it, whoever asks") {
+TEST_CASE_FIXTURE(OwnersFixture,
+                  "an owner number is gone for every process once its holder has ended") {
   auto mine = sqlite::Owners::open(path);
   auto theirs = sqlite::Owners::open(path);
   REQUIRE(mine);
@@ -75,7 +76,7 @@ TEST_CASE_FIXTURE(OwnersFixture,
   CHECK(settle(*store, turn->turn.id, TurnState::completed, "mine now"));
 }
 
-TEST_CASE_FIXTURE(OwnersFixture, "what a killed process was told is there when it comes back") {
+TEST_CASE_FIXTURE(OwnersFixture, "a turn that a killed process began is there after a restart") {
   {
     OtherProcess other(path, begins_a_turn);
     REQUIRE(other.has_done_it());
