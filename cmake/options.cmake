@@ -8,6 +8,7 @@ target_compile_features(treaty_options INTERFACE cxx_std_23)
 target_compile_options(treaty_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wthread-safety>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${TREATY_WERROR}>>:-Werror>)
+# Library assertions: in every debug build and every sanitizer build. Tests have them always (tests.cmake).
 target_compile_definitions(treaty_options INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 
 # What a precompiled header has to be compiled with, too.
@@ -16,6 +17,7 @@ if(TREATY_SANITIZE)
   list(APPEND treaty_code_generation
     -fsanitize=${TREATY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(treaty_options INTERFACE -fsanitize=${TREATY_SANITIZE})
+  target_compile_definitions(treaty_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
 
 if(TREATY_COVERAGE)

@@ -12,6 +12,9 @@ add_executable(treaty_tests ${test_sources})
 set_property(SOURCE src/treaty/config/load_test.cpp src/treaty/testing/readme_test.cpp src/treaty/testing/transcripts.cpp
   src/treaty/testing/vectors.cpp APPEND PROPERTY COMPILE_DEFINITIONS TREATY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_link_libraries(treaty_tests PRIVATE treaty_core doctest::doctest rapidcheck)
+# A test that reads a value that is not there aborts, in a release build too. The definition does not change the ABI,
+# so that the library is the one that is shipped.
+target_compile_definitions(treaty_tests PRIVATE _GLIBCXX_ASSERTIONS)
 # Tests are compiled once and run once: what optimising them would cost is never earned back.
 treaty_precompile(treaty_tests src/treaty/testing/precompiled.h -O0)
 # In these folders, tests call their fixtures by the same name, on purpose.
