@@ -77,6 +77,10 @@ TEST_CASE("what is no file is not read, and holds nobody up") {
   const auto absent = read_file(room.file("absent"), kPlenty);
   const auto circle = read_file(room.file("circle"), kPlenty);
 
+  REQUIRE(!directory);
+  REQUIRE(!pipe);
+  REQUIRE(!absent);
+  REQUIRE(!circle);
   CHECK(directory.error().code == ErrorCode::is_directory);
   CHECK(pipe.error().message == "is not a regular file");
   CHECK(absent.error().code == ErrorCode::not_found);

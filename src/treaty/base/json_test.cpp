@@ -161,6 +161,7 @@ TEST_CASE("is_json asks for the grammar alone") {
   CHECK(is_json(" true "));
   CHECK(is_json(R"({"a":1,"a":1e400})"));
   CHECK(is_json(nested(5000)));
+  CHECK(!is_json(nested(200'000)));  // The depth is bounded, so that brackets alone take no memory.
   CHECK(!is_json("{'a':1}"));
   std::string repeated = "{\"x\":{\"a\":1";
   for (int i = 0; i < 2000; ++i) repeated += ",\"a\":1";

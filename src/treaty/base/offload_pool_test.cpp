@@ -70,6 +70,7 @@ TEST_CASE("A full pool refuses work instead of growing") {
   CHECK(!busy.pool.post([] {}));
   CHECK(result_of(busy.pool.run([] { return 1; })).error() == OffloadError::full);
   const auto late = result_of(busy.pool.run_until(Time::max(), [] { return 1; }, [](int) {}));
+  REQUIRE(!late);
   CHECK(late.error() == OffloadError::full);
   busy.go_on.count_down();
 }

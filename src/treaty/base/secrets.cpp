@@ -4,8 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "treaty/base/json_write.h"
-#include "treaty/base/percent.h"
+#include "treaty/base/masking/known_secrets.h"
 #include "treaty/base/text.h"
 
 namespace treaty {
@@ -234,26 +233,8 @@ class MaskedSpans {
   std::array<std::optional<SecretSpan>, kShapes.size()> spans_{};
 };
 
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos;
-       at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
-  }
-}
-
 constexpr std::string_view kMask = "***";
 constexpr std::size_t kShown = 3;  // Characters of a secret that stay.
-
-std::size_t pair_at(std::string_view text, std::size_t at) {
-  return static_cast<std::size_t>(static_cast<unsigned char>(text[at])) << 8U |
-         static_cast<unsigned char>(text[at + 1]);
-}
-
-std::string in_json(std::string_view secret) {
-  std::string quoted;
-  json::append_quoted(quoted, secret);
-  return quoted.substr(1, quoted.size() - 2);
-}
 
 }  // namespace
 
@@ -280,9 +261,8 @@ std::optional<SecretSpan> find_secret(std::string_view text, std::size_t from) {
 
 std::string mask_secrets(std::string_view text, std::string_view known) {
   // First, so that no shape masks a part of it and leaves the rest.
-  std::string without_known(text);
-  if (known.size() >= kShortestKnown) replace_all(without_known, known, kMask);
-  text = without_known;
+  const auto without_known = KnownSecrets(std::array{std::string(known)}).masked(text);
+  if (without_known) text = *without_known;
   std::string out;
   std::size_t copied = 0;
   MaskedSpans spans(text);
@@ -293,105 +273,6 @@ std::string mask_secrets(std::string_view text, std::string_view known) {
   }
   out.append(text.substr(copied));
   return out;
-}
-
-KnownSecrets::KnownSecrets(std::span<const std::string> secrets) {
-  for (const std::string& secret : secrets) {
-    if (secret.size() < kShortestKnown) continue;
-    std::string json = in_json(secret);
-    std::string json_with_slashes = json;  // Some writers escape them, too.
-    replace_all(json_with_slashes, "/", "\\/");
-    for (std::string& spelling : std::array{secret, std::move(json), std::move(json_with_slashes),
-                                            percent_encoded(secret)}) {
-      if (std::ranges::find(spellings_, spelling) != spellings_.end()) continue;
-      first_.set(static_cast<unsigned char>(spelling[0]));
-      pairs_.set(pair_at(spelling, 0));
-      spellings_.push_back(std::move(spelling));
-    }
-  }
-}
-
-bool KnownSecrets::may_begin(std::string_view text, std::size_t at) const {
-  return at + 1 < text.size() ? pairs_[pair_at(text, at)]
-                              : first_[static_cast<unsigned char>(text[at])];
-}
-
-std::optional<KnownSecrets::Place> KnownSecrets::find(std::string_view text,
-                                                      std::size_t from) const {
-  if (spellings_.empty()) return std::nullopt;
-  for (std::size_t at = from; at < text.size(); ++at) {
-    if (!may_begin(text, at)) continue;
-    const std::string_view rest = text.substr(at);
-    Place place{.begin = at, .size = 0, .is_open = false, .most = 0};
-    for (const std::string& spelling : spellings_) {
-      if (rest.starts_with(spelling)) {
-        place.size = std::max(place.size, spelling.size());
-      } else if (rest.size() < spelling.size() && spelling.starts_with(rest)) {
-        place.is_open = true;
-        const bool is_most = rest.size() >= std::max(kShortestKnown, spelling.size() / 2);
-        if (is_most) place.most = rest.size();
-      }
-    }
-    if (place.size > 0 || place.is_open) return place;
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> KnownSecrets::masked(std::string_view text) const {
-  MaskedPieces pieces(*this);
-  const std::string_view clean = pieces.feed(text);
-  if (clean.data() == text.data() && clean.size() == text.size()) return std::nullopt;
-  std::string out(clean);
-  out += pieces.finish();
-  return out == text ? std::nullopt : std::optional(std::move(out));
-}
-
-// What is masked is at least that long, also where a text ends within a secret.
-bool KnownSecrets::may_be_in(std::string_view text) const {
-  if (spellings_.empty()) return false;
-  for (std::size_t at = 0; at + kShortestKnown <= text.size(); ++at) {
-    if (!pairs_[pair_at(text, at)]) continue;
-    const std::string_view here = text.substr(at, kShortestKnown);
-    for (const std::string& spelling : spellings_) {
-      if (spelling.starts_with(here)) return true;
-    }
-  }
-  return false;
-}
-
-std::string_view MaskedPieces::feed(std::string_view piece) {
-  if (held_.empty() && covered_ == 0 && !secrets_.find(piece, 0)) return piece;
-  held_ += piece;
-  return take(false);
-}
-
-std::string_view MaskedPieces::finish() { return take(true); }
-
-std::string_view MaskedPieces::take(bool is_end) {
-  out_.clear();
-  std::size_t at = 0;
-  while (at < held_.size()) {
-    const auto place = secrets_.find(held_, at);
-    const std::size_t end = place ? place->begin : held_.size();
-    pass(at, end);
-    at = end;
-    if (!place || (place->is_open && !is_end)) break;
-    const std::size_t size = std::max(place->size, is_end ? place->most : 0);
-    // Secrets that overlap are one mask.
-    if (size > 0 && covered_ == 0) out_ += kMask;
-    covered_ = std::max(covered_, size);
-    pass(at, at + 1);
-    ++at;
-  }
-  held_.erase(0, at);
-  return out_;
-}
-
-// Gives out what no secret covers.
-void MaskedPieces::pass(std::size_t begin, std::size_t end) {
-  const std::size_t skipped = std::min(covered_, end - begin);
-  covered_ -= skipped;
-  out_.append(held_, begin + skipped, end - begin - skipped);
 }
 
 }  // namespace treaty

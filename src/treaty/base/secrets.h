@@ -1,14 +1,10 @@
-// Keys and tokens: those that are told by their shape, to refuse texts that hold one and to mask
-// them, and those that this process holds, to mask them whatever their shape.
+// Keys and tokens that are known by their shape: to refuse texts that have one, and to mask them.
 #pragma once
 
-#include <bitset>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace treaty {
 
@@ -27,61 +23,5 @@ bool looks_random(std::string_view text);
 // characters of a secret's shape stay, so that people see which kind it was. A private key is
 // masked where its material stands; text that only speaks of one stays as it is.
 std::string mask_secrets(std::string_view text, std::string_view known = {});
-
-// Masking a shorter secret would destroy words that have nothing to do with it.
-constexpr std::size_t kShortestKnown = 8;
-
-// Secrets that this process holds, wherever they stand in a text: as they are, and as JSON or an
-// address spells them. Does not change, so it may be read from any thread.
-class KnownSecrets {
- public:
-  KnownSecrets() = default;
-  explicit KnownSecrets(std::span<const std::string> secrets);
-
-  // The text with `***` in the place of each; nothing when there is none in it.
-  std::optional<std::string> masked(std::string_view text) const;
-
-  // False: masked() finds nothing in the text, nor in any part of it. A quick first glance.
-  bool may_be_in(std::string_view text) const;
-
- private:
-  friend class MaskedPieces;
-
-  // A place where a secret begins, or where the text ends before it is known whether one does.
-  struct Place {
-    std::size_t begin;
-    std::size_t size;  // Of the longest secret that is whole; 0: none is.
-    bool is_open;      // A longer one may come to be.
-    std::size_t most;  // Of a secret of which most is there, should the text end here; 0: of none.
-  };
-  std::optional<Place> find(std::string_view text, std::size_t from) const;
-  bool may_begin(std::string_view text, std::size_t at) const;
-
-  std::vector<std::string> spellings_{};
-  std::bitset<1U << 8U> first_{};   // Bytes that a spelling begins with,
-  std::bitset<1U << 16U> pairs_{};  // and pairs of them: these pass over most of a text.
-};
-
-// The same for a text that comes in pieces, however it is cut: joined, what feed() and finish()
-// give is what masked() makes of the whole. Only what may be the beginning of a secret is held
-// back.
-class MaskedPieces {
- public:
-  // The secrets must outlive it.
-  explicit MaskedPieces(const KnownSecrets& secrets) : secrets_(secrets) {}
-
-  // Each is valid until the next call, and as long as `piece` is.
-  std::string_view feed(std::string_view piece);
-  std::string_view finish();
-
- private:
-  std::string_view take(bool is_end);
-  void pass(std::size_t begin, std::size_t end);
-
-  const KnownSecrets& secrets_;
-  std::string held_{};
-  std::size_t covered_ = 0;  // Bytes at the beginning of held_ that belong to a masked secret.
-  std::string out_{};
-};
 
 }  // namespace treaty

@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <charconv>
 #include <exception>
+#include <istream>
 #include <map>
 #include <set>
-#include <sstream>
+#include <streambuf>
 #include <utility>
 
 #include "treaty/base/json_write.h"
@@ -107,7 +108,7 @@ void read_plain(Node& node) {
 }
 
 // Builds the tree from the parser's events. After the first fault the remaining events are passed
-// over: the parser has no way to be stopped.
+// over.
 class Builder final : public YAML::EventHandler {
  public:
   explicit Builder(const YamlOptions& options) : options_(options) {}
@@ -115,6 +116,7 @@ class Builder final : public YAML::EventHandler {
   Node root{};
   std::optional<Error> error{};
   std::pair<int, int> last_scalar{};  // Line and column.
+  std::size_t events = 0;             // So far.
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (std::exchange(started_, true)) {
@@ -128,6 +130,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    ++events;
     if (error) return;
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) {
@@ -211,6 +214,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   void begin(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Kind kind) {
+    ++events;
     if (error) return;
     if (!is_plain_tag(tag)) return refuse_tag(mark, tag);
     if (open_.size() >= options_.max_depth) return refuse_depth(mark);
@@ -228,6 +232,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   void add(Node node, YAML::anchor_t anchor) {
+    ++events;
     if (error) return;
     YAML::Mark mark;
     mark.line = node.line - 1;
@@ -263,6 +268,49 @@ class Builder final : public YAML::EventHandler {
   std::map<YAML::anchor_t, Node> anchors_{};
   Weight spent_{};
   bool started_ = false;
+};
+
+// Gives the parser its text piece by piece. The parser keeps all of a collection in brackets, in
+// tokens that take many times its size, before it tells of the first value. So the text ends when
+// there are more entries in one than max_flow_entries, and after a fault.
+class GuardedText final : public std::streambuf {
+ public:
+  GuardedText(std::string_view text, const Builder& builder, std::size_t most)
+      : text_(text), builder_(builder), most_(most) {}
+
+  bool has_ended_early() const { return is_over_; }
+  std::size_t given() const { return given_; }
+
+ private:
+  int_type underflow() override {
+    if (builder_.events != events_) {
+      events_ = builder_.events;
+      entries_ = 0;
+    }
+    if (builder_.error || is_over_ || given_ == text_.size()) return traits_type::eof();
+    const std::string_view piece = text_.substr(given_, kPiece);
+    // Every entry follows one of these. They may be in a plain text, too: that is why the limit is
+    // high.
+    entries_ += static_cast<std::size_t>(
+        std::ranges::count_if(piece, [](char c) { return c == ',' || c == '[' || c == '{'; }));
+    is_over_ = entries_ > most_;
+    if (is_over_) return traits_type::eof();
+    given_ += piece.size();
+    piece_ = piece;
+    setg(piece_.data(), piece_.data(), piece_.data() + piece_.size());
+    return traits_type::to_int_type(piece_.front());
+  }
+
+  static constexpr std::size_t kPiece = 4096;
+
+  std::string_view text_;
+  const Builder& builder_;
+  const std::size_t most_;
+  std::string piece_{};
+  std::size_t given_ = 0;
+  std::size_t events_ = 0;   // Of the builder, when it was last looked at.
+  std::size_t entries_ = 0;  // Since the builder was told of something.
+  bool is_over_ = false;
 };
 
 // The parser takes U+0004 for the end of its input, and what is not UTF-8 for something else.
@@ -362,8 +410,9 @@ const Node* Node::find(std::string_view key) const {
 std::expected<Node, Error> read(std::string_view text, const YamlOptions& options) {
   if (auto fault = fault_in_bytes(text, options)) return std::unexpected(std::move(*fault));
   Builder builder(options);
+  GuardedText guarded(text, builder, options.max_flow_entries);
   try {
-    std::istringstream stream{std::string(text)};
+    std::istream stream(&guarded);
     YAML::Parser parser(stream);
     while (!builder.error && parser.HandleNextDocument(builder)) {
     }
@@ -375,6 +424,14 @@ std::expected<Node, Error> read(std::string_view text, const YamlOptions& option
     }
   } catch (const std::exception& exception) {
     if (!builder.error) builder.error = error_at(1, 1, exception.what());
+  }
+  if (guarded.has_ended_early()) {
+    const auto line = std::ranges::count(text.substr(0, guarded.given()), '\n') + 1;
+    return std::unexpected(
+        error_at(static_cast<int>(line), 1,
+                 fmt::format("one value has more than {} commas and opening brackets; write a list "
+                             "or map in block style, one entry on a line",
+                             options.max_flow_entries)));
   }
   const auto [line, column] = builder.last_scalar;
   if (!builder.error && line > 0 && is_open_quote(rest_from(text, line, column))) {

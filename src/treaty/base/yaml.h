@@ -37,6 +37,7 @@ struct YamlOptions {
   std::size_t max_size = std::size_t{10} << 20U;
   std::size_t max_nodes = 1'000'000;  // After aliases are expanded.
   std::size_t max_depth = 64;
+  std::size_t max_flow_entries = 250'000;  // Commas and opening brackets within one value.
 };
 
 // The error's `where` is "line:column".

@@ -105,6 +105,22 @@ TEST_CASE("Size, depth and number of values are bounded") {
   CHECK(where(std::string(100'000, '[')) != "accepted");
 }
 
+TEST_CASE("Entries of a collection in brackets are bounded, those of texts and blocks are not") {
+  std::string entries;
+  for (int i = 0; i < 20'000; ++i) entries += "a,";
+  const YamlOptions few{.max_flow_entries = 10'000};
+
+  const auto refused = read("[" + entries + "a]\n", few);
+  REQUIRE(!refused);
+  CHECK(refused.error().message.contains("more than 10000 commas"));
+  CHECK(where("\n\nk:\n  - {b: [" + entries + "a]}\n", few) == "4:1");
+  CHECK(where("[" + entries + "a]", {.max_flow_entries = 30'000}) == "accepted");
+
+  std::string block;
+  for (int i = 0; i < 20'000; ++i) block += "- [a, b]\n";
+  CHECK(where(block, few) == "accepted");
+}
+
 TEST_CASE("More than one document, foreign tags, tabs and control characters are refused") {
   CHECK(where("a: 1\n---\nb: 2\n") != "accepted");
   CHECK(where("--- a\n...\n") == "accepted");
@@ -126,7 +142,7 @@ TEST_CASE("An empty text is null") {
 }
 
 TEST_CASE("JSON is YAML: what was written as JSON reads back as the same JSON") {
-  rc::check([](const std::vector<std::string>& texts, std::int64_t number) {
+  CHECK(rc::check([](const std::vector<std::string>& texts, std::int64_t number) {
     std::string written = "[";
     for (const std::string& text : texts) {
       std::string clean;
@@ -136,15 +152,15 @@ TEST_CASE("JSON is YAML: what was written as JSON reads back as the same JSON") 
     }
     written += std::to_string(number) + "]";
     RC_ASSERT(json_of(written) == written);
-  });
+  }));
 }
 
 TEST_CASE("Whatever the bytes are, reading ends with a tree or an error") {
-  rc::check([](const std::string& bytes) {
+  CHECK(rc::check([](const std::string& bytes) {
     const auto node = read(bytes);
     const bool is_sound = !node || json::is_json(to_json(*node));
     RC_ASSERT(is_sound);
-  });
+  }));
 }
 
 }  // namespace
