@@ -226,5 +226,37 @@ TEST_CASE("Integers beyond int64 keep their digits and calculate as doubles") {
   CHECK(printed("context.big > 9223372036854775807") == "True");
 }
 
+TEST_CASE("Numbers at the ends of their range calculate exactly, or are too large") {
+  constexpr const char* kEnds =
+      R"({"context": {"least": -9223372036854775808, "most": 9223372036854775807}})";
+  const std::string too_large = "error: the number is too large";
+  const auto of_template = [&](const std::string& expression) {
+    return testing::rendered("{{ " + expression + " }}", std::string_view(kEnds));
+  };
+
+  for (const char* sum : {"context.least // -1", "context.least * -1", "-context.least",
+                          "context.least - 1", "context.most + 1", "context.most * 2",
+                          "context.least | abs", "[context.least, -1] | sum"}) {
+    CHECK(of_template(sum) == too_large + " for an integer");
+  }
+  CHECK(of_template("1e300 | int") == too_large + " for an integer");
+  CHECK(of_template("context.least % -1") == "0");
+  CHECK(of_template("context.least // 1") == "-9223372036854775808");
+  CHECK(of_template("context.least / -1") == "9.223372036854776e+18");
+  CHECK(of_template("context.least | int") == "-9223372036854775808");
+  CHECK(of_template("'-9223372036854775808' | int") == "-9223372036854775808");
+  CHECK(of_template("context.least | round") == "-9.223372036854776e+18");
+  CHECK(of_template("1 | round(context.least)") == "0.0");
+  CHECK(of_template("1.7e308 | round(-308)") == too_large);
+  CHECK(of_template("1.7e308 | round(1, 'ceil')") == too_large);
+
+  for (const char* sum : {"context.least * -1", "-context.least", "context.least - 1",
+                          "context.most + 1", "context.most * 2"}) {
+    CHECK(testing::evaluated(sum, std::string_view(kEnds)) == too_large + " for an integer");
+  }
+  CHECK(testing::evaluated("context.least / -1", std::string_view(kEnds)) ==
+        "9.223372036854776e+18");
+}
+
 }  // namespace
 }  // namespace treaty::templates

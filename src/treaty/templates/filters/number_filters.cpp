@@ -46,6 +46,11 @@ Result truncated(double number) {
   return Dynamic(static_cast<std::int64_t>(whole));
 }
 
+Result finite_number(double number) {
+  if (!std::isfinite(number)) return std::unexpected("the number is too large");
+  return Dynamic(number);
+}
+
 std::unexpected<std::string> no_number(std::string_view filter, const Operand& input) {
   return std::unexpected(fmt::format("'{}' is for numbers, not for {}", filter,
                                      input.is_undefined() ? "undefined" : kind_name(*input)));
@@ -114,17 +119,16 @@ Result round(Operand&& input, const Arguments& arguments) {
       return std::unexpected("the precision of 'round' is an integer");
     precision = given->whole;
   }
-  if (!arguments.has(1) || *arguments[1] == "common")
-    return Dynamic(rounded(number->decimal, precision));
+  if (!arguments.has(1) || *arguments[1] == "common") {
+    return finite_number(rounded(number->decimal, precision));
+  }
   const bool is_up = *arguments[1] == "ceil";
   if (!is_up && *arguments[1] != "floor") {
     return std::unexpected("the method of 'round' is 'common', 'ceil' or 'floor'");
   }
   const double scale = std::pow(10.0, static_cast<double>(precision));
   const double scaled = number->decimal * scale;
-  const double value = (is_up ? std::ceil(scaled) : std::floor(scaled)) / scale;
-  if (!std::isfinite(value)) return std::unexpected("the number is too large");
-  return Dynamic(value);
+  return finite_number((is_up ? std::ceil(scaled) : std::floor(scaled)) / scale);
 }
 
 }  // namespace treaty::templates::filters
