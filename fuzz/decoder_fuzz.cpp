@@ -6,7 +6,6 @@
 
 #include "require.h"
 #include "treaty/base/text.h"
-#include "treaty/cli/check/fix.h"
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/contracts/agent_execute_response.h"
 #include "treaty/contracts/assistant_response.h"
@@ -16,6 +15,7 @@
 #include "treaty/contracts/decode_agent_result.h"
 #include "treaty/contracts/inspection/edits.h"
 #include "treaty/contracts/invoke_result.h"
+#include "treaty/contracts/repair.h"
 
 using namespace treaty;             // NOLINT: a target is one file.
 using namespace treaty::contracts;  // NOLINT
@@ -150,13 +150,13 @@ bool equal_but_for_dialect(Value left, const Value& right) {
 
 // `check --fix` writes what lenient read, makes nothing worse, and is done when it says so.
 void check_repairs(const Answer& lenient, std::string_view text, const DecodeOptions& options) {
-  const cli::Repaired fixed = cli::repair_text(this_contract(), text, options);
+  const Repaired fixed = repair_text(this_contract(), text, options);
   const Answer strict = kDecode(fixed.text, with_profile(options, Profile::strict));
   require(!fixed.repairs.empty() && fixed.text != text);
-  require(cli::repair_text(this_contract(), fixed.text, options).text == fixed.text);
+  require(repair_text(this_contract(), fixed.text, options).text == fixed.text);
   if (lenient) require(strict && equal_but_for_dialect(*strict, *lenient));
   // Nothing is repaired silently: a name that stands twice is not dropped by wrapping it.
-  if (kName == "bridge-response" && has_any(lenient.error(), {"JSON-02", "JSON-04", "JSON-05"})) {
+  if (kName == "bridge-response" && has_any(lenient.error(), {"JSON-02", "JSON-05"})) {
     require(!strict);
   }
   // What cannot be read may well show more once its byte order mark is gone.

@@ -58,19 +58,7 @@ bool embeds_at(std::string_view rest) {
          equal_folded(rest.substr(end - 7, 7), ";base64");
 }
 
-// Places are found exactly when there is something to find, in order and apart.
-void check_embedded_places(std::string_view text) {
-  const std::vector<Span> spans = find_embedded_files(text);
-  require(spans.empty() == !has_embedded_file(text));
-  std::size_t at = 0;
-  for (const Span& span : spans) {
-    require(at <= span.begin && span.begin < span.end && span.end <= text.size());
-    at = span.end;
-  }
-}
-
 void check_embedded(std::string_view text) {
-  check_embedded_places(text);
   if (text.find_first_of("`~") != std::string_view::npos) return;  // There may be fences.
   bool embeds = false;
   for (std::size_t at = 0; at < text.size() && !embeds; ++at) embeds = embeds_at(text.substr(at));

@@ -230,6 +230,77 @@ class BridgeResponses(FixTest):
                 self.assertIn(f"error {rule}", ran.err)
 
 
+class AssistantResponses(FixTest):
+    ODD = """{ "assistant_message" :%s,
+\t"action_taken":%s , "next_steps"  : %s,
+  "confidence_level":%s,"trace_id":%s,   "response_version":%s }
+
+"""
+    GOOD = ['"It is done."', '"Did it."', '[ "Look" ]', '"high"', '"t-1"', '"v1"']
+
+    def odd(self, **members):
+        names = ["assistant_message", "action_taken", "next_steps", "confidence_level", "trace_id", "response_version"]
+        return self.ODD % tuple(members.get(name, good) for name, good in zip(names, self.GOOD))
+
+    def test_what_cannot_be_used_becomes_the_fallback_of_the_contract(self):
+        cases = [("ARL-04", "assistant_message", ("7", "null", '" "', '""', "[]"), '"I processed your request."'),
+                 ("ARL-04", "action_taken", ("{}", "true", '"\\t"'), '"Processed request."'),
+                 ("ARL-05", "next_steps", ('"Look"', "null", "{}"), "[]"),
+                 ("ARL-06", "confidence_level", ('"certain"', "0.9", "null", '"High"'), '"medium"'),
+                 ("ARL-08", "response_version", ('"v2"', "1", "null"), '"v1"')]
+        for rule, member, values, fallback in cases:
+            for value in values:
+                with self.subTest(member, value=value):
+                    self.assert_repaired("assistant", self.odd(**{member: value}), self.odd(**{member: fallback}), rule)
+
+    def test_steps_of_which_one_cannot_be_used_become_none(self):
+        self.assert_repaired("assistant", self.odd(next_steps='["Look", " ", 7]'), self.odd(next_steps="[]"),
+                             "ARL-05", "ARL-05")
+
+    def test_a_trace_id_that_cannot_be_used_is_made(self):
+        for value in ("81", "null", '" "'):
+            with self.subTest(value):
+                ran = self.fix("assistant", self.odd(trace_id=value))
+                self.assertEqual(ran.code, 0, ran)
+                made = json.loads(ran.out)["trace_id"]
+                self.assertRegex(made, "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+                self.assertEqual(ran.out, self.odd(trace_id=f'"{made}"'))
+
+    def test_each_document_gets_a_trace_id_of_its_own(self):
+        for name in ("a.json", "b.json"):
+            self.write(name, assistant(trace_id=None))
+
+        self.assertEqual(self.fix_in_place("assistant", "a.json", "b.json").code, 0)
+
+        made = {json.loads(self.read(name))["trace_id"] for name in ("a.json", "b.json")}
+        self.assertEqual(len(made), 2)
+
+    def test_what_is_missing_is_added_in_the_order_of_the_contract(self):
+        for text in ("{}", '{ "trace_id" : "t-1" }', '{"action_taken":"Did it.","confidence_level":"low"}'):
+            with self.subTest(text):
+                ran = self.fix("assistant", text + "\n")
+                self.assertEqual(ran.code, 0, ran)
+                given, made = json.loads(text), json.loads(ran.out)
+                self.assertLessEqual(given.items(), made.items())
+                wanted = {"assistant_message": "I processed your request.", "action_taken": "Processed request.",
+                          "next_steps": [], "confidence_level": "medium", "trace_id": made["trace_id"],
+                          "response_version": "v1"}
+                self.assertEqual(made, {**wanted, **given})
+                self.assertEqual(list(made), [*given, *(name for name in wanted if name not in given)])
+                self.assertEqual(ran.err.count("repaired ARL-01"), 6 - len(given))
+
+    def test_texts_that_leak_and_extra_members_are_left_for_a_person(self):
+        for members, rule in (({"action_taken": "Answered by gpt-4o."}, "ARL-09"), ({"mood": "fine"}, "ARL-02")):
+            with self.subTest(rule):
+                text = json.dumps(assistant(**members)) + "\n"
+                self.assert_repaired("assistant", text, text, code=1)
+
+    def test_a_consumer_makes_nothing_up(self):
+        text = self.odd(response_version='"v2"')
+
+        self.assert_repaired("assistant", text, text, options=("--role", "consumer"), code=1)
+
+
 class Leftovers(FixTest):
     def test_what_has_no_repair_is_left_as_it_was_and_told(self):
         text = json.dumps(final(ToolCalls=[]), indent=3) + "\n"

@@ -7,6 +7,7 @@
 
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
+#include "treaty/contracts/text/internals.h"
 #include "treaty/contracts/text/leaks.h"
 
 namespace treaty::assistant {
@@ -146,7 +147,7 @@ class Texts {
     if (plain_ || !there(part)) return false;
     if (profile_ == ComposeProfile::compat) return true;
     // ARL-09 holds for all that a producer writes, whichever place it came from.
-    return !is_blank(part.text()) && contracts::find_leak(part.text()).empty();
+    return !is_blank(part.text()) && contracts::find_internals(part.text()).empty();
   }
 
  private:
@@ -233,8 +234,8 @@ void fill_templates(contracts::AssistantResponse& response, State state, const S
       return;
     case State::fallback: break;
   }
-  response.assistant_message = "I processed your request.";
-  response.action_taken = "Processed request.";
+  response.assistant_message = contracts::kMessageFallback;
+  response.action_taken = contracts::kActionFallback;
 }
 
 // --- Confidence -------------------------------------------------------------------------------
@@ -321,7 +322,7 @@ Trace find_trace(const Sources& input, ComposeProfile profile,
                  const std::function<std::string()>& new_id) {
   const auto is_nothing = [&](std::string_view text) {
     if (profile == ComposeProfile::compat) return text.empty();
-    return is_blank(text) || !contracts::find_leak(text).empty();  // ARL-09, as for all it shows.
+    return is_blank(text) || !contracts::find_leak(text).empty();
   };
   Trace verified = verified_trace(input);
   if (!is_nothing(verified.id)) return verified;
@@ -363,8 +364,8 @@ Composition compose(std::optional<json::Value> input, ComposeProfile profile,
   fill_templates(response, choice.state, sources, Texts(profile));
   // Parts that pass alone can leak together: "/etc/" and the full stop after it make a path.
   if (profile == ComposeProfile::strict &&
-      !(contracts::find_leak(response.assistant_message).empty() &&
-        contracts::find_leak(response.action_taken).empty())) {
+      !(contracts::find_internals(response.assistant_message).empty() &&
+        contracts::find_internals(response.action_taken).empty())) {
     fill_templates(response, choice.state, sources, Texts(profile, true));
   }
 

@@ -252,23 +252,27 @@ using RequestMembers = KnownMembers<kRequestNames>;
 
 constexpr std::size_t kLongestId = 128;
 
-// §3: server-owned. A name is matched without regard to case, like all names here.
+// §3: server-owned. Case and underscores make no difference: clients that send such a member spell
+// it as the API of a provider does, `max_tokens`.
 constexpr std::string_view kModeNames[] = {"Mode", "ModeId", "ModeKey", "ModeName",
                                            "ModeDisplayName"};
 constexpr std::string_view kContinuationNames[] = {
-    "PreviousResponseId",
-    "previous_response_id",
-    "ResponseId",
-    "ContinuationId",
-    "ContinuationToken",
-    "Provider",
-    "Model",
-    "ModelName",
-    "ThreadId",
-    "RunId",
+    "PreviousResponseId", "ResponseId",  "ContinuationId",
+    "ContinuationToken",  "Provider",    "Model",
+    "ModelName",          "ThreadId",    "RunId",
+    "ProviderState",      "Temperature", "TopP",
+    "MaxTokens",          "Seed",        "StopSequences",
 };
 constexpr std::string_view kDiagnosticNames[] = {"CorrelationId", "TraceId", "RequestId",
                                                  "Diagnostics",   "Debug",   "Progress"};
+
+// `name` without underscores; one that cannot be in a list stays as it is.
+std::string without_underscores(std::string_view name) {
+  constexpr std::size_t kLongest = 64;
+  std::string out(name);
+  if (name.size() <= kLongest) std::erase(out, '_');
+  return out;
+}
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::any_of(names, [&](auto other) { return equal_folded(name, other); });
@@ -295,14 +299,15 @@ std::string inspect_id(Inspection& inspection, RuleId rule, const RequestMembers
 void inspect_unknown(Inspection& inspection, const RequestMembers& members) {
   for (const Place& extra : members.unknown()) {
     if (absent_in_request(extra.value)) continue;
-    if (is_one_of(kModeNames, extra.name)) {
+    const std::string name = without_underscores(extra.name);
+    if (is_one_of(kModeNames, name)) {
       inspection.refuse("REQ-12", extra, "a request names no mode: the server decides it",
                         "leave it out");
-    } else if (is_one_of(kContinuationNames, extra.name)) {
+    } else if (is_one_of(kContinuationNames, name)) {
       inspection.refuse("REQ-13", extra,
                         "a request carries no state of a provider or a model: the server keeps it",
                         "leave it out; SessionId and TurnId are all that a follow-on needs");
-    } else if (is_one_of(kDiagnosticNames, extra.name)) {
+    } else if (is_one_of(kDiagnosticNames, name)) {
       inspection.refuse("REQ-14", extra, "diagnostics belong to the server", "leave it out");
     } else {
       inspection.warn("REQ-15", extra,

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "treaty/base/ids.h"
 #include "treaty/base/json_write.h"
+#include "treaty/contracts/inspection/edits.h"
 #include "treaty/contracts/inspection/inspection.h"
-#include "treaty/contracts/text/leaks.h"
+#include "treaty/contracts/text/internals.h"
 
 namespace treaty::contracts {
 namespace {
@@ -99,59 +101,171 @@ void inspect_extra(Inspection& inspection, const Place& extra) {
   report_never_allowed(inspection, extra);
 }
 
-// ARL-09 on top of the rule that the text has anyway.
-std::string inspect_text(Inspection& inspection, RuleId rule, const Place& place) {
-  std::string text = inspection.text(rule, place);
-  const std::string_view leak = find_leak(text);
-  if (!leak.empty()) {
-    inspection.refuse("ARL-09", place, fmt::format("{} shows {}", called(place), leak),
-                      "say what happened in words for the user; keep the rest in a log");
+// ARL-09.
+void inspect_internals(Inspection& inspection, const Place& place, std::string_view text) {
+  const std::string_view shown = find_internals(text);
+  if (shown.empty()) return;
+  inspection.refuse("ARL-09", place, fmt::format("{} shows {}", called(place), shown),
+                    "say what happened in words for the user; keep the rest in a log");
+}
+
+// --- Safe fallbacks
+
+// What a producer that cannot do better writes (Determinism Guarantee), as JSON.
+class Fallbacks {
+ public:
+  explicit Fallbacks(Inspection& inspection) : inspection_(inspection) {}
+
+  // Only a producer repairs its own document: a consumer does not make up what it was sent.
+  bool apply() const {
+    return inspection_.lenient() && inspection_.options().role == Role::producer;
   }
-  return text;
+
+  // ARL-01. One edit puts in all that is missing, since edits at one place have no order.
+  void add_missing(const Members& members, AssistantResponse& response) {
+    std::string json;
+    const Place& root = members.object();
+    std::optional<std::string_view> first;
+    for (std::size_t field = 0; field < std::size(kNames); ++field) {
+      if (members.at(field) != nullptr || !apply()) continue;
+      if (first) json += fmt::format(", \"{}\": ", kNames[field]);
+      if (!first) first = kNames[field];
+      json += fallback_of(kNames[field], response);
+    }
+    for (std::size_t field = 0; field < std::size(kNames); ++field) {
+      if (members.at(field) != nullptr) continue;
+      if (!first) {
+        inspection_.refuse_missing("ARL-01", root, kNames[field]);
+        continue;
+      }
+      std::vector<Edit> edits;
+      if (kNames[field] == *first) edits.push_back(insertion_into(root, *first, json));
+      inspection_.repair_missing(
+          "ARL-01", root, kNames[field],
+          fmt::format("{} is missing; the fallback of the contract is added", kNames[field]), {},
+          std::move(edits));
+    }
+  }
+
+  // A member that is there and cannot be used: refused, or replaced by its fallback. `place` is
+  // what is wrong with it, `member` what is replaced.
+  void replace(RuleId rule, const Place& place, const Place& member, std::string message,
+               std::string hint, AssistantResponse& response) {
+    if (!apply()) {
+      inspection_.refuse(rule, place, std::move(message), std::move(hint));
+      return;
+    }
+    inspection_.repair(
+        rule, place,
+        fmt::format("{}; the fallback of the contract replaces {}", message, member.name),
+        std::move(hint), {replacement_of(member, fallback_of(member.name, response))});
+  }
+
+ private:
+  // The fallback as JSON; the response gets its value.
+  static std::string fallback_of(std::string_view name, AssistantResponse& response) {
+    std::string text;
+    if (name == "next_steps") {
+      response.next_steps.clear();
+      return "[]";
+    }
+    if (name == "assistant_message") {
+      text = response.assistant_message = kMessageFallback;
+    } else if (name == "action_taken") {
+      text = response.action_taken = kActionFallback;
+    } else if (name == "confidence_level") {
+      response.confidence_level = ConfidenceLevel::medium;
+      text = name_of(response.confidence_level);
+    } else if (name == "trace_id") {
+      if (response.trace_id.empty()) response.trace_id = new_uuid();
+      text = response.trace_id;
+    } else {
+      text = "v1";
+    }
+    std::string json;
+    json::append_quoted(json, text);
+    return json;
+  }
+
+  Inspection& inspection_;
+};
+
+// Why a text is not one: it is of another type, or blank. Empty when it is one.
+std::string why_no_text(const Place& place) {
+  if (!place.value.is_string()) {
+    return fmt::format("{} is {}, not a string", called(place), a_kind_of(place.value.type()));
+  }
+  return is_blank(place.value.text()) ? fmt::format("{} is blank", called(place)) : "";
 }
 
-std::vector<std::string> inspect_next_steps(Inspection& inspection, const Place& list) {
-  if (!inspection.is_array("ARL-05", &list)) return {};
-  return inspect_entries(inspection, list, [](Inspection& in, const Place& step) {
-    return inspect_text(in, "ARL-05", step);
+// --- Members
+
+// A string that is not blank, or its fallback, into `text`, which is a member of `response`.
+void inspect_text(Inspection& inspection, RuleId rule, const Place& place,
+                  AssistantResponse& response, std::string& text) {
+  std::string why = why_no_text(place);
+  if (why.empty()) {
+    text = place.value.text();
+  } else {
+    Fallbacks(inspection).replace(rule, place, place, std::move(why), {}, response);
+  }
+}
+
+void inspect_next_steps(Inspection& inspection, const Place& list, AssistantResponse& response) {
+  Fallbacks fallbacks(inspection);
+  if (!list.value.is_array()) {
+    fallbacks.replace("ARL-05", list, list,
+                      fmt::format("next_steps is {}, not an array", a_kind_of(list.value.type())),
+                      {}, response);
+    return;
+  }
+  bool all = true;
+  auto steps = inspect_entries(inspection, list, [&](Inspection& in, const Place& step) {
+    const std::string why = why_no_text(step);
+    if (why.empty()) {
+      inspect_internals(in, step, step.value.text());
+      return std::string(step.value.text());
+    }
+    all = false;
+    fallbacks.replace("ARL-05", step, list, why, {}, response);
+    return std::string();
   });
+  if (all) response.next_steps = std::move(steps);
 }
 
-ConfidenceLevel inspect_level(Inspection& inspection, const Place& place) {
+void inspect_level(Inspection& inspection, const Place& place, AssistantResponse& response) {
   const std::string_view level = place.value.is_string() ? place.value.text() : "";
   const auto found = std::ranges::find(kLevels, level);
   if (found == kLevels.end()) {
-    inspection.refuse("ARL-06", place, "there is no such confidence level",
-                      "\"high\", \"medium\" or \"low\"");
-    return ConfidenceLevel::medium;
+    Fallbacks(inspection)
+        .replace("ARL-06", place, place, "there is no such confidence level",
+                 "\"high\", \"medium\" or \"low\"", response);
+  } else {
+    response.confidence_level = static_cast<ConfidenceLevel>(found - kLevels.begin());
   }
-  return static_cast<ConfidenceLevel>(found - kLevels.begin());
 }
 
 AssistantResponse inspect_assistant_response(Inspection& inspection, const Place& root) {
   const Members members(inspection, root);
-  for (std::size_t field = 0; field < std::size(kNames); ++field) {
-    if (members.at(field) == nullptr) inspection.refuse_missing("ARL-01", root, kNames[field]);
-  }
   AssistantResponse response;
+  Fallbacks(inspection).add_missing(members, response);
   if (const Place* message = members["assistant_message"]) {
-    response.assistant_message = inspect_text(inspection, "ARL-04", *message);
+    inspect_text(inspection, "ARL-04", *message, response, response.assistant_message);
+    inspect_internals(inspection, *message, response.assistant_message);
   }
   if (const Place* action = members["action_taken"]) {
-    response.action_taken = inspect_text(inspection, "ARL-04", *action);
+    inspect_text(inspection, "ARL-04", *action, response, response.action_taken);
+    inspect_internals(inspection, *action, response.action_taken);
   }
-  if (const Place* steps = members["next_steps"]) {
-    response.next_steps = inspect_next_steps(inspection, *steps);
-  }
-  if (const Place* level = members["confidence_level"]) {
-    response.confidence_level = inspect_level(inspection, *level);
-  }
+  if (const Place* steps = members["next_steps"]) inspect_next_steps(inspection, *steps, response);
+  if (const Place* level = members["confidence_level"]) inspect_level(inspection, *level, response);
   if (const Place* trace = members["trace_id"]) {
-    response.trace_id = inspection.text("ARL-07", *trace);
+    inspect_text(inspection, "ARL-07", *trace, response, response.trace_id);
   }
   if (const Place* version = members["response_version"];
       version != nullptr && !(version->value.is_string() && version->value.text() == "v1")) {
-    inspection.refuse("ARL-08", *version, "response_version is not \"v1\"");
+    Fallbacks(inspection)
+        .replace("ARL-08", *version, *version, "response_version is not \"v1\"", {}, response);
   }
   for (const Place& extra : members.unknown()) inspect_extra(inspection, extra);
   return response;

@@ -20,8 +20,13 @@ struct AssistantResponse {
   bool operator==(const AssistantResponse&) const = default;
 };
 
+// The fallbacks of the contract for a text that is missing or cannot be used.
+inline constexpr std::string_view kMessageFallback = "I processed your request.";
+inline constexpr std::string_view kActionFallback = "Processed request.";
+
 // What is foreign to the contract is refused when options.role is producer, and dropped with a
-// warning when it is consumer (ARL-02).
+// warning when it is consumer (ARL-02). For a producer the lenient profile puts the fallback of the
+// contract in the place of each member that is missing or cannot be used; a trace_id is new then.
 Decoded<AssistantResponse> decode_assistant_response(std::string_view bytes,
                                                      const DecodeOptions& options = {});
 

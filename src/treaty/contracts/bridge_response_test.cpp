@@ -76,3 +76,42 @@ TEST_CASE("BRS-13: JSON that the metadata declares is read, other text is not") 
   CHECK(decode_bridge_response(declared).error()[0].rule == "BRS-13");
   CHECK(decode_bridge_response(declared, {.inner = Inner::text}));
 }
+
+TEST_CASE("BRS-14: lenient reads a part of an envelope, and the text is completed in place") {
+  const DecodeOptions options{
+      .profile = Profile::lenient, .request_id = "r-1", .now = "2026-03-01T08:30:00Z"};
+  for (const std::string text :
+       {R"({"response": "x"})", R"({"result": {"a": 1}})", R"({"response": [1], "metadata": {}})",
+        R"({"error_message": "no", "error_type": "timeout"})", R"({"error_message": "no"})"}) {
+    const auto response = decode_bridge_response(text, options);
+
+    REQUIRE(response);
+    const std::string repaired = apply_edits(text, response.verdict().edits);
+    const auto again = decode_bridge_response(repaired, {.request_id = "r-1"});
+    REQUIRE(again);
+    CHECK(*again == *response);
+  }
+}
+
+TEST_CASE("BRS-14: what names an error is never read as a success") {
+  for (const std::string text :
+       {R"({"error_message": "no", "response": "x"})", R"({"error_type": "auth_error"})",
+        R"({"error": "no"})", R"({"error": {"message": "no"}, "code": 1})"}) {
+    const auto response = decode_bridge_response(text, {.profile = Profile::lenient});
+
+    REQUIRE(!response);
+    CHECK(response.error()[0].rule == "BRS-14");
+    CHECK(response.verdict().edits.empty());
+  }
+}
+
+TEST_CASE("BRS-01, BRS-02: only the mending profile completes an envelope") {
+  const std::string text = R"({"request_id": "r-1", "result": "x", "version": 1.0})";
+
+  CHECK(!decode_bridge_response(text, {.profile = Profile::lenient}));
+  const auto response =
+      decode_bridge_response(text, {.profile = Profile::mending, .now = "2026-03-01T08:30:00Z"});
+  REQUIRE(response);
+  CHECK(std::get<BridgeSuccess>(response->outcome).response == "x");
+  CHECK(decode_bridge_response(apply_edits(text, response.verdict().edits)));
+}

@@ -17,6 +17,7 @@ namespace treaty::contracts {
 enum class Profile {
   strict,   // Refuses.
   lenient,  // Repairs what has one obvious repair and warns of each repair.
+  mending,  // Lenient, and repairs whatever else has a single reading: for --fix.
 };
 
 enum class Role { producer, consumer };

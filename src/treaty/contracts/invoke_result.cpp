@@ -75,6 +75,7 @@ std::optional<AgentExecuteResponse> inspect_result(Inspection& inspection,
     return std::nullopt;
   }
   if (!inspection.is_object("INV-03", place)) return std::nullopt;
+  const Inspection::InnerDocument inner(inspection, *place);
   return inspect_agent_execute_response(inspection, *place);
 }
 

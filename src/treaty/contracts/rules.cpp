@@ -46,9 +46,10 @@ constexpr Rule kRules[] = {
     {"REQ-12", "AGN-034 §2.1, §3",
      "A request names no mode: Mode, ModeId, ModeKey, ModeName and ModeDisplayName are refused."},
     {"REQ-13", "AGN-034 §2.1, §3",
-     "A request has no continuation state of a provider or model: PreviousResponseId, "
-     "previous_response_id, ResponseId, ContinuationId, ContinuationToken, Provider, Model, "
-     "ModelName, ThreadId and RunId are refused."},
+     "A request has no state or setting of a provider or model: PreviousResponseId, ResponseId, "
+     "ContinuationId, ContinuationToken, Provider, Model, ModelName, ThreadId, RunId, "
+     "ProviderState, Temperature, TopP, MaxTokens, Seed and StopSequences are refused, in any case "
+     "and also with underscores (max_tokens)."},
     {"REQ-14", "AGN-034 §3",
      "A request has no diagnostics of the server: CorrelationId, TraceId, RequestId, Diagnostics, "
      "Debug and Progress are refused."},
@@ -250,13 +251,15 @@ constexpr Rule kRules[] = {
     {"BRS-13", "Agent Response Format 1.0: Why Two-Level JSON Parsing; Treaty decision D10",
      "response parses as JSON when JSON is declared or asked for."},
     {"BRS-14", "Agent Response Format 1.0: Common Mistakes 4",
-     "An object with neither request_id nor status is the output of an agent without its "
-     "envelope; lenient wraps it."},
+     "An object with neither request_id nor status is a part of an envelope or the output of an "
+     "agent without one; lenient completes the one where there is a single reading, and wraps the "
+     "other."},
 
     // Assistant Response v1.
     {"ARL-01", "Assistant Response v1: Required Fields",
      "All six members are there: assistant_message, action_taken, next_steps, confidence_level, "
-     "trace_id and response_version."},
+     "trace_id and response_version. For a producer, lenient puts the fallback of the contract in "
+     "the place of what breaks this rule or ARL-04 to ARL-08."},
     {"ARL-02",
      "Assistant Response v1: Optional Fields, Backend Consumption Guide; Treaty decision D11",
      "A producer writes no member beyond the six; a consumer drops extra ones with a warning."},
@@ -278,9 +281,11 @@ constexpr Rule kRules[] = {
     {"ARL-08", "Assistant Response v1: Required Fields", "response_version is v1, exactly."},
     {"ARL-09", "Assistant Response v1: Never Allowed Fields",
      "The texts leak no internals: no stack trace (Python, Java, C#, Node, Go, gdb), absolute "
-     "file path (POSIX below a known root, drive letter, UNC), KEY=value line with a secret-like "
-     "name or a long value, provider key (sk-, sk-ant-, gsk_, AIza, xai-, ghp_), bearer token or "
-     "JWT, and no URL with credentials or address of a database."},
+     "file path (POSIX below a known root, drive letter, UNC) or path of a source file, KEY=value "
+     "line with a secret-like name or a long value, provider key (sk-, sk-ant-, gsk_, AIza, xai-, "
+     "ghp_), bearer token or JWT, URL with credentials or address of a database, SQL error, "
+     "exception name, Sentry id, log line, token count, model id (gpt-4o, claude-sonnet-4), or "
+     "provider's name together with a failure. Prose and web links pass."},
 };
 
 struct ContractName {

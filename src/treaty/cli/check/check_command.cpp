@@ -10,12 +10,12 @@
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
 #include "treaty/cli/check/check_report.h"
-#include "treaty/cli/check/fix.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/contract_words.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/contract.h"
+#include "treaty/contracts/repair.h"
 
 namespace treaty::cli::check {
 namespace {
@@ -106,22 +106,34 @@ void check_lines(const Job& job, const std::string& path, Reporter& reporter) {
   if (!read) reporter.add(troubled(job, read.error()));
 }
 
-void tell_repairs(const std::string& path, const Repaired& repaired) {
+void tell_repairs(const std::string& path, const contracts::Repaired& repaired) {
   for (const std::string& repair : repaired.repairs) {
     print_error("{}: repaired {}\n", harmless(path), harmless(repair));
   }
 }
 
-Repaired repair(const Job& job, const std::string& text) {
+contracts::Repaired repair(const Job& job, const std::string& text) {
   const std::optional<Contract> contract =
       job.contract ? job.contract : contracts::detect_contract(text, job.options.max_size);
-  return contract ? repair_text(*contract, text, job.options) : Repaired{text};
+  return contract ? contracts::repair_text(*contract, text, job.options)
+                  : contracts::Repaired{text};
 }
 
-// Repairs before it checks: what is left is what a person has to mend.
+// What is left after a repair is what a person has to mend: the mending profile says why it has no
+// single reading.
+Checked check_repaired(const Job& job, const std::string& path, const std::string& text) {
+  Checked checked = check_text(job, path, text);
+  if (checked.valid()) return checked;
+  Job mending = job;
+  mending.options.profile = contracts::Profile::mending;
+  Checked explained = check_text(mending, path, text);
+  return explained.valid() ? checked : explained;
+}
+
+// Repairs before it checks.
 void fix_in_place(const Job& job, const std::string& path, const std::string& text,
                   Reporter& reporter) {
-  Repaired repaired = repair(job, text);
+  const contracts::Repaired repaired = repair(job, text);
   if (repaired.text != text) {
     if (const auto written = replace_file(path, repaired.text); !written) {
       reporter.add(troubled(job, written.error()));
@@ -129,18 +141,18 @@ void fix_in_place(const Job& job, const std::string& path, const std::string& te
     }
   }
   tell_repairs(path, repaired);
-  reporter.add(check_text(job, path, std::move(repaired.text)));
+  reporter.add(check_repaired(job, path, repaired.text));
 }
 
 // The repaired document on stdout; what was done, and what is left to do, on stderr.
 int print_fixed(const Job& job, const std::string& path) {
   const auto text = read_input(path, job.options.max_size);
   if (!text) return tell_unreadable(text.error());
-  Repaired repaired = repair(job, *text);
+  const contracts::Repaired repaired = repair(job, *text);
   tell_repairs(path, repaired);
   // Of a document over the limit there is only a part: nothing to print.
   if (text->size() <= job.options.max_size) print_document(repaired.text);
-  const Checked checked = check_text(job, path, std::move(repaired.text));
+  const Checked checked = check_repaired(job, path, repaired.text);
   if (checked.valid()) return kOk;
   print_error("{}", human_report(checked, false));
   return kViolated;

@@ -1,6 +1,7 @@
 #include "treaty/contracts/inspection/edits.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "treaty/base/json_write.h"
 
@@ -41,19 +42,34 @@ Edit insertion_into(const Place& object, std::string_view name, std::string_view
   return {.begin = at, .end = at, .replacement = std::move(text)};
 }
 
+Edit renaming_of(const Place& place, std::string_view name) {
+  Edit edit{.begin = place.value.begin(), .end = place.value.begin(), .replacement = ""};
+  for (const json::Member member : place.parent->value.members()) {
+    if (member.value.begin() != place.value.begin()) continue;
+    edit.begin = member.name.begin();
+    edit.end = member.name.end();
+  }
+  json::append_quoted(edit.replacement, name);
+  return edit;
+}
+
 Edit replacement_of(const Place& place, std::string json) {
   return {place.value.begin(), place.value.end(), std::move(json)};
 }
 
-std::string apply_edits(std::string_view text, std::vector<Edit> edits) {
-  std::ranges::sort(edits, {}, &Edit::begin);
+std::string apply_edits(std::string_view text, const std::vector<Edit>& edits) {
+  std::vector<const Edit*> sorted;
+  sorted.reserve(edits.size());
+  for (const Edit& edit : edits) sorted.push_back(&edit);
+  // Insertions in one place keep their order.
+  std::ranges::sort(sorted, {}, [](const Edit* edit) { return std::pair(edit->begin, edit); });
   std::string out;
   std::size_t at = 0;
-  for (const Edit& edit : edits) {
-    if (edit.begin < at) continue;
-    out.append(text.substr(at, edit.begin - at));
-    out.append(edit.replacement);
-    at = edit.end;
+  for (const Edit* edit : sorted) {
+    if (edit->begin < at) continue;
+    out.append(text.substr(at, edit->begin - at));
+    out.append(edit->replacement);
+    at = edit->end;
   }
   out.append(text.substr(at));
   return out;

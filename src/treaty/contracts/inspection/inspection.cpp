@@ -127,6 +127,17 @@ Inspection::Inspection(std::string_view bytes, const DecodeOptions& options, jso
   }
 }
 
+Inspection::InnerDocument::InnerDocument(Inspection& inspection, const Place& place)
+    : inspection_(inspection), dialect_(inspection.dialect_), spelling_(inspection.spelling_) {
+  if (!place.value.is_object() || place.value.members().empty()) return;
+  inspection_.dialect_ = inspection_.spelling_ = spelling_of(place.value);
+}
+
+Inspection::InnerDocument::~InnerDocument() {
+  inspection_.dialect_ = dialect_;
+  inspection_.spelling_ = spelling_;
+}
+
 void Inspection::report_fault(const json::Fault& fault) {
   Finding finding{.rule = rule_of(fault.kind),
                   .where = fault.pointer,

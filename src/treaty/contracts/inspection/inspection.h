@@ -45,13 +45,27 @@ class Inspection {
   Inspection(const Inspection&) = delete;
   Inspection& operator=(const Inspection&) = delete;
 
+  // While it lives, the document inside this one at `place` tells how names are spelt.
+  class InnerDocument {
+   public:
+    InnerDocument(Inspection& inspection, const Place& place);
+    ~InnerDocument();
+    InnerDocument(const InnerDocument&) = delete;
+    InnerDocument& operator=(const InnerDocument&) = delete;
+
+   private:
+    Inspection& inspection_;
+    Dialect dialect_;  // Those of the document around it.
+    Dialect spelling_;
+  };
+
   // The top object; null when the document is unreadable or something else (JSON-06).
   const Place* root() const { return root_.has_value() ? &*root_ : nullptr; }
 
   Dialect dialect() const { return dialect_; }
   json::NameCase name_case() const { return names_; }
   const DecodeOptions& options() const { return options_; }
-  bool lenient() const { return options_.profile == Profile::lenient; }
+  bool lenient() const { return options_.profile != Profile::strict; }
   bool clean() const { return verdict_.violations.empty(); }
   bool has_enough() { return full(verdict_.violations); }  // No more violations are told.
   void set_kind(std::string_view kind) { verdict_.kind = kind; }

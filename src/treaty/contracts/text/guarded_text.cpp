@@ -1,7 +1,6 @@
 #include "treaty/contracts/text/guarded_text.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
@@ -38,85 +37,45 @@ bool closes(const FenceMark& mark, const FenceMark& opening) {
 
 bool is_base64_character(char c) { return is_alphanumeric(c) || c == '+' || c == '/'; }
 
-bool is_carried_character(char c) {
-  return is_base64_character(c) || c == '=' || c == '-' || c == '_' || c == '%';
-}
-
-// The first run from `from` on. Looks only at every place that a long enough run cannot jump over,
-// and from there both ways.
-std::optional<Span> find_base64_run(std::string_view text, std::size_t from) {
+// Looks only at every place that a long enough run cannot jump over, and from there both ways.
+bool has_base64_run(std::string_view text) {
   constexpr std::size_t kMostPadding = 2;
   constexpr std::size_t kStride = kLongestRun - kMostPadding;
-  for (std::size_t at = from + kStride - 1; at < text.size(); at += kStride) {
+  for (std::size_t at = kStride - 1; at < text.size(); at += kStride) {
     if (!is_base64_character(text[at])) continue;
     std::size_t begin = at;
-    while (begin > from && is_base64_character(text[begin - 1])) --begin;
+    while (begin > 0 && is_base64_character(text[begin - 1])) --begin;
     std::size_t end = at;
     while (end < text.size() && is_base64_character(text[end])) ++end;
     std::size_t padding = 0;
     while (padding < kMostPadding && text.substr(end + padding).starts_with('=')) ++padding;
-    if (end + padding - begin >= kLongestRun) return Span{begin, end + padding};
+    if (end + padding - begin >= kLongestRun) return true;
     at = end;
   }
-  return std::nullopt;
+  return false;
 }
 
 // `data:`, then no delimiter up to a comma, with `;base64` right before it.
-std::optional<Span> find_base64_uri(std::string_view text, std::size_t from) {
+bool has_base64_uri(std::string_view text) {
   constexpr std::string_view kScheme = "data";
   constexpr std::string_view kMarker = ";base64";
   std::size_t end = 0;  // Of the word around the colon, found once for all the colons in it.
-  for (std::size_t at = text.find(':', from); at != std::string_view::npos;
-       at = text.find(':', at + 1)) {
-    if (at < from + kScheme.size() ||
+  for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
+    if (at < kScheme.size() ||
         !equal_folded(text.substr(at - kScheme.size(), kScheme.size()), kScheme)) {
       continue;
     }
     if (end <= at) end = text.find_first_of(", \t\r\n()<>\"", at);
-    if (end == std::string_view::npos) return std::nullopt;
+    if (end == std::string_view::npos) return false;
     if (text[end] == ',' && end - at > kMarker.size() &&
         equal_folded(text.substr(end - kMarker.size(), kMarker.size()), kMarker)) {
-      const std::size_t carried = run_length(text, end + 1, is_carried_character, text.size());
-      return Span{at - kScheme.size(), end + 1 + carried};
+      return true;
     }
   }
-  return std::nullopt;
+  return false;
 }
 
-bool is_embedded(std::string_view text) {
-  return find_base64_run(text, 0).has_value() || find_base64_uri(text, 0).has_value();
-}
-
-// Both kinds; what overlaps is one.
-void add_embedded(std::vector<Span>& spans, std::string_view text, std::size_t offset) {
-  std::vector<Span> found;
-  for (const auto find : {find_base64_run, find_base64_uri}) {
-    for (auto span = find(text, 0); span; span = find(text, span->end)) {
-      found.push_back({offset + span->begin, offset + span->end});
-    }
-  }
-  std::ranges::sort(found, {}, &Span::begin);
-  for (const Span& span : found) {
-    if (!spans.empty() && span.begin < spans.back().end) {
-      spans.back().end = std::max(spans.back().end, span.end);
-    } else {
-      spans.push_back(span);
-    }
-  }
-}
-
-// Calls `visit` with each part of the text outside of tagged fences, and its place, until one
-// answers true.
-template <class Visit>
-bool any_unguarded_part(std::string_view text, Visit visit) {
-  std::size_t at = 0;
-  for (const Fence& fence : find_fences(text)) {
-    if (fence.info.empty()) continue;
-    if (visit(text.substr(at, fence.begin - at), at)) return true;
-    at = fence.end;
-  }
-  return visit(text.substr(at), at);
-}
+bool is_embedded(std::string_view text) { return has_base64_run(text) || has_base64_uri(text); }
 
 }  // namespace
 
@@ -158,17 +117,13 @@ bool has_unguarded_payload(std::string_view text) {
 }
 
 bool has_embedded_file(std::string_view text) {
-  return any_unguarded_part(text,
-                            [](std::string_view part, std::size_t) { return is_embedded(part); });
-}
-
-std::vector<Span> find_embedded_files(std::string_view text) {
-  std::vector<Span> spans;
-  any_unguarded_part(text, [&](std::string_view part, std::size_t at) {
-    add_embedded(spans, part, at);
-    return false;
-  });
-  return spans;
+  std::size_t at = 0;
+  for (const Fence& fence : find_fences(text)) {
+    if (fence.info.empty()) continue;
+    if (is_embedded(text.substr(at, fence.begin - at))) return true;
+    at = fence.end;
+  }
+  return is_embedded(text.substr(at));
 }
 
 }  // namespace treaty::contracts

@@ -27,13 +27,4 @@ bool has_unguarded_payload(std::string_view text);
 // RES-31: outside of tagged fences stands a data: URI with base64 or a long run of base64.
 bool has_embedded_file(std::string_view text);
 
-struct Span {
-  std::size_t begin;
-  std::size_t end;
-  bool operator==(const Span&) const = default;
-};
-
-// Where they stand, in order and apart from each other: URIs with what they carry, whole runs.
-std::vector<Span> find_embedded_files(std::string_view text);
-
 }  // namespace treaty::contracts

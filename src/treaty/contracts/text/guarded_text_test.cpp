@@ -71,15 +71,3 @@ TEST_CASE("RES-31: a data URI with base64 is a file wherever it stands outside a
   CHECK(!has_embedded_file("```json\n\"data:;base64,AA==\"\n```"));
   CHECK(!has_embedded_file("data:text/plain,hello and base64, too"));
 }
-
-TEST_CASE("RES-31: embedded files are found with all that belongs to them, outside tagged fences") {
-  const std::string run(1100, 'A');
-
-  CHECK(find_embedded_files("![x](data:image/png;base64,AA==) and") == std::vector<Span>{{5, 31}});
-  CHECK(find_embedded_files("a " + run + "== b " + run) ==
-        std::vector<Span>{{2, 1104}, {1107, 2207}});
-  CHECK(find_embedded_files("data:;base64," + run + "==!") == std::vector<Span>{{0, 1115}});
-  CHECK(find_embedded_files("```json\ndata:;base64,AA\n```\ndata:;base64,AA") ==
-        std::vector<Span>{{28, 43}});
-  CHECK(find_embedded_files("nothing: at all").empty());
-}

@@ -5,26 +5,38 @@
 
 #include "treaty/base/secrets.h"
 #include "treaty/base/text.h"
+#include "treaty/contracts/text/shapes.h"
 
 namespace treaty::contracts {
 namespace {
 
 // --- Stack traces of Python, Java, C#, Node, Go, Rust and gdb, by their shapes ----------------
 
-constexpr std::array<std::string_view, 9> kTellingPhrases = {
+constexpr std::array<std::string_view, 16> kTellingPhrases = {
     "Traceback (most recent call last)",
     "Exception in thread \"",
     "panic: runtime error",
-    "goroutine 1 [",
     "stack backtrace:",
     "' panicked at ",
+    "RUST_BACKTRACE",
     "node:internal/",
+    "webpack-internal:",
     "--- End of stack trace",
-    "--- End of inner exception stack trace"};
+    "--- End of inner exception stack trace",
+    "Stack trace:",
+    "received signal SIG",
+    "(core dumped)",
+    "terminate called after throwing",
+    "AddressSanitizer",
+    "PHP Fatal error:"};
 
-constexpr std::array<std::string_view, 15> kSourceEndings = {
-    ".java", ".kt", ".scala", ".cs", ".js", ".mjs", ".ts", ".py",
-    ".go",   ".rb", ".php",   ".rs", ".c",  ".cpp", ".cc"};
+constexpr std::array<std::string_view, 28> kSourceEndings = {
+    ".java", ".kt",  ".scala", ".cs",  ".js",   ".mjs", ".cjs",   ".jsx", ".ts", ".tsx",
+    ".py",   ".go",  ".rb",    ".php", ".rs",   ".c",   ".cpp",   ".cc",  ".h",  ".hpp",
+    ".ex",   ".exs", ".erl",   ".lua", ".dart", ".pl",  ".swift", ".sh"};
+// Besides, what a path may end in to be one of a program.
+constexpr std::array<std::string_view, 8> kProgramEndings = {".log", ".sqlite", ".sqlite3", ".db",
+                                                             ".sql", ".so",     ".dll",     ".jar"};
 
 bool is_name_character(char c) {
   return is_alphanumeric(c) || std::string_view("_.$<>[]`:+/").contains(c);
@@ -43,6 +55,7 @@ bool is_call_site(std::string_view site) {
   for (const std::string_view prefix : {"async ", "new "}) {
     if (site.starts_with(prefix)) site.remove_prefix(prefix.size());
   }
+  if (site.starts_with("<anonymous>")) return true;
   const std::size_t open = site.find('(');
   if (open == std::string_view::npos) {
     return is_source_place(site);
@@ -65,15 +78,18 @@ bool is_debugger_frame(std::string_view line) {
           is_source_place(rest.substr(rest.rfind(' ') + 1)));
 }
 
-bool is_go_routine(std::string_view line) {
-  return line.starts_with("goroutine ") && line.contains(" [") && line.ends_with("]:");
-}
-
 bool is_trace_line(std::string_view line) {
   if (line.starts_with("at ")) return is_call_site(line.substr(3));
-  if (line.starts_with("File \"") && line.contains("\", line ")) return true;
-  return is_debugger_frame(line) || is_go_routine(line);
+  return is_debugger_frame(line) || line.starts_with("panic: ");
 }
+
+// Frames that need not begin a line: those of Python, Java, C#, Go and C.
+constexpr std::string_view kFrameShapes[] = {
+    "<File \"*\", line #",
+    "<goroutine # \\[",
+    "<at @.@.@(.@|.@.@|.@.@.@|.@.@.@.@|)\\(",
+    "+0x@",
+};
 
 // The characters of the word that ends at `end`.
 std::string_view word_before(std::string_view text, std::size_t end) {
@@ -86,18 +102,38 @@ std::string_view word_before(std::string_view text, std::size_t end) {
   return text.substr(begin, end - begin);
 }
 
+// `:42`, `:line 42`, `(42)`, `, line 42`, ` on line 42`, after the name of a file.
+bool is_line_number(std::string_view text, std::size_t at) {
+  static constexpr std::string_view kShape[] = {":#", ":line #", "\\(#\\)", "(,|) line #",
+                                                " on line #"};
+  static const ShapeSet kLineNumbers(kShape);
+  if (at >= text.size() || !std::string_view(":(, ").contains(text[at])) return false;
+  return kLineNumbers.begins(text.substr(at));
+}
+
+// Calls `test` with each place of a dot and the ending after it, `.py`, until it is true of one.
+template <class Test>
+bool any_ending(std::string_view text, Test test) {
+  constexpr std::size_t kLongest = 9;
+  for (std::size_t at = text.find('.'); at != std::string_view::npos; at = text.find('.', at + 1)) {
+    const std::size_t size = run_length(text, at + 1, is_word_character, kLongest);
+    if (size > 0 && test(at, text.substr(at, size + 1))) return true;
+  }
+  return false;
+}
+
+bool is_source_ending(std::string_view ending) {
+  return std::ranges::find(kSourceEndings, ending) != kSourceEndings.end();
+}
+
 // `(Worker.java:42)` or `main.go:12 +0x1d` anywhere but in a web link.
 bool has_source_place(std::string_view text) {
-  return std::ranges::any_of(kSourceEndings, [&](std::string_view ending) {
-    for (std::size_t at = text.find(ending); at != std::string_view::npos;
-         at = text.find(ending, at + 1)) {
-      const std::size_t after = at + ending.size();
-      if (at > 0 && is_letter(text[at - 1]) && after + 1 < text.size() && text[after] == ':' &&
-          is_digit(text[after + 1]) && !word_before(text, at).contains("://")) {
-        return true;
-      }
-    }
-    return false;
+  return any_ending(text, [&](std::size_t at, std::string_view ending) {
+    if (!is_line_number(text, at + ending.size()) || !is_source_ending(ending)) return false;
+    const std::string_view word = word_before(text, at);
+    if (word.empty() || !is_word_character(word.back()) || word.contains("://")) return false;
+    // Of `Section 4.c:2` nothing but the letter after the dot looks like a file.
+    return std::ranges::any_of(word, is_letter);
   });
 }
 
@@ -105,7 +141,8 @@ bool has_stack_trace(std::string_view text) {
   for (const std::string_view phrase : kTellingPhrases) {
     if (text.contains(phrase)) return true;
   }
-  if (has_source_place(text)) return true;
+  static const ShapeSet kFrames(kFrameShapes);
+  if (has_source_place(text) || kFrames.is_in(text)) return true;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     if (is_trace_line(trimmed(text.substr(0, end)))) return true;
@@ -118,9 +155,10 @@ bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // --- File paths -----------------------------------------------------------------------------
 
-constexpr std::array<std::string_view, 20> kRoots = {
-    "home", "root", "srv", "var",  "etc",  "usr", "opt",   "app",   "tmp",     "proc",
-    "sys",  "dev",  "mnt", "boot", "sbin", "lib", "lib64", "Users", "private", "Volumes"};
+constexpr std::array<std::string_view, 26> kRoots = {
+    "home", "root", "srv",  "var",   "etc",     "usr",     "opt",     "app",      "tmp",
+    "proc", "sys",  "dev",  "mnt",   "boot",    "bin",     "sbin",    "lib",      "lib64",
+    "run",  "nix",  "snap", "Users", "private", "Volumes", "Library", "workspace"};
 
 // Something below a known root. A slash that continues a word, a link or another path is no root.
 bool is_posix_path(std::string_view text, std::size_t at) {
@@ -163,7 +201,9 @@ bool has_file_path(std::string_view text) {
     if (is_drive_path(text, at)) return true;
     in_link = in_link || text.substr(at).starts_with("://");
   }
-  return text.contains("file:///");
+  static constexpr std::string_view kHome[] = {"<~/(.|)@", "<$HOME/", "%(appdata|userprofile)%"};
+  static const ShapeSet kHomes(kHome);
+  return kHomes.is_in(text) || text.contains("file:///");
 }
 
 // --- Environment ----------------------------------------------------------------------------
@@ -272,24 +312,6 @@ bool has_revealing_address(std::string_view text) {
   return false;
 }
 
-}  // namespace
-
-namespace {
-
-// Without the characters that nobody sees, which would otherwise hide a leak from the filter alone.
-std::string without_invisible(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const CodePoint next = read_code_point(text);
-    const std::size_t length = std::max<std::size_t>(1, next.length);
-    const bool invisible = next.value == 0xAD || next.value == 0xFEFF || next.value == 0x2060 ||
-                           (next.value >= 0x200B && next.value <= 0x200D);
-    if (!invisible) out.append(text.substr(0, length));
-    text.remove_prefix(length);
-  }
-  return out;
-}
-
 std::string_view find_visible_leak(std::string_view text) {
   if (has_stack_trace(text)) return "a stack trace";
   if (find_secret(text)) return "a key or token";
@@ -300,13 +322,86 @@ std::string_view find_visible_leak(std::string_view text) {
   return {};
 }
 
+// Characters of a path, from its last one at `end` back.
+std::string_view path_before(std::string_view text, std::size_t end) {
+  constexpr std::size_t kLongest = 128;
+  std::size_t begin = end;
+  while (begin > 0 && end - begin < kLongest &&
+         (is_word_character(text[begin - 1]) ||
+          std::string_view("/\\.-@~").contains(text[begin - 1]))) {
+    --begin;
+  }
+  return text.substr(begin, end - begin);
+}
+
+// `src/core/plan` before `.py`. A name with a dot is no directory but the host of a link without
+// its scheme, or a library: `Node.js/React.js`.
+bool is_source_directory(std::string_view path, std::string_view ending) {
+  const std::size_t slash = path.find_last_of("/\\");
+  if (slash == std::string_view::npos || slash + 1 == path.size()) return false;
+  const std::string_view stem = path.substr(slash + 1);
+  if (ending == ".js" && path.find_first_of("/\\") == slash) {
+    constexpr std::array<std::string_view, 14> kLibraries = {
+        "node", "vue",   "react", "next",  "nuxt",  "express",  "angular",
+        "nest", "three", "d3",    "ember", "chart", "backbone", "alpine"};
+    if (std::ranges::any_of(kLibraries, [&](auto one) { return equal_folded(stem, one); })) {
+      return false;
+    }
+  }
+  std::string_view directory = path.substr(0, slash);
+  while (directory.starts_with("./") || directory.starts_with("../")) {
+    directory.remove_prefix(directory.find('/') + 1);
+  }
+  return directory == "." || directory == ".." ||
+         (std::ranges::any_of(directory, is_letter) && !directory.contains('.'));
+}
+
 }  // namespace
 
+bool has_source_path(std::string_view text) {
+  return any_ending(text, [&](std::size_t at, std::string_view ending) {
+    const bool program = is_source_ending(ending) ||
+                         std::ranges::find(kProgramEndings, ending) != kProgramEndings.end();
+    const std::size_t after = at + ending.size();
+    const bool goes_on = after < text.size() && (text[after] == '/' || text[after] == '-');
+    return program && !goes_on && is_source_directory(path_before(text, at), ending);
+  });
+}
+
+std::string plain_text(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const CodePoint next = read_code_point(text);
+    const std::size_t length = std::max<std::size_t>(1, next.length);
+    switch (next.value) {
+      case 0xAD:  // Nobody sees these.
+      case 0x200B:
+      case 0x200C:
+      case 0x200D:
+      case 0x2060:
+      case 0xFEFF: break;
+      case 0xA0:
+      case 0x2009:
+      case 0x202F: out.push_back(' '); break;
+      case 0x2010:
+      case 0x2011: out.push_back('-'); break;
+      case 0x2018:
+      case 0x2019: out.push_back('\''); break;
+      case 0x201C:
+      case 0x201D: out.push_back('"'); break;
+      default: out.append(text.substr(0, length)); break;
+    }
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
 std::string_view find_leak(std::string_view text) {
-  // They are all of two bytes or more, beginning with one of these three.
+  // What plain_text() changes begins with one of these three bytes.
   const bool suspicious =
       std::ranges::any_of(text, [](char c) { return c == '\xC2' || c == '\xE2' || c == '\xEF'; });
-  return find_visible_leak(suspicious ? without_invisible(text) : text);
+  return find_visible_leak(suspicious ? plain_text(text) : text);
 }
 
 }  // namespace treaty::contracts

@@ -1,4 +1,4 @@
-// `treaty check --fix`: the repairs of the lenient profile, applied to the text itself.
+// `--fix`: everything in a document that has one repair, applied to the text itself.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "treaty/contracts/contract.h"
 
-namespace treaty::cli {
+namespace treaty::contracts {
 
 struct Repaired {
   std::string text;
@@ -15,7 +15,6 @@ struct Repaired {
 };
 
 // All that needs no repair stays as it was written.
-Repaired repair_text(contracts::Contract contract, std::string_view text,
-                     contracts::DecodeOptions options);
+Repaired repair_text(Contract contract, std::string_view text, DecodeOptions options);
 
-}  // namespace treaty::cli
+}  // namespace treaty::contracts

@@ -1,0 +1,55 @@
+// Shapes: small patterns for pieces of text, to find them in texts of any size. A search takes time
+// in proportion to the text.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace treaty::contracts {
+
+// A set of shapes that is looked for in one pass. In a shape
+//
+//   a        a lower-case letter is that letter in either case,
+//   A        everything else is itself,
+//   (space)  one or more white-space characters,
+//   #        one or more digits,
+//   @        one or more letters, digits and underscores,
+//   *        up to 60 characters of the same line, as few as will do; once in a shape,
+//   (a|b|)   one of these,
+//   <  >     a place where no word runs on to the left, or to the right,
+//   \        takes the character after it as it is.
+//
+// A shape begins with a character, `#` or a group, or with `<` and one of these.
+class ShapeSet {
+ public:
+  explicit ShapeSet(std::span<const std::string_view> shapes);
+
+  struct Match {
+    std::size_t begin;
+    std::size_t end;
+    std::size_t shape;  // Its place in the list.
+  };
+
+  // The first match that begins at `from` or later; of several there, the first shape's.
+  std::optional<Match> find(std::string_view text, std::size_t from = 0) const;
+  bool is_in(std::string_view text) const { return find(text).has_value(); }
+
+  // Whether `text` begins with one of them.
+  bool begins(std::string_view text) const;
+
+ private:
+  void note_prefixes(std::string_view shape, std::size_t index);
+
+  std::vector<std::string_view> shapes_;
+  std::array<std::vector<std::uint16_t>, 256> by_first_byte_;  // Which of them can begin with it.
+  std::bitset<1U << 16U>
+      pairs_;  // Two bytes that one of them can begin with: most places have none.
+};
+
+}  // namespace treaty::contracts
