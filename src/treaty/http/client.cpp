@@ -137,8 +137,7 @@ class Client::State {
   asio::awaitable<Outcome> send(ClientConnection& connection, std::string_view bytes,
                                 FetchTimeouts& timeouts);
   asio::awaitable<Outcome> receive(ClientConnection& connection, ResponseDecoder& decoder,
-                                   const ResponseSink& sink, FetchTimeouts& timeouts,
-                                   bool& got_bytes);
+                                   const ResponseSink& sink, FetchTimeouts& timeouts);
 
   asio::io_context& context_;
   ClientOptions options_;
@@ -226,7 +225,7 @@ asio::awaitable<Outcome> Client::State::send(ClientConnection& connection, std::
 
 asio::awaitable<Outcome> Client::State::receive(ClientConnection& connection,
                                                 ResponseDecoder& decoder, const ResponseSink& sink,
-                                                FetchTimeouts& timeouts, bool& got_bytes) {
+                                                FetchTimeouts& timeouts) {
   IoOutcome wanted = connection.is_secure() ? IoOutcome::done : IoOutcome::wants_read;
   bool satisfied = false;
   for (int reads = 1;; ++reads) {
@@ -249,7 +248,6 @@ asio::awaitable<Outcome> Client::State::receive(ClientConnection& connection,
     if (step.outcome == IoOutcome::closed) co_return decoder.finish();
     wanted = step.outcome;
     if (step.outcome != IoOutcome::done) continue;
-    got_bytes = true;
     TREATY_CO_TRY(const bool is_whole, decoder.feed({scratch_.data(), step.size}));
     if (is_whole) co_return Outcome{};
     if (!satisfied && sink.is_satisfied()) {
@@ -271,29 +269,24 @@ asio::awaitable<Outcome> Client::State::fetch(const Url& url, const Request& req
       fmt::format("{}{}:{} {}", url.secure ? "s " : "", url.host, url.port,
                   *proxy ? authority_of((*proxy)->host, (*proxy)->port) : std::string());
   FetchTimeouts timeouts(options.timeouts);
-  for (bool may_reuse = true;; may_reuse = false) {
-    std::shared_ptr<ClientConnection> connection = may_reuse ? take_idle(key) : nullptr;
-    const bool reused = connection != nullptr;
-    if (!reused) {
-      TREATY_CO_TRY(connection, co_await connect(url, *proxy, timeouts));
-    }
-    ResponseDecoder decoder(sink, options, request.method == "HEAD");
-    bool got_bytes = false;
-    timeouts.begin(*connection, Phase::first_byte);
-    Outcome outcome = co_await send(*connection, bytes, timeouts);
-    if (outcome) {
-      timeouts.begin(*connection, Phase::first_byte);
-      outcome = co_await receive(*connection, decoder, sink, timeouts, got_bytes);
-    }
-    if (outcome && decoder.keeps_alive()) {
-      keep(key, std::move(connection));
-      co_return outcome;
-    }
-    outcome ? connection->hang_up() : connection->close();
-    const bool was_stale =
-        !outcome && reused && !got_bytes && outcome.error().kind == FailureKind::reset;
-    if (!was_stale) co_return outcome;
+  std::shared_ptr<ClientConnection> connection = take_idle(key);
+  if (!connection) {
+    TREATY_CO_TRY(connection, co_await connect(url, *proxy, timeouts));
   }
+  // From here on the server may act on the request: whatever happens, it is not sent again.
+  ResponseDecoder decoder(sink, options, request.method == "HEAD");
+  timeouts.begin(*connection, Phase::first_byte);
+  Outcome outcome = co_await send(*connection, bytes, timeouts);
+  if (outcome) {
+    timeouts.begin(*connection, Phase::first_byte);
+    outcome = co_await receive(*connection, decoder, sink, timeouts);
+  }
+  if (outcome && decoder.keeps_alive()) {
+    keep(key, std::move(connection));
+  } else {
+    outcome ? connection->hang_up() : connection->close();
+  }
+  co_return outcome;
 }
 
 Client::Client(asio::io_context& context, ClientOptions options)

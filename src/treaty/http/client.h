@@ -94,8 +94,9 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   // Sends `request` to `url` (whose target replaces the request's) and gives the answer to `sink`,
-  // whatever its status. Adds Host, Content-Length, Accept-Encoding. A kept connection that turns
-  // out to be closed before any byte of an answer came is replaced once, silently.
+  // whatever its status. Adds Host, Content-Length, Accept-Encoding. A kept connection that the
+  // server has closed is replaced before the request is written. A request is written once: when
+  // its connection breaks afterwards, the server may have acted on it, and the fetch fails.
   boost::asio::awaitable<std::expected<void, FetchFailure>> fetch(const Url& url, Request request,
                                                                   FetchOptions options,
                                                                   ResponseSink& sink);

@@ -115,22 +115,48 @@ TEST_CASE("a redirect is an answer like another") {
   CHECK(Fetcher().fetch(local_url(server.port())).value().status == 302);
 }
 
-TEST_CASE("a connection is used again, and replaced once when it turns out to be stale") {
-  std::atomic<int> requests = 0;
-  const auto two_then_close = [&](Peer& peer) {
-    for (int i = 0; i < 2; ++i) {
-      if (peer.read_request().empty()) return;
-      ++requests;
-      peer.send(kOk);
-    }
-    if (!peer.read_request().empty()) peer.close();  // Read, and not a byte of an answer.
-  };
-  const ScriptedServer server({two_then_close, two_then_close});
-  Fetcher fetcher;
-  for (int i = 0; i < 3; ++i) {
+TEST_CASE("a request on a kept connection that breaks without an answer is not sent again") {
+  for (const bool resets : {false, true}) {
+    std::atomic<int> requests = 0;
+    const ScriptedServer server({[&](Peer& peer) {
+                                   peer.read_request();
+                                   peer.send(kOk);
+                                   if (!peer.read_request().empty()) ++requests;
+                                   resets ? peer.reset() : peer.close();
+                                 },
+                                 answers(kOk)});
+    Fetcher fetcher;
+    REQUIRE(fetcher.fetch(local_url(server.port())));
+
+    const auto lost =
+        fetcher.fetch(local_url(server.port()), {.method = "POST", .body = "buy one"});
+
+    REQUIRE(!lost);
+    CHECK(lost.error().kind == FailureKind::reset);
+    CHECK(requests == 1);
     CHECK(fetcher.fetch(local_url(server.port())).value().body == "ok");
   }
-  CHECK(requests == 3);
+}
+
+TEST_CASE("a kept connection that the server has closed is replaced before a request is written") {
+  for (const bool resets : {false, true}) {
+    std::promise<void> closed;
+    const ScriptedServer server({[&](Peer& peer) {
+                                   peer.read_request();
+                                   peer.send(kOk);
+                                   peer.read_request();
+                                   peer.send(kOk);
+                                   resets ? peer.reset() : peer.close();
+                                   closed.set_value();
+                                 },
+                                 answers(kOk)});
+    Fetcher fetcher;
+    CHECK(fetcher.fetch(local_url(server.port())).value().body == "ok");
+    CHECK(fetcher.fetch(local_url(server.port())).value().body == "ok");
+    closed.get_future().wait();
+
+    CHECK(fetcher.fetch(local_url(server.port()), {.method = "POST"}).value().body == "ok");
+  }
 }
 
 TEST_CASE("a fresh connection that closes without an answer is not tried again") {

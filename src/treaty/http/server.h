@@ -67,9 +67,10 @@ class Exchange {
   virtual boost::asio::awaitable<void> closed() = 0;
 
   // The same for many handlers that wait long, without a coroutine of its own: what this handler
-  // waits for from now on is cut short (Asio cancels it) when the client goes, or also when the
-  // server stops. Nothing throws because of it; ask is_wanted() before waiting again.
-  enum class Until { client_goes, server_stops };
+  // waits for from now on is cut short (Asio cancels it) when the connection breaks, also when the
+  // client closes its half of it, or also when the server stops. Nothing throws because of it; ask
+  // is_wanted() before waiting again.
+  enum class Until { connection_breaks, client_goes, server_stops };
   virtual void interrupt_when(Until until) = 0;
 
   // False when the client is known to have gone, or what interrupt_when() named has come.

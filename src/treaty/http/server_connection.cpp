@@ -1,6 +1,7 @@
 #include "treaty/http/server_connection.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -292,12 +293,13 @@ void ServerConnection::interrupt_when(Until until) {
   until_ = until;
   is_watched_ = true;
   stop_timer();  // Nothing but the wait itself is kept for a client that is merely watched.
-  watch();
+  until_ == Until::connection_breaks ? watch_for_reset() : watch();
 }
 
 bool ServerConnection::is_wanted() const {
-  return !is_gone_ && socket().is_open() &&
-         !(is_watched_ && until_ == Until::server_stops && state_->stopping);
+  if (is_reset_ || !socket().is_open()) return false;
+  if (is_watched_ && until_ == Until::connection_breaks) return true;
+  return !is_gone_ && !(is_watched_ && until_ == Until::server_stops && state_->stopping);
 }
 
 void ServerConnection::watch() {
@@ -309,11 +311,35 @@ void ServerConnection::watch() {
 
 void ServerConnection::on_watched(error_code error) {
   has_watcher_ = false;
-  if (!is_watched_) return;
+  if (!is_watched_ || until_ == Until::connection_breaks) return;
   if (!error && read_ahead(error)) return watch();
   is_gone_ = true;
+  is_reset_ = is_broken();
   keeps_alive_ = false;
   interrupt_.emit(asio::cancellation_type::terminal);
+}
+
+// Neither bytes that the client sends meanwhile nor the end of its half of the connection matter.
+void ServerConnection::watch_for_reset() {
+  if (has_reset_watcher_) return;
+  has_reset_watcher_ = true;
+  socket().async_wait(asio::ip::tcp::socket::wait_error,
+                      [self = self()](const error_code&) { self->on_reset_watched(); });
+}
+
+void ServerConnection::on_reset_watched() {
+  has_reset_watcher_ = false;
+  if (!is_watched_ || until_ != Until::connection_breaks) return;
+  if (!is_broken()) return;  // Urgent data, which would wake this again and again: not watched.
+  is_gone_ = is_reset_ = true;
+  keeps_alive_ = false;
+  interrupt_.emit(asio::cancellation_type::terminal);
+}
+
+bool ServerConnection::is_broken() {
+  if (!socket().is_open()) return true;
+  struct pollfd state{.fd = socket().native_handle(), .events = 0, .revents = 0};
+  return ::poll(&state, 1, 0) > 0;  // Without events: an error or the end of both halves.
 }
 
 void ServerConnection::on_stop() {

@@ -100,6 +100,9 @@ class ServerConnection final : public Channel, public Exchange {
   std::string send_out();
   void watch();
   void on_watched(boost::system::error_code error);
+  void watch_for_reset();
+  void on_reset_watched();
+  bool is_broken();
   void append_head(std::string& out, int status, const Headers& headers);
   bool compose(const Response& response);
   bool has_body() const;
@@ -117,9 +120,11 @@ class ServerConnection final : public Channel, public Exchange {
   bool is_1_1_ = true;
   bool keeps_alive_ = true;
   bool is_idle_ = false;
-  bool is_gone_ = false;      // The client is.
+  bool is_gone_ = false;      // The client has closed its half of the connection, or all of it.
+  bool is_reset_ = false;     // The connection is broken: nothing can be written to the client.
   bool is_watched_ = false;   // For its going, on behalf of the handler.
   bool has_watcher_ = false;  // A wait is under way; it may outlive its exchange.
+  bool has_reset_watcher_ = false;  // The same.
 };
 
 }  // namespace treaty::http

@@ -10,7 +10,6 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <cerrno>
 #include <cstring>
 
 #include "treaty/http/net/address_guard.h"
@@ -76,12 +75,11 @@ asio::awaitable<error_code> ClientConnection::wait_for(IoOutcome wanted) {
   return wanted == IoOutcome::wants_write ? wait_writable() : wait_readable();
 }
 
+// A read through TLS takes what the server sends by itself (tickets, key updates) and finds the end
+// of the connection behind it.
 bool ClientConnection::is_quiet() {
-  if (!socket().is_open()) return false;
   char byte = 0;
-  const ssize_t size = recv(socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (size < 0) return errno == EAGAIN;
-  return size > 0 && is_secure();  // TLS also talks by itself: tickets, key updates.
+  return read({&byte, 1}).outcome == IoOutcome::wants_read;
 }
 
 void ClientConnection::hang_up() {

@@ -35,7 +35,8 @@ class ClientConnection final : public Channel {
   // Why the last step failed.
   const FetchFailure& failure() const { return failure_; }
 
-  // Nothing to be read, the end of the connection included: fit to be used again.
+  // The server has sent nothing and has not closed: fit to be used again. Takes a byte that has
+  // come out of turn, so a connection that is not quiet must be closed.
   bool is_quiet();
 
   // Closes after the peer was told so, where TLS asks for it.

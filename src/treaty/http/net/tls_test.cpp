@@ -70,6 +70,29 @@ TEST_CASE("a TLS connection is used again") {
   CHECK(fetcher.fetch(local_url(server.port(), "/", true)).value().body == "ok");
 }
 
+TEST_CASE(
+    "a kept TLS connection that the server has closed is replaced before a request is written") {
+  for (const bool says_goodbye : {true, false}) {
+    const Certificate certificate("IP:127.0.0.1");
+    std::promise<void> closed;
+    const auto closing = with_tls(certificate, [&](TlsPeer& peer) {
+      answer_ok(peer);
+      if (says_goodbye) peer.say_goodbye();
+    });
+    const ScriptedServer server({[&](Peer& peer) {
+                                   closing(peer);
+                                   peer.close();
+                                   closed.set_value();
+                                 },
+                                 with_tls(certificate, answer_ok)});
+    Fetcher fetcher(trusted(certificate));
+    CHECK(fetcher.fetch(local_url(server.port(), "/", true)).value().body == "ok");
+    closed.get_future().wait();
+
+    CHECK(fetcher.fetch(local_url(server.port(), "/", true)).value().body == "ok");
+  }
+}
+
 TEST_CASE("a large answer arrives whole over TLS") {
   const Certificate certificate("IP:127.0.0.1");
   const std::string body(1'000'000, 'x');
