@@ -43,7 +43,9 @@ class BatchWriter {
   BatchWriter(const BatchWriter&) = delete;
   BatchWriter& operator=(const BatchWriter&) = delete;
 
-  void add(Item item) { queue_.add(std::move(item)); }
+  void add(Item item, Priority priority = Priority::normal) {
+    queue_.add(std::move(item), priority);
+  }
 
   // Commits what still waits, and ends the thread.
   void stop() {

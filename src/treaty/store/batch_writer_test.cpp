@@ -66,6 +66,7 @@ TEST_CASE("An operation that cannot be committed does not take the others with i
   const auto answers = write_all(numbers, 10);
 
   for (int i = 0; i < 10; ++i) CHECK(answers[static_cast<std::size_t>(i)].has_value() == (i != 3));
+  REQUIRE(!answers[3]);
   CHECK(answers[3].error().message == "3");
   CHECK(numbers.committed.size() == 9);
 }

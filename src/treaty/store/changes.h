@@ -20,8 +20,12 @@ struct View {
   std::optional<Session> session{};
   std::optional<Turn> named{};      // The turn of that TurnId.
   std::optional<Turn> newest{};     // The newest turn that is not dead.
+  std::int64_t last_number = 0;     // The highest number of a turn, dead ones included.
   std::optional<Turn> same_turn{};  // A request with that key was part of this turn,
   std::optional<Round> same{};      // in this round.
+  // Turn::id of one of these turns that is accepted although the process that ran it is gone:
+  // it does not run until it is claimed (TurnJournal::claim_abandoned). 0: there is none.
+  std::int64_t abandoned = 0;
 };
 
 struct NewSession {

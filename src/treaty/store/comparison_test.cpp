@@ -16,9 +16,9 @@ constexpr int kSequences = 25;
 constexpr int kOperations = 120;
 
 std::string text_of(const Session& s) {
-  return fmt::format("[{} {}/{} {} {} {} {} {} {} {}]", s.id, s.room.tenant, s.room.session_id,
+  return fmt::format("[{} {}/{} {} {} {} {} {} {} {} {}]", s.id, s.room.tenant, s.room.session_id,
                      s.agent, s.conversation, s.solution_context, s.opening_turn, s.created_at,
-                     s.updated_at, s.turns);
+                     s.updated_at, s.turns, s.last_turn);
 }
 
 std::string text_of(const Turn& t) {
@@ -48,7 +48,7 @@ std::string text_of(const Applied& a) {
 }
 std::string text_of(const Abandoned& a) { return text_of(a.session) + text_of(a.record); }
 std::string text_of(const EventRow& e) {
-  return fmt::format("{} {} {}", e.number, e.turn_id, e.events);
+  return fmt::format("{} {} {} {}", e.number, e.turn_id, e.events, e.first_number);
 }
 std::string text_of(const TurnJournal::Overdue& o) { return o.room.session_id + o.turn_id; }
 std::string text_of(const TurnJournal::History& h) {

@@ -38,11 +38,13 @@ struct Pruned {
   std::int64_t turns = 0;
 };
 
-// Diagnostics of one request or answer.
+// Diagnostics of one request or answer. A turn that has moved has them under each of its numbers:
+// which line counts under which number is the engine's to know.
 struct EventRow {
-  std::int64_t number = 0;  // Of the turn.
+  std::int64_t number = 0;  // Of the turn, now or earlier.
   std::string turn_id{};
-  std::string events{};  // A JSON object a line.
+  std::string events{};           // A JSON object a line.
+  std::int64_t first_number = 0;  // Of a turn that has moved: the number that it had first.
 };
 
 class TurnJournal {
@@ -81,15 +83,20 @@ class TurnJournal {
   // Notes that deltas of the running round may leave. Does nothing to a turn that has ended.
   virtual Task<void> mark_streamed(std::int64_t turn) = 0;
 
+  // Sessions without their solution context, which may be large: View::session has it, and so has
+  // solution_context(), which is empty when there is none.
   virtual Task<std::optional<Session>> find_session(Room room) = 0;
+  virtual Task<std::string> solution_context(std::int64_t session) = 0;
   virtual Task<std::vector<Session>> list_sessions(SessionQuery query) = 0;  // Newest first.
 
   virtual Task<std::optional<TurnRecord>> find_turn(Room room, std::string turn_id) = 0;
+  // Without what they wait for.
   virtual Task<std::vector<Turn>> list_turns(std::int64_t session, std::int64_t after_number,
                                              std::size_t limit) = 0;
 
-  // Completed turns before `number`, newest first: as many as fit into `bytes` (bodies and
-  // transcripts). `more`: older ones were left out. Without deltas and diagnostics.
+  // A page of the completed turns before `before_number`, newest first: the newest one, and as many
+  // more as fit into `bytes` (requests and transcripts). `more`: there are older ones. Without
+  // bodies of answers, deltas and diagnostics.
   struct History {
     std::vector<TurnRecord> turns{};
     bool more = false;
@@ -97,7 +104,7 @@ class TurnJournal {
   virtual Task<History> history(std::int64_t session, std::int64_t before_number,
                                 std::size_t bytes) = 0;
 
-  // Of turns from `from_number` on, in the order they were written.
+  // Of turns from `from_number` on, in the order of their numbers and rounds.
   virtual Task<std::vector<EventRow>> events(std::int64_t session, std::int64_t from_number,
                                              std::size_t limit) = 0;
 
@@ -114,15 +121,21 @@ class TurnJournal {
   };
   virtual Task<std::vector<Overdue>> overdue(Milliseconds now, std::size_t limit) = 0;
 
-  // False when there is none. `conflict` while one of its turns runs.
+  // What follows is done in small steps between which others can write. A session is never seen in
+  // part: not meanwhile, and not after a crash.
+
+  // With the executions of machines that ran for its turns; those that still run are cancelled,
+  // since whatever they write is refused. False when there is none. `conflict` while a process that
+  // lives runs one of its turns.
   virtual Task<bool> delete_session(Room room) = 0;
 
   // A new session `into` with copies of the completed turns of `from` up to `turn_id`, and the
   // solution context as it was then. `not_found` when there is no such turn, `conflict` when `into`
-  // exists.
+  // exists. Without the solution context.
   virtual Task<Session> branch(Room from, std::string turn_id, std::string into) = 0;
 
-  // Deletes sessions that nothing was written to since `before`, except those with a running turn.
+  // Deletes sessions that nothing was written to since `before`, except those with a running turn,
+  // and those for which a machine runs.
   virtual Task<Pruned> prune(Milliseconds before, std::optional<std::string> tenant) = 0;
 
   // What prune would delete now.

@@ -161,6 +161,45 @@ TEST_CASE_TEMPLATE("a worker whose process is gone loses what it has at once", P
   CHECK(counts(*store) == Texts{"1", "1", "0", "0"});
 }
 
+TEST_CASE_TEMPLATE("an item whose workers die again and again is poisoned", Place, SqlitePlace,
+                   DirectoryPlace, MemoryPlace) {
+  Place place;
+  const auto store = place.open();
+  REQUIRE(push(*store, {"deadly", "harmless"}, 3).size() == 2);
+
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    const auto item = wait_for(store->claim_work("p", kWorker)).value();
+    REQUIRE(item);
+    CHECK(item->data == "deadly");
+    place.pass(61);
+    CHECK(wait_for(store->release_stale_work("p")).value() == (attempt < 3 ? 1 : 0));
+  }
+
+  CHECK(counts(*store) == Texts{"1", "0", "0", "1"});
+  CHECK(claim(*store, kOther) == "harmless");
+}
+
+TEST_CASE_TEMPLATE("an item that waits can be taken up as often as it needs", Place, SqlitePlace,
+                   DirectoryPlace, MemoryPlace) {
+  Place place;
+  const auto store = place.open();
+  const auto id = push(*store, {"patient"}, 1).front();
+  CHECK(is_conflict(wait_for(store->excuse_work("p", id, kWorker))));
+
+  for (int round = 0; round < 5; ++round) {
+    const auto item = wait_for(store->claim_work("p", kWorker)).value();
+    REQUIRE(item);
+    CHECK(item->attempts == 1);
+    CHECK(is_conflict(wait_for(store->excuse_work("p", id, kOther))));
+    REQUIRE(wait_for(store->excuse_work("p", id, kWorker)));
+    CHECK(counts(*store) == Texts{"0", "1", "0", "0"});
+    place.pass(61);
+    CHECK(wait_for(store->release_stale_work("p")).value() == 1);
+  }
+
+  CHECK(counts(*store) == Texts{"1", "0", "0", "0"});
+}
+
 TEST_CASE_TEMPLATE("thousands of items are pushed in one call", Place, SqlitePlace, DirectoryPlace,
                    MemoryPlace) {
   Place place;

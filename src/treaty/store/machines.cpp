@@ -24,7 +24,7 @@ bool waits_for_signal(const ExecutionRow& row) {
 }
 
 bool has_ended(const ExecutionRow& row) {
-  return !row.is_leased && (row.event == "machine_end" || row.event == "machine_error");
+  return !row.is_leased && row.event != kWaiting && rests(row.event);
 }
 
 // Machines that others have started have their ids, and a dot, in front of their own. What they
@@ -46,6 +46,10 @@ void spare_needed(std::vector<ExecutionRow>& chosen, const std::vector<Execution
 }
 
 }  // namespace
+
+bool rests(std::string_view event) {
+  return event == "machine_end" || event == "machine_error" || event == kWaiting;
+}
 
 bool is_execution_id(std::string_view text) {
   return !text.empty() && text.size() <= kLongestId && text.front() != '.' &&
@@ -85,6 +89,11 @@ std::optional<KeyParts> read_checkpoint_key(std::string_view key) {
   const auto step = parse_number<std::int64_t>(take_until(name, '_'));
   if (!step) return std::nullopt;
   return KeyParts{.step = *step, .event = std::string(name)};
+}
+
+Error session_is_deleted() {
+  return {.code = ErrorCode::conflict,
+          .message = "the session that this execution runs for was deleted"};
 }
 
 void sort_newest_first(std::vector<ExecutionRow>& rows) {

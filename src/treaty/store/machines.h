@@ -47,6 +47,7 @@ struct MachineWrite {
   std::string execution{};
   std::int64_t token = 0;                 // `conflict` unless that lease is held.
   std::string machine{};                  // Its name.
+  std::int64_t session = 0;               // Of the turn that it runs for, in the journal; 0: none.
   std::vector<Checkpoint> checkpoints{};  // The last one becomes `latest`.
   std::vector<std::string> journal{};     // Lines of JSON without line breaks, appended.
   bool releases = false;                  // The lease, too.
@@ -76,6 +77,12 @@ struct ExecutionRow {
   std::string updated_at{};  // RFC 3339.
   bool is_leased = false;    // By a living owner.
   std::string owner{};       // Of the lease, for people.
+};
+
+// An execution that runs for a turn of that session.
+struct SessionExecution {
+  std::string execution{};
+  std::int64_t session = 0;
 };
 
 struct PruneQuery {
@@ -109,6 +116,7 @@ class MachineStore {
   virtual Task<void> renew(std::string execution, std::int64_t token) = 0;
   virtual Task<void> release(std::string execution, std::int64_t token) = 0;
 
+  // `conflict` also when the session that it runs for was deleted.
   virtual Task<void> write(MachineWrite write) = 0;
 
   // Takes the oldest signal for the execution of `waiting` on that channel, and applies what
@@ -128,6 +136,12 @@ class MachineStore {
 
   virtual Task<std::vector<ExecutionRow>> list_executions() = 0;  // Newest first.
 
+  // Executions of sessions that have neither ended nor wait, and that no living owner has: whoever
+  // ran them is gone. A directory has no sessions, and so none of them.
+  virtual Task<std::vector<SessionExecution>> list_abandoned() {
+    co_return std::vector<SessionExecution>();
+  }
+
   // Whole executions, never leased or waiting ones, nor what those that may go on have started:
   // their checkpoints, journals, leases, and signals that were theirs alone. Answers which. Without
   // `before` and `keep`: none.
@@ -135,7 +149,8 @@ class MachineStore {
 
   // --- Work pools. The name of a worker begins with process_name(), in leases.h.
 
-  // Answers their ids. An item that fails is tried again until it was claimed `max_retries` times.
+  // Answers their ids. An item that fails, or whose worker is gone, is tried again until it was
+  // claimed `max_retries` times; then it is poisoned.
   virtual Task<std::vector<std::string>> push_work(std::string pool, std::vector<std::string> items,
                                                    int max_retries) = 0;
   // The oldest pending item, for this worker alone.
@@ -145,14 +160,21 @@ class MachineStore {
                                    std::string result) = 0;
   virtual Task<void> fail_work(std::string pool, std::string item, std::string worker,
                                std::string error) = 0;
+  // The claim does not count as an attempt: the item waits, or its worker stops in good order. The
+  // worker keeps it.
+  virtual Task<void> excuse_work(std::string pool, std::string item, std::string worker) = 0;
   virtual Task<void> heartbeat(std::string pool, std::string worker) = 0;  // Every 30 s.
-  // Items of workers that missed two heartbeats, or whose process is gone, are pending again.
-  // Answers how many.
+  // Items of workers that missed two heartbeats, or whose process is gone, are pending again,
+  // unless they were claimed `max_retries` times: those are poisoned. Answers how many are pending
+  // again.
   virtual Task<std::int64_t> release_stale_work(std::string pool) = 0;
   virtual Task<WorkCounts> count_work(std::string pool) = 0;
 };
 
 // --- For those who implement it
+
+// Whether an execution whose newest checkpoint has this event has ended, or waits.
+bool rests(std::string_view event);
 
 std::string checkpoint_key(std::string_view execution, const Checkpoint& checkpoint);
 
@@ -165,6 +187,8 @@ std::optional<KeyParts> read_checkpoint_key(std::string_view key);
 
 std::expected<void, Error> check_execution_id(std::string_view text);
 std::expected<void, Error> check_write(const MachineWrite& write);
+
+Error session_is_deleted();
 
 // By the time of their last write, then by their ids.
 void sort_newest_first(std::vector<ExecutionRow>& rows);

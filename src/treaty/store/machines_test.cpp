@@ -382,4 +382,42 @@ TEST_CASE_TEMPLATE("many executions are pruned in one call", Place, SqlitePlace,
   CHECK(names_of(wait_for(store->list_executions()).value()) == Texts{"x119"});
 }
 
+// --- Sessions
+
+TEST_CASE_TEMPLATE("executions of a session that nobody runs are listed until they end or wait",
+                   Place, SqlitePlace, MemoryPlace) {
+  Place place;
+  const auto store = place.open();
+  const auto leave = [&](const std::string& execution, const char* event, std::int64_t session) {
+    auto write = write_of(execution, lease_of(*store, execution), {checkpoint_of(1, event)});
+    write.session = session;
+    write.releases = true;
+    return wait_for(store->write(std::move(write))).has_value();
+  };
+  const auto abandoned = [&] {
+    Texts found;
+    for (const auto& one : wait_for(store->list_abandoned()).value()) {
+      found.push_back(fmt::format("{} of {}", one.execution, one.session));
+    }
+    return found;
+  };
+
+  REQUIRE(leave("a", "execute", 7));
+  REQUIRE(leave("b", "machine_end", 7));
+  REQUIRE(leave("c", "machine_error", 7));
+  REQUIRE(leave("d", "waiting", 7));
+  REQUIRE(leave("no session", "execute", 0));
+  REQUIRE(leave("e", "machine_start", 8));
+  CHECK(abandoned() == Texts{"a of 7", "e of 8"});
+
+  REQUIRE(lease_of(*store, "a") != 0);
+  CHECK(abandoned() == Texts{"e of 8"});
+
+  place.pass(301);
+  CHECK(abandoned() == Texts{"a of 7", "e of 8"});
+
+  REQUIRE(leave("a", "machine_end", 0));
+  CHECK(abandoned() == Texts{"e of 8"});
+}
+
 }  // namespace treaty::store

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
 
+#include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/try.h"
 
@@ -18,17 +22,21 @@ std::unexpected<Error> unknown(std::string_view what) {
   return fail(ErrorCode::not_found, fmt::format("there is no such {}", what));
 }
 
-std::optional<Turn> turn_of(std::optional<TurnRow> row) {
-  return row ? std::optional(std::move(row->turn)) : std::nullopt;
+bool is_abandoned(const TurnRow& row, const IsGone& is_gone) {
+  return row.turn.state == TurnState::accepted && is_gone(row.owner);
 }
 
-// The member of an answer that names its session, with its value.
-std::string session_member(std::string_view name, const Room& room) {
-  std::string member;
-  json::append_quoted(member, name);
-  member.push_back(':');
-  json::append_quoted(member, room.session_id);
-  return member;
+// The members of an answer that name that session: its own, and those of the result inside it.
+std::vector<json::Value> session_members(const json::Document& answer, std::string_view session) {
+  std::vector<json::Value> found;
+  for (const auto& object : {answer.root(), json::find_member(answer.root(), "Result"),
+                             json::find_member(answer.root(), "result")}) {
+    for (const std::string_view name : {"SessionId", "sessionId"}) {
+      const auto member = json::find_member(object, name);
+      if (member && member->is_string() && member->text() == session) found.push_back(*member);
+    }
+  }
+  return found;
 }
 
 // One plan in the making.
@@ -73,14 +81,14 @@ struct Planning {
     };
     if (is_taken()) return refuse("a turn of that name exists already");
     plan.turn_write = ChangePlan::Write::insert;
-    plan.turn.turn = {.number = plan.session.session.turns + 1,
+    plan.turn.turn = {.number = found.view.last_number + 1,
                       .turn_id = turn_id,
                       .mode = change.begin->mode,
                       .created_at = writer.now,
                       .updated_at = writer.now};
     plan.turn.owner = writer.owner;
     plan.turn.previous = plan.session.newest;
-    plan.session.session.turns = plan.turn.turn.number;
+    plan.session.session.turns += 1;
     return {};
   }
 
@@ -120,6 +128,7 @@ struct Planning {
       if (is_dead(turn.state)) {
         plan.turn.previous = plan.session.newest;
         plan.session.newest = turn.id;
+        move_behind_last();
       }
       plan.turn.owner = writer.owner;
     } else if (is_dead(update.state) && plan.session.newest == turn.id) {
@@ -130,6 +139,16 @@ struct Planning {
     return {};
   }
 
+  // What a turn says has a number above all that was said before.
+  void move_behind_last() {
+    const auto last = rows.find_turn(plan.session.last);
+    Turn& turn = plan.turn.turn;
+    if (!last || last->turn.number <= turn.number) return;
+    plan.moved_from = turn.number;
+    turn.number = last->turn.number + 1;
+    plan.session.last = turn.id;
+  }
+
   std::expected<void, Error> finish() {
     if ((change.agent || change.conversation || change.solution_context) && !has_session()) {
       return unknown("session");
@@ -137,7 +156,11 @@ struct Planning {
     Session& session = plan.session.session;
     if (change.agent) session.agent = *change.agent;
     if (change.conversation) session.conversation = *change.conversation;
-    if (change.solution_context) plan.session.context_at = plan.turn.turn.number;
+    if (change.solution_context &&
+        (plan.session.context_at < 0 || *change.solution_context != session.solution_context)) {
+      plan.latches = true;
+      plan.session.context_at = plan.turn.turn.number;
+    }
     session.updated_at = writer.now;
     plan.updates_session = session.id != 0 || plan.turn_write == ChangePlan::Write::insert;
     return {};
@@ -165,7 +188,7 @@ bool leads_to(const Turn& turn, TurnState state) {
   return false;
 }
 
-Found look_up(JournalRows& rows, const Lookup& lookup) {
+Found look_up(JournalRows& rows, const Lookup& lookup, const IsGone& is_gone) {
   Found found;
   if (!lookup.room.session_id.empty()) {
     found.session = rows.find_session(lookup.room);
@@ -174,12 +197,21 @@ Found look_up(JournalRows& rows, const Lookup& lookup) {
   }
   if (!found.session) return found;
   View& view = found.view;
+  const auto turn_of = [&](std::optional<TurnRow> row) -> std::optional<Turn> {
+    if (!row) return std::nullopt;
+    if (is_abandoned(*row, is_gone)) view.abandoned = row->turn.id;
+    return std::move(row->turn);
+  };
   view.session = found.session->session;
   const std::int64_t session = found.session->session.id;
   if (!lookup.turn_id.empty()) view.named = turn_of(rows.find_turn(session, lookup.turn_id));
   view.newest = view.named && view.named->id == found.session->newest
                     ? view.named
                     : turn_of(rows.find_turn(found.session->newest));
+  const auto last = view.newest && view.newest->id == found.session->last
+                        ? view.newest
+                        : turn_of(rows.find_turn(found.session->last));
+  view.last_number = last ? last->number : 0;
   if (lookup.key.empty()) return found;
   if (const auto place = rows.find_request(session, lookup.key)) {
     view.same_turn = turn_of(rows.find_turn(place->turn));
@@ -231,6 +263,14 @@ bool has_running(const std::vector<Turn>& turns) {
   return std::ranges::find(turns, TurnState::accepted, &Turn::state) != turns.end();
 }
 
+bool has_running(JournalRows& rows, const std::vector<Turn>& turns, const IsGone& is_gone) {
+  return std::ranges::any_of(turns, [&](const Turn& turn) {
+    if (turn.state != TurnState::accepted) return false;
+    const auto row = rows.find_turn(turn.id);
+    return row && !is_abandoned(*row, is_gone);
+  });
+}
+
 bool is_prunable(const Session& session, const std::vector<Turn>& turns, Milliseconds before) {
   return session.updated_at < before && !has_running(turns);
 }
@@ -239,7 +279,7 @@ std::size_t history_size(const std::vector<Round>& rounds) {
   std::size_t size = 0;
   for (const Round& round : rounds) {
     size += round.request.body.size();
-    if (round.answer) size += round.answer->body.size() + round.answer->transcript.size();
+    if (round.answer) size += round.answer->transcript.size();
   }
   return size;
 }
@@ -254,20 +294,13 @@ TurnRow copy_for_branch(const Turn& turn, SessionRow& branch) {
   TurnRow copy{.turn = turn, .previous = branch.newest};
   copy.turn.id = 0;
   copy.turn.number = ++branch.session.turns;
+  branch.session.last_turn = turn.turn_id;
   copy.turn.has_streamed = false;
   return copy;
 }
 
-bool latch_for_branch(SessionRow& branch, std::string context) {
-  if (branch.context_at >= 0 && branch.session.solution_context == context) return false;
-  branch.context_at = branch.session.turns;
-  branch.session.solution_context = std::move(context);
-  return true;
-}
-
 std::expected<BranchPlan, Error> plan_branch(JournalRows& rows, const Room& from,
-                                             const std::string& turn_id, const std::string& into,
-                                             Milliseconds now) {
+                                             const std::string& turn_id, const std::string& into) {
   const auto source = rows.find_session(from);
   if (!source) return unknown("session");
   const auto end = rows.find_turn(source->session.id, turn_id);
@@ -284,20 +317,21 @@ std::expected<BranchPlan, Error> plan_branch(JournalRows& rows, const Room& from
   session.conversation = source->session.conversation;
   // A turn that stays behind can still be followed, as the opening turn of a session can.
   if (!end || !is_branched(end->turn)) session.opening_turn = turn_id;
-  session.created_at = now;
-  session.updated_at = now;
   return plan;
 }
 
 std::string renamed_body(std::string body, const Room& from, const Room& into) {
-  for (const std::string_view name : {"SessionId", "sessionId"}) {
-    const std::string before = session_member(name, from);
-    const std::string after = session_member(name, into);
-    for (std::size_t at = body.find(before); at != std::string::npos;
-         at = body.find(before, at + after.size())) {
-      body.replace(at, before.size(), after);
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  {
+    const json::Document answer(body, {.max_size = body.size(), .grammar_only = true});
+    for (const json::Value& name : session_members(answer, from.session_id)) {
+      places.emplace_back(name.begin(), name.end());
     }
   }
+  std::string name;
+  json::append_quoted(name, into.session_id);
+  std::ranges::sort(places, std::greater());  // The last one first: the others stay where they are.
+  for (const auto& [begin, end] : places) body.replace(begin, end - begin, name);
   return body;
 }
 

@@ -2,12 +2,13 @@
 // change may be applied, and which rows it leaves behind. Nothing here writes: a store reads rows
 // through JournalRows and executes the plan inside the same transaction.
 //
-//   const Found found = look_up(rows, lookup);
+//   const Found found = look_up(rows, lookup, is_gone);
 //   const Change change = decide(found.view);
 //   TREATY_TRY(ChangePlan plan, plan_change(rows, lookup, found, change, {owner, now}));
 //   // INSERT plan.session if plan.opens, with change.open->initial_key.
-//   // Write change.solution_context, under plan.session.context_at.
-//   // INSERT or UPDATE plan.turn, then UPDATE plan.session.
+//   // Write change.solution_context if plan.latches, under plan.session.context_at.
+//   // INSERT or UPDATE plan.turn, then UPDATE plan.session. events() finds a turn that has moved
+//   // under plan.moved_from, too.
 //   // INSERT change.request. INSERT or REPLACE change.answer.
 //   // Append change.events to the newest round.
 //
@@ -17,6 +18,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,7 +36,7 @@ constexpr std::int64_t kRounds = 256;  // The most rounds of a turn.
 struct SessionRow {
   Session session{};
   std::int64_t newest = 0;       // The newest turn that is not dead.
-  std::int64_t last = 0;         // The newest turn.
+  std::int64_t last = 0;         // The turn with the highest number.
   std::int64_t context_at = -1;  // The number of the turn that latched the context; -1: none did.
 };
 
@@ -74,7 +76,8 @@ struct Found {
   std::optional<SessionRow> session{};
   View view{};
 };
-Found look_up(JournalRows& rows, const Lookup& lookup);
+using IsGone = std::function<bool(std::int64_t owner)>;  // Whether no process of that number lives.
+Found look_up(JournalRows& rows, const Lookup& lookup, const IsGone& is_gone);
 
 // What a change comes to: the rows as they are after it. Ids of new rows are 0; the store fills
 // them in, together with `turn.session`, `session.newest` and `session.last` of a turn that begins.
@@ -83,8 +86,10 @@ struct ChangePlan {
   SessionRow session{};
   bool opens = false;            // INSERT the session first.
   bool updates_session = false;  // UPDATE the session after the turn.
+  bool latches = false;          // Write the context: it is not the one that is latched already.
   TurnRow turn{};
   Write turn_write = Write::none;
+  std::int64_t moved_from = 0;  // The number of the turn before it moved; 0: it keeps its own.
 };
 
 // `conflict` when the change does not fit to what is there.
@@ -106,10 +111,13 @@ std::int64_t newest_living(JournalRows& rows, std::int64_t turn);
 
 bool has_running(const std::vector<Turn>& turns);
 
+// The same without turns whose process is gone.
+bool has_running(JournalRows& rows, const std::vector<Turn>& turns, const IsGone& is_gone);
+
 // Whether prune deletes this session. `updated_at` includes the end of its last turn.
 bool is_prunable(const Session& session, const std::vector<Turn>& turns, Milliseconds before);
 
-// The bytes that a turn takes of a history.
+// The bytes that a turn takes of a page of history: its requests and transcripts.
 std::size_t history_size(const std::vector<Round>& rounds);
 
 void append_events(Round& round, std::string_view lines);
@@ -119,11 +127,10 @@ void append_events(Round& round, std::string_view lines);
 struct BranchPlan {
   std::int64_t source = 0;       // The session to copy from,
   std::int64_t last_number = 0;  // turns up to this number,
-  SessionRow session{};          // into this new one.
+  SessionRow session{};          // into this new one, whose times are still to be filled in.
 };
 std::expected<BranchPlan, Error> plan_branch(JournalRows& rows, const Room& from,
-                                             const std::string& turn_id, const std::string& into,
-                                             Milliseconds now);
+                                             const std::string& turn_id, const std::string& into);
 
 // Whether a branch has a copy of the turn.
 bool is_branched(const Turn& turn);
@@ -131,11 +138,8 @@ bool is_branched(const Turn& turn);
 // The copy of a turn as the next turn of the branch, which nobody runs. Its id is 0.
 TurnRow copy_for_branch(const Turn& turn, SessionRow& branch);
 
-// The branch takes over the context that its source had latched by then. False: it has it already.
-bool latch_for_branch(SessionRow& branch, std::string context);
-
-// A copy of the body of an answer that names another session, in both spellings of the member.
-// Nothing inside a string of the answer looks like that member, because quotes are escaped there.
+// The body of an answer as the copy in another session has it: the members that name the session,
+// in either spelling, name `into` instead of `from`. No other byte changes.
 std::string renamed_body(std::string body, const Room& from, const Room& into);
 
 Error conflict(std::string message);

@@ -47,7 +47,8 @@ class Rows final : public JournalRows {
 
   std::expected<ChangePlan, Error> plan(const Change& change, const Lookup& lookup = {kRoom},
                                         const WriterIdentity& writer = kWriter) {
-    return plan_change(*this, lookup, look_up(*this, lookup), change, writer);
+    return plan_change(*this, lookup, look_up(*this, lookup, [](std::int64_t) { return false; }),
+                       change, writer);
   }
 };
 
@@ -164,24 +165,30 @@ TEST_CASE("A branch numbers its copies anew, and nobody runs them") {
   CHECK(branch.session.turns == 3);
 }
 
-TEST_CASE("A branch latches a context where it changes") {
-  SessionRow branch;
+TEST_CASE("A context that is latched already is not written again") {
+  Rows rows = rows_with({TurnState::completed});
+  Change change = begin("t2");
+  change.solution_context = "blue";
+  rows.session->session.solution_context = "blue";
+  rows.session->context_at = 1;
 
-  CHECK(latch_for_branch(branch, ""));
-  CHECK(branch.context_at == 0);
-  branch.session.turns = 2;
-  CHECK(!latch_for_branch(branch, ""));
-  CHECK(latch_for_branch(branch, "blue"));
-  CHECK(branch.context_at == 2);
-  CHECK(branch.session.solution_context == "blue");
+  const auto same = rows.plan(change);
+  change.solution_context = "red";
+  const auto other = rows.plan(change);
+
+  REQUIRE((same && other));
+  CHECK(!same->latches);
+  CHECK(same->session.context_at == 1);
+  CHECK(other->latches);
+  CHECK(other->session.context_at == 2);
 }
 
 TEST_CASE("A branch takes over the opening turn only when its end is not copied") {
   Rows rows = rows_with({TurnState::completed, TurnState::failed});
 
-  const auto copied = plan_branch(rows, kRoom, "t1", "s2", 5);
-  const auto left_behind = plan_branch(rows, kRoom, "t2", "s2", 5);
-  const auto opening = plan_branch(rows, kRoom, "opening", "s2", 5);
+  const auto copied = plan_branch(rows, kRoom, "t1", "s2");
+  const auto left_behind = plan_branch(rows, kRoom, "t2", "s2");
+  const auto opening = plan_branch(rows, kRoom, "opening", "s2");
 
   REQUIRE((copied && left_behind && opening));
   CHECK(copied->session.session.opening_turn.empty());
@@ -189,8 +196,8 @@ TEST_CASE("A branch takes over the opening turn only when its end is not copied"
   CHECK(left_behind->session.session.opening_turn == "t2");
   CHECK(opening->session.session.opening_turn == "opening");
   CHECK(opening->last_number == 0);
-  CHECK(plan_branch(rows, kRoom, "t9", "s2", 5).error().code == ErrorCode::not_found);
-  CHECK(plan_branch(rows, kRoom, "t1", "s1", 5).error().code == ErrorCode::conflict);
+  CHECK(plan_branch(rows, kRoom, "t9", "s2").error().code == ErrorCode::not_found);
+  CHECK(plan_branch(rows, kRoom, "t1", "s1").error().code == ErrorCode::conflict);
 }
 
 TEST_CASE("The copy of an answer names the session that it is in, and changes no text") {
@@ -199,6 +206,24 @@ TEST_CASE("The copy of an answer names the session that it is in, and changes no
   CHECK(renamed_body(R"({"SessionId":"s1","Text":"\"SessionId\":\"s1\""})", kRoom, into) ==
         R"({"SessionId":"s2","Text":"\"SessionId\":\"s1\""})");
   CHECK(renamed_body(R"({"sessionId":"s1"})", kRoom, into) == R"({"sessionId":"s2"})");
+  CHECK(renamed_body("no document", kRoom, into) == "no document");
+}
+
+TEST_CASE("The copy of an answer is renamed however the answer is spaced and escaped") {
+  const Room into{.tenant = "local", .session_id = "a \"new\" one"};
+
+  CHECK(
+      renamed_body(R"({"Result" : {"SessionId" : "s1", "TurnId": "t1"} , "n": 1})", kRoom, into) ==
+      R"({"Result" : {"SessionId" : "a \"new\" one", "TurnId": "t1"} , "n": 1})");
+  CHECK(renamed_body("{\"result\":{\n  \"sessionId\":\n\"\\u0073\\u0031\"}}", kRoom, into) ==
+        "{\"result\":{\n  \"sessionId\":\n\"a \\\"new\\\" one\"}}");
+}
+
+TEST_CASE("The copy of an answer changes no other member that looks like the name of the session") {
+  const Room into{.tenant = "local", .session_id = "s2"};
+  const std::string other = R"({"SessionId":"s9","Result":{"Files":[{"SessionId":"s1"}]}})";
+
+  CHECK(renamed_body(other, kRoom, into) == other);
 }
 
 TEST_CASE("A session is prunable when it is old and nothing in it runs") {

@@ -79,6 +79,10 @@ void complete(std::vector<std::unique_ptr<Operation<Context>>> done) {
   }
 }
 
+// `yielding`: a step of a long piece of work. It is taken when nothing else waits, and with every
+// eighth batch of others, so that it neither holds them up nor waits forever.
+enum class Priority { normal, yielding };
+
 // A bounded queue between event loops and threads of the store. For any thread.
 template <class ContextType>
 class OperationQueue {
@@ -89,14 +93,15 @@ class OperationQueue {
   explicit OperationQueue(std::size_t most) : most_(most) {}
 
   // Answered at once with `unavailable` when there is no room, or nobody to serve it any more.
-  void add(Item item) {
+  void add(Item item, Priority priority = Priority::normal) {
     bool is_taken = false;
     bool is_awaited = false;
     {
       const MutexLock lock(mutex_);
-      is_taken = !is_closed_ && waiting_.size() < most_;
-      if (is_taken) waiting_.push_back(std::move(item));
-      is_awaited = sleepers_ > 0 && waiting_.size() >= wanted_;
+      auto& line = priority == Priority::normal ? waiting_ : yielding_;
+      is_taken = !is_closed_ && line.size() < most_;
+      if (is_taken) line.push_back(std::move(item));
+      is_awaited = sleepers_ > 0 && is_ready(wanted_);
     }
     if (is_taken) {
       if (is_awaited) ready_.notify_one();
@@ -109,7 +114,8 @@ class OperationQueue {
     complete(std::move(refused));
   }
 
-  // Waits for something to do, then takes all that waits, up to `most`. Empty: closed and drained.
+  // Waits for something to do, then takes all that waits, up to `most`, and perhaps one that
+  // yields. Empty: closed and drained.
   std::vector<Item> take(std::size_t most) {
     MutexLock lock(mutex_);
     sleep(lock, 1, std::nullopt);
@@ -118,6 +124,11 @@ class OperationQueue {
       taken.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
     }
+    if (yielding_.empty()) return taken;
+    if (!taken.empty() && ++passed_over_ < kPassedOver) return taken;
+    passed_over_ = 0;
+    taken.push_back(std::move(yielding_.front()));
+    yielding_.pop_front();
     return taken;
   }
 
@@ -136,8 +147,10 @@ class OperationQueue {
   }
 
  private:
+  static constexpr int kPassedOver = 8;
+
   bool is_ready(std::size_t wanted) const TREATY_REQUIRES(mutex_) {
-    return waiting_.size() >= wanted || is_closed_;
+    return waiting_.size() >= wanted || (wanted == 1 && !yielding_.empty()) || is_closed_;
   }
 
   void sleep(MutexLock& lock, std::size_t wanted,
@@ -160,6 +173,8 @@ class OperationQueue {
   Mutex mutex_;
   ConditionVariable ready_;
   std::deque<Item> waiting_ TREATY_GUARDED_BY(mutex_);
+  std::deque<Item> yielding_ TREATY_GUARDED_BY(mutex_);
+  int passed_over_ TREATY_GUARDED_BY(mutex_) = 0;  // How often others were taken instead of those.
   std::size_t sleepers_ TREATY_GUARDED_BY(mutex_) = 0;
   std::size_t wanted_ TREATY_GUARDED_BY(mutex_) = 1;  // Fewer need not wake anybody.
   bool is_closed_ TREATY_GUARDED_BY(mutex_) = false;
@@ -167,14 +182,15 @@ class OperationQueue {
 
 // Has `work(context)` run on a thread of `queue` and answers what it answers.
 template <class T, class Queue, class Work>
-Task<T> submit(Queue& queue, Work work) {
+Task<T> submit(Queue& queue, Work work, Priority priority = Priority::normal) {
   using Context = typename Queue::Context;
   co_return co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&,
                                                  void(std::expected<T, Error>)>(
-      [&queue](auto handler, Work moved) {
+      [&queue, priority](auto handler, Work moved) {
         using Handler = decltype(handler);
         queue.add(std::make_unique<Awaited<Context, T, Work, Handler>>(std::move(moved),
-                                                                       std::move(handler)));
+                                                                       std::move(handler)),
+                  priority);
       },
       boost::asio::use_awaitable, std::move(work));
 }

@@ -52,6 +52,28 @@ struct QueueFixture {
   }
 };
 
+TEST_CASE_FIXTURE(QueueFixture, "an operation that yields is taken when no other waits") {
+  queue.add(item(1), Priority::yielding);
+  queue.add(item(2), Priority::yielding);
+  queue.add(item(3));
+
+  CHECK(queue.take(64).size() == 1);
+  CHECK(queue.take(64).size() == 1);
+  CHECK(queue.take(64).size() == 1);
+}
+
+TEST_CASE_FIXTURE(QueueFixture, "an operation that yields goes with every eighth batch of others") {
+  queue.add(item(0), Priority::yielding);
+  queue.add(item(0), Priority::yielding);
+  std::vector<std::size_t> sizes;
+  for (int i = 0; i < 16; ++i) {
+    queue.add(item(i));
+    sizes.push_back(queue.take(64).size());
+  }
+
+  CHECK(sizes == std::vector<std::size_t>{1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 2});
+}
+
 TEST_CASE_FIXTURE(QueueFixture, "gather returns as soon as enough operations wait") {
   queue.add(item(1));
   std::jthread later([&] {

@@ -52,14 +52,16 @@ struct Session {
   std::string opening_turn{};      // The TurnId that was minted with it; empty when none was.
   Milliseconds created_at = 0;
   Milliseconds updated_at = 0;
-  std::int64_t turns = 0;  // How many, dead ones included.
+  std::int64_t turns = 0;   // How many, dead ones included.
+  std::string last_turn{};  // The TurnId of the one with the highest number. Not in a View.
   bool operator==(const Session&) const = default;
 };
 
 struct Turn {
   std::int64_t id = 0;
   std::int64_t session = 0;
-  std::int64_t number = 0;  // In the session, from 1.
+  std::int64_t number = 0;  // Its place in the session, from 1. A dead turn that runs again after
+                            // later ones moves behind them.
   std::string turn_id{};    // The client's name for it.
   TurnState state = TurnState::accepted;
   int round = 0;  // The newest.

@@ -1,5 +1,7 @@
 #include "treaty/store/work_pool.h"
 
+#include <algorithm>
+
 #include "treaty/base/ids.h"
 #include "treaty/base/try.h"
 #include "treaty/store/leases.h"
@@ -51,6 +53,13 @@ std::int64_t WorkPool::count_of(const std::string& worker) const {
   return found == workers_.end() ? 0 : static_cast<std::int64_t>(found->second.places.size());
 }
 
+std::int64_t WorkPool::count_retried(const std::string& worker) const {
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return 0;
+  return std::ranges::count_if(found->second.places,
+                               [this](std::size_t place) { return !entries_[place].is_used_up(); });
+}
+
 void WorkPool::on(WorkPushed& event) {
   const std::size_t place = entries_.size();
   if (!places_.emplace(event.item, place).second) return;
@@ -61,7 +70,9 @@ void WorkPool::on(WorkPushed& event) {
 }
 
 void WorkPool::on(const WorkClaimed& event) {
-  const auto place = place_of(event.item, Status::pending);
+  auto place = place_of(event.item, Status::pending);
+  // In a log of a version that did not poison the items of workers that were gone.
+  if (!place) place = place_of(event.item, Status::poisoned);
   if (!place) return;
   move_to(*place, Status::claimed, event.worker);
   ++entries_[*place].item.attempts;
@@ -79,7 +90,7 @@ void WorkPool::on(WorkFailed& event) {
   const auto place = place_of(event.item, Status::claimed);
   if (!place) return;
   Entry& entry = entries_[*place];
-  move_to(*place, entry.item.attempts >= entry.max_retries ? Status::poisoned : Status::pending);
+  move_to(*place, entry.is_used_up() ? Status::poisoned : Status::pending);
   entry.error = std::move(event.error);
 }
 
@@ -87,7 +98,15 @@ void WorkPool::on(const WorkReleased& event) {
   const auto found = workers_.find(event.worker);
   if (found == workers_.end()) return;
   const std::set<std::size_t> places = found->second.places;
-  for (const std::size_t place : places) move_to(place, Status::pending);
+  for (const std::size_t place : places) {
+    Entry& entry = entries_[place];
+    if (entry.is_used_up()) entry.error = kWorkerGone;
+    move_to(place, entry.is_used_up() ? Status::poisoned : Status::pending);
+  }
+}
+
+void WorkPool::on(const WorkExcused& event) {
+  if (const auto place = place_of(event.item, Status::claimed)) --entries_[*place].item.attempts;
 }
 
 void WorkPool::on(const WorkerSeen& event) {
@@ -161,6 +180,10 @@ Task<void> WorkEventStore::fail_work(std::string pool, std::string item, std::st
   co_return end_work(pool, worker, item, WorkFailed{item, std::move(error)});
 }
 
+Task<void> WorkEventStore::excuse_work(std::string pool, std::string item, std::string worker) {
+  co_return end_work(pool, worker, item, WorkExcused{item});
+}
+
 Task<void> WorkEventStore::heartbeat(std::string pool, std::string worker) {
   co_return change(pool, [&](const WorkPool& work) -> std::vector<WorkEvent> {
     if (work.count_of(worker) == 0) return {};
@@ -173,7 +196,7 @@ Task<std::int64_t> WorkEventStore::release_stale_work(std::string pool) {
   TREATY_CO_TRY_VOID(change(pool, [&](const WorkPool& work) {
     std::vector<WorkEvent> events;
     for (const std::string& worker : work.stale_workers(now())) {
-      released += work.count_of(worker);
+      released += work.count_retried(worker);
       events.emplace_back(WorkReleased{worker});
     }
     return events;

@@ -40,12 +40,15 @@ struct WorkFailed {
 struct WorkReleased {
   std::string worker{};  // All that it has.
 };
+struct WorkExcused {
+  std::string item{};
+};
 struct WorkerSeen {
   std::string worker{};
   Milliseconds at = 0;
 };
-using WorkEvent =
-    std::variant<WorkPushed, WorkClaimed, WorkCompleted, WorkFailed, WorkReleased, WorkerSeen>;
+using WorkEvent = std::variant<WorkPushed, WorkClaimed, WorkCompleted, WorkFailed, WorkReleased,
+                               WorkExcused, WorkerSeen>;
 
 class WorkPool {
  public:
@@ -56,7 +59,8 @@ class WorkPool {
   bool has(const std::string& worker, const std::string& item) const;
   WorkItem item(const std::string& id) const;  // Of one that is there.
   std::vector<std::string> stale_workers(Milliseconds now) const;
-  std::int64_t count_of(const std::string& worker) const;  // Items that it has.
+  std::int64_t count_of(const std::string& worker) const;       // Items that it has,
+  std::int64_t count_retried(const std::string& worker) const;  // and that may be tried again.
   WorkCounts counts() const { return counts_; }
 
  private:
@@ -68,6 +72,9 @@ class WorkPool {
     std::string worker{};  // That has it.
     std::string result{};
     std::string error{};
+
+    // Whether it was claimed as often as it may be.
+    bool is_used_up() const { return item.attempts >= max_retries; }
   };
   struct Worker {
     Milliseconds seen_at = 0;
@@ -79,6 +86,7 @@ class WorkPool {
   void on(WorkCompleted& event);
   void on(WorkFailed& event);
   void on(const WorkReleased& event);
+  void on(const WorkExcused& event);
   void on(const WorkerSeen& event);
 
   std::optional<std::size_t> place_of(const std::string& item, Status status) const;
@@ -97,6 +105,11 @@ bool is_stale(std::string_view worker, Milliseconds seen_at, Milliseconds now);
 
 Error not_your_work();
 
+// The error of an item that is poisoned because its workers are gone: JSON.
+constexpr std::string_view kWorkerGone =
+    R"({"code":"worker_gone","type":"WorkerGone","message":"Each worker that took this item ended, )"
+    R"(or gave no sign for two heartbeats, before the item was done."})";
+
 // The work pools of a store that keeps their events: what is decided, and which events come of it.
 class WorkEventStore : public MachineStore {
  public:
@@ -107,6 +120,7 @@ class WorkEventStore : public MachineStore {
                            std::string result) final;
   Task<void> fail_work(std::string pool, std::string item, std::string worker,
                        std::string error) final;
+  Task<void> excuse_work(std::string pool, std::string item, std::string worker) final;
   Task<void> heartbeat(std::string pool, std::string worker) final;
   Task<std::int64_t> release_stale_work(std::string pool) final;
 

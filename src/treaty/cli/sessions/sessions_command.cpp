@@ -70,7 +70,7 @@ Result<std::vector<store::Turn>> all_turns(const Job& job, std::int64_t session)
   }
 }
 
-// The session that the command line names.
+// The session that the command line names, without its solution context.
 Result<store::Session> named_session(const Job& job) {
   const store::Room room{job.tenant().value_or(kLocal), job.arguments.positionals[1]};
   TREATY_TRY(auto found, await_store(job.store.find_session(room)));
@@ -96,9 +96,10 @@ Result<int> list(const Job& job) {
 }
 
 Result<int> show(const Job& job) {
-  TREATY_TRY(const auto session, named_session(job));
+  TREATY_TRY(auto session, named_session(job));
   TREATY_TRY(const auto turns, all_turns(job, session.id));
   if (job.is_json()) {
+    TREATY_TRY(session.solution_context, await_store(job.store.solution_context(session.id)));
     print_document(json_of(session, turns) + "\n");
   } else {
     print("{}\n{}", table_of(std::span(&session, 1)), table_of(turns));
@@ -107,7 +108,8 @@ Result<int> show(const Job& job) {
 }
 
 Result<int> export_all(const Job& job) {
-  TREATY_TRY(const auto session, named_session(job));
+  TREATY_TRY(auto session, named_session(job));
+  TREATY_TRY(session.solution_context, await_store(job.store.solution_context(session.id)));
   TREATY_TRY(const auto turns, all_turns(job, session.id));
   print_document(line_of(session) + "\n");
   for (const store::Turn& turn : turns) {
@@ -190,9 +192,9 @@ Command command() {
       .description =
           R"(Reads the store that the configuration names, also while a server runs. `export` prints
 every request and answer of a session, one JSON object a line. `prune` deletes sessions
-that nothing was written to for a time, except those with a running turn. Exit: 0 done,
-1 no such session, 2 wrong usage, 69 no store or none that can be used, 78 a
-configuration that is not in order.)",
+that nothing was written to for a time, with the executions of their machines. It keeps
+a session while a turn or a machine of it runs. Exit: 0 done, 1 no such session, 2 wrong
+usage, 69 no store or none that can be used, 78 a configuration that is not in order.)",
       .options =
           joined({configuration_options(),
                   {{"--tenant", "NAME", "Whose sessions: all for list and prune, else local"},

@@ -36,6 +36,9 @@ struct Encoder {
   void operator()(const WorkReleased& event) const {
     writer.member("event", "released").member("worker", event.worker);
   }
+  void operator()(const WorkExcused& event) const {
+    writer.member("event", "excused").member("item", event.item);
+  }
   void operator()(const WorkerSeen& event) const {
     writer.member("event", "seen").member("worker", event.worker).member("at", event.at);
   }
@@ -76,6 +79,7 @@ std::optional<WorkEvent> decode_work_event(std::string_view line) {
   if (name == "completed") return WorkCompleted{std::move(item), text_in(*root, "result")};
   if (name == "failed") return WorkFailed{std::move(item), text_in(*root, "error")};
   if (name == "released") return WorkReleased{std::move(worker)};
+  if (name == "excused") return WorkExcused{std::move(item)};
   if (name == "seen") return WorkerSeen{std::move(worker), at};
   return std::nullopt;
 }

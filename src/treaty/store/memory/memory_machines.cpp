@@ -10,6 +10,7 @@
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
 #include "treaty/store/leases.h"
+#include "treaty/store/memory/session_machines.h"
 #include "treaty/store/store_options.h"
 #include "treaty/store/work_pool.h"
 
@@ -21,6 +22,7 @@ using Texts = std::vector<std::string>;
 struct Execution {
   std::optional<LeaseRecord> lease{};
   std::string machine{};
+  std::int64_t session = 0;
   std::optional<Checkpoint> latest{};
   Milliseconds updated_at = 0;
   Texts journal{};
@@ -32,14 +34,17 @@ struct Signal {
   std::string addressee{};  // Empty: whoever asks first.
 };
 
-class MemoryMachines final : public WorkEventStore {
+class MemoryMachines final : public MemoryMachineStore {
  public:
-  explicit MemoryMachines(std::shared_ptr<const Clock> clock)
-      : WorkEventStore(std::move(clock)), owner_(new_owner()) {}
+  MemoryMachines(std::shared_ptr<const Clock> clock, IsDeleted is_deleted)
+      : MemoryMachineStore(std::move(clock)),
+        owner_(new_owner()),
+        is_deleted_(std::move(is_deleted)) {}
 
   Task<Lease> acquire(std::string execution) override {
     TREATY_CO_TRY_VOID(check_execution_id(execution));
     const MutexLock lock(mutex_);
+    forget_deleted();
     Execution& entry = executions_[execution];
     TREATY_CO_TRY(entry.lease, next_lease(entry.lease, owner_, now()));
     co_return Lease{.token = entry.lease->token};
@@ -62,6 +67,7 @@ class MemoryMachines final : public WorkEventStore {
   Task<void> write(MachineWrite write) override {
     TREATY_CO_TRY_VOID(check_write(write));
     const MutexLock lock(mutex_);
+    TREATY_CO_TRY_VOID(check_session(write));
     TREATY_CO_TRY(Execution * entry, held(write.execution, write.token));
     apply(*entry, std::move(write));
     co_return std::expected<void, Error>();
@@ -71,6 +77,7 @@ class MemoryMachines final : public WorkEventStore {
                                                MachineWrite waiting) override {
     TREATY_CO_TRY_VOID(check_write(waiting));
     const MutexLock lock(mutex_);
+    TREATY_CO_TRY_VOID(check_session(waiting));
     TREATY_CO_TRY(Execution * entry, held(waiting.execution, waiting.token));
     const auto signal = std::ranges::find_if(signals_, [&](const Signal& one) {
       return one.channel == channel &&
@@ -107,6 +114,7 @@ class MemoryMachines final : public WorkEventStore {
 
   Task<std::optional<ExecutionRecord>> find_execution(std::string execution) override {
     const MutexLock lock(mutex_);
+    forget_deleted();
     const auto found = executions_.find(execution);
     if (found == executions_.end() || !found->second.latest) co_return std::nullopt;
     const Checkpoint& latest = *found->second.latest;
@@ -119,11 +127,37 @@ class MemoryMachines final : public WorkEventStore {
 
   Task<std::vector<ExecutionRow>> list_executions() override {
     const MutexLock lock(mutex_);
+    forget_deleted();
     co_return rows();
+  }
+
+  Task<std::vector<SessionExecution>> list_abandoned() override {
+    const MutexLock lock(mutex_);
+    forget_deleted();
+    std::vector<SessionExecution> abandoned;
+    for (const ExecutionRow& row : rows()) {
+      const std::int64_t session = executions_.at(row.execution).session;
+      if (session == 0 || row.is_leased || rests(row.event)) continue;
+      abandoned.push_back({.execution = row.execution, .session = session});
+    }
+    std::ranges::sort(abandoned, {}, &SessionExecution::execution);
+    co_return abandoned;
+  }
+
+  std::set<std::int64_t> running_sessions() override {
+    const MutexLock lock(mutex_);
+    std::set<std::int64_t> running;
+    for (const auto& [id, entry] : executions_) {
+      if (entry.session != 0 && entry.lease && is_held(*entry.lease, now())) {
+        running.insert(entry.session);
+      }
+    }
+    return running;
   }
 
   Task<Texts> prune_executions(PruneQuery query) override {
     const MutexLock lock(mutex_);
+    forget_deleted();
     Texts pruned;
     for (const ExecutionRow& row : executions_to_prune(rows(), query)) {
       pruned.push_back(row.execution);
@@ -148,10 +182,29 @@ class MemoryMachines final : public WorkEventStore {
     return &found->second;
   }
 
+  std::expected<void, Error> check_session(const MachineWrite& write) TREATY_REQUIRES(mutex_) {
+    forget_deleted();
+    if (is_deleted_ && is_deleted_(write.session)) return std::unexpected(session_is_deleted());
+    return {};
+  }
+
+  // Executions go with the session that they ran for.
+  void forget_deleted() TREATY_REQUIRES(mutex_) {
+    if (!is_deleted_) return;
+    std::set<std::string> gone;
+    std::erase_if(executions_, [&](const auto& entry) {
+      if (!is_deleted_(entry.second.session)) return false;
+      gone.insert(entry.first);
+      return true;
+    });
+    std::erase_if(signals_, [&](const Signal& one) { return gone.contains(one.addressee); });
+  }
+
   void apply(Execution& entry, MachineWrite write) {
     std::ranges::move(write.journal, std::back_inserter(entry.journal));
     if (!write.checkpoints.empty()) {
       entry.machine = std::move(write.machine);
+      if (entry.session == 0) entry.session = write.session;
       entry.latest = std::move(write.checkpoints.back());
       entry.updated_at = now();
     }
@@ -187,6 +240,7 @@ class MemoryMachines final : public WorkEventStore {
   }
 
   const std::string owner_;
+  const IsDeleted is_deleted_;
   Mutex mutex_;
   std::unordered_map<std::string, Execution> executions_ TREATY_GUARDED_BY(mutex_){};
   std::list<Signal> signals_ TREATY_GUARDED_BY(mutex_){};  // In the order they came.
@@ -196,7 +250,12 @@ class MemoryMachines final : public WorkEventStore {
 }  // namespace
 
 std::unique_ptr<MachineStore> open_memory_machines(std::shared_ptr<const Clock> clock) {
-  return std::make_unique<MemoryMachines>(std::move(clock));
+  return open_session_machines(std::move(clock), {});
+}
+
+std::unique_ptr<MemoryMachineStore> open_session_machines(std::shared_ptr<const Clock> clock,
+                                                          IsDeleted is_deleted) {
+  return std::make_unique<MemoryMachines>(std::move(clock), std::move(is_deleted));
 }
 
 }  // namespace treaty::store

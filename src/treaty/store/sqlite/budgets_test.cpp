@@ -22,6 +22,13 @@ struct BudgetsFixture {
   std::string path = directory.path() + "/treaty.db";
   std::unique_ptr<Store> store = open_store(path);
 
+  // Another process, which has 600 tokens reserved.
+  std::unique_ptr<OtherProcess> other_process() {
+    store.reset();
+    auto other = std::make_unique<OtherProcess>(path, reserves_600);
+    store = open_store(path);
+    return other;
+  }
   std::vector<Spending> spent_on(std::int64_t day) const {
     return wait_for(store->spending(day)).value();
   }
@@ -80,8 +87,8 @@ TEST_CASE_FIXTURE(BudgetsFixture, "closing a store turns its open reservations i
 
 TEST_CASE_FIXTURE(BudgetsFixture, "opening a store spends the reservations of a killed process") {
   {
-    OtherProcess other(path, reserves_600);
-    REQUIRE(other.has_done_it());
+    const auto other = other_process();
+    REQUIRE(other->has_done_it());
     const auto third = open_store(path);
     CHECK(today() == of_agent(0, 600, 0));
   }
@@ -93,12 +100,12 @@ TEST_CASE_FIXTURE(BudgetsFixture, "opening a store spends the reservations of a 
 
 TEST_CASE_FIXTURE(BudgetsFixture,
                   "claiming abandoned turns spends the reservations of a killed process") {
-  OtherProcess other(path, reserves_600);
-  REQUIRE(other.has_done_it());
+  const auto other = other_process();
+  REQUIRE(other->has_done_it());
   REQUIRE(wait_for(store->claim_abandoned({})));
   CHECK(today() == of_agent(0, 600, 0));
 
-  other.kill();
+  other->kill();
   REQUIRE(wait_for(store->claim_abandoned({})));
 
   CHECK(today() == of_agent(600, 0, 1));
@@ -106,11 +113,11 @@ TEST_CASE_FIXTURE(BudgetsFixture,
 
 TEST_CASE_FIXTURE(BudgetsFixture,
                   "a refusal does not wait for the reservations of a killed process") {
-  OtherProcess other(path, reserves_600);
-  REQUIRE(other.has_done_it());
+  const auto other = other_process();
+  REQUIRE(other->has_done_it());
   CHECK(refused(tokens(500)).may_come_back);
 
-  other.kill();
+  other->kill();
 
   CHECK(refused(tokens(500)) ==
         Exhausted{.scope = "agent:a", .spent = {.tokens = 600, .picodollars = 1'200}});

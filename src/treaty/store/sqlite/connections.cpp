@@ -4,9 +4,11 @@ namespace treaty::store::sqlite {
 namespace {
 
 constexpr std::int64_t kCheckpointPages = 4'000;  // 16 MiB.
-constexpr int kPatience = 100;  // Milliseconds that a checkpoint waits for readers.
+constexpr int kPatience = 100;        // Milliseconds that a checkpoint waits for readers,
+constexpr int kLongPatience = 2'000;  // and when the log is twice as long as it should be.
 constexpr int kBusyPatience = 5'000;
-constexpr std::size_t kReaders = 2;
+constexpr std::size_t kReaders = 2;   // For turns,
+constexpr std::size_t kBrowsers = 2;  // for everything else.
 constexpr std::size_t kMostWaitingReads = 10'000;
 
 int note_pages(void* pages, sqlite3* /*handle*/, const char* /*name*/, int count) {
@@ -35,7 +37,7 @@ std::optional<Failure> run_transaction(const Transaction& transaction,
 }  // namespace
 
 Connections::Connections(const std::string& path, Opened opened, const StoreOptions& options)
-    : owners_(std::move(opened.owners)), readers_(path, kReaders) {
+    : owners_(std::move(opened.owners)), readers_(path, kReaders), browsers_(path, kBrowsers) {
   if (options.purpose == Purpose::read) return;
   writer_.emplace(
       path, std::move(opened.database), owners_ ? owners_->held() : 0,
@@ -51,9 +53,7 @@ Writer::Writer(std::string path, Database database, std::int64_t owner, IsGone i
       clock_(std::move(clock)),
       checkpoint_at_(kCheckpointPages),
       batches_([this](std::span<Item> batch) { return commit(batch); },
-               [this] {
-                 if (log_pages_ >= checkpoint_at_) checkpoint();
-               }) {}
+               [this] { checkpoint_when_due(); }) {}
 
 Writer::~Writer() {
   batches_.stop();
@@ -94,11 +94,19 @@ Database Writer::watched(Database database) {
   return database;
 }
 
+void Writer::checkpoint_when_due() {
+  // The log is shorter than at the last attempt, which failed: another process began it anew.
+  if (log_pages_ < checkpoint_at_ - kCheckpointPages) checkpoint_at_ = kCheckpointPages;
+  if (log_pages_ >= checkpoint_at_) checkpoint();
+}
+
 void Writer::checkpoint() {
   if (!database_) return;
   // RESTART waits for the readers of the log, so that the next transaction begins it anew. Reads
-  // are short; if one is not, the log grows a little more before the next attempt.
-  sqlite3_busy_timeout(database_->handle(), kPatience);
+  // are short; if one is not, the log grows a little more before the next attempt, which waits
+  // longer.
+  const bool is_long = log_pages_ >= 2 * kCheckpointPages;
+  sqlite3_busy_timeout(database_->handle(), is_long ? kLongPatience : kPatience);
   const int code = sqlite3_wal_checkpoint_v2(database_->handle(), nullptr,
                                              SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
   sqlite3_busy_timeout(database_->handle(), kBusyPatience);

@@ -30,7 +30,7 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  void add(Item item) { batches_.add(std::move(item)); }
+  void add(Item item, Priority priority) { batches_.add(std::move(item), priority); }
 
   // From now on everything is answered with this.
   void refuse_all(const Error& error);
@@ -39,6 +39,7 @@ class Writer {
   std::optional<BatchFailure> commit(std::span<Item> batch);
   std::expected<void, Error> check_open();
   Database watched(Database database);  // Counts the pages of its log.
+  void checkpoint_when_due();
   void checkpoint();
 
   const std::string path_;
@@ -65,7 +66,7 @@ class Readers {
   Readers(const Readers&) = delete;
   Readers& operator=(const Readers&) = delete;
 
-  void add(Item item) { queue_.add(std::move(item)); }
+  void add(Item item, Priority priority) { queue_.add(std::move(item), priority); }
 
  private:
   void work();
@@ -92,44 +93,71 @@ class Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  // What function(database, arguments…) answers. It sees one state of the store.
+  // What function(database, arguments…) answers. It sees one state of the store. For what a turn
+  // needs.
   template <class Function, class... Arguments>
   auto read(Function function, Arguments... arguments) {
-    using T = std::invoke_result_t<Function&, Database&, const Arguments&...>;
-    return submit<T>(readers_,
-                     [function, ... arguments = std::move(arguments)](Database& database) {
-                       return std::expected<T, Error>(function(database, arguments...));
-                     });
+    return read_with(readers_, std::move(function), std::move(arguments)...);
+  }
+
+  // The same for lists and for reads that take longer: on threads of their own, so that no turn
+  // waits for them.
+  template <class Function, class... Arguments>
+  auto browse(Function function, Arguments... arguments) {
+    return read_with(browsers_, std::move(function), std::move(arguments)...);
   }
 
   // What function(transaction, arguments…) answers, when the transaction is committed.
-  template <class Function, class... Arguments,
-            class Result = std::invoke_result_t<Function&, const Transaction&, const Arguments&...>,
-            class T = ValueOf<Result>::Type>
-  Task<T> write(Function function, Arguments... arguments) {
-    if (!writer_) {
-      co_return fail(ErrorCode::unavailable, "the store was opened only to be read");
-    }
-    co_return co_await submit<T>(*writer_,
-                                 [function, ... arguments = std::move(arguments)](
-                                     const Transaction& transaction) -> std::expected<T, Error> {
-                                   if constexpr (std::is_void_v<Result>) {
-                                     function(transaction, arguments...);
-                                     return {};
-                                   } else {
-                                     return function(transaction, arguments...);
-                                   }
-                                 });
+  template <class Function, class... Arguments>
+  auto write(Function function, Arguments... arguments) {
+    return write_with(Priority::normal, std::move(function), std::move(arguments)...);
+  }
+
+  // The same for one small step of a long piece of work, which lets other writes go first.
+  template <class Function, class... Arguments>
+  auto write_step(Function function, Arguments... arguments) {
+    return write_with(Priority::yielding, std::move(function), std::move(arguments)...);
   }
 
   // From now on every write is answered with this.
   void refuse_writes(const Error& error) { writer_->refuse_all(error); }
 
  private:
+  template <class Function, class... Arguments,
+            class Result = std::invoke_result_t<Function&, Database&, const Arguments&...>,
+            class T = ValueOf<Result>::Type>
+  static Task<T> read_with(Readers& readers, Function function, Arguments... arguments) {
+    return submit<T>(readers,
+                     [function, ... arguments = std::move(arguments)](Database& database)
+                         -> std::expected<T, Error> { return function(database, arguments...); });
+  }
+
+  template <class Function, class... Arguments,
+            class Result = std::invoke_result_t<Function&, const Transaction&, const Arguments&...>,
+            class T = ValueOf<Result>::Type>
+  Task<T> write_with(Priority priority, Function function, Arguments... arguments) {
+    if (!writer_) {
+      co_return fail(ErrorCode::unavailable, "the store was opened only to be read");
+    }
+    co_return co_await submit<T>(
+        *writer_,
+        [function, ... arguments = std::move(arguments)](
+            const Transaction& transaction) -> std::expected<T, Error> {
+          if constexpr (std::is_void_v<Result>) {
+            function(transaction, arguments...);
+            return {};
+          } else {
+            return function(transaction, arguments...);
+          }
+        },
+        priority);
+  }
+
   // In this order: what is made last goes first, and the writer closes the file.
   std::optional<Owners> owners_;
   std::optional<Writer> writer_{};  // Absent: opened only to be read.
   Readers readers_;
+  Readers browsers_;
 };
 
 }  // namespace treaty::store::sqlite

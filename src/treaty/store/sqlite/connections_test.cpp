@@ -191,6 +191,31 @@ TEST_CASE_FIXTURE(ConnectionsFixture, "the log is written back and does not grow
   CHECK(log < std::uintmax_t{24} << 20U);  // 40 MB were written.
 }
 
+TEST_CASE_FIXTURE(ConnectionsFixture, "turns read while lists take all the time they want") {
+  const std::string path = directory.path() + "/other.db";
+  auto opened = sqlite::open_database(path, Purpose::run);
+  REQUIRE(opened);
+  sqlite::Connections connections(path, *std::move(opened), {});
+  std::promise<void> seen_enough;
+  auto gate = seen_enough.get_future().share();
+  boost::asio::io_context loop;
+  for (int i = 0; i < 8; ++i) {
+    boost::asio::co_spawn(loop, connections.browse([gate](sqlite::Database& database) {
+      gate.wait();
+      return database.value_of("SELECT 1");
+    }),
+                          boost::asio::detached);
+  }
+  loop.poll();
+
+  const auto read = wait_for(
+      connections.read([](sqlite::Database& database) { return database.value_of("SELECT 2"); }));
+
+  CHECK(read == 2);
+  seen_enough.set_value();
+  loop.run();
+}
+
 TEST_CASE_FIXTURE(ConnectionsFixture,
                   "while the disk fails nothing changes, and then the store goes on by itself") {
   const Room room{"local", "s1"};

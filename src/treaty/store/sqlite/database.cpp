@@ -39,10 +39,12 @@ int flags_of(Access access) {
   return kCommon;
 }
 
-// Checkpoints are the writer's own, between its transactions.
+// Checkpoints are the writer's own, between its transactions. A log that has grown beyond the limit
+// all the same is cut to it when it is begun again.
 constexpr const char* kSettings =
     "PRAGMA synchronous = FULL;"
     "PRAGMA wal_autocheckpoint = 0;"
+    "PRAGMA journal_size_limit = 33554432;"  // 32 MiB.
     "PRAGMA temp_store = MEMORY;"
     "PRAGMA trusted_schema = OFF;"
     "PRAGMA secure_delete = FAST;"

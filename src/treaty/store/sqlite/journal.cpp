@@ -7,8 +7,6 @@
 namespace treaty::store::sqlite {
 namespace {
 
-constexpr std::size_t kAll = std::size_t{1} << 40U;
-
 // The session of a turn that has just died goes on from the one before it.
 void forget_newest(Database& database, std::int64_t turn) {
   SqliteRows rows(database);
@@ -22,13 +20,14 @@ void forget_newest(Database& database, std::int64_t turn) {
 Applied execute(const Transaction& transaction, const Change& change, ChangePlan& plan) {
   Database& database = transaction.database;
   if (plan.opens) insert_session(database, plan.session, change.open->initial_key);
-  if (change.solution_context) {
+  if (plan.latches) {
     write_context(database, plan.session.session.id, plan.session.context_at,
                   *change.solution_context);
   }
   const Turn& turn = plan.turn.turn;
   if (plan.turn_write == ChangePlan::Write::insert) insert_turn(database, plan.session, plan.turn);
   if (plan.turn_write == ChangePlan::Write::update) update_turn(database, plan.turn);
+  if (plan.moved_from != 0) move_turn(database, turn, plan.moved_from);
   if (plan.updates_session) update_session(database, plan.session);
   if (change.request) write_request(database, turn, *change.request);
   if (change.answer) write_answer(database, turn.id, *change.answer, transaction.now);
@@ -38,48 +37,12 @@ Applied execute(const Transaction& transaction, const Change& change, ChangePlan
   return {.session = plan.session.session.id, .turn = turn.id, .number = turn.number};
 }
 
-void erase(Database& database, std::int64_t session, const std::vector<Turn>& turns) {
-  for (const Turn& turn : turns) {
-    const std::int64_t first = turn.id * kRounds;
-    const std::int64_t end = first + kRounds;
-    Statement(database, "DELETE FROM requests WHERE id >= ? AND id < ?", first, end).run();
-    Statement(database, "DELETE FROM answers WHERE id >= ? AND id < ?", first, end).run();
-    Statement(database, "DELETE FROM turns WHERE id = ?", turn.id).run();
-  }
-  Statement(database, "DELETE FROM names WHERE session = ?", session).run();
-  Statement(database, "DELETE FROM contexts WHERE session = ?", session).run();
-  Statement(database, "DELETE FROM sessions WHERE id = ?", session).run();
-}
-
-// The answers of the copy name the session that they are in from now on.
-void copy_turn(const Transaction& transaction, const Room& from, const Turn& turn,
-               SessionRow& into) {
-  TurnRow copy = copy_for_branch(turn, into);
-  insert_turn(transaction.database, into, copy);
-  for (Round& round : read_rounds(transaction.database, turn.id)) {
-    write_request(transaction.database, copy.turn, round.request);
-    if (!round.answer) continue;
-    round.answer->body = renamed_body(std::move(round.answer->body), from, into.session.room);
-    write_answer(transaction.database, copy.turn.id, *round.answer, transaction.now);
-  }
-}
-
-// The branch latches what its source had latched when the turn of that number ran.
-void copy_context(Database& database, std::int64_t source, std::int64_t number, SessionRow& into) {
-  Statement latched(database,
-                    "SELECT solution_context FROM contexts WHERE session = ? AND number <= ? "
-                    "ORDER BY number DESC LIMIT 1",
-                    source, number);
-  if (!latched.next() || !latch_for_branch(into, latched.text())) return;
-  write_context(database, into.session.id, into.context_at, into.session.solution_context);
-}
-
 }  // namespace
 
 std::expected<Applied, Error> decide(const Transaction& transaction, const Lookup& lookup,
                                      const ChangeFunction& decide) {
   SqliteRows rows(transaction.database);
-  const Found found = look_up(rows, lookup);
+  const Found found = look_up(rows, lookup, transaction.is_gone);
   // A view that could not be read is nothing to decide upon; the writer reports the failure.
   if (transaction.database.has_failed()) return Applied{};
   const Change change = decide(found.view);
@@ -149,50 +112,6 @@ std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& 
   }
   spend_abandoned(database, transaction.is_gone);
   return abandoned;
-}
-
-std::expected<bool, Error> delete_session(const Transaction& transaction, const Room& room) {
-  const auto row = SqliteRows(transaction.database).find_session(room);
-  if (!row) return false;
-  const auto turns = list_turns(transaction.database, row->session.id, 0, kAll);
-  if (has_running(turns)) return std::unexpected(conflict("one of its turns is running"));
-  erase(transaction.database, row->session.id, turns);
-  return true;
-}
-
-Pruned delete_stale(const Transaction& transaction, const std::vector<std::int64_t>& sessions,
-                    Milliseconds before) {
-  Pruned pruned;
-  for (const std::int64_t id : sessions) {
-    auto row = SqliteRows(transaction.database).find_session(id);
-    if (!row) continue;
-    const auto turns = list_turns(transaction.database, id, 0, kAll);
-    const Session session = with_last_turn(transaction.database, *std::move(row));
-    if (!is_prunable(session, turns, before)) continue;
-    erase(transaction.database, id, turns);
-    pruned.sessions += 1;
-    pruned.turns += static_cast<std::int64_t>(turns.size());
-  }
-  return pruned;
-}
-
-std::expected<Session, Error> branch(const Transaction& transaction, const Room& from,
-                                     const std::string& turn_id, const std::string& into) {
-  Database& database = transaction.database;
-  SqliteRows rows(database);
-  TREATY_TRY(BranchPlan plan, plan_branch(rows, from, turn_id, into, transaction.now));
-  SessionRow& row = plan.session;
-  insert_session(database, row);
-  const auto turns = list_turns(database, plan.source, 0, kAll);
-  for (const Turn& turn : turns) {
-    if (turn.number > plan.last_number) break;
-    if (!is_branched(turn)) continue;
-    copy_turn(transaction, from, turn, row);
-    copy_context(database, plan.source, turn.number, row);
-  }
-  copy_context(database, plan.source, plan.last_number, row);
-  update_session(database, row);
-  return row.session;
 }
 
 }  // namespace treaty::store::sqlite

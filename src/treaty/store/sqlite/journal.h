@@ -1,4 +1,4 @@
-// Turns and whole sessions as the writer changes them: what a decision sees, and what comes of it.
+// Turns as the writer changes them: what a decision sees, and what comes of it.
 //
 // Every function runs inside a transaction that it shares with others. It finds out whether it can
 // be done before it writes anything, so that a refusal leaves nothing behind to be undone.
@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <expected>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,9 +14,6 @@
 #include "treaty/store/sqlite/database.h"
 
 namespace treaty::store::sqlite {
-
-// Whether the process with that number has ended.
-using IsGone = std::function<bool(std::int64_t owner)>;
 
 struct Transaction {
   Database& database;
@@ -32,14 +28,5 @@ std::expected<void, Error> settle(const Transaction& transaction, const Settleme
 void mark_streamed(const Transaction& transaction, std::int64_t turn);
 std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& transaction,
                                                              const TurnJournal::Diary& diary);
-
-std::expected<bool, Error> delete_session(const Transaction& transaction, const Room& room);
-
-// Those of the sessions that are still stale.
-Pruned delete_stale(const Transaction& transaction, const std::vector<std::int64_t>& sessions,
-                    Milliseconds before);
-
-std::expected<Session, Error> branch(const Transaction& transaction, const Room& from,
-                                     const std::string& turn_id, const std::string& into);
 
 }  // namespace treaty::store::sqlite

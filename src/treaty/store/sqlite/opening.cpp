@@ -21,6 +21,7 @@ namespace {
 // shares its pages. What finds them again is in `names`, where all entries of a session are
 // together:
 //   name = number of a turn                   target = its id
+//   name = - number that a turn had once      target = its id
 //   name = 2^61 + hash of a TurnId            target = its id
 //   name = 2^62 + hash of a request's key     target = the request's id
 // A request or an answer has the id  turn * 256 + round.
@@ -222,7 +223,27 @@ ALTER TABLE answers ADD COLUMN format TEXT NOT NULL DEFAULT '';
 ALTER TABLE answers ADD COLUMN result TEXT NOT NULL DEFAULT '';
 )sql";
 
-constexpr std::array kMigrations = {kJournal, kBudgets, kMachines, kResults};
+// Executions that run for turns follow their session: they are resumed and deleted with it. Rows
+// from before that, and those of the command line, have no session.
+constexpr const char* kExecutionsOfSessions = R"sql(
+ALTER TABLE machine_latest ADD COLUMN session INTEGER;  -- sessions.id
+ALTER TABLE machine_latest ADD COLUMN may_run INTEGER NOT NULL DEFAULT 0;  -- Not ended, not waiting.
+CREATE INDEX executions_of_sessions ON machine_latest (session, execution_id)
+  WHERE session IS NOT NULL;
+CREATE INDEX executions_to_resume ON machine_latest (execution_id, session)
+  WHERE session IS NOT NULL AND may_run = 1;
+)sql";
+
+// Sessions that no query finds, though they have rows: see deleting.h.
+constexpr const char* kHiddenSessions = R"sql(
+CREATE TABLE hidden_sessions (
+  session INTEGER PRIMARY KEY,
+  owner INTEGER NOT NULL           -- The process that copies to it; 0: it is being deleted.
+);
+)sql";
+
+constexpr std::array kMigrations = {
+    kJournal, kBudgets, kMachines, kResults, kExecutionsOfSessions, kHiddenSessions};
 
 }  // namespace
 
@@ -336,6 +357,11 @@ std::expected<void, Error> check_tables(Database& database, std::int64_t version
                        "('machine_checkpoints', 'machine_latest', 'machine_journal', "
                        "'execution_leases', 'signals', 'work_pool')");
   }
+  if (version >= kVersionWithHiddenSessions) {
+    missing += 1 - database.value_of(
+                       "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = "
+                       "'hidden_sessions'");
+  }
   TREATY_TRY_VOID(database.outcome(path));
   if (missing == 0) return {};
   return std::unexpected(error_of({.code = SQLITE_CORRUPT, .message = "a table is missing"}, path));
@@ -425,8 +451,12 @@ std::expected<Opened, Error> open_database(const std::string& path, Purpose purp
                  ? open_to_read(path)
                  : open_to_write(path, purpose == Purpose::run ? Access::create : Access::write));
   Opened opened{.database = std::move(database)};
-  if (purpose != Purpose::run) return opened;
+  if (purpose == Purpose::read) return opened;
   TREATY_TRY(Owners owners, Owners::open(path + "-owners"));
+  if (purpose == Purpose::maintain) {
+    opened.owners = std::move(owners);
+    return opened;
+  }
   TREATY_TRY(const SignedOn signed_on,
              sign_on(
                  opened.database, path, [&](std::int64_t owner) { return owners.is_gone(owner); },

@@ -14,7 +14,7 @@ namespace treaty::store::sqlite {
 
 struct Opened {
   Database database;
-  std::optional<Owners> owners{};  // When turns are run: this process has its number.
+  std::optional<Owners> owners{};  // Absent: opened to be read. Has a number if turns are run.
   bool was_left_open = false;      // Some process before this one did not end in good order.
 };
 
@@ -41,6 +41,8 @@ constexpr std::int64_t kApplication = 0x54525459;  // "TRTY", in the header of o
 constexpr std::int64_t kOldestReadable = 1;       // Sessions and turns are read as they are now.
 constexpr std::int64_t kVersionWithBudgets = 2;   // Of budgets and pools older ones know nothing.
 constexpr std::int64_t kVersionWithMachines = 3;  // The same of machines.
+constexpr std::int64_t kVersionWithExecutionsOfSessions = 5;  // The same of their sessions,
+constexpr std::int64_t kVersionWithHiddenSessions = 6;        // and of sessions in part.
 
 // Step N brings a file from version N to version N + 1. Steps are never changed, only added.
 std::span<const char* const> migrations();

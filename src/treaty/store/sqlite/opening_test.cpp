@@ -17,6 +17,8 @@ using testing::kRoom;
 using testing::open_store;
 using testing::wait_for;
 
+std::int64_t newest() { return static_cast<std::int64_t>(sqlite::migrations().size()); }
+
 struct OpeningFixture {
   testing::TemporaryDirectory directory;
   std::string path = directory.path() + "/treaty.db";
@@ -131,6 +133,17 @@ TEST_CASE_FIXTURE(OpeningFixture, "a store that is maintained runs no turns") {
   CHECK(wait_for(store->delete_session(kRoom)).value());
 }
 
+TEST_CASE_FIXTURE(OpeningFixture, "maintenance distinguishes processes that live from others") {
+  auto server = open_store(path);
+  REQUIRE(testing::begin(*server, kRoom, "t1"));
+  const auto store = open_store(path, {.purpose = Purpose::maintain});
+  REQUIRE(store);
+
+  CHECK(!wait_for(store->delete_session(kRoom)));
+  server.reset();
+  CHECK(wait_for(store->delete_session(kRoom)).value());
+}
+
 TEST_CASE_FIXTURE(OpeningFixture, "a file that is no database is refused and stays as it is") {
   const std::string text(5'000, 'x');
   write(text);
@@ -160,7 +173,7 @@ TEST_CASE_FIXTURE(OpeningFixture, "a store of a later version is refused and sta
   CHECK(code_of(Purpose::run) == ErrorCode::too_new);
   CHECK(code_of(Purpose::read) == ErrorCode::too_new);
 
-  execute("PRAGMA user_version = 4");
+  execute(("PRAGMA user_version = " + std::to_string(sqlite::migrations().size())).c_str());
   CHECK(wait_for(open_store(path)->find_turn(kRoom, "t1")).value());
 }
 
@@ -193,13 +206,12 @@ TEST_CASE_FIXTURE(OpeningFixture, "damage is found after a process that did not 
 }
 
 TEST_CASE_FIXTURE(OpeningFixture, "every migration starts from the version before it") {
-  REQUIRE(sqlite::migrations().size() == 4);
   auto database = sqlite::Database::open(path, sqlite::Access::create);
   REQUIRE(database);
 
   CHECK(sqlite::check_version(*database, path).value() == 0);
   REQUIRE(sqlite::migrate(*database, path));
-  CHECK(sqlite::check_version(*database, path).value() == 4);
+  CHECK(sqlite::check_version(*database, path).value() == newest());
   REQUIRE(sqlite::migrate(*database, path));
 
   CHECK(database->value_of("PRAGMA application_id") == sqlite::kApplication);
@@ -231,7 +243,7 @@ TEST_CASE_FIXTURE(OpeningFixture,
   const auto store = open_store(path);
 
   REQUIRE(store);
-  CHECK(version() == 4);
+  CHECK(version() == newest());
   CHECK(complete(*store, kRoom, "t1") != 0);
   const Purchase purchase{.day = 1, .limits = {{.scope = "agent:a"}}, .output_tokens = 5};
   REQUIRE(wait_for(store->reserve(purchase)));
@@ -252,7 +264,7 @@ TEST_CASE_FIXTURE(OpeningFixture,
   const auto store = open_store(path);
 
   REQUIRE(store);
-  CHECK(version() == 4);
+  CHECK(version() == newest());
   CHECK(wait_for(store->pools()).value() == std::vector<PoolRecord>{{"a", "1"}});
   CHECK(wait_for(store->find_session(kRoom)).value());
   CHECK(wait_for(store->machines().acquire("x")).value().token == 1);

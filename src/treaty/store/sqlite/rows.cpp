@@ -30,20 +30,12 @@ contracts::Dialect dialect_of(std::int64_t number) {
 }
 int number_of(contracts::Dialect dialect) { return dialect == contracts::Dialect::pascal ? 0 : 1; }
 
-std::string latched(Database& database, std::int64_t session, std::int64_t number) {
-  if (number < 0) return {};
-  Statement statement(database,
-                      "SELECT solution_context FROM contexts WHERE session = ? AND number = ?",
-                      session, number);
-  return statement.next() ? statement.text() : std::string();
-}
-
 #define TREATY_SESSION_COLUMNS                                                                 \
   "SELECT id, tenant, session_id, agent, conversation, opening_turn, created_at, updated_at, " \
   "turns, newest, last, context_at FROM sessions "
 
-// The next session of a statement that selects these columns.
-std::optional<SessionRow> next_session(Database& database, Statement& row) {
+// The next session of a statement that selects these columns, without its context.
+std::optional<SessionRow> next_session(Statement& row) {
   if (!row.next()) return std::nullopt;
   SessionRow read;
   Session& session = read.session;
@@ -58,8 +50,40 @@ std::optional<SessionRow> next_session(Database& database, Statement& row) {
   read.newest = row.integer();
   read.last = row.integer();
   read.context_at = row.integer();
-  session.solution_context = latched(database, session.id, read.context_at);
   return read;
+}
+
+std::optional<SessionRow> next_session(Database& database, Statement& row, Contexts contexts) {
+  auto read = next_session(row);
+  if (read && contexts == Contexts::read && read->context_at >= 0) {
+    read->session.solution_context = solution_context(database, read->session.id);
+  }
+  return read;
+}
+
+#define TREATY_TURN_COLUMNS                                                              \
+  "SELECT id, session, number, turn_id, state, round, mode, tool_deadline, error_code, " \
+  "retryable, has_streamed, events, created_at, updated_at, owner, previous "
+
+// The next turn of a statement that selects these columns, without what it waits for.
+std::optional<TurnRow> next_turn(Statement& row) {
+  if (!row.next()) return std::nullopt;
+  return TurnRow{.turn = {.id = row.integer(),
+                          .session = row.integer(),
+                          .number = row.integer(),
+                          .turn_id = row.text(),
+                          .state = static_cast<TurnState>(row.integer()),
+                          .round = static_cast<int>(row.integer()),
+                          .mode = row.text(),
+                          .tool_deadline = row.integer(),
+                          .error_code = row.text(),
+                          .retryable = row.boolean(),
+                          .has_streamed = row.boolean(),
+                          .events = row.integer(),
+                          .created_at = row.integer(),
+                          .updated_at = row.integer()},
+                 .owner = row.integer(),
+                 .previous = row.integer()};
 }
 
 std::optional<RequestRecord> read_request(Database& database, std::int64_t id, Detail detail) {
@@ -89,7 +113,8 @@ std::optional<AnswerRecord> read_answer(Database& database, std::int64_t id, Det
   answer.created_at = row.integer();
   answer.error_code = row.text();
   const std::string_view events = row.view();
-  answer.body = row.text();
+  const std::string_view body = row.view();
+  if (detail == Detail::all) answer.body = body;
   answer.transcript = row.text();
   if (detail == Detail::conversation) return answer;
   answer.events = events;
@@ -100,10 +125,13 @@ std::optional<AnswerRecord> read_answer(Database& database, std::int64_t id, Det
   return answer;
 }
 
-std::optional<Round> read_round_at(Database& database, std::int64_t id, Detail detail) {
-  auto request = read_request(database, id, detail);
-  if (!request) return std::nullopt;
-  return Round{.request = *std::move(request), .answer = read_answer(database, id, detail)};
+// The first number of a turn that has moved, else 0.
+std::int64_t number_before_moves(Database& database, const Turn& turn) {
+  Statement first(database,
+                  "SELECT -name FROM names WHERE session = ? AND name < 0 AND target = ? "
+                  "ORDER BY name DESC LIMIT 1",
+                  turn.session, turn.id);
+  return first.next() ? first.integer() : 0;
 }
 
 // The id of a request or of its answer.
@@ -114,45 +142,26 @@ std::int64_t id_of(const RoundPlace& place) { return place.turn * kRounds + plac
 std::optional<SessionRow> SqliteRows::find_session(const Room& room) {
   Statement row(database_, TREATY_SESSION_COLUMNS "WHERE tenant = ? AND session_id = ?",
                 room.tenant, room.session_id);
-  return next_session(database_, row);
+  return next_session(database_, row, contexts_);
 }
 
 std::optional<SessionRow> SqliteRows::find_session(std::int64_t id) {
   Statement row(database_, TREATY_SESSION_COLUMNS "WHERE id = ?", id);
-  return next_session(database_, row);
+  return next_session(database_, row, contexts_);
 }
 
 std::optional<SessionRow> SqliteRows::find_initial(std::string_view tenant, std::string_view key) {
   Statement row(database_, TREATY_SESSION_COLUMNS "WHERE tenant = ? AND initial_key = ?", tenant,
                 Blob{key});
-  return next_session(database_, row);
+  return next_session(database_, row, contexts_);
 }
 
 std::optional<TurnRow> SqliteRows::find_turn(std::int64_t id) {
   if (id == 0) return std::nullopt;
-  Statement row(database_,
-                "SELECT id, session, number, turn_id, state, round, mode, pending, tool_deadline, "
-                "error_code, retryable, has_streamed, events, created_at, updated_at, owner, "
-                "previous FROM turns WHERE id = ?",
-                id);
-  if (!row.next()) return std::nullopt;
-  return TurnRow{.turn = {.id = row.integer(),
-                          .session = row.integer(),
-                          .number = row.integer(),
-                          .turn_id = row.text(),
-                          .state = static_cast<TurnState>(row.integer()),
-                          .round = static_cast<int>(row.integer()),
-                          .mode = row.text(),
-                          .pending = row.text(),
-                          .tool_deadline = row.integer(),
-                          .error_code = row.text(),
-                          .retryable = row.boolean(),
-                          .has_streamed = row.boolean(),
-                          .events = row.integer(),
-                          .created_at = row.integer(),
-                          .updated_at = row.integer()},
-                 .owner = row.integer(),
-                 .previous = row.integer()};
+  Statement row(database_, TREATY_TURN_COLUMNS ", pending FROM turns WHERE id = ?", id);
+  auto read = next_turn(row);
+  if (read) read->turn.pending = row.text();
+  return read;
 }
 
 std::optional<TurnRow> SqliteRows::find_turn(std::int64_t session, std::string_view turn_id) {
@@ -176,27 +185,49 @@ std::optional<RoundPlace> SqliteRows::find_request(std::int64_t session, std::st
 }
 
 std::optional<Round> SqliteRows::read_round(const RoundPlace& place) {
-  return read_round_at(database_, id_of(place), Detail::all);
+  return sqlite::read_round(database_, place);
+}
+
+std::optional<Round> read_round(Database& database, const RoundPlace& place, Detail detail) {
+  auto request = read_request(database, id_of(place), detail);
+  if (!request) return std::nullopt;
+  return Round{.request = *std::move(request),
+               .answer = read_answer(database, id_of(place), detail)};
 }
 
 std::vector<Round> read_rounds(Database& database, std::int64_t turn, Detail detail) {
   std::vector<Round> rounds;
-  for (std::int64_t id = turn * kRounds; id < (turn + 1) * kRounds; ++id) {
-    auto round = read_round_at(database, id, detail);
-    if (!round) break;  // Rounds have no gaps.
-    rounds.push_back(*std::move(round));
+  for (int round = 0; round < kRounds; ++round) {
+    auto read = read_round(database, {.turn = turn, .round = round}, detail);
+    if (!read) break;  // Rounds have no gaps.
+    rounds.push_back(*std::move(read));
   }
   return rounds;
 }
 
 std::optional<Session> find_session(Database& database, const Room& room) {
-  auto row = SqliteRows(database).find_session(room);
+  auto row = SqliteRows(database, Contexts::left_out).find_session(room);
   return row ? std::optional(with_last_turn(database, *std::move(row))) : std::nullopt;
 }
 
+bool has_session(Database& database, std::int64_t session) {
+  Statement row(database, "SELECT 1 FROM sessions WHERE id = ?", session);
+  return row.next();
+}
+
+std::string solution_context(Database& database, std::int64_t session) {
+  Statement latched(database,
+                    "SELECT c.solution_context FROM sessions s JOIN contexts c ON c.session = s.id "
+                    "AND c.number = s.context_at WHERE s.id = ?",
+                    session);
+  return latched.next() ? latched.text() : std::string();
+}
+
 Session with_last_turn(Database& database, SessionRow row) {
-  Statement last(database, "SELECT updated_at FROM turns WHERE id = ?", row.last);
-  if (last.next()) row.session.updated_at = std::max(row.session.updated_at, last.integer());
+  Statement last(database, "SELECT updated_at, turn_id FROM turns WHERE id = ?", row.last);
+  if (!last.next()) return std::move(row.session);
+  row.session.updated_at = std::max(row.session.updated_at, last.integer());
+  row.session.last_turn = last.text();
   return std::move(row.session);
 }
 
@@ -208,7 +239,7 @@ std::vector<Session> list_sessions(Database& database, const SessionQuery& query
                    : TREATY_SESSION_COLUMNS "WHERE id < ? AND ? = '' ORDER BY id DESC LIMIT ?",
       query.before > 0 ? query.before : INT64_MAX, tenant, static_cast<std::int64_t>(query.limit));
   std::vector<Session> sessions;
-  while (auto row = next_session(database, rows)) {
+  while (auto row = next_session(rows)) {
     sessions.push_back(with_last_turn(database, *std::move(row)));
   }
   return sessions;
@@ -216,7 +247,7 @@ std::vector<Session> list_sessions(Database& database, const SessionQuery& query
 
 std::optional<TurnRecord> find_turn(Database& database, const Room& room,
                                     const std::string& turn_id) {
-  SqliteRows rows(database);
+  SqliteRows rows(database, Contexts::left_out);
   const auto session = rows.find_session(room);
   if (!session) return std::nullopt;
   auto row = rows.find_turn(session->session.id, turn_id);
@@ -233,8 +264,8 @@ std::vector<Turn> list_turns(Database& database, std::int64_t session, std::int6
                   "ORDER BY name LIMIT ?",
                   session, after_number, kTurnNames, static_cast<std::int64_t>(limit));
   while (names.next()) {
-    auto row = SqliteRows(database).find_turn(names.integer());
-    if (row) turns.push_back(std::move(row->turn));
+    Statement row(database, TREATY_TURN_COLUMNS "FROM turns WHERE id = ?", names.integer());
+    if (auto turn = next_turn(row)) turns.push_back(std::move(turn->turn));
   }
   return turns;
 }
@@ -253,7 +284,7 @@ TurnJournal::History history(Database& database, std::int64_t session, std::int6
     TurnRecord record{.turn = std::move(row->turn)};
     record.rounds = read_rounds(database, record.turn.id, Detail::conversation);
     used += history_size(record.rounds);
-    if (used > bytes) {
+    if (used > bytes && !history.turns.empty()) {
       history.more = true;
       return history;
     }
@@ -266,12 +297,15 @@ std::vector<EventRow> events(Database& database, std::int64_t session, std::int6
                              std::size_t limit) {
   std::vector<EventRow> rows;
   Statement names(database,
-                  "SELECT target FROM names WHERE session = ? AND name >= ? AND name < ? "
-                  "ORDER BY name",
+                  "SELECT name AS number, target FROM names WHERE session = ?1 AND name >= ?2 AND "
+                  "name < ?3 UNION ALL SELECT -name, target FROM names WHERE session = ?1 AND "
+                  "name < 0 AND name <= -?2 ORDER BY 1",
                   session, from_number, kTurnNames);
   while (rows.size() < limit && names.next()) {
+    const std::int64_t number = names.integer();
     const auto row = SqliteRows(database).find_turn(names.integer());
     if (!row) continue;
+    const std::int64_t first_number = number_before_moves(database, row->turn);
     // Of one round the request was written before the answer.
     Statement found(database,
                     "SELECT id, 0 AS kind, events FROM requests WHERE id >= ?1 AND id < ?2 AND "
@@ -281,8 +315,10 @@ std::vector<EventRow> events(Database& database, std::int64_t session, std::int6
     while (rows.size() < limit && found.next()) {
       found.skip();
       found.skip();
-      rows.push_back(
-          {.number = row->turn.number, .turn_id = row->turn.turn_id, .events = found.text()});
+      rows.push_back({.number = number,
+                      .turn_id = row->turn.turn_id,
+                      .events = found.text(),
+                      .first_number = first_number});
     }
   }
   return rows;
@@ -303,29 +339,15 @@ std::vector<TurnJournal::Overdue> overdue(Database& database, Milliseconds now, 
   return found;
 }
 
-std::vector<StaleSession> stale_sessions(Database& database, Milliseconds before,
-                                         const std::optional<std::string>& tenant) {
-  std::vector<StaleSession> stale;
-  const std::string of = tenant.value_or("");
-  Statement rows(database,
-                 "SELECT s.id, s.turns FROM sessions s LEFT JOIN turns t ON t.id = s.last "
-                 "WHERE (?1 = 0 OR s.tenant = ?2) AND s.updated_at < ?3 "
-                 "AND ifnull(t.updated_at, 0) < ?3 AND NOT EXISTS (SELECT 1 FROM turns n "
-                 "WHERE n.id = s.newest AND n.state = 0) ORDER BY s.id",
-                 tenant.has_value(), of, before);
-  while (rows.next()) stale.push_back({.session = rows.integer(), .turns = rows.integer()});
-  return stale;
-}
-
 void insert_session(Database& database, SessionRow& row, std::string_view initial_key) {
   Session& session = row.session;
   Statement(database,
-            "INSERT INTO sessions (tenant, session_id, agent, conversation, opening_turn, "
+            "INSERT INTO sessions (id, tenant, session_id, agent, conversation, opening_turn, "
             "initial_key, created_at, updated_at, turns, newest, last, context_at) "
-            "VALUES (?, ?, ?, ?, ?, nullif(?, x''), ?, ?, 0, 0, 0, ?)",
-            session.room.tenant, session.room.session_id, session.agent, session.conversation,
-            session.opening_turn, Blob{initial_key}, session.created_at, session.updated_at,
-            row.context_at)
+            "VALUES (nullif(?, 0), ?, ?, ?, ?, ?, nullif(?, x''), ?, ?, 0, 0, 0, ?)",
+            session.id, session.room.tenant, session.room.session_id, session.agent,
+            session.conversation, session.opening_turn, Blob{initial_key}, session.created_at,
+            session.updated_at, row.context_at)
       .run();
   session.id = database.last_row();
 }
@@ -361,13 +383,21 @@ void insert_turn(Database& database, SessionRow& session, TurnRow& row) {
 void update_turn(Database& database, const TurnRow& row) {
   const Turn& turn = row.turn;
   Statement(database,
-            "UPDATE turns SET state = ?, owner = ?, round = ?, previous = ?, tool_deadline = ?, "
-            "retryable = ?, has_streamed = ?, events = ?, updated_at = ?, error_code = ?, "
-            "pending = ? WHERE id = ?",
-            static_cast<int>(turn.state), row.owner, turn.round, row.previous, turn.tool_deadline,
-            turn.retryable, turn.has_streamed, turn.events, turn.updated_at, turn.error_code,
-            turn.pending, turn.id)
+            "UPDATE turns SET number = ?, state = ?, owner = ?, round = ?, previous = ?, "
+            "tool_deadline = ?, retryable = ?, has_streamed = ?, events = ?, updated_at = ?, "
+            "error_code = ?, pending = ? WHERE id = ?",
+            turn.number, static_cast<int>(turn.state), row.owner, turn.round, row.previous,
+            turn.tool_deadline, turn.retryable, turn.has_streamed, turn.events, turn.updated_at,
+            turn.error_code, turn.pending, turn.id)
       .run();
+}
+
+void move_turn(Database& database, const Turn& turn, std::int64_t old_number) {
+  Statement(database, "DELETE FROM names WHERE session = ? AND name = ? AND target = ?",
+            turn.session, old_number, turn.id)
+      .run();
+  write_name(database, turn.session, -old_number, turn.id);
+  write_name(database, turn.session, turn.number, turn.id);
 }
 
 void write_request(Database& database, const Turn& turn, const RequestRecord& request) {

@@ -7,8 +7,9 @@
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
 #include "treaty/store/leases.h"
+#include "treaty/store/sqlite/deleting.h"
 #include "treaty/store/sqlite/opening.h"
-#include "treaty/store/work_pool.h"
+#include "treaty/store/sqlite/work_rows.h"
 
 namespace treaty::store::sqlite {
 namespace {
@@ -16,10 +17,6 @@ namespace {
 using Texts = std::vector<std::string>;
 
 constexpr std::size_t kPrunedAtOnce = 50;  // In one transaction: others want to write too.
-
-bool has_machines(Database& database) {
-  return database.value_of("PRAGMA user_version") >= kVersionWithMachines;
-}
 
 // --- Executions: leases, checkpoints, journals. As in journal.h: every function that writes runs
 // inside a transaction that it shares with others, and a refusal leaves nothing behind.
@@ -58,35 +55,26 @@ void append_lines(Database& database, const MachineWrite& write) {
   }
 }
 
-// Nothing of it has changed, and nobody has begun to run it.
-bool is_as_listed(const Transaction& transaction, const ExecutionRow& row) {
-  Statement latest(transaction.database,
-                   "SELECT updated_at, latest_key FROM machine_latest WHERE execution_id = ?",
-                   row.execution);
-  if (!latest.next() || latest.view() != row.updated_at) return false;
-  const auto parts = read_checkpoint_key(latest.view());
-  if (!parts || parts->event != row.event || parts->step != row.step) return false;
-  const auto lease = read_lease(transaction.database, row.execution);
-  return !lease || !is_held(*lease, transaction.now);
-}
-
-void delete_execution(Database& database, const std::string& execution) {
-  // Keys are `execution/…`: all that is between this and the character after the slash.
-  const std::string begin = execution + '/';
-  const std::string end = execution + '0';
-  Statement(database,
-            "DELETE FROM machine_checkpoints WHERE checkpoint_key > ? AND checkpoint_key < ?",
-            begin, end)
-      .run();
-  Statement(database, "DELETE FROM machine_latest WHERE execution_id = ?", execution).run();
-  Statement(database, "DELETE FROM machine_journal WHERE execution_id = ?", execution).run();
-  Statement(database, "DELETE FROM execution_leases WHERE execution_id = ?", execution).run();
-  Statement(database, "DELETE FROM signals WHERE addressee = ?", execution).run();
+// Numbers of sessions are never given out again: one that was given out and is not there was
+// deleted.
+std::expected<void, Error> check_session(Database& database, std::int64_t session) {
+  Statement deleted(
+      database,
+      "SELECT 1 FROM sqlite_sequence WHERE name = 'sessions' AND seq >= ?1 AND ?1 > 0 "
+      "AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)",
+      session);
+  if (deleted.next()) return std::unexpected(session_is_deleted());
+  return {};
 }
 
 std::expected<Lease, Error> acquire(const Transaction& transaction, const std::string& execution,
                                     const std::string& owner) {
   TREATY_TRY_VOID(check_execution_id(execution));
+  {
+    Statement known(transaction.database,
+                    "SELECT session FROM machine_latest WHERE execution_id = ?", execution);
+    if (known.next()) TREATY_TRY_VOID(check_session(transaction.database, known.integer()));
+  }
   TREATY_TRY(const LeaseRecord lease,
              next_lease(read_lease(transaction.database, execution), owner, transaction.now));
   const std::string at = timestamp_of(transaction.now);
@@ -116,10 +104,12 @@ std::expected<void, Error> release(const Transaction& transaction, const std::st
   return {};
 }
 
-// Whether it may be written: a line of a journal is one, and the lease is held.
+// Whether it may be written: a line of a journal is one, its session is there, and the lease is
+// held.
 std::expected<void, Error> check(Database& database, const MachineWrite& write,
                                  const std::string& owner) {
   TREATY_TRY_VOID(check_write(write));
+  TREATY_TRY_VOID(check_session(database, write.session));
   return check_lease(read_lease(database, write.execution), owner, write.token);
 }
 
@@ -139,11 +129,14 @@ void apply(const Transaction& transaction, const MachineWrite& write) {
         .run();
   }
   if (!latest.empty()) {
+    const bool may_run = !rests(write.checkpoints.back().event);
     Statement(database,
-              "INSERT INTO machine_latest (execution_id, latest_key, updated_at) VALUES (?, ?, ?) "
+              "INSERT INTO machine_latest (execution_id, latest_key, updated_at, session, may_run) "
+              "VALUES (?, ?, ?, nullif(?, 0), ?) "
               "ON CONFLICT (execution_id) DO UPDATE SET latest_key = excluded.latest_key, "
-              "updated_at = excluded.updated_at",
-              write.execution, latest, at)
+              "updated_at = excluded.updated_at, may_run = excluded.may_run, "
+              "session = coalesce(machine_latest.session, excluded.session)",
+              write.execution, latest, at, write.session, may_run ? 1 : 0)
         .run();
   }
   if (write.releases) clear_owner(transaction, write.execution);
@@ -208,14 +201,21 @@ std::vector<ExecutionRow> list_executions(Database& database,
   return rows;
 }
 
-Texts delete_executions(const Transaction& transaction, const std::vector<ExecutionRow>& rows) {
-  Texts deleted;
-  for (const ExecutionRow& row : rows) {
-    if (!is_as_listed(transaction, row)) continue;
-    delete_execution(transaction.database, row.execution);
-    deleted.push_back(row.execution);
+std::vector<SessionExecution> list_abandoned(Database& database,
+                                             const std::shared_ptr<const Clock>& clock) {
+  const Milliseconds now = clock->unix_now();
+  std::vector<SessionExecution> abandoned;
+  Statement rows(
+      database,
+      "SELECT l.execution_id, l.session, e.owner_id, e.lease_until FROM machine_latest l "
+      "LEFT JOIN execution_leases e ON e.execution_id = l.execution_id "
+      "WHERE l.session IS NOT NULL AND l.may_run = 1 ORDER BY l.execution_id");
+  while (rows.next()) {
+    SessionExecution row{.execution = rows.text(), .session = rows.integer()};
+    const LeaseRecord lease{.owner = rows.text(), .until = rows.integer()};
+    if (!is_held(lease, now)) abandoned.push_back(std::move(row));
   }
-  return deleted;
+  return abandoned;
 }
 
 // --- Signals: in the order they came, each for one execution or for anyone.
@@ -288,120 +288,6 @@ Texts send_signal(const Transaction& transaction, const std::string& channel,
   return waiters;
 }
 
-// --- Work pools. Every change is one statement, so that of many who want an item one gets it, in
-// whatever process they are.
-
-std::expected<void, Error> outcome(Database& database) {
-  if (database.has_failed() || database.changes() > 0) return {};
-  return std::unexpected(not_your_work());
-}
-
-Texts push_work(const Transaction& transaction, const std::string& pool, const Texts& items,
-                int max_retries) {
-  const std::string at = timestamp_of(transaction.now);
-  Texts ids;
-  ids.reserve(items.size());
-  for (const std::string& item : items) {
-    ids.push_back(new_uuid());
-    Statement(transaction.database,
-              "INSERT INTO work_pool (item_id, pool_name, data, status, attempts, max_retries, "
-              "created_at) VALUES (?, ?, ?, 'pending', 0, ?, ?)",
-              ids.back(), pool, item, max_retries, at)
-        .run();
-  }
-  return ids;
-}
-
-void heartbeat(const Transaction& transaction, const std::string& pool, const std::string& worker) {
-  Statement(transaction.database,
-            "UPDATE work_pool SET heartbeat = ? WHERE pool_name = ? AND status = 'claimed' AND "
-            "claimed_by = ?",
-            transaction.now, pool, worker)
-      .run();
-}
-
-std::optional<WorkItem> claim_work(const Transaction& transaction, const std::string& pool,
-                                   const std::string& worker) {
-  const std::string at = timestamp_of(transaction.now);
-  WorkItem item;
-  {
-    Statement row(
-        transaction.database,
-        "UPDATE work_pool SET status = 'claimed', claimed_by = ?, claimed_at = ?, "
-        "heartbeat = ?, attempts = attempts + 1 WHERE rowid = (SELECT rowid FROM work_pool "
-        "WHERE pool_name = ? AND status = 'pending' ORDER BY rowid LIMIT 1) "
-        "RETURNING item_id, data, attempts",
-        worker, at, transaction.now, pool);
-    if (!row.next()) return std::nullopt;
-    item = {.id = row.text(), .data = row.text(), .attempts = static_cast<int>(row.integer())};
-  }
-  heartbeat(transaction, pool, worker);  // Who claims lives, for all that it has.
-  return item;
-}
-
-std::expected<void, Error> complete_work(const Transaction& transaction, const std::string& pool,
-                                         const std::string& item, const std::string& worker,
-                                         const std::string& result) {
-  Statement(transaction.database,
-            "UPDATE work_pool SET status = 'completed', result = ? WHERE item_id = ? AND "
-            "pool_name = ? AND claimed_by = ? AND status = 'claimed'",
-            result, item, pool, worker)
-      .run();
-  return outcome(transaction.database);
-}
-
-std::expected<void, Error> fail_work(const Transaction& transaction, const std::string& pool,
-                                     const std::string& item, const std::string& worker,
-                                     const std::string& error) {
-  Statement(transaction.database,
-            "UPDATE work_pool SET status = iif(attempts >= max_retries, 'poisoned', 'pending'), "
-            "error = ?, claimed_by = NULL, claimed_at = NULL WHERE item_id = ? AND "
-            "pool_name = ? AND claimed_by = ? AND status = 'claimed'",
-            error, item, pool, worker)
-      .run();
-  return outcome(transaction.database);
-}
-
-std::int64_t release_stale_work(const Transaction& transaction, const std::string& pool) {
-  Texts stale;
-  {
-    Statement workers(transaction.database,
-                      "SELECT claimed_by, max(heartbeat) FROM work_pool WHERE pool_name = ? AND "
-                      "status = 'claimed' GROUP BY claimed_by",
-                      pool);
-    while (workers.next()) {
-      std::string worker = workers.text();
-      if (is_stale(worker, workers.integer(), transaction.now)) stale.push_back(std::move(worker));
-    }
-  }
-  std::int64_t released = 0;
-  for (const std::string& worker : stale) {
-    Statement(transaction.database,
-              "UPDATE work_pool SET status = 'pending', claimed_by = NULL, claimed_at = NULL "
-              "WHERE pool_name = ? AND status = 'claimed' AND claimed_by = ?",
-              pool, worker)
-        .run();
-    if (!transaction.database.has_failed()) released += transaction.database.changes();
-  }
-  return released;
-}
-
-WorkCounts count_work(Database& database, const std::string& pool) {
-  if (!has_machines(database)) return {};
-  WorkCounts counts;
-  Statement rows(
-      database, "SELECT status, count(*) FROM work_pool WHERE pool_name = ? GROUP BY status", pool);
-  while (rows.next()) {
-    const std::string status = rows.text();
-    const std::int64_t count = rows.integer();
-    if (status == "pending") counts.pending = count;
-    if (status == "claimed") counts.claimed = count;
-    if (status == "completed") counts.completed = count;
-    if (status == "poisoned") counts.poisoned = count;
-  }
-  return counts;
-}
-
 class SqliteMachines final : public MachineStore {
  public:
   SqliteMachines(Connections& connections, std::shared_ptr<const Clock> clock)
@@ -431,7 +317,11 @@ class SqliteMachines final : public MachineStore {
     return connections_.read(sqlite::find_execution, std::move(execution));
   }
   Task<std::vector<ExecutionRow>> list_executions() override {
-    return connections_.read(sqlite::list_executions, clock_);
+    return connections_.browse(sqlite::list_executions, clock_);
+  }
+
+  Task<std::vector<SessionExecution>> list_abandoned() override {
+    return connections_.read(sqlite::list_abandoned, clock_);
   }
 
   Task<Texts> prune_executions(PruneQuery query) override {
@@ -444,11 +334,11 @@ class SqliteMachines final : public MachineStore {
     }
     for (std::span<const ExecutionRow> rest = chosen; !rest.empty();) {
       const auto some = rest.first(std::min(rest.size(), kPrunedAtOnce));
-      rest = rest.subspan(some.size());
-      TREATY_CO_TRY(const Texts deleted,
-                    co_await connections_.write(
+      TREATY_CO_TRY(const DeletedExecutions step,
+                    co_await connections_.write_step(
                         delete_executions, std::vector<ExecutionRow>(some.begin(), some.end())));
-      pruned.insert(pruned.end(), deleted.begin(), deleted.end());
+      rest = rest.subspan(step.done);
+      pruned.insert(pruned.end(), step.deleted.begin(), step.deleted.end());
     }
     co_return pruned;
   }
@@ -468,6 +358,10 @@ class SqliteMachines final : public MachineStore {
                        std::string error) override {
     return connections_.write(sqlite::fail_work, std::move(pool), std::move(item),
                               std::move(worker), std::move(error));
+  }
+  Task<void> excuse_work(std::string pool, std::string item, std::string worker) override {
+    return connections_.write(sqlite::excuse_work, std::move(pool), std::move(item),
+                              std::move(worker));
   }
   Task<void> heartbeat(std::string pool, std::string worker) override {
     return connections_.write(sqlite::heartbeat, std::move(pool), std::move(worker));

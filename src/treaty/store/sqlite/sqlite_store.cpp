@@ -3,11 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <filesystem>
 #include <span>
+#include <thread>
 
 #include "treaty/base/try.h"
+#include "treaty/store/sqlite/branching.h"
 #include "treaty/store/sqlite/budgets.h"
+#include "treaty/store/sqlite/deleting.h"
 #include "treaty/store/sqlite/opening.h"
 #include "treaty/store/sqlite/rows.h"
 #include "treaty/store/sqlite/sqlite_machines.h"
@@ -16,7 +25,9 @@ namespace treaty::store {
 namespace sqlite {
 namespace {
 
-constexpr std::size_t kPrunedAtOnce = 50;  // Sessions in one transaction: others want to write too.
+namespace asio = boost::asio;
+
+constexpr std::size_t kHiddenAtOnce = 50;  // Sessions in one transaction: others want to write too.
 constexpr std::uintmax_t kSmall = std::uintmax_t{32} << 20U;  // Bytes that are checked at once.
 
 // --- Whether the file still is what SQLite wrote: asked after a process has ended without a
@@ -33,6 +44,7 @@ constexpr std::array kChecks = {
     "PRAGMA quick_check(signals)",
     "PRAGMA quick_check(work_pool)",
     "PRAGMA quick_check(sessions)",
+    "PRAGMA quick_check(hidden_sessions)",
     "PRAGMA quick_check(contexts)",
     "PRAGMA quick_check(turns)",
     "PRAGMA quick_check(names)",
@@ -90,12 +102,69 @@ class BackgroundCheck {
   std::thread thread_;
 };
 
+// --- Queries of a session
+
+// The query finds nothing while the session is deleted or copied: it would find a part of it.
+template <class T, class... Arguments>
+auto in_session(T (*query)(Database&, std::int64_t session, Arguments...)) {
+  return [query](Database& database, std::int64_t session, const Arguments&... arguments) {
+    return has_session(database, session) ? query(database, session, arguments...) : T{};
+  };
+}
+
+// --- Work of many steps
+
+template <class T>
+Task<T> without_cancellation(Task<T> work) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_return co_await std::move(work);
+}
+
+// A caller that is cancelled waits for the end of the work: it is not left half done.
+template <class T>
+Task<T> uninterrupted(Task<T> work) {
+  co_return co_await asio::co_spawn(co_await asio::this_coro::executor,
+                                    without_cancellation(std::move(work)), asio::use_awaitable);
+}
+
+// Deletes what is left of hidden sessions that no living process copies to. Ends early when `stop`
+// becomes true.
+Task<void> sweep(Connections& connections, const std::atomic<bool>& stop) {
+  while (!stop) {
+    TREATY_CO_TRY(const bool is_done, co_await connections.write_step(sweep_some));
+    if (is_done) break;
+  }
+  co_return std::expected<void, Error>();
+}
+
+// The same on a thread of its own. What fails is left for the next process that opens the store.
+class BackgroundSweep {
+ public:
+  explicit BackgroundSweep(Connections& connections)
+      : thread_([this, &connections] {
+          asio::io_context loop;
+          asio::co_spawn(loop, sweep(connections, stop_), asio::detached);
+          loop.run();
+        }) {}
+  ~BackgroundSweep() {
+    stop_ = true;
+    thread_.join();
+  }
+  BackgroundSweep(const BackgroundSweep&) = delete;
+  BackgroundSweep& operator=(const BackgroundSweep&) = delete;
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
 // --- The store
 
 class SqliteStore final : public Store {
  public:
   SqliteStore(const std::string& path, Opened opened, const StoreOptions& options)
-      : connections_(path, std::move(opened), options),
+      : clock_(options.clock),
+        connections_(path, std::move(opened), options),
         machines_(make_machine_store(connections_, options.clock)) {}
 
   // On a thread of its own, since the file is large.
@@ -105,6 +174,8 @@ class SqliteStore final : public Store {
       if (report) report(error);
     });
   }
+
+  void sweep_in_background() { sweep_.emplace(connections_); }
 
   Task<Applied> transact(Lookup lookup, ChangeFunction decide) override {
     return connections_.write(sqlite::decide, std::move(lookup), std::move(decide));
@@ -118,23 +189,26 @@ class SqliteStore final : public Store {
   Task<std::optional<Session>> find_session(Room room) override {
     return connections_.read(sqlite::find_session, std::move(room));
   }
+  Task<std::string> solution_context(std::int64_t session) override {
+    return connections_.browse(sqlite::solution_context, session);
+  }
   Task<std::vector<Session>> list_sessions(SessionQuery query) override {
-    return connections_.read(sqlite::list_sessions, std::move(query));
+    return connections_.browse(sqlite::list_sessions, std::move(query));
   }
   Task<std::optional<TurnRecord>> find_turn(Room room, std::string turn_id) override {
     return connections_.read(sqlite::find_turn, std::move(room), std::move(turn_id));
   }
   Task<std::vector<Turn>> list_turns(std::int64_t session, std::int64_t after_number,
                                      std::size_t limit) override {
-    return connections_.read(sqlite::list_turns, session, after_number, limit);
+    return connections_.browse(in_session(sqlite::list_turns), session, after_number, limit);
   }
   Task<History> history(std::int64_t session, std::int64_t before_number,
                         std::size_t bytes) override {
-    return connections_.read(sqlite::history, session, before_number, bytes);
+    return connections_.read(in_session(sqlite::history), session, before_number, bytes);
   }
   Task<std::vector<EventRow>> events(std::int64_t session, std::int64_t from_number,
                                      std::size_t limit) override {
-    return connections_.read(sqlite::events, session, from_number, limit);
+    return connections_.browse(in_session(sqlite::events), session, from_number, limit);
   }
   Task<std::vector<Abandoned>> claim_abandoned(Diary diary) override {
     return connections_.write(sqlite::claim_abandoned, std::move(diary));
@@ -143,35 +217,24 @@ class SqliteStore final : public Store {
     return connections_.read(sqlite::overdue, now, limit);
   }
   Task<bool> delete_session(Room room) override {
-    return connections_.write(sqlite::delete_session, std::move(room));
+    return uninterrupted(hide_and_delete(std::move(room)));
   }
   Task<Session> branch(Room from, std::string turn_id, std::string into) override {
-    return connections_.write(sqlite::branch, std::move(from), std::move(turn_id), std::move(into));
+    return uninterrupted(copy_session(std::move(from), std::move(turn_id), std::move(into)));
   }
-
   Task<Pruned> prune(Milliseconds before, std::optional<std::string> tenant) override {
-    TREATY_CO_TRY(const auto stale,
-                  co_await connections_.read(stale_sessions, before, std::move(tenant)));
-    Pruned total;
-    for (std::span<const StaleSession> rest = stale; !rest.empty();) {
-      std::vector<std::int64_t> some;
-      for (const StaleSession& one : rest.first(std::min(rest.size(), kPrunedAtOnce))) {
-        some.push_back(one.session);
-      }
-      rest = rest.subspan(some.size());
-      TREATY_CO_TRY(const Pruned pruned,
-                    co_await connections_.write(delete_stale, std::move(some), before));
-      total.sessions += pruned.sessions;
-      total.turns += pruned.turns;
-    }
-    co_return total;
+    return uninterrupted(prune_pages(before, std::move(tenant)));
   }
   Task<Pruned> prunable(Milliseconds before, std::optional<std::string> tenant) override {
-    TREATY_CO_TRY(const auto stale,
-                  co_await connections_.read(stale_sessions, before, std::move(tenant)));
-    Pruned total{.sessions = static_cast<std::int64_t>(stale.size())};
-    for (const StaleSession& session : stale) total.turns += session.turns;
-    co_return total;
+    Pruned total;
+    StaleQuery query{.before = before, .tenant = std::move(tenant), .now = clock_->unix_now()};
+    while (true) {
+      TREATY_CO_TRY(const StalePage page, co_await connections_.browse(stale_sessions, query));
+      total.sessions += static_cast<std::int64_t>(page.sessions.size());
+      total.turns += page.turns;
+      if (!page.next) co_return total;
+      query.after = *page.next;
+    }
   }
 
   Task<Reserved> reserve(Purchase purchase) override {
@@ -197,9 +260,74 @@ class SqliteStore final : public Store {
   }
 
  private:
+  Task<bool> hide_and_delete(Room room) {
+    TREATY_CO_TRY(const auto session,
+                  co_await connections_.write(sqlite::hide_session, std::move(room)));
+    if (!session) co_return false;
+    TREATY_CO_TRY_VOID(co_await delete_hidden(*session));
+    co_return true;
+  }
+
+  Task<Session> copy_session(Room from, std::string turn_id, std::string into) {
+    TREATY_CO_TRY(BranchSource source,
+                  co_await connections_.browse(find_source, std::move(from), std::move(turn_id),
+                                               std::move(into)));
+    Branch branch{.row = source.plan.session};
+    auto copied = co_await copy(source, branch);
+    if (copied) co_return std::move(branch.row.session);
+    if (const std::int64_t half = branch.row.session.id; half != 0) {
+      // What fails here is left for the next process that opens the store.
+      if (co_await connections_.write(give_up, half)) (void)co_await delete_hidden(half);
+    }
+    co_return std::unexpected(std::move(copied.error()));
+  }
+
+  Task<Pruned> prune_pages(Milliseconds before, std::optional<std::string> tenant) {
+    Pruned total;
+    StaleQuery query{.before = before, .tenant = std::move(tenant), .now = clock_->unix_now()};
+    while (true) {
+      TREATY_CO_TRY(const StalePage page, co_await connections_.browse(stale_sessions, query));
+      for (std::span<const std::int64_t> rest = page.sessions; !rest.empty();) {
+        const auto some = rest.first(std::min(rest.size(), kHiddenAtOnce));
+        rest = rest.subspan(some.size());
+        TREATY_CO_TRY(const Pruned pruned,
+                      co_await connections_.write_step(
+                          hide_stale, std::vector<std::int64_t>(some.begin(), some.end()), before));
+        total.sessions += pruned.sessions;
+        total.turns += pruned.turns;
+        TREATY_CO_TRY_VOID(co_await sweep(connections_, false));
+      }
+      if (!page.next) break;
+      query.after = *page.next;
+    }
+    TREATY_CO_TRY_VOID(co_await sweep(connections_, false));
+    co_return total;
+  }
+
+  Task<void> copy(BranchSource& source, Branch& branch) {
+    while (true) {
+      TREATY_CO_TRY(BranchPart read, co_await connections_.browse(read_part, source));
+      TREATY_CO_TRY(BranchPart part,
+                    co_await connections_.browse(rename_part, source, std::move(read)));
+      const bool is_last = part.is_last;
+      source.next = part.next;
+      TREATY_CO_TRY(branch, co_await connections_.write_step(write_part, branch, std::move(part)));
+      if (is_last) co_return std::expected<void, Error>();
+    }
+  }
+
+  Task<void> delete_hidden(std::int64_t session) {
+    while (true) {
+      TREATY_CO_TRY(const bool is_done, co_await connections_.write_step(delete_some, session));
+      if (is_done) co_return std::expected<void, Error>();
+    }
+  }
+
+  const std::shared_ptr<const Clock> clock_;
   Connections connections_;
   const std::unique_ptr<MachineStore> machines_;
   std::optional<BackgroundCheck> check_{};
+  std::optional<BackgroundSweep> sweep_{};
 };
 
 }  // namespace
@@ -213,6 +341,9 @@ std::expected<std::unique_ptr<Store>, Error> open_sqlite_store(const std::string
   TREATY_TRY(sqlite::Opened opened, sqlite::open_database(absolute, options.purpose));
   const bool is_suspect = opened.was_left_open;
   const std::uintmax_t size = std::filesystem::file_size(absolute, code);
+  const bool has_leftovers =
+      options.purpose == Purpose::run &&
+      opened.database.value_of("SELECT EXISTS (SELECT 1 FROM hidden_sessions)") != 0;
   if (is_suspect && size <= sqlite::kSmall) {
     if (auto damage = sqlite::find_damage(opened.database, absolute, false)) {
       return std::unexpected(*std::move(damage));
@@ -222,6 +353,7 @@ std::expected<std::unique_ptr<Store>, Error> open_sqlite_store(const std::string
   if (is_suspect && size > sqlite::kSmall) {
     store->check_in_background(absolute, std::move(options.on_damage));
   }
+  if (has_leftovers) store->sweep_in_background();
   return store;
 }
 

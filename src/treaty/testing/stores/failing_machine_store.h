@@ -56,6 +56,9 @@ class FailingMachineStore final : public store::MachineStore {
   store::Task<std::vector<store::ExecutionRow>> list_executions() override {
     return real_->list_executions();
   }
+  store::Task<std::vector<store::SessionExecution>> list_abandoned() override {
+    return real_->list_abandoned();
+  }
   store::Task<std::vector<std::string>> prune_executions(store::PruneQuery query) override {
     return real_->prune_executions(query);
   }
@@ -75,6 +78,9 @@ class FailingMachineStore final : public store::MachineStore {
   store::Task<void> fail_work(std::string pool, std::string item, std::string worker,
                               std::string error) override {
     return real_->fail_work(std::move(pool), std::move(item), std::move(worker), std::move(error));
+  }
+  store::Task<void> excuse_work(std::string pool, std::string item, std::string worker) override {
+    return real_->excuse_work(std::move(pool), std::move(item), std::move(worker));
   }
   store::Task<void> heartbeat(std::string pool, std::string worker) override {
     return real_->heartbeat(std::move(pool), std::move(worker));

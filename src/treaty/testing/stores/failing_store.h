@@ -13,6 +13,8 @@ class FailingStore final : public ForwardingStore {
   using ForwardingStore::ForwardingStore;
 
   int settlings_to_fail = 0;
+  bool is_full = false;               // No decision can be written,
+  int refused = 0;                    // and so many were refused for that.
   std::optional<int> failing_call{};  // The number, from 0, of the one call that fails.
   int calls = 0;                      // How many there were.
 
@@ -25,7 +27,11 @@ class FailingStore final : public ForwardingStore {
   }
   store::Task<store::Applied> transact(store::Lookup lookup,
                                        store::ChangeFunction decide) override {
-    return guarded(ForwardingStore::transact(std::move(lookup), std::move(decide)));
+    if (is_full) {
+      ++refused;
+      co_return std::unexpected(failure());
+    }
+    co_return co_await guarded(ForwardingStore::transact(std::move(lookup), std::move(decide)));
   }
   store::Task<void> mark_streamed(std::int64_t turn) override {
     return guarded(ForwardingStore::mark_streamed(turn));

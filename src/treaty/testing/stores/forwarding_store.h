@@ -22,6 +22,9 @@ class ForwardingStore : public store::Store {
   store::Task<std::optional<store::Session>> find_session(store::Room room) override {
     return store_.find_session(std::move(room));
   }
+  store::Task<std::string> solution_context(std::int64_t session) override {
+    return store_.solution_context(session);
+  }
   store::Task<std::vector<store::Session>> list_sessions(store::SessionQuery query) override {
     return store_.list_sessions(std::move(query));
   }

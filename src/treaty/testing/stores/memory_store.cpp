@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "treaty/base/mutex.h"
-#include "treaty/store/memory/memory_machines.h"
+#include "treaty/store/memory/session_machines.h"
 #include "treaty/testing/stores/memory_tables.h"
 
 namespace treaty::store {
@@ -21,7 +21,9 @@ class MemoryStore final : public Store {
   explicit MemoryStore(MemoryOptions options)
       : clock_(std::move(options.clock)),
         disk_(options.disk ? std::move(options.disk) : make_memory_disk()),
-        machines_(open_memory_machines(clock_)) {
+        machines_(open_session_machines(clock_, [this](std::int64_t session) {
+          return with([&](MemoryTables& tables) { return tables.is_deleted(session); });
+        })) {
     owner_ = with([](MemoryTables& tables) { return tables.sign_on(); });
   }
   ~MemoryStore() override {
@@ -43,6 +45,9 @@ class MemoryStore final : public Store {
   }
   Task<std::optional<Session>> find_session(Room room) override {
     co_return with([&](MemoryTables& tables) { return tables.session(room); });
+  }
+  Task<std::string> solution_context(std::int64_t session) override {
+    co_return with([&](MemoryTables& tables) { return tables.solution_context(session); });
   }
   Task<std::vector<Session>> list_sessions(SessionQuery query) override {
     co_return with([&](MemoryTables& tables) { return tables.list_sessions(query); });
@@ -79,10 +84,12 @@ class MemoryStore final : public Store {
         [&](MemoryTables& tables) { return tables.branch(from, turn_id, into, writer()); });
   }
   Task<Pruned> prune(Milliseconds before, std::optional<std::string> tenant) override {
-    co_return with([&](MemoryTables& tables) { return tables.prune(before, tenant, false); });
+    const auto busy = machines_->running_sessions();
+    co_return with([&](MemoryTables& tables) { return tables.prune(before, tenant, busy, false); });
   }
   Task<Pruned> prunable(Milliseconds before, std::optional<std::string> tenant) override {
-    co_return with([&](MemoryTables& tables) { return tables.prune(before, tenant, true); });
+    const auto busy = machines_->running_sessions();
+    co_return with([&](MemoryTables& tables) { return tables.prune(before, tenant, busy, true); });
   }
   Task<Reserved> reserve(Purchase purchase) override {
     co_return with([&](MemoryTables& tables) { return tables.reserve(purchase, writer()); });
@@ -114,7 +121,7 @@ class MemoryStore final : public Store {
 
   const std::shared_ptr<const Clock> clock_;
   const std::shared_ptr<MemoryDisk> disk_;
-  const std::unique_ptr<MachineStore> machines_;
+  const std::unique_ptr<MemoryMachineStore> machines_;
   std::int64_t owner_ = 0;
 };
 

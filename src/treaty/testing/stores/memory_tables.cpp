@@ -20,7 +20,8 @@ void MemoryTables::sign_off(std::int64_t owner) {
 std::expected<Applied, Error> MemoryTables::transact(const Lookup& lookup,
                                                      const ChangeFunction& decide,
                                                      const WriterIdentity& writer) {
-  const Found found = look_up(*this, lookup);
+  const auto is_gone = [this](std::int64_t owner) { return !owners_.contains(owner); };
+  const Found found = look_up(*this, lookup, is_gone);
   const Change change = decide(found.view);
   if (change.is_empty()) {
     return Applied{.session = found.session ? found.session->session.id : 0};
@@ -40,7 +41,7 @@ Applied MemoryTables::execute(const Change& change, ChangePlan& plan,
   if (opened.id != 0) {
     StoredSession& session = sessions_[opened.id];
     session.row = plan.session;
-    if (change.solution_context) {
+    if (plan.latches) {
       session.contexts[plan.session.context_at] = *change.solution_context;
     }
     if (plan.turn_write == ChangePlan::Write::insert) {
@@ -49,6 +50,12 @@ Applied MemoryTables::execute(const Change& change, ChangePlan& plan,
   }
   if (plan.turn_write == ChangePlan::Write::update) turns_[plan.turn.turn.id].row = plan.turn;
   const std::int64_t id = plan.turn.turn.id;
+  if (plan.moved_from != 0) {
+    StoredSession& session = sessions_[opened.id];
+    std::erase(session.turns, id);
+    session.turns.push_back(id);
+    session.moved[plan.moved_from] = id;
+  }
   if (change.request) turns_[id].requests[change.request->round] = *change.request;
   if (change.answer) {
     AnswerRecord& answer = turns_[id].answers[change.answer->round] = *change.answer;
@@ -118,7 +125,8 @@ std::vector<Abandoned> MemoryTables::claim_abandoned(const TurnJournal::Diary& d
 std::expected<bool, Error> MemoryTables::delete_session(const Room& room) {
   const auto found = find_session(room);
   if (!found) return false;
-  if (has_running(turns_of(sessions_[found->session.id]))) {
+  const auto is_gone = [this](std::int64_t owner) { return !owners_.contains(owner); };
+  if (has_running(*this, turns_of(sessions_[found->session.id]), is_gone)) {
     return std::unexpected(conflict("one of its turns is running"));
   }
   erase(found->session.id);
@@ -136,26 +144,32 @@ void MemoryTables::erase(std::int64_t session) {
 std::expected<Session, Error> MemoryTables::branch(const Room& from, const std::string& turn_id,
                                                    const std::string& into,
                                                    const WriterIdentity& writer) {
-  TREATY_TRY(BranchPlan plan, plan_branch(*this, from, turn_id, into, writer.now));
+  TREATY_TRY(BranchPlan plan, plan_branch(*this, from, turn_id, into));
+  plan.session.session.created_at = writer.now;
+  plan.session.session.updated_at = writer.now;
   plan.session.session.id = ++last_session_;
   rooms_[{from.tenant, into}] = last_session_;
   StoredSession& branch = sessions_[last_session_];
   branch.row = std::move(plan.session);
   const StoredSession& source = sessions_[plan.source];
+  std::int64_t latched = -1;
   const auto latch = [&](std::int64_t number) {
     const auto after = source.contexts.upper_bound(number);
-    if (after == source.contexts.begin()) return;
-    if (!latch_for_branch(branch.row, std::prev(after)->second)) return;
-    branch.contexts[branch.row.context_at] = branch.row.session.solution_context;
+    if (after == source.contexts.begin() || std::prev(after)->first == latched) return;
+    latched = std::prev(after)->first;
+    branch.row.context_at = branch.row.session.turns;
+    branch.contexts[branch.row.context_at] = std::prev(after)->second;
   };
-  for (std::int64_t number = 1; number <= plan.last_number; ++number) {
-    const StoredTurn& turn = turns_[source.turns[static_cast<std::size_t>(number - 1)]];
-    if (!is_branched(turn.row.turn)) continue;
+  for (const std::int64_t id : source.turns) {
+    const StoredTurn& turn = turns_[id];
+    if (turn.row.turn.number > plan.last_number || !is_branched(turn.row.turn)) continue;
     copy_turn(turn, from, branch);
-    latch(number);
+    latch(turn.row.turn.number);
   }
   latch(plan.last_number);
-  return branch.row.session;
+  Session made = branch.row.session;
+  branch.row.session.last_turn.clear();  // A row has none.
+  return made;
 }
 
 void MemoryTables::copy_turn(const StoredTurn& turn, const Room& from, StoredSession& into) {
@@ -168,11 +182,12 @@ void MemoryTables::copy_turn(const StoredTurn& turn, const Room& from, StoredSes
 }
 
 Pruned MemoryTables::prune(Milliseconds before, const std::optional<std::string>& tenant,
-                           bool only_count) {
+                           const std::set<std::int64_t>& busy, bool only_count) {
   Pruned pruned;
   std::vector<std::int64_t> chosen;
   for (const auto& [id, session] : sessions_) {
     if (tenant && session.row.session.room.tenant != *tenant) continue;
+    if (busy.contains(id)) continue;
     if (!is_prunable(with_last_turn(session), turns_of(session), before)) continue;
     chosen.push_back(id);
     pruned.sessions += 1;
@@ -186,6 +201,15 @@ Pruned MemoryTables::prune(Milliseconds before, const std::optional<std::string>
 std::optional<Session> MemoryTables::session(const Room& room) {
   const auto found = find_session(room);
   return found ? std::optional(with_last_turn(sessions_[found->session.id])) : std::nullopt;
+}
+
+std::string MemoryTables::solution_context(std::int64_t session) const {
+  const auto found = sessions_.find(session);
+  return found == sessions_.end() ? std::string() : row_of(found->second).session.solution_context;
+}
+
+bool MemoryTables::is_deleted(std::int64_t session) const {
+  return session > 0 && session <= last_session_ && !sessions_.contains(session);
 }
 
 std::vector<Session> MemoryTables::list_sessions(const SessionQuery& query) {
@@ -213,7 +237,9 @@ std::vector<Turn> MemoryTables::list_turns(std::int64_t session, std::int64_t af
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return turns;
   for (Turn& turn : turns_of(found->second)) {
-    if (turn.number > after_number && turns.size() < limit) turns.push_back(std::move(turn));
+    if (turn.number <= after_number || turns.size() == limit) continue;
+    turn.pending.clear();
+    turns.push_back(std::move(turn));
   }
   return turns;
 }
@@ -231,13 +257,14 @@ TurnJournal::History MemoryTables::history(std::int64_t session, std::int64_t be
     }
     TurnRecord record{.turn = turn.row.turn, .rounds = rounds_of(turn)};
     used += history_size(record.rounds);
-    if (used > bytes) {
+    if (used > bytes && !history.turns.empty()) {
       history.more = true;
       return history;
     }
     for (Round& round : record.rounds) {
       round.request.events.clear();
       if (!round.answer) continue;
+      round.answer->body.clear();
       round.answer->events.clear();
       round.answer->deltas.clear();
     }
@@ -251,12 +278,19 @@ std::vector<EventRow> MemoryTables::events(std::int64_t session, std::int64_t fr
   std::vector<EventRow> rows;
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return rows;
-  for (const std::int64_t id : found->second.turns) {
+  std::map<std::int64_t, std::int64_t> numbers = found->second.moved;
+  std::map<std::int64_t, std::int64_t> first_numbers;
+  for (const auto& [number, id] : found->second.moved) first_numbers.emplace(id, number);
+  for (const std::int64_t id : found->second.turns) numbers[turns_[id].row.turn.number] = id;
+  for (const auto& [number, id] : numbers) {
     const StoredTurn& stored = turns_[id];
-    const Turn& turn = stored.row.turn;
-    const auto add = [&](const std::string& events) {
-      if (events.empty() || turn.number < from_number || rows.size() == limit) return;
-      rows.push_back({.number = turn.number, .turn_id = turn.turn_id, .events = events});
+    const auto add = [&, place = number, turn = id](const std::string& events) {
+      if (events.empty() || place < from_number || rows.size() == limit) return;
+      const auto first = first_numbers.find(turn);
+      rows.push_back({.number = place,
+                      .turn_id = stored.row.turn.turn_id,
+                      .events = events,
+                      .first_number = first == first_numbers.end() ? 0 : first->second});
     };
     for (int round = 0; round < kRounds; ++round) {
       const auto request = stored.requests.find(round);
@@ -352,10 +386,12 @@ SessionRow MemoryTables::row_of(const StoredSession& session) const {
 
 // The end of a turn changes no row of its session, here as in a database.
 Session MemoryTables::with_last_turn(const StoredSession& session) const {
-  Session row = row_of(session).session;
+  Session row = session.row.session;
+  row.solution_context.clear();
   const auto last = turns_.find(session.row.last);
   if (last != turns_.end()) {
     row.updated_at = std::max(row.updated_at, last->second.row.turn.updated_at);
+    row.last_turn = last->second.row.turn.turn_id;
   }
   return row;
 }

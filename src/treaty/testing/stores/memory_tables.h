@@ -35,9 +35,13 @@ class MemoryTables final : public JournalRows {
   std::expected<bool, Error> delete_session(const Room& room);
   std::expected<Session, Error> branch(const Room& from, const std::string& turn_id,
                                        const std::string& into, const WriterIdentity& writer);
-  Pruned prune(Milliseconds before, const std::optional<std::string>& tenant, bool only_count);
+  // `busy`: sessions for which a machine runs.
+  Pruned prune(Milliseconds before, const std::optional<std::string>& tenant,
+               const std::set<std::int64_t>& busy, bool only_count);
+  bool is_deleted(std::int64_t session) const;
 
   std::optional<Session> session(const Room& room);
+  std::string solution_context(std::int64_t session) const;
   std::vector<Session> list_sessions(const SessionQuery& query);
   std::optional<TurnRecord> record(const Room& room, std::string_view turn_id);
   std::vector<Turn> list_turns(std::int64_t session, std::int64_t after_number, std::size_t limit);
@@ -67,7 +71,8 @@ class MemoryTables final : public JournalRows {
     SessionRow row{};
     std::string initial_key{};
     std::map<std::int64_t, std::string> contexts{};  // By the number of the turn that latched them.
-    std::vector<std::int64_t> turns{};               // Turn number n stands at n - 1.
+    std::vector<std::int64_t> turns{};               // In the order of their numbers.
+    std::map<std::int64_t, std::int64_t> moved{};    // By the numbers that turns had once.
   };
   struct StoredTurn {
     TurnRow row{};

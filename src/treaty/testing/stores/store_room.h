@@ -123,7 +123,9 @@ inline std::filesystem::path quick_place() {
   return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
 }
 
-// A process that opens the store, does something there, and then stays until it is killed.
+// A process that opens the store, does something there, and then stays until it is killed. It is
+// forked: neither threads nor connections of SQLite survive that, so this process must have no
+// store open.
 class OtherProcess {
  public:
   OtherProcess(const std::string& path, const std::function<bool(store::Store&)>& deed) {
