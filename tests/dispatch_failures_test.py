@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from dispatching import DOWN, QUICK, DispatchTest, entries, limited, refused
+from dispatching import BROKEN, DOWN, QUICK, DispatchTest, entries, limited, refused
 from gate import Reply
 from serving import turn_path
 
@@ -199,7 +199,7 @@ class Dead(DispatchTest):
         self.assertNotIn("one failed", opened[2:])
         self.assertEqual(server.say("s3", "t1").text, "From two.")
         self.assertEqual(self.kinds(server, "s3"), ["switched to two", "two completed", "turn.completed"])
-        self.assertIn("left alone", self.reasons(server, "switched", "s3")[0])
+        self.assertIn("circuit breaker", self.reasons(server, "switched", "s3")[0])
 
         one = self.gate("From one.", door=door)
         turns = iter(range(4, 10_000))
@@ -213,8 +213,21 @@ class Dead(DispatchTest):
         self.assertEqual(self.kinds(server, self.session), ["one completed", "breaker.closed at one", "turn.completed"])
         self.assertEqual(server.say("last", "t1").text, "From one.")
 
+    def test_answers_about_keys_models_and_the_call_itself_do_not_open_it(self):
+        for failure, status, code in ((NO_KEY, 502, "auth_error"), (NO_MODEL, 503, "model_unavailable"),
+                                      (NO_MONEY, 429, "rate_limit"), (WRONG, 502, "invalid_request"),
+                                      (TOO_LONG, 422, "context_length"), (FILTERED, 422, "content_filter")):
+            with self.subTest(code):
+                gate = self.gate(failure, failure, failure, "Fine.")
+                server = self.chain(gate, dispatch={"breaker_failures": 2, "breaker_open": "50s"})
+                for number in range(3):
+                    self.assert_refused(server.say(f"s{number}", "t1"), status, code)
+                    self.assertNotIn("breaker.opened at one", self.kinds(server, f"s{number}"))
+                self.assertEqual(server.say("s3", "t1").text, "Fine.")
+                self.assertEqual(gate.count, 4)
+
     def test_a_probe_that_fails_leaves_it_alone_for_as_long_again(self):
-        one, two = self.gate(NO_KEY), self.gate("From two.")
+        one, two = self.gate(BROKEN), self.gate("From two.")
         server = self.chain(one, two, dispatch={"breaker_failures": 2, "breaker_open": "1s"})
         turns = iter(range(10_000))
         self.until(lambda: server.say(f"s{next(turns)}", "t1") and one.count >= 4, "the second probe")
@@ -223,7 +236,7 @@ class Dead(DispatchTest):
         self.assertGreaterEqual(times[3] - times[2], 1)
 
     def test_one_probe_at_a_time(self):
-        one, two = self.gate(lambda call: NO_KEY if call.number <= 2 else Reply("From one.")), self.gate("From two.")
+        one, two = self.gate(lambda call: BROKEN if call.number <= 2 else Reply("From one.")), self.gate("From two.")
         server = self.chain(one, two, dispatch={"breaker_failures": 2, "breaker_open": "10ms"})
         for number in range(2):
             server.say(f"s{number}", "t1")
@@ -243,7 +256,7 @@ class Dead(DispatchTest):
         self.assertEqual(probes[-1].result().text, "From one.")
 
     def test_turns_that_wait_in_a_backoff_go_on_elsewhere_when_it_opens(self):
-        one, two = self.gate(lambda call: DOWN if call.user == "wait" else NO_KEY), self.gate("From two.")
+        one, two = self.gate(lambda call: DOWN if call.user == "wait" else BROKEN), self.gate("From two.")
         server = self.chain(one, two, dispatch={"backoff": ["100s"], "breaker_failures": 3})
         waiting = self.later(server.say, "s1", "t1", "wait")
         self.so_far(server, "s1", "waiting")
@@ -255,17 +268,17 @@ class Dead(DispatchTest):
                                                     "turn.completed"])
 
     def test_without_another_backend_it_is_waited_for(self):
-        gate = self.gate(NO_KEY, NO_KEY, "Fine.")
+        gate = self.gate(BROKEN, BROKEN, "Fine.")
         server = self.chain(gate, dispatch={"breaker_failures": 2, "breaker_open": "1s"})
         for number in range(2):
-            self.assert_refused(server.say(f"s{number}", "t1"), 502, "auth_error")
+            self.assert_refused(server.say(f"s{number}", "t1"), 502, "server_error")
         self.assertEqual(server.say("s2", "t1").text, "Fine.")
         self.assertGreaterEqual(gate.calls[2].at - gate.calls[1].at, 1)
         self.assertEqual(self.kinds(server, "s2"), ["waiting for one", "one completed", "breaker.closed at one",
                                                     "turn.completed"])
 
     def test_without_another_backend_and_time_the_client_is_told_when_to_come_back(self):
-        gate = self.gate(NO_KEY)
+        gate = self.gate(BROKEN)
         server = self.chain(gate, dispatch={"breaker_failures": 2, "breaker_open": "50s", "max_wait": "5s"})
         for number in range(2):
             server.say(f"s{number}", "t1")
@@ -283,7 +296,7 @@ class Dead(DispatchTest):
         self.assertEqual(server.say("last", "t1").text, "Fine.")
 
     def test_a_success_between_failures_begins_the_count_anew(self):
-        gate = self.gate(lambda call: NO_KEY if call.number % 3 else Reply("Fine."))
+        gate = self.gate(lambda call: BROKEN if call.number % 3 else Reply("Fine."))
         server = self.chain(gate, dispatch={"breaker_failures": 3, "breaker_open": "1h"})
         codes = [server.say(f"s{number}", "t1").status for number in range(12)]
         self.assertEqual(codes, 4 * [502, 502, 200])

@@ -5,8 +5,9 @@ import threading
 import time
 import unittest
 
-from dispatching import DispatchTest, bucket, limited, refused, window
+from dispatching import BROKEN, DispatchTest, bucket, limited, window
 from gate import KEY, Reply
+from serving import configuration
 
 USED_UP = bucket("day", 1000, 0, 40_000)
 
@@ -53,7 +54,7 @@ class Workers(DispatchTest):
         self.assertEqual(one.count, 1)
 
     def test_a_breaker_that_one_worker_opens_is_open_for_the_other(self):
-        one, two = self.gate(refused(401, "invalid_api_key")), self.gate("From two.")
+        one, two = self.gate(BROKEN), self.gate("From two.")
         server = self.chain(one, two, workers=2, dispatch={"breaker_failures": 3, "breaker_open": "1h"})
         for number in range(3):
             server.say(f"f{number}", "t1")
@@ -76,6 +77,63 @@ class StoreTest(DispatchTest):
             return found if len(found) >= count and any(word in state for _, state in found) else None
 
         return self.until(rows, "the pools in the store")
+
+
+class RemovedBackends(DispatchTest):
+    def limits(self, server):
+        """{(provider, model): windows} of /v1/limits."""
+        return {(pool["Provider"], pool["Model"]): [(w["Name"], w["Limit"]) for w in pool["Windows"]]
+                for pool in server.get("/v1/limits").json["Pools"]}
+
+    def reload(self, server, agent, **members):
+        said = server.errors().count("is reloaded")
+        server.write_config(configuration(agent=agent, **members))
+        server.hang_up()
+        self.until(lambda: server.errors().count("is reloaded") > said, "a reload")
+
+    def test_pools_of_backends_that_a_reload_removes_leave_the_limits_and_come_back_as_they_were(self):
+        one, two = self.gate(Reply("One.", headers=USED_UP)), self.gate("Two.")
+        providers = {name: {"kind": "openai", "base_url": gate.base_url} for name, gate in (("one", one), ("two", two))}
+        entry = {name: {"provider": name, "model": f"{name}-1"} for name in providers}
+        both = {"backends": [entry["one"], entry["two"]]}
+        server = self.server(configuration(agent=both, providers=providers, workers=2))
+        for number in range(8):
+            server.say(f"s{number}", "t1")
+        everything = {("one", "one-1"): [("requests_per_day", 1000)], ("two", "two-1"): []}
+        self.assertEqual(self.limits(server), everything)
+
+        self.reload(server, {**both, "mode": "Other"}, providers=providers, workers=2)
+        self.assertEqual(self.limits(server), everything, "nothing was removed")
+
+        self.reload(server, {"backends": [entry["two"]]}, providers={"two": providers["two"]}, workers=2)
+        self.until(lambda: list(self.limits(server)) == [("two", "two-1")], "limits without the removed provider")
+
+        self.reload(server, both, providers=providers, workers=2)
+        self.assertEqual(self.limits(server), everything, "it came back")
+        self.assertEqual(server.say("late", "t1").text, "Two.")
+        self.assertEqual(one.count, 1, "what was known of it was kept")
+
+        other = {"backends": [entry["two"], {"provider": "one", "model": "one-2"}]}
+        self.reload(server, other, providers=providers, workers=2)
+        self.until(lambda: list(self.limits(server)) == [("two", "two-1")], "limits without the removed model")
+
+        renamed = {"backends": [{"provider": "second", "model": "two-1"}]}
+        self.reload(server, renamed, providers={"second": providers["two"]}, workers=2)
+        self.until(lambda: list(self.limits(server)) == [("second", "two-1")], "limits under the new name")
+
+    def test_a_pool_stays_while_a_turn_of_the_old_configuration_uses_it(self):
+        gate = self.gate("Fine.", held=True)
+        server = self.server(configuration(gate))
+        running = self.later(server.say, "s1", "t1")
+        gate.wait_for_calls(1)
+        self.write("script.yaml", "- text: Scripted.\n")
+
+        self.reload(server, {"backends": [{"script": str(self.folder / "script.yaml")}]})
+        self.assertEqual(list(self.limits(server)), [("gate", "small-1")])
+        gate.open()
+
+        self.assertEqual(running.result().text, "Fine.")
+        self.until(lambda: not self.limits(server), "limits without the removed backend")
 
 
 class Restart(StoreTest):
@@ -114,7 +172,7 @@ class Restart(StoreTest):
         self.assertEqual(one.count, 1)
 
     def test_a_breaker_stays_open_over_a_restart(self):
-        one, two = self.gate(refused(401, "invalid_api_key")), self.gate("From two.")
+        one, two = self.gate(BROKEN), self.gate("From two.")
         server = self.chain(one, two, dispatch={"breaker_failures": 1, "breaker_open": "1h"})
         server.say("first", "t1")
         server.terminate()
@@ -122,7 +180,7 @@ class Restart(StoreTest):
         server.start()
         self.assertEqual(server.say("s1", "t1").text, "From two.")
         self.assertEqual(one.count, 1)
-        self.assertIn("left alone", self.reasons(server, "switched", "s1")[0])
+        self.assertIn("circuit breaker", self.reasons(server, "switched", "s1")[0])
 
     def test_a_window_that_ended_meanwhile_keeps_nobody(self):
         gate = self.gate(Reply("Fine.", headers=window(10, 0, "1s")))

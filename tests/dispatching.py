@@ -25,6 +25,7 @@ def limited(**headers):
 
 
 DOWN = refused(503, message="Down.", kind="server_error")
+BROKEN = refused(500, message="Broken.", kind="server_error", x_should_retry="false")  # A failure without another try.
 
 
 def bucket(span, limit, remaining, reset):

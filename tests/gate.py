@@ -18,7 +18,8 @@ class Closed(Exception):
 
 
 class Reply:
-    """What the model says. `pieces` are the deltas of a stream, among them HOLD; unstreamed they are joined."""
+    """What the model says. `pieces` are the deltas of a stream, among them HOLD, and seconds of silence as a number;
+    unstreamed they are joined."""
 
     def __init__(self, *pieces, calls=(), finish=None, error=None, headers=None, usage=(12, 3), cut=False):
         self.pieces, self.calls, self.error, self.headers, self.cut = pieces, list(calls), error, headers or {}, cut
@@ -27,7 +28,7 @@ class Reply:
 
     @property
     def text(self):
-        return "".join(piece for piece in self.pieces if piece is not HOLD)
+        return "".join(piece for piece in self.pieces if isinstance(piece, str))
 
     def tool_calls(self):
         return [{"id": identifier, "type": "function", "function": {
@@ -233,6 +234,8 @@ class Gate:
         for piece in reply.pieces:
             if piece is HOLD:
                 self._hold(connection)
+            elif isinstance(piece, float):
+                time.sleep(piece)
             else:
                 connection.sendall(chunk(piece))
         for index, call in enumerate(reply.tool_calls()):

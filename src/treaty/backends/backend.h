@@ -32,6 +32,9 @@ class Sink {
   // What a backend with many steps is doing, for those who look on: a kind such as "machine.state",
   // and a JSON object without anything that a model or a provider said.
   virtual void on_progress(std::string_view /*kind*/, std::string_view /*data*/) {}
+
+  // The backend cannot take pictures: those of the user's newest message are left out.
+  virtual void on_pictures_left_out() {}
 };
 
 // Whether the coroutine that calls this was cancelled.

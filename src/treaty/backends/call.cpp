@@ -1,5 +1,7 @@
 #include "treaty/backends/call.h"
 
+#include <algorithm>
+
 namespace treaty::backends {
 namespace {
 
@@ -19,10 +21,50 @@ std::size_t bytes_of(const AssistantMessage& message) {
 
 std::size_t bytes_of(const ToolMessage& message) { return message.content.size(); }
 
+std::size_t memory_in(const UserMessage& message) {
+  std::size_t bytes = message.parts.capacity() * sizeof(Part);
+  for (const Part& part : message.parts) {
+    if (const auto* image = std::get_if<ImagePart>(&part)) {
+      bytes += image->media_type.capacity() + image->base64.capacity();
+    } else {
+      bytes += std::get<TextPart>(part).text.capacity();
+    }
+  }
+  return bytes;
+}
+
+std::size_t memory_in(const AssistantMessage& message) {
+  std::size_t bytes = message.text.capacity();
+  bytes += message.tool_calls.capacity() * sizeof(contracts::AgentToolCall);
+  for (const auto& call : message.tool_calls) {
+    bytes += call.id.capacity() + call.name.capacity() + call.arguments.capacity();
+  }
+  return bytes;
+}
+
+std::size_t memory_in(const ToolMessage& message) {
+  return message.tool_call_id.capacity() + message.tool_name.capacity() +
+         message.content.capacity();
+}
+
+bool is_picture(const Part& part) { return std::holds_alternative<ImagePart>(part); }
+
 }  // namespace
 
 std::size_t text_bytes(const Message& message) {
   return std::visit([](const auto& kind) { return bytes_of(kind); }, message);
+}
+
+std::size_t memory_of(const Message& message) {
+  return sizeof(Message) + std::visit([](const auto& kind) { return memory_in(kind); }, message);
+}
+
+bool has_pictures(const Messages& messages) {
+  for (std::size_t i = messages.size(); i-- > 0;) {
+    const auto* user = std::get_if<UserMessage>(&messages[i]);
+    if (user != nullptr) return std::ranges::any_of(user->parts, is_picture);
+  }
+  return false;
 }
 
 }  // namespace treaty::backends

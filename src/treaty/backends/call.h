@@ -54,6 +54,9 @@ using Message = std::variant<UserMessage, AssistantMessage, ToolMessage>;
 // Bytes of text in it: what was said, arguments of calls, results; pictures do not count.
 std::size_t text_bytes(const Message& message);
 
+// Bytes of memory that it takes, pictures included.
+std::size_t memory_of(const Message& message);
+
 // Messages in their order, which do not change any more. Copies share them, so that a long history
 // goes from turn to turn without being copied.
 class Messages {
@@ -107,6 +110,9 @@ class Messages {
   std::size_t bytes_ = 0;
 };
 
+// Whether the newest message of the user has pictures.
+bool has_pictures(const Messages& messages);
+
 using Tool = tools::ToolDeclaration;
 
 // Structured output: the text of the answer shall be JSON that fits the schema.
@@ -127,6 +133,13 @@ struct Sampling {
   bool operator==(const Sampling&) const = default;
 };
 
+// The turn that a call is made for, as the store numbers it.
+struct CallOrigin {
+  std::int64_t session = 0;  // 0: no turn.
+  std::int64_t round = 0;    // Within the turn.
+  bool operator==(const CallOrigin&) const = default;
+};
+
 struct Call {
   std::string model;
   std::string system{};
@@ -142,6 +155,7 @@ struct Call {
   // Whoever asks, by a name of its own that no other asker has or had: a backend that keeps what it
   // does goes on with it when the same one asks again. Empty: nobody asks again.
   std::string asker{};
+  CallOrigin origin{};
   std::int64_t depth = 0;  // How many machines stand above this call.
 
   // Whether it says how the answer is to be made: how long, how free, where to stop.

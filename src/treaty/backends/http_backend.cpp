@@ -145,6 +145,7 @@ boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sin
                                                   .type = std::string(failure_types::kBadAddress),
                                                   .retryable = false});
   }
+  if (!target_.protocol->takes_pictures && has_pictures(call.messages)) sink.on_pictures_left_out();
   http::Request request{.method = "POST",
                         .target = url->target,
                         .headers = headers_of(provider, *target_.protocol, target_.key, call),

@@ -14,28 +14,6 @@ namespace {
 
 using contracts::AgentResult;
 
-class MaskedSink final : public Sink {
- public:
-  MaskedSink(Sink& sink, const KnownSecrets& secrets)
-      : sink_(sink), secrets_(secrets), pieces_(secrets) {}
-
-  void on_text(std::string_view delta) override { give(pieces_.feed(delta)); }
-  void on_progress(std::string_view kind, std::string_view data) override {
-    const auto masked = secrets_.masked(data);
-    sink_.on_progress(kind, masked ? *masked : data);
-  }
-  void finish() { give(pieces_.finish()); }
-
- private:
-  void give(std::string_view text) {
-    if (!text.empty()) sink_.on_text(text);
-  }
-
-  Sink& sink_;
-  const KnownSecrets& secrets_;
-  MaskedPieces pieces_;
-};
-
 class Masking {
  public:
   explicit Masking(const KnownSecrets& secrets) : secrets_(secrets) {}
@@ -45,9 +23,7 @@ class Masking {
   }
 
   void mask(json::ObjectText& object) const {
-    // Without an escape, every text in it stands there as it is.
-    const std::string& text = object.text();
-    if (!secrets_.may_be_in(text) && !text.contains('\\')) return;
+    if (!secrets_.may_be_in(object.text())) return;
     const json::Document document = object.read();
     if (!is_telling(*document.root())) return;
     json::ObjectText masked = masked_object(*document.root());
@@ -62,18 +38,19 @@ class Masking {
   void mask(contracts::AgentToolCall& call) const {
     mask(call.id);
     mask(call.name);
-    mask_arguments(call.arguments);
+    mask_json(call.arguments);
   }
 
-  // JSON as a model wrote it, or what was meant to be: a secret in it may be escaped, or cut off at
-  // the end of a string. Without one its bytes stay as they are.
-  void mask_arguments(std::string& arguments) const {
-    mask(arguments);
-    if (!secrets_.may_be_in(arguments) && !arguments.contains('\\')) return;
-    const json::Document document(arguments, {.max_size = arguments.size() + 1, .max_faults = 1});
+  // JSON as a model wrote it, or what was meant to be JSON: a secret in it may be escaped, or cut
+  // off at the end of a string. JSON stays JSON, and its bytes change only where a secret is.
+  void mask_json(std::string& text) const {
+    if (!secrets_.may_be_in(text)) return;
+    const json::Document document(text, {.max_size = text.size() + 1, .max_faults = 1});
     const auto root = document.root();
-    if (!root || !document.faults().empty() || !is_telling(*root)) return;
-    arguments = masked_value(*root).text();
+    if (!root || !document.faults().empty()) return mask(text);
+    if (!is_telling(*root)) return;
+    std::string masked = masked_value(*root).text();
+    text = std::move(masked);
   }
 
   void mask(contracts::AgentError& error) const {
@@ -94,9 +71,15 @@ class Masking {
   }
 
  private:
-  // Whether a text or a name in it has a secret.
+  // A string or a number without its secrets; nothing when it has none.
+  std::optional<std::string> masked_scalar(json::Value value) const {
+    if (value.is_string()) return secrets_.masked(value.text());
+    return value.is_number() ? secrets_.masked(value.source()) : std::nullopt;
+  }
+
+  // Whether a text, a number or a name in it has a secret.
   bool is_telling(json::Value value) const {
-    if (value.is_string()) return secrets_.masked(value.text()).has_value();
+    if (masked_scalar(value)) return true;
     for (const json::Value element : json::elements_of(value)) {
       if (is_telling(element)) return true;
     }
@@ -131,7 +114,7 @@ class Masking {
 
   json::ValueText masked_value(json::Value value) const {
     if (!is_telling(value)) return json::ValueText::of(value);
-    if (value.is_string()) return *secrets_.masked(value.text());
+    if (auto scalar = masked_scalar(value)) return *std::move(scalar);
     if (value.is_object()) return masked_object(value);
     json::Writer writer;
     return json::ValueText::written(writer.array(
@@ -139,6 +122,30 @@ class Masking {
   }
 
   const KnownSecrets& secrets_;
+};
+
+class MaskedSink final : public Sink {
+ public:
+  MaskedSink(Sink& sink, const KnownSecrets& secrets)
+      : sink_(sink), masking_(secrets), pieces_(secrets) {}
+
+  void on_text(std::string_view delta) override { give(pieces_.feed(delta)); }
+  void on_progress(std::string_view kind, std::string_view data) override {
+    std::string masked(data);
+    masking_.mask_json(masked);
+    sink_.on_progress(kind, masked);
+  }
+  void on_pictures_left_out() override { sink_.on_pictures_left_out(); }
+  void finish() { give(pieces_.finish()); }
+
+ private:
+  void give(std::string_view text) {
+    if (!text.empty()) sink_.on_text(text);
+  }
+
+  Sink& sink_;
+  Masking masking_;
+  MaskedPieces pieces_;
 };
 
 }  // namespace

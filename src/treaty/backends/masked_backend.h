@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "treaty/backends/backend.h"
-#include "treaty/base/secrets.h"
+#include "treaty/base/masking/known_secrets.h"
 
 namespace treaty::backends {
 

@@ -102,6 +102,9 @@ TEST_CASE("a secret in the arguments of a tool is masked, also when it is escape
   CHECK(arguments_of(R"({"q": "\u0050)" + kKey.substr(1) + R"("})") == R"({"q":"***"})");
   CHECK(arguments_of(R"({"q": ["x )" + kKey.substr(0, 12) + R"("]})") == R"({"q":["x ***"]})");
   CHECK(arguments_of(R"({"q": "a\nb"})") == R"({"q": "a\nb"})");
+  CHECK(arguments_of(R"({"q": "{\"k\":\"\\u0050)" + kKey.substr(1) + R"(\"}"})") ==
+        R"({"q":"{\"k\":\"***\"}"})");
+  CHECK(arguments_of(R"({"q": "\u0050)" + kKey.substr(1)) == R"({"q": "***)");
   CHECK(arguments_of(R"({"q": ")" + kKey) == R"({"q": "***)");
 }
 
@@ -119,6 +122,31 @@ TEST_CASE("a secret that is split over deltas is masked, and the rest comes when
 
   CHECK(ran.deltas == std::vector<std::string>{"The ", "key is ", "***", ", and ", "Plain"});
   CHECK(ran.result.content == "The key is ***, and Plain");
+}
+
+TEST_CASE("a secret that is spelled with escapes is masked in deltas, however they are cut") {
+  const std::string said = R"({"k":"Plain\u0043anary99zz\u0051Q"} and \u00)";
+  for (std::size_t size = 1; size < 12; ++size) {
+    std::vector<std::string> deltas;
+    for (std::size_t at = 0; at < said.size(); at += size) deltas.push_back(said.substr(at, size));
+
+    const MaskedRun ran = run(deltas, {.content = said});
+
+    std::string joined;
+    for (const std::string& delta : ran.deltas) joined += delta;
+    CHECK(joined == R"({"k":"***"} and \u00)");
+    CHECK(ran.result.content == joined);
+  }
+}
+
+TEST_CASE("arguments with a masked number or a masked escape are still JSON") {
+  const auto secrets = std::make_shared<const KnownSecrets>(std::vector<std::string>{"1234567890"});
+  AgentResult result{
+      .tool_calls = {{{"c1", "t", R"({"pin": 1234567890, "k": "\\\u0031234567890"})"}}}};
+
+  mask(result, *secrets);
+
+  CHECK(result.tool_calls->front().arguments == R"({"pin":"***","k":"\\***"})");
 }
 
 TEST_CASE("what was held back is told when the answer fails, too") {

@@ -20,6 +20,9 @@ constexpr Seconds kTimeToAnswer = 10;
 
 constexpr std::size_t kMostLimits = 8;
 
+// A wait that lasts so much longer than it was said to is told again.
+constexpr Seconds kNoticeable = 1;
+
 // The deadline is kept by another timer: within this it is the same one.
 constexpr Seconds kSameMoment = 0.005;
 
@@ -187,7 +190,8 @@ asio::awaitable<CallDecision> CallRun::wait_for_backend(QueueTicket& ticket, con
                                                         int attempts) {
   const Moment began = now();
   std::optional<Delay> told;  // The last obstacle,
-  unsigned told_kinds = 0;    // and the kinds that the observer knows.
+  unsigned told_kinds = 0;    // the kinds that the observer knows,
+  Moment told_until = 0;      // and when it was said to end.
   while (true) {
     if (is_cancelled()) co_return CallDecision{.act = Act::fail};
     if (now() >= order_.deadline) {
@@ -209,8 +213,11 @@ asio::awaitable<CallDecision> CallRun::wait_for_backend(QueueTicket& ticket, con
     }
     // Once for each kind of obstacle: those who wait together meet one after the other again.
     const auto kind = static_cast<std::size_t>(delay->obstacle);
-    if (!(told_kinds & (1U << kind))) {
+    const bool is_longer = !delay->is_unknown() && delay->wait > kNoticeable &&
+                           now() + delay->wait > told_until + kNoticeable;
+    if (!(told_kinds & (1U << kind)) || is_longer) {
       observer_.on_waiting(choice, delay->is_unknown() ? 0 : delay->wait, decision.reason);
+      if (!delay->is_unknown()) told_until = now() + delay->wait;
     }
     told_kinds |= 1U << kind;
     told = delay;

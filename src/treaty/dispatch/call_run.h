@@ -27,6 +27,7 @@ class CallRun {
     void on_progress(std::string_view kind, std::string_view data) override {
       sink_.on_progress(kind, data);
     }
+    void on_pictures_left_out() override { sink_.on_pictures_left_out(); }
 
     std::size_t bytes = 0;  // That came, whoever they were for.
     std::string text{};     // That a client has, if it is kept.

@@ -32,6 +32,16 @@ Seconds Dispatcher::next_free(std::span<const Choice> chain) const {
   return soonest == std::numeric_limits<Seconds>::infinity() ? 0 : soonest;
 }
 
+void Dispatcher::take_over_pools(std::span<const Choice> chain) {
+  for (const Choice& choice : chain) {
+    const auto source = sources_.find(choice.backend);
+    if (source == sources_.end()) continue;
+    if (auto pool = services_.pools->find_known(source->second.pool_of(choice.model))) {
+      known_[choice.backend][choice.model] = std::move(pool);
+    }
+  }
+}
+
 std::shared_ptr<Pool> Dispatcher::pool_of(const Choice& choice, const Source& source) const {
   auto& pool = known_[choice.backend][choice.model];
   if (!pool) pool = services_.pools->find(source.pool_of(choice.model));

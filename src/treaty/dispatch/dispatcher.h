@@ -52,6 +52,10 @@ class Dispatcher {
   boost::asio::awaitable<Dispatched> run(CallOrder order, backends::Call call, backends::Sink& sink,
                                          Observer& observer);
 
+  // Becomes a user of the pools of this chain that are there already: for a dispatcher that takes
+  // the place of another one.
+  void take_over_pools(std::span<const Choice> chain);
+
   // Seconds until the first backend of the chain is free for a call that comes now.
   Seconds next_free(std::span<const Choice> chain) const;
 

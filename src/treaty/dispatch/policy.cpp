@@ -49,7 +49,7 @@ std::string words_of(const Delay& delay) {
     case Obstacle::retry_after:
       return fmt::format("the provider asked for a wait of {}", seconds_text(delay.wait));
     case Obstacle::breaker:
-      return fmt::format("the backend failed again and again and is left alone for {}",
+      return fmt::format("the backend failed repeatedly, and its circuit breaker is open for {}",
                          seconds_text(delay.wait));
     case Obstacle::concurrency: return "as many calls as it may have at a time are running";
     case Obstacle::warm_up: return "its limits are not known before the first answers";

@@ -22,6 +22,11 @@ constexpr Seconds kSoon = 1;
 
 Pool::Pool(PoolName name) : name_(std::move(name)), trust_(name_.has_limits ? kFirstTrust : 0) {}
 
+void Pool::rename(const PoolName& name) {
+  const MutexLock lock(mutex_);
+  name_ = name;
+}
+
 std::uint64_t Pool::join() {
   const MutexLock lock(mutex_);
   return next_place_++;

@@ -43,7 +43,8 @@ class Pool {
  public:
   explicit Pool(PoolName name);
 
-  const PoolName& name() const { return name_; }
+  // The configuration calls its provider otherwise now.
+  void rename(const PoolName& name);
 
   // A place in the line. Nobody who came later is let go before.
   std::uint64_t join();
@@ -97,8 +98,8 @@ class Pool {
   void notify_first() const TREATY_REQUIRES(mutex_);
   void notify_all() const TREATY_REQUIRES(mutex_);
 
-  const PoolName name_;
   mutable Mutex mutex_;
+  PoolName name_ TREATY_GUARDED_BY(mutex_);
   std::uint64_t next_place_ TREATY_GUARDED_BY(mutex_) = 1;
   std::map<std::uint64_t, Waiting> line_
       TREATY_GUARDED_BY(mutex_){};  // Those who wait for the pool,

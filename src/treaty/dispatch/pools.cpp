@@ -48,11 +48,21 @@ std::shared_ptr<Pool> Pools::find(const PoolName& name) {
   return pool;
 }
 
+std::shared_ptr<Pool> Pools::find_known(const PoolName& name) {
+  const MutexLock lock(mutex_);
+  const auto found = pools_.find(name.key);
+  if (found == pools_.end()) return nullptr;
+  found->second->rename(name);
+  return found->second;
+}
+
 std::vector<PoolView> Pools::view() const {
   std::vector<std::shared_ptr<Pool>> pools;
   {
     const MutexLock lock(mutex_);
-    for (const auto& [key, pool] : pools_) pools.push_back(pool);
+    for (const auto& [key, pool] : pools_) {
+      if (pool.use_count() > 1) pools.push_back(pool);
+    }
   }
   const Moment at = now();
   std::vector<PoolView> views;

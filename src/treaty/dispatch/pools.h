@@ -44,7 +44,12 @@ class Pools {
   // The pool of that name's key; made when there is none.
   std::shared_ptr<Pool> find(const PoolName& name);
 
-  std::vector<PoolView> view() const;  // By provider and model; those that were asked for only.
+  // The same, if there is one; it takes that name. Null when no call has asked for it yet.
+  std::shared_ptr<Pool> find_known(const PoolName& name);
+
+  // By provider and model: the pools that have a user. What is known of the others is kept for the
+  // case that they are asked for again.
+  std::vector<PoolView> view() const;
 
   // What the store kept of a process before this one.
   boost::asio::awaitable<std::expected<void, Error>> load(store::PoolStore& store);

@@ -49,14 +49,14 @@ TEST_CASE("A cut keeps exactly the bytes before it") {
 TEST_CASE("Other sizes of pieces change no byte") {
   const std::string all = bytes_of(plan_of({}));
 
-  rc::check([&] {
+  CHECK(rc::check([&] {
     const auto size = *rc::gen::inRange<std::size_t>(1, 60);
     const Plan plan = plan_of({.chunk_size = size});
     RC_ASSERT(bytes_of(plan) == all);
     for (std::size_t i = 0; i + 1 < plan.pieces.size(); ++i) {
       RC_ASSERT(plan.pieces[i].bytes.size() == size);
     }
-  });
+  }));
 }
 
 TEST_CASE("Broken JSON leaves the frame of its event alone") {

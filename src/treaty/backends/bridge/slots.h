@@ -11,6 +11,7 @@
 
 #include "treaty/base/error.h"
 #include "treaty/bridge/lock.h"
+#include "treaty/bridge/names.h"
 #include "treaty/contracts/agent_result.h"
 #include "treaty/contracts/bridge_request.h"
 
@@ -18,7 +19,7 @@ namespace treaty::backends {
 
 // Which server asks, told in a request's `context.asked_by`: whether anybody waits for its answer
 // can be seen by those who come after a crash.
-constexpr std::string_view kAskedBy = "asked_by";
+using bridge::kAskedBy;
 
 struct Asker {
   std::string host{};

@@ -60,7 +60,7 @@ TEST_CASE("Every protocol reads back the text, usage and model that it wrote, wh
 }
 
 TEST_CASE("Every protocol reads back any text and any arguments that it wrote") {
-  rc::check([] {
+  CHECK(rc::check([] {
     OutgoingAnswer said = outgoing({});
     const int pieces = *rc::gen::inRange(0, 4);
     for (int i = 0; i < pieces; ++i) said.pieces.push_back(repaired_utf8(*testing::any_text()));
@@ -88,7 +88,7 @@ TEST_CASE("Every protocol reads back any text and any arguments that it wrote") 
         }
       }
     }
-  });
+  }));
 }
 
 TEST_CASE("Every protocol reads back a length and a refusal as such") {

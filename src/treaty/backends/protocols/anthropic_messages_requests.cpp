@@ -58,6 +58,8 @@ void write_assistant(RoleTurns& turns, const AssistantMessage& message, const To
 void write_result(RoleTurns& turns, const ToolMessage& message, std::string_view id) {
   json::Writer& writer = turns.part("user").member("type", "tool_result");
   write_text(writer, "tool_use_id", id);
+  const bool is_blank_failure = message.failed && is_blank(message.content);
+  if (is_blank_failure) write_text(writer, "content", "The tool failed.");  // It may not be empty.
   if (!is_blank(message.content)) write_text(writer, "content", message.content);
   if (message.failed) writer.member("is_error", true);
   writer.end_object();

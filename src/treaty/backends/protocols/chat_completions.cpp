@@ -384,7 +384,8 @@ const Protocol& completions() {
                                          .read_request = read_completions,
                                          .write_answer = write_text_answer,
                                          .write_stream = write_text_stream,
-                                         .ids = {"cmpl-", "msg_", "call_"}};
+                                         .ids = {"cmpl-", "msg_", "call_"},
+                                         .takes_pictures = false};
   return kProtocol;
 }
 

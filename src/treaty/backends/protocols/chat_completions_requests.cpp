@@ -89,7 +89,7 @@ void write_messages(json::Writer& writer, const Call& call, const RequestStyle& 
       [&](const auto& result, std::size_t i) {
         writer.begin_object().member("role", "tool");
         write_text(writer, "tool_call_id", ids.of_result(i));
-        write_text(writer, "content", result.content);
+        write_text(writer, "content", result_text(result));
         writer.end_object();
       });
   writer.end_array();
@@ -133,7 +133,7 @@ std::string prompt_of(const Call& call) {
   each_message(
       call.messages, [&](const auto& user) { add(joined_text(user)); },
       [&](const auto& assistant, std::size_t) { add(assistant.text); },
-      [&](const auto& result, std::size_t) { add(result.content); });
+      [&](const auto& result, std::size_t) { add(result_text(result)); });
   return out;
 }
 

@@ -25,7 +25,7 @@ TEST_CASE("chat completions: a conversation keeps images, calls, results and too
       R"({"id":"call_1","type":"function","function":{"name":"look_up","arguments":"{\"word\": \"cat\"}"}},)"
       R"({"id":"call.2","type":"function","function":{"name":"look_up","arguments":"dog"}}]},)"
       R"({"role":"tool","tool_call_id":"call_1","content":"{\"found\": 3}"},)"
-      R"({"role":"tool","tool_call_id":"call.2","content":"no such word"},)"
+      R"({"role":"tool","tool_call_id":"call.2","content":"Error: the tool call failed: no such word"},)"
       R"({"role":"user","content":"Well?"}],)"
       R"("tools":[{"type":"function","function":{"name":"look_up","description":"Finds a word.",)"
       R"("parameters":{"type":"object","properties":{"word":{"type":"string"}}}}}]})");
@@ -72,7 +72,7 @@ TEST_CASE("chat completions: an assistant that only calls tools has no content")
 TEST_CASE("completions: the conversation becomes one prompt") {
   CHECK(render_completions(testing::conversation(), {}) ==
         R"({"model":"small-1","prompt":"Be brief.\n\nWhat is it?\n\nLet me look. \n\n)"
-        R"({\"found\": 3}\n\nno such word\n\nWell?"})");
+        R"({\"found\": 3}\n\nError: the tool call failed: no such word\n\nWell?"})");
   CHECK(completions().path({}) == "/completions");
 }
 

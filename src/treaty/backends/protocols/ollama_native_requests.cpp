@@ -43,7 +43,7 @@ void write_assistant(json::Writer& writer, const AssistantMessage& message) {
 
 void write_result(json::Writer& writer, const ToolMessage& result) {
   writer.begin_object().member("role", "tool");
-  write_text(writer, "content", result.content);
+  write_text(writer, "content", result_text(result));
   write_text(writer, "tool_name", result.tool_name);
   writer.end_object();
 }

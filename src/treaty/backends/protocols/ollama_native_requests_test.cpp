@@ -6,18 +6,19 @@
 namespace treaty::backends {
 
 TEST_CASE("ollama: a conversation has images beside texts and arguments as objects") {
-  CHECK(render_ollama(testing::conversation(), {}) ==
-        R"({"model":"small-1","messages":[{"role":"system","content":"Be brief."},)"
-        R"({"role":"user","content":"What is it?","images":["iVBOR="]},)"
-        R"({"role":"assistant","content":"Let me look. ","tool_calls":[)"
-        R"({"function":{"name":"look_up","arguments":{"word":"cat"}}},)"
-        R"({"function":{"name":"look_up","arguments":{"text":"dog"}}}]},)"
-        R"({"role":"tool","content":"{\"found\": 3}","tool_name":"look_up"},)"
-        R"({"role":"tool","content":"no such word","tool_name":"look_up"},)"
-        R"({"role":"user","content":"Well?"}],)"
-        R"("tools":[{"type":"function","function":{"name":"look_up","description":"Finds a word.",)"
-        R"("parameters":{"type":"object","properties":{"word":{"type":"string"}}}}}],)"
-        R"("stream":false})");
+  CHECK(
+      render_ollama(testing::conversation(), {}) ==
+      R"({"model":"small-1","messages":[{"role":"system","content":"Be brief."},)"
+      R"({"role":"user","content":"What is it?","images":["iVBOR="]},)"
+      R"({"role":"assistant","content":"Let me look. ","tool_calls":[)"
+      R"({"function":{"name":"look_up","arguments":{"word":"cat"}}},)"
+      R"({"function":{"name":"look_up","arguments":{"text":"dog"}}}]},)"
+      R"({"role":"tool","content":"{\"found\": 3}","tool_name":"look_up"},)"
+      R"({"role":"tool","content":"Error: the tool call failed: no such word","tool_name":"look_up"},)"
+      R"({"role":"user","content":"Well?"}],)"
+      R"("tools":[{"type":"function","function":{"name":"look_up","description":"Finds a word.",)"
+      R"("parameters":{"type":"object","properties":{"word":{"type":"string"}}}}}],)"
+      R"("stream":false})");
   CHECK(ollama_native().path({}) == "/api/chat");
 }
 

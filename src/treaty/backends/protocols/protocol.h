@@ -101,6 +101,7 @@ struct Protocol {
   ErrorStyle errors = ErrorStyle::openai;
   IdPrefixes ids = {"chatcmpl-", "msg_", "call_"};
   std::string_view recorded_name = name;  // The name that recordings use.
+  bool takes_pictures = true;
 
   // Path and query below the provider's base URL, for providers without one of their own.
   std::string path(const Call& call) const {

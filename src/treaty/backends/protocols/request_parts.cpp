@@ -98,6 +98,10 @@ std::string parameters_of(const Tool& tool) {
   return object_or(tool.parameters_json, R"({"type":"object","properties":{}})");
 }
 
+std::string result_text(const ToolMessage& result) {
+  return result.failed ? "Error: the tool call failed: " + result.content : result.content;
+}
+
 std::string data_url(const ImagePart& image) {
   return fmt::format("data:{};base64,{}", image.media_type, image.base64);
 }

@@ -52,6 +52,9 @@ std::string arguments_object(std::string_view arguments);
 // The schema of a tool's parameters; a tool without any takes an empty object.
 std::string parameters_of(const Tool& tool);
 
+// A tool's result for protocols that have no place to say that it failed: the text says so itself.
+std::string result_text(const ToolMessage& result);
+
 // data:image/png;base64,…
 std::string data_url(const ImagePart& image);
 std::optional<ImagePart> read_data_url(std::string_view url);

@@ -149,7 +149,7 @@ Call read_back(const Protocol& protocol, const std::string& body, const Call& ca
 }  // namespace
 
 TEST_CASE("a request that is read and rendered again is the same request, in every protocol") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const Call any = *testing::any_call();
     Call call = any;
     call.model = "m1";  // A model's odd bytes are the path's business.
@@ -162,7 +162,7 @@ TEST_CASE("a request that is read and rendered again is the same request, in eve
       const std::string body = protocol->render_request(call, {});
       RC_ASSERT(protocol->render_request(read_back(*protocol, body, call), {}) == body);
     }
-  });
+  }));
 }
 
 TEST_CASE("a conversation is read back from Chat Completions as it was") {
@@ -181,7 +181,8 @@ TEST_CASE("a conversation is read back from Chat Completions as it was") {
   REQUIRE(read.messages.size() == call.messages.size());
   CHECK((read.messages[0] == call.messages[0]));
   CHECK((read.messages[1] == call.messages[1]));
-  CHECK(std::get<ToolMessage>(read.messages[3]).content == "no such word");
+  CHECK(std::get<ToolMessage>(read.messages[3]).content ==
+        "Error: the tool call failed: no such word");
   CHECK(std::get<ToolMessage>(read.messages[3]).tool_call_id == "call.2");
   CHECK((read.messages[4] == call.messages[4]));
   REQUIRE(read.tools.size() == 1);
@@ -214,6 +215,22 @@ TEST_CASE("what was said, images and results are read back from every protocol w
     CHECK((read.messages[4] == call.messages[4]));
     REQUIRE(read.tools.size() == 1);
     CHECK(read.tools[0].parameters_json.contains(R"("word")"));
+  }
+}
+
+TEST_CASE("a failed result is marked as a failure in every protocol") {
+  Call call = testing::simple_call();
+  call.messages.push_back(AssistantMessage{.tool_calls = {{"a", "look", "{}"}}});
+  Call good = call;
+  good.messages.push_back(ToolMessage{"a", "look", "gone"});
+  Call bad = call;
+  bad.messages.push_back(ToolMessage{"a", "look", "gone", true});
+
+  for (const Render render : kRenderers) {
+    const std::string marked = render(bad, {});
+    CHECK(marked.contains("rror"));  // "Error: …", "error" or "is_error".
+    CHECK(marked.contains("gone"));
+    CHECK(!render(good, {}).contains("rror"));
   }
 }
 

@@ -50,7 +50,7 @@ void write_input(json::Writer& writer, const Call& call) {
       [&](const auto& result, std::size_t i) {
         writer.begin_object().member("type", "function_call_output");
         write_text(writer, "call_id", ids.of_result(i));
-        write_text(writer, "output", result.content);
+        write_text(writer, "output", result_text(result));
         writer.end_object();
       });
   writer.end_array();

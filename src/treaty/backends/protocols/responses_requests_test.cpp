@@ -17,7 +17,7 @@ TEST_CASE("responses: a conversation is instructions and items") {
       R"({"type":"function_call","call_id":"call_1","name":"look_up","arguments":"{\"word\": \"cat\"}"},)"
       R"({"type":"function_call","call_id":"call.2","name":"look_up","arguments":"dog"},)"
       R"({"type":"function_call_output","call_id":"call_1","output":"{\"found\": 3}"},)"
-      R"({"type":"function_call_output","call_id":"call.2","output":"no such word"},)"
+      R"({"type":"function_call_output","call_id":"call.2","output":"Error: the tool call failed: no such word"},)"
       R"({"role":"user","content":[{"type":"input_text","text":"Well?"}]}],)"
       R"("tools":[{"type":"function","name":"look_up","description":"Finds a word.",)"
       R"("parameters":{"type":"object","properties":{"word":{"type":"string"}}},"strict":false}],)"

@@ -123,6 +123,7 @@ TEST_CASE("Parallel calls never set aside, nor spend, more than their budgets al
     const auto store = open_store(directory.path() + "/treaty.db");
     REQUIRE(store);
     const auto pools = std::make_shared<Pools>(system_clock());
+    const auto pool = pools->find({.key = "a"});
     constexpr int kCalls = 30;
     const auto day_before = Spender::day();
     Spending left;
@@ -139,8 +140,8 @@ TEST_CASE("Parallel calls never set aside, nor spend, more than their budgets al
     CHECK(left.refused + right.refused > 0);
     CHECK(used <= kAgentTokens);
     CHECK(used > kAgentTokens / 2);
-    CHECK(pools->view().front().running == 0);  // Whoever was refused gave its place back.
-    CHECK(pools->view().front().waiting == 0);
+    CHECK(pool->view(pools->now()).running == 0);  // Refused calls gave their places back.
+    CHECK(pool->view(pools->now()).waiting == 0);
     const auto rows = wait_for(store->spending(day_before));
     REQUIRE(rows);
     REQUIRE(rows->size() == 2);

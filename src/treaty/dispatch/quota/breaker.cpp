@@ -6,10 +6,22 @@
 
 namespace treaty::dispatch {
 
+namespace {
+
+// The backend answers, but the answer is about an account or a setting: it is neither a failure of
+// the backend nor a proof that calls succeed there.
+bool is_neutral(const contracts::AgentError& error) {
+  constexpr std::array<std::string_view, 3> kAboutAccounts = {"rate_limit", "auth_error",
+                                                              "model_unavailable"};
+  return std::ranges::find(kAboutAccounts, error.code.value_or("")) != kAboutAccounts.end();
+}
+
+}  // namespace
+
 bool counts_as_failure(const contracts::AgentError& error) {
-  constexpr std::array<std::string_view, 4> kIll = {"server_error", "timeout", "auth_error",
-                                                    "model_unavailable"};
-  return error.code && std::ranges::find(kIll, *error.code) != kIll.end();
+  if (error.code == "server_error" || error.code == "timeout") return true;
+  // A model that is being loaded; one that does not exist is a setting.
+  return error.code == "model_unavailable" && error.retryable.value_or(false);
 }
 
 bool Breaker::lets(Moment now) const { return !open_until || (now >= *open_until && !is_probed); }
@@ -27,7 +39,7 @@ Breaker::Told Breaker::tell(const contracts::AgentResult& result, bool was_probe
   if (result.error && !result.error->code) return {};  // Cancelled: nothing is known.
   if (!result.error || !counts_as_failure(*result.error)) {
     const bool was_open = open_until.has_value();
-    if (result.error && result.error->code == "rate_limit" && !was_open) return {};
+    if (result.error && is_neutral(*result.error) && !was_open) return {};
     failures = 0;
     open_until.reset();
     return {.closed = was_open};

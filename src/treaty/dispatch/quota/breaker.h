@@ -35,7 +35,8 @@ class Breaker {
   bool is_probed = false;
 };
 
-// Failures that say that the backend is ill; a limit, or a call that nobody would take, does not.
+// Failures of the backend itself. A limit, a key that is refused, a model that does not exist and a
+// call that is wrong in itself are not: no wait of 30 s mends them.
 bool counts_as_failure(const contracts::AgentError& error);
 
 }  // namespace treaty::dispatch

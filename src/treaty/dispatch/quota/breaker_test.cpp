@@ -103,27 +103,36 @@ TEST_CASE("A call that was on its way and went well closes it") {
   CHECK(breaker.lets(5));
 }
 
-TEST_CASE("Limits and calls that nobody would take say nothing about the backend's health") {
-  for (const char* code : {"rate_limit", "context_length", "content_filter", "invalid_request"}) {
+TEST_CASE("Limits, refused keys, unknown models and wrong calls do not open it") {
+  for (const char* code : {"rate_limit", "auth_error", "model_unavailable", "context_length",
+                           "content_filter", "invalid_request", "budget_exhausted"}) {
+    CAPTURE(code);
     CHECK(!counts_as_failure(*bad(code).error));
     Breaker breaker;
     for (int i = 0; i < 9; ++i) breaker.tell(bad(code), false, kPolicy, 1);
     CHECK(breaker.state(1) == BreakerState::closed);
   }
-  for (const char* code : {"server_error", "timeout", "auth_error", "model_unavailable"}) {
-    CHECK(counts_as_failure(*bad(code).error));
-  }
   CHECK(!counts_as_failure(*cancelled().error));
 }
 
-TEST_CASE("A 429 between failures does not hide them, but a probe that meets one closes it") {
-  Breaker breaker;
-  for (int i = 0; i < 4; ++i) breaker.tell(bad(), false, kPolicy, 1);
-  breaker.tell(bad("rate_limit"), false, kPolicy, 1);
-  CHECK(breaker.tell(bad(), false, kPolicy, 1).opened);
+TEST_CASE("Failures of the backend itself count, a model that is being loaded among them") {
+  for (const char* code : {"server_error", "timeout"}) CHECK(counts_as_failure(*bad(code).error));
+  AgentResult loading = bad("model_unavailable");
+  loading.error->retryable = true;
+  CHECK(counts_as_failure(*loading.error));
+}
 
-  breaker.begin();
-  CHECK(breaker.tell(bad("rate_limit"), true, kPolicy, 40).closed);
+TEST_CASE("A 429 or a 401 between failures does not hide them, but as a probe it closes it") {
+  for (const char* code : {"rate_limit", "auth_error", "model_unavailable"}) {
+    CAPTURE(code);
+    Breaker breaker;
+    for (int i = 0; i < 4; ++i) breaker.tell(bad(), false, kPolicy, 1);
+    breaker.tell(bad(code), false, kPolicy, 1);
+    CHECK(breaker.tell(bad(), false, kPolicy, 1).opened);
+
+    breaker.begin();
+    CHECK(breaker.tell(bad(code), true, kPolicy, 40).closed);
+  }
 }
 
 TEST_CASE("Without a number of failures there is no breaker") {
