@@ -86,6 +86,21 @@ class BrokenFiles(MachineTest):
         self.assertFalse((self.folder / "runs").exists())
 
 
+class LargeFiles(MachineTest):
+    def test_a_large_collection_in_brackets_is_refused_and_takes_little_memory(self):
+        for name, begin, entry, end in (("list", "[", "a,", "a]\n"), ("map", "{", "some key: 1, ", "a: 1}\n"),
+                                        ("nested", "k:\n - {x: [", "[a],", "a]}\n")):
+            with self.subTest(name=name):
+                self.write("large.yml", begin + entry * (10_000_000 // len(entry)) + end)
+                process = self.start("check", "large.yml")
+                out, err = process.stdout.read(), process.stderr.read()
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                self.assertEqual(process.returncode, 1, (out, err))
+                self.assertIn(b"more than 250000 commas", out + err)
+                self.assertLess(usage.ru_maxrss // 1024, 250)
+
+
 class FailingMachines(MachineTest):
     def test_what_fails_says_where_and_why(self):
         for number, (name, (states, code, words)) in enumerate(FAILING.items()):
@@ -177,7 +192,7 @@ class Stores(MachineTest):
         self.write("good.json", GOOD)
 
     def test_to_look_makes_no_store(self):
-        for words in (["list"], ["show", "x1"], ["prune", "--keep", "1"], ["pool", "status", "p"],
+        for words in (["show", "x1"], ["prune", "--keep", "1"], ["pool", "status", "p"],
                       ["graph", "good.json", "--execution", "x1"]):
             for where in (("--store", "runs"), ("--state-dir", "state")):
                 with self.subTest(words=words, where=where):
@@ -211,6 +226,28 @@ class Stores(MachineTest):
             with self.subTest(place=place):
                 self.assert_told(self.machine("run", "good.json", "--store", place), 69, place.removesuffix("/store"))
                 self.assert_told(self.machine("signal", "c", "--store", place), 69)
+
+    def test_a_store_that_does_not_exist_yet_has_no_executions(self):
+        for where in ((), ("--store", "runs"), ("--state-dir", "state")):
+            for words, said in (((), "no executions\n"), (("--waiting",), "no executions wait\n"),
+                                (("--format", "json"), "")):
+                with self.subTest(words=words, where=where):
+                    ran = self.machine("list", *words, *where)
+                    self.assertEqual((ran.code, ran.out, ran.err), (0, said, ""), ran)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["good.json"])
+
+    def test_each_problem_of_a_broken_configuration_is_on_a_line_of_its_own(self):
+        self.write("treaty.yaml", "agents:\n  default: {modee: x, backends: [{provider: nope}]}\nlisten: zz\nfoo: 1\n")
+        self.environment.pop("TREATY_CONFIG")
+        for command in (["machine", "resume", "x1"], ["machine", "list"], ["machine", "pool", "status", "p"],
+                        ["sessions", "list"]):
+            with self.subTest(command=command):
+                ran = self.treaty(*command, **self.environment)
+                self.assertEqual(ran.code, 78, ran)
+                lines = [line for line in ran.err.splitlines() if not line.startswith("Next: ")]
+                self.assertEqual(len(lines), 4, ran)
+                for line, place in zip(lines, ("2:13", "2:45", "3:9", "4:1")):
+                    self.assertTrue(line.startswith("treaty ") and f": treaty.yaml:{place}: " in line, line)
 
     def test_a_torn_store_is_told(self):
         self.json_of("run", "good.json", "--id", "x1", "--store", "runs")

@@ -168,6 +168,31 @@ class Work(MachineTest):
         self.assertEqual((summed["completed"], told[0]["outcome"]["calls"]), (1, 2))
         self.assertEqual(self.read("quick.log"), b"asked\n")
 
+    def test_an_item_that_kills_its_worker_is_poisoned(self):
+        deadly = {"type": "command", "config": {"command": ["sh", "-c", "kill -9 $PPID"]}}
+        self.write("deadly.json", machine({"end": {"agent": "deadly", **final(ok=True)}}, agents={"deadly": deadly}))
+        self.write("harmless.json", machine({"end": final(ok=True)}))
+        self.push("1")
+        for _ in range(3):
+            worker = self.start("work", "deadly.json", "--pool", "jobs", *self.WHERE)
+            self.assertEqual(worker.wait(timeout=60), -signal.SIGKILL)
+
+        summed = self.json_of("work", "harmless.json", "--pool", "jobs", *self.WHERE)
+
+        self.assertEqual(summed["completed"], 0)
+        self.assertEqual(self.status(), (0, 0, 0, 1))
+
+    def test_an_item_whose_machine_waits_is_never_poisoned(self):
+        self.write("ask.json", machine({"ask": {"wait_for": "c", **to("end")}, "end": final(ok=True)}))
+        self.push("1", "--max-retries", "1")
+        for _ in range(3):
+            self.json_of("work", "ask.json", "--pool", "jobs", *self.WHERE, code=3)
+        self.machine("signal", "c", *self.WHERE)
+
+        *_, summed = self.json_of("work", "ask.json", "--pool", "jobs", *self.WHERE)
+
+        self.assertEqual((summed["completed"], self.status()), (1, (0, 0, 1, 0)))
+
     def test_work_says_what_is_missing(self):
         self.assert_usage(self.machine("work", "double.json", *self.WHERE), "--pool")
         self.assert_usage(self.machine("work", "--pool", "jobs", *self.WHERE), "file")

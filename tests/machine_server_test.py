@@ -66,11 +66,26 @@ class Answers(MachineServingTest):
                                                 {"role": "assistant", "content": "One."},
                                                 {"role": "user", "content": "Second."}])
 
+    def test_the_user_is_warned_of_pictures_that_it_cannot_take(self):
+        picture = {"Id": "i1", "MimeType": "image/png", "DataBase64": "iVBORw0KGgo="}
+        _, server = self.behind()
+
+        warned = server.say(turn="t1", ClipboardImages=[picture])
+        silent = server.say(turn="t2")
+
+        self.assertEqual(len(warned.result["UserWarnings"]), 1, warned)
+        self.assertIn("pictures", warned.result["UserWarnings"][0])
+        self.assertNotIn("UserWarnings", silent.result, "its pictures are those of an earlier turn")
+
     def test_an_output_without_a_text_is_told_as_json(self):
         states = {"only": {"type": "final", "output": {"n": 3, "list": ["a"]}}}
         _, server = self.behind(states=machine("plain", states))
 
         self.assertEqual(server.say().text, '```json\n{"n":3,"list":["a"]}\n```')
+        with server.say_streaming("s2") as stream:
+            events = stream.until("turn.result")
+        text = "".join(event.json["DeltaText"] for event in events if event.event == "output.delta")
+        self.assertEqual(text, '```json\n{"n":3,"list":["a"]}\n```')
 
     def test_streamed_it_is_the_same_answer(self):
         _, server = self.behind()
@@ -213,6 +228,94 @@ class Interrupted(MachineServingTest):
 
         self.assertEqual(server.say().text, TWICE)
         self.assertEqual([call.user.partition(":")[0] for call in gate.calls], ["Draft", "Polish", "Polish"])
+
+    def test_what_was_spent_before_a_kill_is_in_the_usage(self):
+        part = machine("part", {"ask": asking("writer", "Draft: Hello.", "text", "done"),
+                                "done": final("{{ context.text }}")}, agents=("writer",))
+        nested = machine("nested", {
+            "draft": {"machine": "part", "output_to_context": {"draft": "output.content"},
+                      "transitions": [{"to": "polish"}]},
+            "polish": asking("editor", "Polish: {{ context.draft }}", "text", "done"),
+            "done": final("{{ context.text }}")}, machines={"part": part})
+        for states in (TWO, nested):
+            with self.subTest(states=states["data"]["name"]):
+                name = states["data"]["name"]
+                gate, server = self.behind(states=states, held=True, name=f"{name}.yml")
+                running = self.later(answer_or_lost, server.say)
+                gate.wait_for_calls(1)
+                gate.release()
+                gate.wait_for_calls(2)
+
+                server.kill9()
+                self.assertIsNone(running.result())
+                gate.open()
+                server.start()
+                self.until(lambda: server.state_of() == "completed", "the end of the turn")
+
+                usage = server.say().result["Usage"]
+                self.assertEqual((usage["PromptTokens"], usage["CompletionTokens"]), (24, 6))
+                server.close()
+
+    def test_machines_that_an_answered_turn_launched_are_resumed(self):
+        beside = machine("beside", {"note": asking("editor", "Note: {{ input.text }}", "text", "done"),
+                                    "done": final("{{ context.text }}")}, agents=("editor",))
+        launching = machine("launching", {
+            "begin": {"launch": "beside", "launch_input": {"text": "{{ input.message }}"},
+                      "transitions": [{"to": "done"}]},
+            "done": final("On its way.")}, agents=(), machines={"beside": beside})
+        gate, server = self.behind(states=launching, held=True)
+        self.assertEqual(server.say().text, "On its way.")
+        gate.wait_for_calls(1)
+
+        server.kill9()
+        server.start()
+
+        gate.wait_for_calls(2)
+        gate.open()
+        self.until(lambda: self.launched(server) == ["completed"], "the end of the launched machine")
+        self.assertEqual([call.user for call in gate.calls], ["Note: Hello.", "Note: Hello."])
+        self.assertEqual(server.say().text, "On its way.")
+        self.assertEqual(gate.count, 2)
+
+    def test_another_server_on_the_store_resumes_what_a_killed_one_launched(self):
+        beside = machine("beside", {"note": asking("editor", "Note.", "text", "done"), "done": final("Noted.")},
+                         agents=("editor",))
+        launching = machine("launching", {"begin": {"launch": "beside", "transitions": [{"to": "done"}]},
+                                          "done": final("On its way.")}, agents=(), machines={"beside": beside})
+        gate, one = self.behind(states=launching, held=True)
+        two = self.server(json.loads(one.config.read_text()), state=one.state)
+        self.assertEqual(one.say().text, "On its way.")
+        gate.wait_for_calls(1)
+
+        one.kill9()
+
+        gate.wait_for_calls(2)
+        gate.open()
+        self.until(lambda: self.launched(two) == ["completed"], "the end of the launched machine")
+
+    def test_a_launched_machine_outlives_a_cancelled_turn(self):
+        beside = machine("beside", {"note": asking("editor", "Note.", "text", "done"), "done": final("Noted.")},
+                         agents=("editor",))
+        launching = machine("launching", {
+            "begin": {"launch": "beside", "transitions": [{"to": "ask"}]},
+            "ask": asking("writer", "Ask.", "text", "done"), "done": final("Done.")}, machines={"beside": beside})
+        gate, server = self.behind(states=launching, held=True)
+        running = self.later(server.say)
+        gate.wait_for_calls(2)
+
+        self.assertEqual(server.post(turn_path("s1", "t1", "/cancel")).status, 200)
+        self.assertEqual(running.result().code, "turn_cancelled")
+        gate.open()
+
+        self.until(lambda: self.launched(server) == ["completed"], "the end of the launched machine")
+
+    def launched(self, server):
+        """The status of each machine that was launched."""
+        ran = self.treaty("machine", "list", "--format", "json", "--config", server.config, "--state-dir", server.state,
+                          OPENAI_API_KEY="k")
+        self.assertEqual(ran.code, 0, ran)
+        rows = map(json.loads, ran.out.splitlines())
+        return [row["status"] for row in rows if ".launch" in row["execution_id"]]
 
     def test_cancelling_ends_the_machine_and_its_call(self):
         gate, server = self.behind(held=True)

@@ -5,6 +5,8 @@ from gate import Reply, calling
 from machine_serving import TOOLS, MachineServingTest, asking, final, machine
 from serving import broken, ok
 
+FAILED = "Error: the tool call failed: "  # Before the text of a result that is a failure.
+
 
 def call_of(answer, number=0):
     return answer.result["ToolCalls"][number]
@@ -23,7 +25,7 @@ class Rounds(MachineServingTest):
         answer = server.submit("s1", "t1", [ok(first, '{"seen":1}'), broken(second, "Too dark.")])
 
         self.assertEqual(answer.text, "Found: It is blue.")
-        self.assertEqual(gate.calls[1].tool_results, [("a", '{"seen":1}'), ("b", "Too dark.")])
+        self.assertEqual(gate.calls[1].tool_results, [("a", '{"seen":1}'), ("b", FAILED + "Too dark.")])
         self.assertEqual(gate.count, 2)
 
     def test_ids_are_unique_in_the_turn_though_the_model_repeats_its_own(self):
@@ -53,6 +55,19 @@ class Rounds(MachineServingTest):
 
         self.assertEqual(server.submit("s1", "t1", asked.calls).text, "Found: Done.")
         self.assertEqual(gate.count, 2)
+
+    def test_a_restart_between_the_rounds_counts_no_call_twice(self):
+        spent = []
+        for restarts in (False, True):
+            _, server = self.behind(calling("a"), "Done.", states=TOOLS, name=f"tools-{restarts}.yml")
+            asked = server.say()
+            if restarts:
+                server.restart()
+            usage = server.submit("s1", "t1", asked.calls).result["Usage"]
+            spent.append((usage["PromptTokens"], usage["CompletionTokens"]))
+            server.close()
+
+        self.assertEqual(*spent)
 
     def test_kill_9_after_the_results_came_asks_the_client_nothing_again(self):
         gate, server = self.behind(calling("a"), "Done.", states=TOOLS)
@@ -108,7 +123,8 @@ class Calls(MachineServingTest):
         self.assertEqual(server.submit("s1", "t1", asked.calls).text, "Found: Done.")
 
         self.assertEqual(gate.calls[1].tool_results,
-                         [("a", '{"ok":true}'), ("b", "No tool provider configured for 'fly'"), ("c", '{"ok":true}')])
+                         [("a", '{"ok":true}'), ("b", FAILED + "No tool provider configured for 'fly'"),
+                          ("c", '{"ok":true}')])
 
     def test_tools_that_the_loop_denies_are_not_offered(self):
         denied = machine("denied", {
@@ -149,7 +165,7 @@ class Calls(MachineServingTest):
 
         self.assertEqual(server.say().text, "Found: Alone.")
 
-        self.assertEqual(gate.calls[1].tool_results, [("a", "No tool provider configured for 'look'")])
+        self.assertEqual(gate.calls[1].tool_results, [("a", FAILED + "No tool provider configured for 'look'")])
 
     def test_the_turn_asks_for_tools_no_more_often_than_it_may(self):
         _, server = self.behind(lambda call: calling(f"a{call.number}"), states=TOOLS, agent={"max_rounds": 2})

@@ -34,6 +34,7 @@ struct AgentCall {
   bool without_tools = false;               // It shall answer in words.
   std::span<const backends::Tool> tools{};  // Beside its own: those of whoever runs the machine.
   double deadline = kNever;                 // The runner cuts it then; who knows it can do better.
+  backends::CallOrigin origin{};            // The turn that the machine runs for.
   std::int64_t depth = 0;                   // How many machines stand above whatever it runs.
 };
 

@@ -23,7 +23,7 @@ namespace treaty::cli::machine_executions {
 namespace {
 
 Result<int> list(const Arguments& arguments) {
-  TREATY_TRY(const auto store, open_to_look(arguments, store::Purpose::read));
+  TREATY_TRY(const auto store, open_or_empty(arguments));
   TREATY_TRY(const auto all, await_store(store.machines().list_executions()));
   std::vector<store::ExecutionRow> rows = all;
   const bool only_waiting = arguments.has("--waiting");
@@ -307,8 +307,8 @@ Command list_command() {
       .description =
           R"(running: a process has it. waiting: for a signal. interrupted: it goes on with `treaty
 machine resume`. Machines that others have started are listed too: their ids begin
-with that of the other one. JSON is one object a line. Exit: 0 done, 69 no store or
-none that can be used, 78 a configuration that is not in order.)",
+with that of the other one. JSON is one object a line. Exit: 0 done, also when there
+is no store yet, 69 a store that cannot be used, 78 a configuration that is not in order.)",
       .options =
           joined({{{"--waiting", "", "Only those that wait for a signal"}}, looking_options()}),
       .examples = {{"machine list", "All executions of the configured store"},

@@ -81,6 +81,18 @@ Result<OpenedMachines> open_to_look(const Arguments& arguments, store::Purpose p
   return open_machines(arguments, purpose, nullptr);
 }
 
+Result<OpenedMachines> open_or_empty(const Arguments& arguments) {
+  std::string place = arguments.get("--store");
+  if (!arguments.has("--store")) {
+    TREATY_TRY(const std::string address, map_error(configured_store(arguments), failure_of));
+    place = path_of_store(address);
+  }
+  std::error_code ignored;
+  const bool is_there = std::filesystem::exists(place, ignored) || ignored;
+  if (!is_there) return map_error(open_own("memory:", store::Purpose::read), failure_of);
+  return open_to_look(arguments, store::Purpose::read);
+}
+
 CommandFailure machine_failure(const Error& error) {
   const auto with = [&](int code) { return CommandFailure{code, text_of(error)}; };
   if (error.code == ErrorCode::conflict) return with(kTryLater);

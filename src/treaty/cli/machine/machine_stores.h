@@ -44,6 +44,9 @@ Result<OpenedMachines> open_machines(const Arguments& arguments, store::Purpose 
 // is not there is told.
 Result<OpenedMachines> open_to_look(const Arguments& arguments, store::Purpose purpose);
 
+// The same to read. A store that does not exist yet is empty.
+Result<OpenedMachines> open_or_empty(const Arguments& arguments);
+
 // Why nothing was run, or could be looked at.
 CommandFailure machine_failure(const Error& error);
 

@@ -218,7 +218,8 @@ class Worker {
 
   asio::awaitable<std::expected<void, Error>> work_on(const store::WorkItem& item) {
     const std::string execution = execution_of(order_.pool, item.id);
-    if (item.attempts > 1) {
+    TREATY_CO_TRY(const auto begun, co_await store_.find_execution(execution));
+    if (begun) {
       co_await host_.go_on_with(execution);
     } else if (auto ready = co_await host_.begin(); !ready) {
       co_return ready;
@@ -238,8 +239,8 @@ class Worker {
     co_return co_await end(item, outcome);
   }
 
-  // An item whose machine waits, was interrupted or is run by somebody else stays claimed: who
-  // works on the pool when this process is gone takes it up again.
+  // An item whose machine waits, was interrupted or is run by another process stays claimed: the
+  // next worker takes it when this process is gone. That is no failed attempt.
   asio::awaitable<std::expected<void, Error>> end(const store::WorkItem& item,
                                                   const machines::Outcome& outcome) {
     std::expected<void, Error> ended;
@@ -255,10 +256,13 @@ class Worker {
         ended =
             co_await store_.fail_work(order_.pool, item.id, name_, json::to_json(outcome.error));
         break;
-      case machines::Status::waiting: ++waiting_; break;
-      case machines::Status::interrupted: break;
+      case machines::Status::waiting: ++waiting_; [[fallthrough]];
+      case machines::Status::interrupted:
+        ended = co_await store_.excuse_work(order_.pool, item.id, name_);
+        break;
       case machines::Status::lost:
-        if (outcome.trouble.code != ErrorCode::conflict) ended = std::unexpected(outcome.trouble);
+        if (outcome.trouble.code != ErrorCode::conflict) co_return std::unexpected(outcome.trouble);
+        ended = co_await store_.excuse_work(order_.pool, item.id, name_);
         break;
     }
     // Somebody took it for abandoned, and does it: what he finds is done is not done again.

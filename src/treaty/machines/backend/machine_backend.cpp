@@ -101,6 +101,10 @@ class MachineBackend::RunContext final : public Agents, public ToolRunner, publi
     return sink_ != nullptr && cancellation_.cancelled() != asio::cancellation_type::none;
   }
 
+  void count_earlier(const Object& call) {
+    if (sink_ != nullptr) tally_.add(call);
+  }
+
   const Tally& tally() const { return tally_; }
 
  private:
@@ -132,6 +136,7 @@ asio::awaitable<AgentResult> MachineBackend::run(const backends::Call& call, bac
                                machine_->name, call.depth, machine_->settings.max_depth));
     co_return result_of(outcome);
   }
+  if (backends::has_pictures(call.messages)) sink.on_pictures_left_out();
   const auto context = std::make_shared<RunContext>(services_, call, sink,
                                                     co_await asio::this_coro::cancellation_state);
   const RunContext::Scope scope(*context);
@@ -143,9 +148,13 @@ asio::awaitable<AgentResult> MachineBackend::run(const backends::Call& call, bac
               .open_machine = services_.open_machine,
               .observer = context.get(),
               .after_write = {},
+              .origin = call.origin,
+              .process = services_.process,
+              .on_earlier_call = [context](const Object& call) { context->count_earlier(call); },
               .notes_hooks = false,
               .offered_tools = {},
-              .is_stopping = [context] { return context->is_stopping(); }};
+              .is_stopping = [context] { return context->is_stopping(); },
+              .is_ending = [context] { return false; }};  // They need the context.
   // Whoever is behind another machine is not there for a second round.
   if (call.depth == 0 && is_kept()) {
     world.offered_tools = std::make_shared<const std::vector<backends::Tool>>(call.tools);

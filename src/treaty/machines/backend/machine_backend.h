@@ -21,11 +21,12 @@ struct MachineServices {
   OpenMachine open_machine;
   ReadMachine read_machine;
   std::function<std::shared_ptr<const void>()> hold;
+  std::string process{};  // See World.
 };
 
 // Belongs to one thread. An execution is named after whoever asks: the same asker goes on with it,
 // after a crash, a failure, or with the results of its tools, in the machine that it began with.
-// Machines that were launched go on when the run has ended.
+// Machines that were launched go on when the run has ended, or is cancelled.
 class MachineBackend final : public backends::Backend {
  public:
   // `file` is the machine's; it tells executions of one asker in two machines apart.

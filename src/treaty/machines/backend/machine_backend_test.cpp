@@ -63,6 +63,7 @@ struct House {
   HookRegistry hooks{};
   Notes notes{};
   boost::asio::io_context context{1};
+  std::string process = "first";
 
   AgentResult run(const char* text, const backends::Call& call) {
     const auto read = [](const std::string& source, const std::string& directory)
@@ -77,7 +78,8 @@ struct House {
                             .hooks = hooks,
                             .open_machine = read,
                             .read_machine = read,
-                            .hold = [] { return std::shared_ptr<const void>(); }});
+                            .hold = [] { return std::shared_ptr<const void>(); },
+                            .process = process});
     return testing::await(context, backend.run(call, notes));
   }
 };
@@ -167,6 +169,47 @@ TEST_CASE("A machine behind another machine is one deeper, and offers no tools")
 
   CHECK(house.agents.depths == std::vector<std::int64_t>{4});
   CHECK(house.agents.offered == std::vector<std::size_t>{0});
+}
+
+constexpr const char* kTwoSteps = R"(
+spec: flatmachine
+spec_version: "4.0"
+data:
+  name: two
+  agents: {a: nobody.yml}
+  machines:
+    part:
+      spec: flatmachine
+      spec_version: "4.0"
+      data:
+        agents: {a: nobody.yml}
+        states: {only: {type: final, agent: a}}
+  states:
+    first: {machine: part, transitions: [{to: second}]}
+    second: {agent: a, transitions: [{to: done}]}
+    done: {type: final, output: {content: Done.}}
+)";
+
+Object costing(std::int64_t tokens) {
+  return {{"content", "x"}, {"usage", Object{{"input_tokens", tokens}}}};
+}
+
+TEST_CASE("What a process that is gone has spent on a round is told by the next one, once") {
+  House house;
+  Object failing = costing(20);
+  failing["error"] = Object{{"code", "server_error"}, {"message", "no"}, {"retryable", true}};
+  house.agents.answers = {costing(1), failing, failing, costing(300)};
+  backends::Call call = call_of("t1");
+
+  CHECK(house.run(kTwoSteps, call).usage->input_tokens == 21);
+  house.process = "second";
+  CHECK(house.run(kTwoSteps, call).usage->input_tokens == 41);
+  CHECK(house.run(kTwoSteps, call).usage->input_tokens == 300);
+  CHECK(!house.run(kTwoSteps, call).usage);
+  house.process = "third";
+  CHECK(house.run(kTwoSteps, call).usage->input_tokens == 341);
+  call.origin.round = 1;
+  CHECK(!house.run(kTwoSteps, call).usage);
 }
 
 TEST_CASE("Machines behind machines have an end") {

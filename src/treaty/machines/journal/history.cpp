@@ -144,6 +144,33 @@ void add(Sums& sums, std::string_view kind, const Object& line) {
   sums.waits[place(Kind::child)] = child.waits;
 }
 
+// What each run has paid. A line may stand twice here, too.
+class Payments {
+ public:
+  void add(std::string_view kind, const Object& line) {
+    if (kind == "run") {
+      runs_.push_back({.process = text_of(line, "process"), .round = whole_in(line, "round")});
+      prices_.emplace_back();
+    }
+    if (runs_.empty() || (kind != "call" && kind != "child")) return;
+    const Place place(kind == "child", whole_in(line, "step"), whole_in(line, "n"));
+    const Object* paid = object_in(line, kind == "call" ? "result" : "paid");
+    if (paid != nullptr) prices_.back()[place] = price_of(*paid);
+  }
+
+  std::vector<RunHistory> take() {
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      for (auto& [_, price] : prices_[i]) runs_[i].paid.push_back(std::move(price));
+    }
+    return std::move(runs_);
+  }
+
+ private:
+  using Place = std::tuple<bool, std::int64_t, std::int64_t>;
+  std::vector<RunHistory> runs_{};
+  std::vector<std::map<Place, Object>> prices_{};
+};
+
 // --- For those who look at it
 
 // By their numbers: a line may stand twice when a commit was repeated, and the last one counts.
@@ -206,6 +233,29 @@ std::string line_of(const Beginning& beginning) {
       .done();
 }
 
+std::string run_line(std::string_view process, std::int64_t round) {
+  return Line("run").with("process", process).with("round", round).done();
+}
+
+Object price_of(const Object& result) {
+  Object price;
+  for (const std::string_view name : {"usage", "cost"}) {
+    if (const Dynamic* found = result.if_contains(name)) price[name] = *found;
+  }
+  return price;
+}
+
+EarlierPayments earlier_payments(const std::vector<RunHistory>& runs, std::string_view process,
+                                 std::int64_t round) {
+  EarlierPayments earlier;
+  for (const RunHistory& run : runs) {
+    if (run.round != round) continue;
+    earlier.paid.insert(earlier.paid.end(), run.paid.begin(), run.paid.end());
+    earlier.are_told = earlier.are_told || run.process == process;
+  }
+  return earlier;
+}
+
 std::string entered_line(std::int64_t step, std::string_view state) {
   return Line("enter", step).with("state", state).done();
 }
@@ -235,6 +285,7 @@ std::string child_line(std::int64_t step, std::int64_t number, const Outcome& ou
   Line line("child", step);
   line.with("n", number);
   describe(line, outcome);
+  if (!outcome.paid.empty()) line.with_json("paid", with_sums({}, outcome.paid));
   return line.done();
 }
 
@@ -274,14 +325,18 @@ std::expected<History, std::string> read_history(const std::vector<std::string>&
                                                  std::int64_t step, bool is_step_over) {
   History history;
   Sums sums;
+  Payments payments;
   bool has_start = false;
   TREATY_TRY_VOID(for_each_line(lines, [&](std::string_view kind, const Object& line) {
     const std::int64_t at = whole_in(line, "step");
+    payments.add(kind, line);
     if (kind == "start") {
       has_start = true;
       history.beginning = beginning_of(line);
     } else if (kind == "end") {
       history.ended = outcome_of(line);
+    } else if (kind == "run") {
+      return;
     } else if (kind == "enter") {
       if (at <= step) sums.path[at] = text_of(line, "state");
       // Another state in the same step: what was done in the one before is not this one's.
@@ -296,6 +351,7 @@ std::expected<History, std::string> read_history(const std::vector<std::string>&
     }
   }));
   if (!has_start) return std::unexpected("its journal has no beginning");
+  history.runs = payments.take();
   for (auto& [_, state] : sums.path) history.path.push_back(std::move(state));
   for (const auto& [_, calls] : sums.calls) history.calls += calls;
   for (const auto& [_, waits] : sums.waits)

@@ -39,6 +39,9 @@ struct Outcome {
   std::string channel{};
   List tool_calls{};  // That whoever is outside has to answer, each with its `key`.
   Error trouble{};    // Of one that is lost.
+  // What its calls in this round have cost, those of earlier processes and of children included:
+  // objects of `usage` and `cost`.
+  std::vector<Object> paid{};
 };
 
 // The end of a state's work, from which its transitions go on.
@@ -63,6 +66,8 @@ struct Beginning {
 };
 
 std::string line_of(const Beginning& beginning);
+// A process begins to run it, or resumes it, in that round of the turn.
+std::string run_line(std::string_view process, std::int64_t round);
 std::string entered_line(std::int64_t step, std::string_view state);
 std::string call_line(std::int64_t step, std::int64_t number, std::string_view agent,
                       const Object& result);
@@ -97,6 +102,25 @@ struct StepHistory {
   std::optional<StateExit> exit{};
 };
 
+// The price of a call: its `usage` and `cost`.
+Object price_of(const Object& result);
+
+// What one process did before it ended or stopped.
+struct RunHistory {
+  std::string process{};
+  std::int64_t round = 0;
+  std::vector<Object> paid{};
+};
+
+// What has been paid for a round so far. A process tells it when it runs the round for the first
+// time: the processes before it are gone, and could tell nobody.
+struct EarlierPayments {
+  std::vector<Object> paid{};
+  bool are_told = false;
+};
+EarlierPayments earlier_payments(const std::vector<RunHistory>& runs, std::string_view process,
+                                 std::int64_t round);
+
 struct History {
   Beginning beginning{};
   std::vector<std::string> path{};  // Up to the newest checkpoint's step.
@@ -104,6 +128,7 @@ struct History {
   std::vector<double> waits{};
   std::map<std::int64_t, StepHistory> steps{};  // From the newest checkpoint's on.
   std::optional<Outcome> ended{};
+  std::vector<RunHistory> runs{};  // Oldest first. Calls of unknown processes are in none of them.
 };
 
 // `step` is the newest checkpoint's. Lines of later steps are there when checkpoints are not kept

@@ -109,6 +109,38 @@ TEST_CASE("How often each agent, tool and hook was asked can be counted") {
                      {"agent:a", 2}, {"tool:search", 1}, {"hook:h:state_exit", 1}});
 }
 
+TEST_CASE("A journal tells what each process has paid in a round, and an old one tells nothing") {
+  const std::string start = line_of(Beginning{.text = "m"});
+  const auto call = [](std::int64_t number, double cost) {
+    return call_line(1, number, "a", Object{{"content", "x"}, {"cost", cost}});
+  };
+  Outcome child{.status = Status::completed, .execution = "x.1.0"};
+  child.paid = {Object{{"cost", 4.0}}, Object{{"cost", 8.0}}};
+
+  const auto history =
+      read_history({start, run_line("p1", 0), call(0, 1), call(0, 1), child_line(1, 0, child),
+                    run_line("p2", 0), call(1, 2), run_line("p2", 1), call(2, 16)},
+                   1, false);
+  REQUIRE(history);
+  const auto paid = [&](const char* process, std::int64_t round) {
+    const EarlierPayments earlier = earlier_payments(history->runs, process, round);
+    double sum = 0;
+    for (const Object& one : earlier.paid) sum += one.at("cost").as_double();
+    return std::pair(sum, earlier.are_told);
+  };
+
+  CHECK(paid("p3", 0) == std::pair(15.0, false));
+  CHECK(paid("p2", 0) == std::pair(15.0, true));
+  CHECK(paid("p3", 1) == std::pair(16.0, false));
+  CHECK(paid("p3", 2) == std::pair(0.0, false));
+  CHECK(history->steps.at(1).calls.size() == 3);
+
+  const auto old = read_history({start, call(0, 1)}, 1, false);
+  REQUIRE(old);
+  CHECK(old->runs.empty());
+  CHECK(old->steps.at(1).calls.size() == 1);
+}
+
 }  // namespace
 
 TEST_CASE("an account tells the steps of an execution in their order, with all that they did") {

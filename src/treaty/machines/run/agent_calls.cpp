@@ -34,14 +34,17 @@ RunTask<Object> ask_as(ExecutionContext& run, const State& state, AgentCall call
   TREATY_CO_TRY_VOID(co_await run.flush());
   call.key = fmt::format("{}:{}:{}", run.start.execution, run.step, number);
   call.deadline = run.deadline;
+  call.origin = run.world.origin;
   call.depth = run.start.depth + 1;
   run.observe("call", state.name, call.agent.name);
   Dynamic answer;
   const bool is_in_time = co_await run.world.timeline.within(
       run.deadline,
       [&]() -> asio::awaitable<void> { answer = co_await run.world.agents.call(call); });
-  TREATY_CO_TRY_VOID(run.check_stopping());
   Object result = is_in_time ? coerce(answer) : timed_out(state);
+  // An execution that stops now still keeps an answer that has come.
+  const Attempt<void> going = run.check_stopping();
+  if (!going && error_of(result) != nullptr) co_return std::unexpected(going.error());
   if (const Object* failure = error_of(result)) {
     // Nobody was asked: a failure of the run (section 7).
     if (text_of(*failure, "type") == kNoAgent) {
@@ -52,11 +55,13 @@ RunTask<Object> ask_as(ExecutionContext& run, const State& state, AgentCall call
     if (is_late && text_of(*failure, "code") == "timeout") result = timed_out(state);
   }
   run.count_call(result);
+  run.pay(result);
   const Object* error = error_of(result);
   run.observe("answer", state.name, error == nullptr ? "ok" : sentence_of(*error), 0,
               error == nullptr ? "" : text_of(*error, "code"));
   TREATY_CO_TRY_VOID(
       co_await run.note("call", call_line(run.step, number, call.agent.name, result)));
+  if (!going) co_return std::unexpected(going.error());
   co_return result;
 }
 
@@ -98,7 +103,12 @@ RunTask<Object> sample(ExecutionContext& run, const State& state, const AgentCal
   jobs.reserve(answers.size());
   for (int i = 0; i < samples; ++i) {
     jobs.push_back([&, i]() -> asio::awaitable<void> {
-      answers[static_cast<std::size_t>(i)] = co_await ask_as(run, state, call, first + i);
+      Attempt<Object>& answer = answers[static_cast<std::size_t>(i)];
+      answer = co_await ask_as(run, state, call, first + i);
+      if (!answer) co_return;
+      // Others may take long: what has come is on the disk before they answer.
+      const Attempt<void> kept = co_await run.flush();
+      if (!kept) answer = std::unexpected(kept.error());
     });
   }
   co_await run.world.timeline.together(std::move(jobs), run.max_parallel(), {});

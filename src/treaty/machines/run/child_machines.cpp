@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/asio/this_coro.hpp>
 #include <set>
 
 #include "treaty/base/json_dynamic.h"
+#include "treaty/base/notifier.h"
 #include "treaty/base/try.h"
 #include "treaty/machines/run/runner.h"
 
@@ -48,6 +50,10 @@ RunFailure failure_of(const Outcome& outcome) {
   Object error = outcome.error;
   if (const auto state = error.find("state"); state != error.end()) error.stable_erase(state);
   return {.error = std::move(error)};
+}
+
+bool has_ended(const Outcome& outcome) {
+  return outcome.status == Status::completed || outcome.status == Status::failed;
 }
 
 Outcome failed_outcome(Object error) {
@@ -120,12 +126,20 @@ asio::awaitable<Outcome> run_child(const ExecutionContext& run, const World& wor
   co_return co_await run_or_resume(world, std::move(*machine), std::move(start));
 }
 
+// A child that has ended is in the journal before the others end.
+RunTask<void> note_child(ExecutionContext& run, std::int64_t number, const Outcome& outcome) {
+  if (!has_ended(outcome)) co_return Attempt<void>();
+  run.paid.insert(run.paid.end(), outcome.paid.begin(), outcome.paid.end());
+  TREATY_CO_TRY_VOID(co_await run.note("noted", child_line(run.step, number, outcome)));
+  co_return co_await run.flush();
+}
+
 RunTask<std::vector<Outcome>> run_all(ExecutionContext& run, const State& state,
                                       const std::vector<Child>& children) {
   TREATY_CO_TRY_VOID(co_await run.flush());
   std::vector<Outcome> outcomes(children.size(), Outcome{.status = Status::interrupted});
-  std::vector<char> is_journalled(children.size(), 0);
   bool is_enough = false;
+  Attempt<void> kept;
   World world = run.world;  // A child that is no longer wanted stops, which is not a failure.
   world.is_stopping = [&, outer = run.world.is_stopping] {
     return is_enough || run.world.timeline.now() >= run.deadline || (outer && outer());
@@ -135,7 +149,6 @@ RunTask<std::vector<Outcome>> run_all(ExecutionContext& run, const State& state,
   for (std::size_t i = 0; i < children.size(); ++i) {
     if (const auto found = known.find(static_cast<std::int64_t>(i)); found != known.end()) {
       outcomes[i] = found->second;
-      is_journalled[i] = 1;
       is_enough = is_enough || (state.mode == Mode::any && outcomes[i].status == Status::completed);
       continue;
     }
@@ -143,6 +156,9 @@ RunTask<std::vector<Outcome>> run_all(ExecutionContext& run, const State& state,
       const std::string id = fmt::format("{}.{}.{}", run.start.execution, run.step, i);
       outcomes[i] = co_await run_child(run, world, children[i], id);
       if (state.mode == Mode::any && outcomes[i].status == Status::completed) is_enough = true;
+      const Attempt<void> written =
+          co_await note_child(run, static_cast<std::int64_t>(i), outcomes[i]);
+      if (!written) kept = written;
     });
   }
   if (is_enough) jobs.clear();
@@ -152,14 +168,10 @@ RunTask<std::vector<Outcome>> run_all(ExecutionContext& run, const State& state,
                                              [&] { return is_enough; });
       });
   TREATY_CO_TRY_VOID(run.check_stopping());
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    run.calls += outcomes[i].calls;
-    run.waits.insert(run.waits.end(), outcomes[i].waits.begin(), outcomes[i].waits.end());
-    const bool has_ended =
-        outcomes[i].status == Status::completed || outcomes[i].status == Status::failed;
-    if (!has_ended || is_journalled[i] != 0) continue;
-    TREATY_CO_TRY_VOID(co_await run.note(
-        "noted", child_line(run.step, static_cast<std::int64_t>(i), outcomes[i])));
+  TREATY_CO_TRY_VOID(kept);
+  for (const Outcome& outcome : outcomes) {
+    run.calls += outcome.calls;
+    run.waits.insert(run.waits.end(), outcome.waits.begin(), outcome.waits.end());
   }
   if (!is_in_time) {
     co_return std::unexpected(RunFailure{.error = state_timeout(state.name)});
@@ -206,7 +218,8 @@ void forget_launched(List& launches, const std::string& execution) {
   if (found != launches.end()) launches.erase(found);
 }
 
-// Starts the machine, or resumes what an earlier runner started. Returns the calls that are known
+// Starts the machine, or resumes what an earlier runner started, and waits until its beginning is
+// durable: from then on it can be resumed without this execution. Returns the calls that are known
 // at once: those of a simulation.
 asio::awaitable<std::int64_t> start_launched(ExecutionContext& run, const Object& intent,
                                              std::shared_ptr<const Machine> machine) {
@@ -216,18 +229,21 @@ asio::awaitable<std::int64_t> start_launched(ExecutionContext& run, const Object
               .depth = run.start.depth + 1,
               .max_steps = {},
               .is_kept = run.writer.is_kept()};
+  Waiter begun(co_await asio::this_coro::executor);
+  start.on_begun = [waker = begun.waker()] { waker->notify(); };
   World world = run.world;
   world.offered_tools.reset();  // Whoever has them may be gone before they are needed.
   world.is_stopping = world.is_ending;
+  world.on_earlier_call = nullptr;  // Those are the calls of a run that has ended.
   const auto counted = std::make_shared<std::int64_t>(0);
-  co_await run.world.timeline.beside([world = std::move(world), machine = std::move(machine),
-                                      start = std::move(start), counted,
-                                      launches = run.launches]() -> asio::awaitable<void> {
+  co_await run.world.timeline.beside([world = std::move(world), machine = std::move(machine), start,
+                                      counted, launches = run.launches]() -> asio::awaitable<void> {
     const Outcome outcome = co_await run_or_resume(world, machine, start);
     *counted = outcome.calls;
-    const bool has_ended = outcome.status == Status::completed || outcome.status == Status::failed;
-    if (has_ended) forget_launched(*launches, start.execution);
+    if (has_ended(outcome)) forget_launched(*launches, start.execution);
+    start.on_begun();
   });
+  if (start.is_kept) co_await begun.wait();
   co_return *counted;
 }
 
@@ -275,8 +291,8 @@ RunTask<void> launch_machines(ExecutionContext& run, const State& state) {
       co_return fail("max_depth", "MaxDepthExceeded",
                      fmt::format("'{}' would be launched too deep.", name));
     }
-    intents.push_back({{"execution_id", fmt::format("{}.{}.launch{}", run.start.execution, run.step,
-                                                    intents.size())},
+    intents.push_back({{"execution_id", fmt::format("{}.{}.{}{}", run.start.execution, run.step,
+                                                    kLaunchPrefix, intents.size())},
                        {"machine", name},
                        {"input", input},
                        {"launched", false}});

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "treaty/machines/run/execution_context.h"
@@ -17,6 +18,9 @@ RunTask<OutputOrWaiting> run_child_machines(ExecutionContext& run, const State& 
 // A machine by its name in `data.machines`.
 Attempt<std::shared_ptr<const Machine>> machine_named(const ExecutionContext& run,
                                                       const std::string& name);
+
+// In the id of a launched machine, behind the last dot.
+constexpr std::string_view kLaunchPrefix = "launch";
 
 // Starts machines that a state launches and does not wait for (machines.md section 6). The intent
 // is durable before the machine starts, and its id is made of the step: it starts once.

@@ -176,6 +176,10 @@ void ExecutionContext::count_call(const Object& result) {
   }
 }
 
+void ExecutionContext::pay(const Object& result) {
+  if (!world.process.empty()) paid.push_back(price_of(result));
+}
+
 void ExecutionContext::set_last_error(const Object& error) {
   const auto member = [&](std::string_view name) {
     return error.contains(name) ? Dynamic(text_of(error, name)) : Dynamic();
@@ -210,6 +214,15 @@ templates::Scope ExecutionContext::scope(const Dynamic* output, const Dynamic* r
           .output = output,
           .result = result,
           .context_over_input = true};
+}
+
+std::vector<Object> tell_earlier_payments(const World& world, const std::vector<RunHistory>& runs) {
+  if (world.process.empty()) return {};
+  EarlierPayments earlier = earlier_payments(runs, world.process, world.origin.round);
+  if (!earlier.are_told && world.on_earlier_call) {
+    for (const Object& call : earlier.paid) world.on_earlier_call(call);
+  }
+  return std::move(earlier.paid);
 }
 
 Attempt<Dynamic> render(const Template& source, const templates::Scope& scope) {

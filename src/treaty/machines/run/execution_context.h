@@ -145,6 +145,8 @@ struct ExecutionContext {
   void erase_member(std::string_view name);
   // The outcomes are added to the totals of this execution.
   void count_call(const Object& result);
+  // Keeps what a new call has cost, for Outcome::paid.
+  void pay(const Object& result);
 
   const StepHistory& replayed() const;  // What earlier runners did in the current step.
   std::size_t max_parallel() const;
@@ -163,6 +165,7 @@ struct ExecutionContext {
   std::vector<std::string> path{};
   std::int64_t calls = 0;
   std::vector<double> waits{};
+  std::vector<Object> paid{};  // See Outcome.
   // Launched machines that may not have ended. Whoever resumes this execution resumes them. They
   // may outlive this object.
   std::shared_ptr<List> launches = std::make_shared<List>();
@@ -180,6 +183,9 @@ struct ExecutionContext {
   std::string snapshot(std::string_view event, std::string_view state, const Dynamic& output,
                        std::string_view channel) const;
 };
+
+// Answers what earlier processes have paid for this round, and calls World::on_earlier_call.
+std::vector<Object> tell_earlier_payments(const World& world, const std::vector<RunHistory>& runs);
 
 Attempt<Dynamic> render(const Template& source, const templates::Scope& scope);
 // {} without a template.

@@ -10,6 +10,12 @@ namespace treaty::machines {
 
 namespace asio = boost::asio;
 
+namespace {
+
+constexpr std::int64_t kStepsAtOnce = 32;
+
+}  // namespace
+
 asio::awaitable<Outcome> ExecutionRun::begin() {
   const Beginning beginning{.text = run_.machine->text,
                             .directory = run_.machine->directory,
@@ -17,12 +23,20 @@ asio::awaitable<Outcome> ExecutionRun::begin() {
                             .parent = run_.start.parent,
                             .depth = run_.start.depth};
   run_.writer.gather(line_of(beginning));
+  note_process();
   co_return co_await start();
+}
+
+void ExecutionRun::note_process() {
+  const World& world = run_.world;
+  if (!world.process.empty()) run_.writer.gather(run_line(world.process, world.origin.round));
 }
 
 asio::awaitable<Outcome> ExecutionRun::start() {
   Attempt<void> ready = render_context();
   if (ready) ready = co_await run_.checkpoint("machine_start", "start");
+  if (ready && run_.start.on_begun) ready = co_await run_.flush();
+  if (ready && run_.start.on_begun) run_.start.on_begun();
   if (ready) ready = co_await hooks_.call(run_.machine->lifecycle_hooks, "machine_start", {});
   if (!ready) co_return co_await fail_with(std::move(ready.error()), nullptr);
   co_return co_await live(&run_.machine->states[run_.machine->initial], Point::enter);
@@ -36,6 +50,9 @@ asio::awaitable<Outcome> ExecutionRun::go_on(const Snapshot& snapshot, History h
   run_.calls = history.calls;
   run_.waits = std::move(history.waits);
   run_.replay = std::move(history.steps);
+  if (run_.start.on_begun) run_.start.on_begun();
+  run_.paid = tell_earlier_payments(run_.world, history.runs);
+  note_process();
   co_await resume_launched(run_, snapshot.launches);
   if (snapshot.event == "machine_end") {
     if (history.ended && history.ended->status == Status::completed) {
@@ -88,6 +105,7 @@ asio::awaitable<Outcome> ExecutionRun::live(const State* state, Point point) {
 
 // Section 4, 1 to 6.
 RunTask<NextStep> ExecutionRun::run_state(const State& state, Point from) {
+  run_.deadline = state.timeout ? run_.world.timeline.now() + *state.timeout : kNever;
   if (from == Point::enter) {
     TREATY_CO_TRY_VOID(co_await enter(state));
   } else {
@@ -120,6 +138,11 @@ RunTask<void> ExecutionRun::enter(const State& state) {
                        fmt::format("The machine has made {} steps, which is its limit.", most));
     enough.error().way = RunFailure::Way::unrouted;
     co_return enough;
+  }
+  // A machine whose states reach nothing outside lets others run, too: whoever stops it, or turns.
+  const bool shall_yield = run_.step % kStepsAtOnce == kStepsAtOnce - 1;
+  if (shall_yield && !co_await run_.world.timeline.wait(0)) {
+    co_return interrupted();
   }
   ++run_.step;
   run_.next_call = run_.next_wait = 0;
@@ -228,6 +251,7 @@ Outcome ExecutionRun::outcome(Status status) const {
   outcome.path = run_.path;
   outcome.calls = run_.calls;
   outcome.waits = run_.waits;
+  outcome.paid = run_.paid;
   return outcome;
 }
 

@@ -33,6 +33,7 @@ class ExecutionRun {
   RunTask<NextStep> run_state(const State& state, Point from);
   RunTask<void> enter(const State& state);
   Attempt<void> render_context();
+  void note_process();
   void restore_tool_loop(const Object& kept);
 
   // Each end of an execution.

@@ -7,6 +7,8 @@
 
 namespace treaty::machines {
 
+namespace asio = boost::asio;
+
 Attempt<Hook*> HookRunner::find_or_make(const HookReference& reference) {
   const std::string key = reference.name + json::to_json(reference.arguments);
   if (const auto known = hooks_.find(key); known != hooks_.end()) return known->second.get();
@@ -23,6 +25,14 @@ Attempt<Hook*> HookRunner::find_or_make(const HookReference& reference) {
   return hooks_.emplace(key, std::move(*made)).first->second.get();
 }
 
+// The timeout of a state bounds the hooks that are called for its work. Those that are called about
+// a state that took too long, or has ended, are not cut.
+double HookRunner::deadline_of(std::string_view event) const {
+  const bool is_work = event == "state_enter" || event == "action" || event == "tool_calls" ||
+                       event == "tool_result" || event == "state_exit";
+  return is_work && run_.world.timeline.now() < run_.deadline ? run_.deadline : kNever;
+}
+
 RunTask<void> HookRunner::call(const std::vector<HookReference>& hooks, std::string_view event,
                                Object details, const OnReply& on_reply) {
   for (const HookReference& reference : hooks) {
@@ -31,8 +41,14 @@ RunTask<void> HookRunner::call(const std::vector<HookReference>& hooks, std::str
     HookEvent told = {{"event", event}, {"execution_id", run_.start.execution}};
     for (const auto& member : details) told[member.key()] = member.value();
     told["context"] = run_.context;
-    const auto reply = co_await hook->handle(told);
+    std::expected<HookReply, std::string> reply;
+    const bool is_in_time = co_await run_.world.timeline.within(
+        deadline_of(event),
+        [&]() -> asio::awaitable<void> { reply = co_await hook->handle(told); });
     TREATY_CO_TRY_VOID(run_.check_stopping());
+    if (!is_in_time) {
+      co_return std::unexpected(RunFailure{.error = state_timeout(run_.path.back())});
+    }
     if (!reply) {
       co_return hook_failure(fmt::format("Hook '{}': {}", reference.name, reply.error()));
     }

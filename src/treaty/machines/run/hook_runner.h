@@ -38,6 +38,7 @@ class HookRunner {
 
  private:
   Attempt<Hook*> find_or_make(const HookReference& reference);
+  double deadline_of(std::string_view event) const;
 
   ExecutionContext& run_;
   std::map<std::string, std::shared_ptr<Hook>, std::less<>> hooks_{};

@@ -65,6 +65,7 @@ store::MachineWrite JournalWriter::take() {
   if (lease_ == nullptr) return write;
   write.execution = lease_->execution();
   write.machine = machine_;
+  write.session = session_;
   write.token = lease_->token();
   return write;
 }

@@ -22,10 +22,12 @@ class JournalWriter {
  public:
   // `events`: the checkpoints that are kept; absent: all. The lease outlives the writer.
   JournalWriter(store::MachineStore& store, LeaseGuard& lease, std::string machine,
-                std::optional<std::set<std::string>> events, AfterWrite after_write)
+                std::int64_t session, std::optional<std::set<std::string>> events,
+                AfterWrite after_write)
       : store_(store),
         lease_(&lease),
         machine_(std::move(machine)),
+        session_(session),
         events_(std::move(events)),
         after_write_(std::move(after_write)) {}
 
@@ -63,6 +65,7 @@ class JournalWriter {
   store::MachineStore& store_;
   LeaseGuard* lease_ = nullptr;  // Null: nothing is written.
   std::string machine_{};
+  std::int64_t session_ = 0;
   std::optional<std::set<std::string>> events_{};
   AfterWrite after_write_{};
   store::MachineWrite pending_{};

@@ -33,7 +33,8 @@ Outcome lost_outcome(const std::string& execution, Error trouble) {
 
 JournalWriter writer_of(const World& world, const Machine& machine, LeaseGuard& lease,
                         AfterWrite after_write) {
-  return {world.store, lease, machine.name, events_of(machine), std::move(after_write)};
+  return {world.store,           lease, machine.name, world.origin.session, events_of(machine),
+          std::move(after_write)};
 }
 
 using Drive = std::function<asio::awaitable<Outcome>()>;
@@ -89,13 +90,15 @@ asio::awaitable<Outcome> go_on(const World& world, std::shared_ptr<const Machine
 
 // How a machine that another one has started failed. The other one did not come to note it; to it
 // that was an end like any other, and is not tried again under the same name.
-std::optional<Outcome> failure_kept(const Start& start, const store::ExecutionRecord& record) {
+std::optional<Outcome> failure_kept(const World& world, const Start& start,
+                                    const store::ExecutionRecord& record) {
   if (start.parent.empty() || record.latest_event != "machine_error") return std::nullopt;
   auto history = read_history(record.journal, record.latest_step, true);
   if (!history || !history->ended || history->ended->status != Status::failed) return std::nullopt;
   Outcome failed = std::move(*history->ended);
   failed.execution = start.execution;
   failed.path = std::move(history->path);
+  failed.paid = tell_earlier_payments(world, history->runs);
   return failed;
 }
 
@@ -117,7 +120,7 @@ asio::awaitable<Outcome> run_leased(const World& world, std::shared_ptr<const Ma
                                 "resume {}",
                                 execution, execution)});
   }
-  if (auto failed = failure_kept(start, **record)) co_return std::move(*failed);
+  if (auto failed = failure_kept(world, start, **record)) co_return std::move(*failed);
   auto from = read_resumption(**record);
   if (!from) co_return lost_outcome(execution, std::move(from.error()));
   co_return co_await go_on(world, std::move(machine), std::move(start), lease, std::move(*from));

@@ -331,7 +331,6 @@ RunTask<NextStep> route_failure(ExecutionContext& run, HookRunner& hooks, const 
 }
 
 RunTask<WorkOrWaiting> perform(ExecutionContext& run, HookRunner& hooks, const State& state) {
-  run.deadline = state.timeout ? run.world.timeline.now() + *state.timeout : kNever;
   if (state.wait_for) co_return co_await wait_for_signal(run, state);
   // What comes before a tool loop was done before its checkpoint.
   if (run.tool_loop) co_return co_await run_agent(run, hooks, state);

@@ -147,7 +147,8 @@ RunTask<ToolOutcome> ToolLoopRun::use_tool(const ToolInvocation& call, bool& is_
   run_.observe("tool", state_.name, call.name);
   const double now = run_.world.timeline.now();
   const double own = limits_.tool_timeout > 0 ? now + limits_.tool_timeout : kNever;
-  const double deadline = std::min(own, run_.deadline);
+  const double total = limits_.total_timeout > 0 ? loop().began + limits_.total_timeout : kNever;
+  const double deadline = std::min({own, total, run_.deadline});
   std::optional<ToolOutcome> outcome;
   const bool is_in_time = co_await run_.world.timeline.within(
       deadline,
@@ -156,6 +157,12 @@ RunTask<ToolOutcome> ToolLoopRun::use_tool(const ToolInvocation& call, bool& is_
   if (!is_in_time && deadline == run_.deadline) {  // The state's own: it is in the AgentResult.
     loop().result = failed_result(state_timeout(state_.name));
     co_return ToolOutcome{};
+  }
+  if (!is_in_time && deadline == total) {  // The next turn of the loop ends it.
+    co_return ToolOutcome{.content = fmt::format("Tool '{}' was stopped: the loop took longer than "
+                                                 "its total_timeout of {} s",
+                                                 call.name, limits_.total_timeout),
+                          .is_error = true};
   }
   if (!is_in_time) {
     co_return ToolOutcome{

@@ -71,6 +71,14 @@ struct World {
   OpenMachine open_machine;
   RunObserver* observer = nullptr;  // May be null.
   AfterWrite after_write{};
+  backends::CallOrigin origin{};  // The turn that it runs for.
+
+  // What this process is called in journals. Empty: nobody asks what a run has cost.
+  std::string process{};
+  // Called for each call that an earlier process made for the same round, and whose price it can
+  // have told nobody. A call is an object of `usage` and `cost`.
+  std::function<void(const Object& call)> on_earlier_call{};
+
   bool notes_hooks = false;  // In the journal: a simulation that goes on must know who was asked.
 
   // Tools that the caller of the machine offers to agents in a tool loop; null: none.
@@ -92,6 +100,7 @@ struct Start {
   std::int64_t depth = 0;
   std::optional<std::int64_t> max_steps{};  // Instead of the machine's.
   bool is_kept = true;                      // False: not persisted, whatever the machine says.
+  std::function<void()> on_begun{};         // Called once the beginning is durable.
 };
 
 }  // namespace treaty::machines
