@@ -59,7 +59,7 @@ class Rooms(ServingTest):
     def test_another_tenants_room_is_as_unknown_everywhere(self):
         for method, rest in (("GET", ""), ("DELETE", ""), ("POST", "/branch"), ("GET", "/turns"), ("GET", "/turns/t1"),
                              ("GET", "/turns/t1/stream"), ("POST", "/turns/t1/cancel"), ("GET", "/turns/t1/assistant"),
-                             ("GET", "/events")):
+                             ("GET", "/turns/t1/agent-result"), ("GET", "/events")):
             body = {} if method == "POST" else None
             mine = self.ask(UMBRA, method, "/v1/sessions/s1" + rest, body)
             never = self.ask(UMBRA, method, "/v1/sessions/s2" + rest, body)

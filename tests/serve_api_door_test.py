@@ -12,6 +12,7 @@ ADDRESSES = {
     "/v1/sessions": "GET, HEAD, POST, OPTIONS", "/v1/sessions/s1": "GET, HEAD, DELETE, OPTIONS",
     "/v1/sessions/s1/branch": POST, "/v1/sessions/s1/events": GET, "/v1/sessions/s1/turns": GET,
     "/v1/sessions/s1/turns/t1": GET, "/v1/sessions/s1/turns/t1/stream": GET, "/v1/sessions/s1/turns/t1/assistant": GET,
+    "/v1/sessions/s1/turns/t1/agent-result": GET,
     "/v1/sessions/s1/turns/t1/cancel": POST, "/v1/agents": GET, "/v1/limits": GET, "/schemas/request.json": GET,
     "/healthz": GET, "/readyz": GET, "/version": GET,
 }

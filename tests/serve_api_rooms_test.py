@@ -63,7 +63,7 @@ class Sessions(ServingTest):
     def test_an_unknown_session_is_not_found(self):
         for method, rest in (("GET", ""), ("DELETE", ""), ("POST", "/branch"), ("GET", "/turns"), ("GET", "/events"),
                              ("GET", "/turns/t1"), ("GET", "/turns/t1/stream"), ("POST", "/turns/t1/cancel"),
-                             ("GET", "/turns/t1/assistant")):
+                             ("GET", "/turns/t1/assistant"), ("GET", "/turns/t1/agent-result")):
             with self.subTest(f"{method} {rest}"):
                 self.assert_refused(self.one.ask(method, "/v1/sessions/s9" + rest), 404, "session_not_found")
 
@@ -134,7 +134,8 @@ class Turns(ServingTest):
     def test_an_unknown_turn_is_not_found(self):
         one = self.server(scripted())
         one.say()
-        for method, rest in (("GET", ""), ("GET", "/stream"), ("POST", "/cancel"), ("GET", "/assistant")):
+        for method, rest in (("GET", ""), ("GET", "/stream"), ("POST", "/cancel"), ("GET", "/assistant"),
+                             ("GET", "/agent-result")):
             with self.subTest(rest):
                 self.assert_refused(one.ask(method, turn_path("s1", "t9", rest)), 404, "turn_not_found")
         self.assert_refused(one.post("/v1/sessions/s1/branch", {"TurnId": "t9"}), 404, "turn_not_found")
@@ -189,7 +190,15 @@ class Assistant(ServingTest):
         one.submit("s1", "t1", ["a"])
         completed = self.view(one)
         self.assertEqual(len({view["assistant_message"] for view in (deferred, asking, completed)}), 3)
-        self.assertEqual({view["trace_id"] for view in (deferred, asking, completed)}, {"t1"})
+        self.assertEqual(len({view["trace_id"] for view in (deferred, asking, completed)}), 1)
+
+    def test_a_completed_turn_whose_model_said_nothing_asks_for_more(self):
+        _, one = self.gated(" ")
+        self.assertEqual(one.say().json["Result"]["Kind"], "final")
+        view = self.view(one)
+        self.assertEqual((view["action_taken"], view["next_steps"]), ("Requested clarification.", ["Provide missing details"]))
+        one.restart()
+        self.assertEqual(self.view(one), view)
 
     def test_a_failure_is_told_without_the_providers_words(self):
         _, one = self.gated(Reply(error=(400, {"error": {"message": "The flux capacitor broke.", "type": "x"}})))
@@ -201,7 +210,17 @@ class Assistant(ServingTest):
         one.say()
         trace = "4bf92f3577b34da6a3ce929d0e0e4736"
         self.assertEqual(self.view(one, {"traceparent": f"00-{trace}-00f067aa0ba902b7-01"})["trace_id"], trace)
-        self.assertEqual(self.view(one, {"traceparent": "nonsense"})["trace_id"], "t1")
+
+    def test_without_a_traceparent_the_trace_id_is_a_uuid_of_that_turn(self):
+        one = self.server(scripted())
+        for session in ("s1", "s2"):
+            self.assertEqual(one.say(session, "t1").status, 200)
+        trace = self.view(one, {"traceparent": "nonsense"})["trace_id"]
+        self.assertRegex(trace, "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+        other = one.get(turn_path("s2", "t1", "/assistant")).json["trace_id"]
+        self.assertNotEqual(other, trace, "two sessions may have turns of the same name")
+        one.restart()
+        self.assertEqual(self.view(one)["trace_id"], trace)
 
     def test_the_trace_of_the_request_stays_with_its_turn(self):
         one = self.server(scripted())
@@ -220,6 +239,50 @@ class Assistant(ServingTest):
             answer = one.get(turn_path("s1", turn, "/assistant"))
             self.assert_keeps("assistant", answer.body)
             self.assertNotIn(turn, answer.json["trace_id"])
+
+
+class AgentResults(ServingTest):
+    def result(self, server):
+        answer = server.get(turn_path("s1", "t1", "/agent-result"))
+        self.assertEqual(answer.status, 200, answer)
+        self.assert_keeps("agent-result", answer.body)
+        return answer.json
+
+    def test_a_completed_turn_has_the_agent_s_own_text_and_who_gave_it(self):
+        _, one = self.gated(Reply('{"a":1}', headers={"x_request_id": "req-7"}))
+        one.say()
+        one.restart()
+
+        result = self.result(one)
+
+        self.assertEqual((result["content"], result["finish_reason"]), ('{"a":1}', "stop"))
+        self.assertEqual(result["metadata"], {"backend": "gate", "model": "small-1"})
+        self.assertEqual(result["provider_data"]["request_id"], "req-7")
+        self.assertNotIn("raw_headers", result["provider_data"])
+        self.assertEqual(result["usage"]["output_tokens"], 3)
+
+    def test_a_turn_that_runs_has_none_and_one_that_waits_has_its_calls(self):
+        gate, one = self.gated(calling("a", text="Let me look."), "Done.", held=True)
+        running = self.later(one.say)
+        gate.wait_for_calls(1)
+        self.assert_refused(one.get(turn_path("s1", "t1", "/agent-result")), 409, "turn_in_progress")
+        gate.open()
+        running.result()
+        waiting = self.result(one)
+        self.assertEqual([call["id"] for call in waiting["tool_calls"]], ["a"])
+        one.post(turn_path("s1", "t1", "/cancel"))
+        cancelled = self.result(one)
+        self.assertEqual((cancelled["finish_reason"], cancelled["error"]["code"]), ("aborted", "turn_cancelled"))
+        self.assertNotIn("content", cancelled)
+
+    def test_a_failure_is_told_without_the_providers_words(self):
+        _, one = self.gated(Reply(error=(503, {"error": {"message": "The flux capacitor broke.", "type": "x"}})))
+        one.say()
+
+        result = self.result(one)
+
+        self.assertEqual((result["error"]["code"], result["error"]["status_code"]), ("server_error", 503))
+        self.assertNotIn("flux", str(result))
 
 
 class Streams(ServingTest):

@@ -11,7 +11,7 @@ import unittest
 import urllib.request
 
 from fake_provider import CLEAN
-from serving import ServingTest, configuration
+from serving import Server, ServingTest, configuration, user_turn
 from treaty_binary import BINARY, ROOT, SECONDS, Ran
 
 LAST_LINE = "Ctrl-C stops it"
@@ -182,6 +182,16 @@ class Leaving(ServeTest):
         process.stdout = open(os.devnull, encoding="utf-8")  # pylint: disable=consider-using-with
 
 
+ACME = {"tenant": "acme", "sha256": hashlib.sha256(b"open").hexdigest()}
+
+
+class UnflaggedServer(Server):
+    """Listens where the environment or the file says."""
+
+    def command(self):
+        return [part for part in super().command() if part not in ("--listen", "127.0.0.1:0")]
+
+
 class Reloading(ServeTest):
     def test_a_good_configuration_is_taken_and_what_changed_is_told(self):
         gate, server = self.gated()
@@ -195,17 +205,54 @@ class Reloading(ServeTest):
         self.assertEqual(server.say("s1", "t1", AgentContextId="second").text, "You said: Hello.")
         self.assertEqual(server.say("s2", "t1").result["ModeDisplayName"], "Other")
 
-    def test_a_bad_configuration_is_told_with_all_its_problems_and_the_old_one_stays(self):
+    def test_a_bad_configuration_is_refused_with_all_its_problems_and_the_running_one_stays(self):
         _, server = self.gated()
         server.write_config("agents:\n  default:\n    sistem: x\nlisten: nowhere\n")
 
         server.hang_up()
-        self.until(lambda: "the old one stays" in server.errors(), "a refusal")
+        self.until(lambda: "the running configuration stays in effect" in server.errors(), "a refusal")
 
         self.assertIn(":3:", server.errors())
         self.assertIn("sistem", server.errors())
         self.assertIn(":4:", server.errors())
         self.assertEqual(server.say().text, "You said: Hello.")
+
+    def test_keys_cannot_be_removed_while_others_can_reach_the_listener(self):
+        """Whatever `listen` the new file has: the listener changes with a restart alone."""
+        for given in ("file", "TREATY_LISTEN"):
+            for fresh in ({"listen": "127.0.0.1:0"}, {"listen": "0.0.0.0:0"}, {}):
+                with self.subTest(given=given, fresh=fresh):
+                    self.assert_keys_stay(given, fresh)
+
+    def assert_keys_stay(self, given, fresh):
+        gate, address = self.gate(), "0.0.0.0:0"
+        environment = {"TREATY_LISTEN": address} if given == "TREATY_LISTEN" else {}
+        first = {"listen": address} if given == "file" else {}
+        server = UnflaggedServer(self.folder, configuration(gate, keys=[ACME], **first), environment,
+                                 name=f"server{len(self.servers) + 1}")
+        self.servers.append(server)
+        server.start()
+        server.write_config(configuration(gate, {"mode": "Other"}, **fresh))
+
+        server.hang_up()
+        self.until(lambda: "stays in effect" in server.errors(), "a refusal")
+
+        self.assertIn("keys", server.errors())
+        self.assert_refused(server.say("s1", "t1"), 401, "unauthenticated")
+        with_key = server.ask("POST", "/v1/agent/execute", user_turn("s1", "t1"), {"Authorization": "Bearer open"})
+        self.assertEqual(with_key.result["ModeDisplayName"], "General")
+        server.close()
+
+    def test_keys_can_be_removed_where_only_this_machine_can_reach_the_listener(self):
+        gate = self.gate()
+        server = self.server(configuration(gate, keys=[ACME]))
+        self.assert_refused(server.say("s1", "t1"), 401, "unauthenticated")
+        server.write_config(configuration(gate))
+
+        server.hang_up()
+        self.until(lambda: "is reloaded" in server.errors(), "a reload")
+
+        self.assertEqual(server.say("s1", "t1").status, 200)
 
     def test_nothing_new_is_told_as_such(self):
         _, server = self.gated()

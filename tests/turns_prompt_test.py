@@ -102,6 +102,35 @@ class Instruction(ServingTest):
         self.assertNotIn(encoded[:60], gate.calls[0].user)
         self.assertNotIn("\x00", gate.calls[0].user)
 
+    def test_the_user_is_warned_of_what_is_no_text(self):
+        gate, server = self.gated(calling("a"), "Done.", "Again.")
+        encoded = base64.b64encode(bytes(range(256)) * 4).decode()
+        binary = [artifact("src/x.bin", encoded, Encoding="base64"), artifact("a.txt", "alpha")]
+        server.say("s1", "t1", InputArtifacts=binary)
+        final = server.submit("s1", "t1", ["a"])
+        again = server.say("s2", "t1", InputArtifacts=binary)
+        after = server.say("s2", "t2")
+
+        for answer in (final, again):
+            warnings = answer.result["UserWarnings"]
+            self.assertEqual(len(warnings), 1, warnings)
+            self.assertIn("src/x.bin", warnings[0])
+            self.assert_keeps("invoke-result", answer.body)
+        self.assertNotIn("UserWarnings", after.result, "that was another turn")
+        self.assertEqual(gate.count, 4)
+
+    def test_the_user_is_warned_of_pictures_that_a_protocol_cannot_take(self):
+        gate = self.gate("Fine.")
+        server = self.server(configuration(gate, providers={
+            "gate": {"kind": "openai", "base_url": gate.base_url, "protocol": "completions"}}))
+        picture = {"Id": "i1", "MimeType": "image/png", "DataBase64": PIXEL}
+        warned = server.say("s1", "t1", ClipboardImages=[picture])
+        silent = server.say("s1", "t2")
+
+        self.assertEqual(len(warned.result["UserWarnings"]), 1, warned)
+        self.assertIn("pictures", warned.result["UserWarnings"][0])
+        self.assertNotIn("UserWarnings", silent.result)
+
     def test_no_artifact_can_end_its_own_block(self):
         gate, server = self.gated()
 

@@ -154,6 +154,42 @@ class Killed(ServingTest):
         self.assertEqual(server.say("s1", "t1").body, first.body)
         self.assertEqual(gate.count, 3)
 
+    def test_a_turn_that_is_dispatched_again_keeps_its_warnings(self):
+        gate, server = self.gated(held=True)
+        running = self.later(answer_or_lost, server.say, "s1", "t1", Surprise=1)
+        gate.wait_for_calls(1)
+        server.restart()
+        self.assertIsNone(running.result())
+        gate.wait_for_calls(2)
+        gate.open()
+        again = server.say("s1", "t1", Surprise=1)
+        self.assertEqual((again.status, gate.count), (200, 2))
+        self.assertEqual([(one["ErrorCode"], one["Details"]) for one in again.json["Warnings"]],
+                         [("contract_warning", "REQ-15")])
+        self.assertEqual(server.say("s2", "t1", Surprise=1).json["Warnings"], again.json["Warnings"])
+
+    def test_a_turn_whose_request_cannot_be_read_fails_and_the_session_goes_on(self):
+        gate, server = self.gated(held=True)
+        running = self.later(answer_or_lost, server.say, "s1", "t1")
+        gate.wait_for_calls(1)
+        server.kill9()
+        self.assertIsNone(running.result())
+        with sqlite3.connect(server.databases()[0]) as database:
+            database.execute("UPDATE requests SET body = '{'")
+        database.close()
+        server.start()
+        gate.open()
+
+        self.until(lambda: server.state_of() == "failed", "the failure")
+        self.assert_refused(server.say("s1", "t1"), 500, "internal", "journal", "new turn")
+        with server.events("s1") as events:
+            kinds = [event.event for event in events.until("turn.failed")]
+        self.assertEqual(kinds[-3:], ["turn.recovered", "request.unreadable", "turn.failed"])
+        self.assertIn("turn t1 of session s1", server.errors())
+        self.assertEqual(server.say("s1", "t2", "Go on.").text, "You said: Go on.")
+        server.restart()
+        self.assertEqual((server.state_of("s1", "t1"), gate.count), ("failed", 2))
+
     def test_a_cancelled_turn_stays_cancelled(self):
         gate, server = self.gated(held=True)
         running = self.later(server.say, "s1", "t1")
@@ -320,6 +356,72 @@ class TwoProcesses(ServingTest):
         self.assertEqual(joined.result().status, 200)
         self.assertEqual(two.say("s1", "t1").body, joined.result().body)
         self.assertEqual(gate.count, 2)
+
+    def streaming_and_killed(self, *replies):
+        """(gate, the one that lives): the other died while the deltas of s1/t1 left."""
+        gate, one, two = self.both(Reply("One ", HOLD, "two."), *replies)
+        two.start()
+        with one.say_streaming("s1", "t1") as stream:
+            stream.until("output.delta")
+            one.kill9()
+        return gate, two
+
+    def assert_interrupted(self, answer):
+        self.assert_refused(answer, 502, "server_error", "interrupted")
+        self.assertIs(answer.error["FatalError"], False, "it may be tried again")
+
+    def test_who_waits_for_a_stream_of_a_dead_one_is_answered_and_the_session_goes_on(self):
+        gate, one, two = self.both(Reply("One ", HOLD, "two."), "Afresh.", "Next.")
+        two.start()
+        with one.say_streaming("s1", "t1") as stream:
+            stream.until("output.delta")
+            waiting = [self.later(two.say, "s1", "t1") for _ in range(3)]
+            one.kill9()
+        for answer in [joined.result() for joined in waiting]:  # The failure, or what its repetition gets.
+            if answer.status != 200:
+                self.assert_interrupted(answer)
+        self.assertEqual(two.say("s1", "t1").text, "Afresh.")
+        self.assertEqual(two.say("s1", "t2", "Go on.").text, "Next.")
+        self.assertEqual(gate.count, 3)
+
+    def test_who_repeats_a_stream_of_a_dead_one_is_answered(self):
+        gate, two = self.streaming_and_killed("Afresh.")
+        answer = two.say("s1", "t1")
+        if answer.status != 200:  # Otherwise the turn had been recovered already, and this repeats it.
+            self.assert_interrupted(answer)
+            answer = two.say("s1", "t1")
+        self.assertEqual((answer.text, two.state_of(), gate.count), ("Afresh.", "completed", 2))
+
+    def test_a_stream_of_a_dead_one_does_not_keep_its_session(self):
+        gate, two = self.streaming_and_killed("Next.")
+        self.assertEqual(two.say("s1", "t2", "Go on.").text, "Next.")
+        self.assertEqual((two.state_of("s1", "t1"), gate.count), ("failed", 2))
+
+    def test_a_turn_of_a_dead_one_can_be_cancelled(self):
+        gate, one, two = self.both(held=True)
+        two.start()
+        lost = self.later(answer_or_lost, one.say, "s1", "t1")
+        gate.wait_for_calls(1)
+        one.kill9()
+        self.assertIsNone(lost.result())
+        answer = two.post("/v1/sessions/s1/turns/t1/cancel")
+        self.assertEqual((answer.status, answer.json.get("State")), (200, "cancelled"), answer)
+
+    def test_a_session_with_a_turn_of_a_dead_one_can_be_deleted(self):
+        _, two = self.streaming_and_killed()
+        self.until(lambda: two.ask("DELETE", "/v1/sessions/s1").status == 204, "the end of the session")
+        self.assertEqual(two.get("/v1/sessions/s1").status, 404)
+
+    def test_a_turn_of_a_dead_one_is_recovered_without_a_request(self):
+        gate, one, two = self.both(held=True)
+        two.start()
+        lost = self.later(answer_or_lost, one.say, "s1", "t1")
+        gate.wait_for_calls(1)
+        one.kill9()
+        self.assertIsNone(lost.result())
+        gate.wait_for_calls(2)
+        gate.open()
+        self.until(lambda: two.state_of() == "completed", "the end of the turn")
 
     def test_they_serve_one_session_in_turns(self):
         gate, one, two = self.both(lambda call: f"{len(call.messages)} messages.")

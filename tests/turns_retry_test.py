@@ -290,6 +290,26 @@ class Failed(ServingTest):
         self.assertEqual(gate.count, 3)
         self.assertEqual(len(server.get("/v1/sessions/s1/turns").json["Turns"]), 1)
 
+    def test_a_follower_sees_an_older_turn_that_is_repeated_after_later_ones_have_failed(self):
+        _, server = self.gated(PASSING, PASSING, "At last.")
+        for name in ("t1", "t2"):
+            self.assertEqual(server.say("s1", name, name).status, 502)
+        with server.events("s1") as events:
+            seen = events.until("turn.failed") + events.until("turn.failed")
+            self.assertEqual(server.say("s1", "t1", "t1").text, "At last.")
+            live = events.until("turn.completed")
+        with server.events("s1", seen[-1].id) as events:
+            replayed = events.until("turn.completed")
+
+        self.assertEqual([(event.event, event.json["TurnId"]) for event in live],
+                         [(kind, "t1") for kind in ("turn.repeated", "attempt.started", "attempt.completed", "turn.completed")])
+        self.assertEqual([(event.id, event.data) for event in live], [(event.id, event.data) for event in replayed])
+        ids = [int(event.id) for event in seen + live]
+        self.assertEqual(ids, sorted(set(ids)))
+        session = server.get("/v1/sessions/s1").json
+        self.assertEqual((session["NewestTurnId"], session["TurnCount"]), ("t1", 2))
+        self.assertEqual([turn["TurnId"] for turn in server.get("/v1/sessions/s1/turns").json["Turns"]], ["t2", "t1"])
+
     def test_a_retryable_failure_repeated_eight_times_at_once_runs_again_once(self):
         gate, server = self.gated(PASSING, "Fine.")
         server.say("s1", "t1")

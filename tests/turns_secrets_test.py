@@ -204,6 +204,55 @@ class Secrets(ServingTest):
         self.assertEqual(final.text, MASKED)
         self.assert_silent(server)
 
+    def test_a_key_is_masked_however_its_characters_are_escaped(self):
+        spellings = [WRITTEN.replace("/", "\\u002f"), WRITTEN.replace("/", "\\u002F"), WRITTEN.replace("/", "\\/"),
+                     "".join(f"\\u{ord(c):04x}" for c in WRITTEN), "\\u0063" + WRITTEN[1:], WRITTEN.replace("/", "\\\\u002f"),
+                     WRITTEN.replace("/", "%2f")]
+        said = ", ".join(f"key {spelling}" for spelling in spellings) + "."
+        masked = ", ".join(["key ***"] * len(spellings)) + "."
+        calls = [(f"c{place}", "look", f'{{"what": "{spelling}", "{spelling}": [1]}}')
+                 for place, spelling in enumerate(spellings)]
+        for size in (1, 3, 7, len(said)):
+            gate = self.gate(Reply(*pieces(said, size), calls=calls), Reply(error=(400, {"error": {"message": said}})))
+            server = self.server(configuration(gate, providers={
+                "gate": {"kind": "custom", "base_url": gate.base_url, "key": WRITTEN}}))
+            with server.say_streaming("s1", "t1") as stream:
+                events = list(stream)
+            deltas = "".join(event.json["DeltaText"] for event in events if event.event == "output.delta")
+            self.assertEqual(deltas, masked)
+            for call in events[-1].json["Result"]["ToolCalls"]:
+                self.assertEqual(json.loads(call["ArgumentsJson"]), {"what": "***", "***": [1]})
+            failed = server.say("s2", "t1")
+            server.terminate()
+            server.wait()
+            for place in [failed.body, server.errors().encode(),
+                          *(file.read_bytes() for file in server.state.rglob("*") if file.is_file())]:
+                for spelling in (WRITTEN, *spellings):
+                    for written in (spelling, json.dumps(spelling)[1:-1]):
+                        self.assertNotIn(written.encode(), place)
+
+    def test_a_key_that_a_reload_replaced_stays_masked(self):
+        old, new = "old-CANARY-0a1b2c3d4e", "new-CANARY-5f6a7b8c9d"
+        said = f"They were {old} and are {new}."
+        gate = self.gate(Reply(*pieces(said)))
+
+        def provided(key):
+            return configuration(gate, providers={"gate": {"kind": "custom", "base_url": gate.base_url, "key": key}})
+
+        server = self.server(provided(old))
+        self.assertEqual(server.say("s1", "t1").text, f"They were *** and are {new}.")
+        for _ in range(2):  # Another reload does not forget it.
+            said_before = server.errors().count("is reloaded")
+            server.write_config(provided(new))
+            server.hang_up()
+            self.until(lambda: server.errors().count("is reloaded") > said_before, "a reload")
+
+        self.assertEqual(server.say("s2", "t1").text, "They were *** and are ***.")
+        with server.say_streaming("s3", "t1") as stream:
+            deltas = [event.json["DeltaText"] for event in stream if event.event == "output.delta"]
+        self.assertEqual("".join(deltas), "They were *** and are ***.")
+        self.assertEqual(gate.calls[-1].request.headers["authorization"], f"Bearer {new}")
+
     def test_after_requests_that_were_refused(self):
         _, server = self.serve()
         self.say(server)

@@ -1,6 +1,7 @@
 """Whole-binary tests of streams: what comes in which order, replay from every event, readers that are slow or gone."""
 import json
 import socket
+import struct
 import threading
 import unittest
 
@@ -109,6 +110,41 @@ class Lines(ServingTest):
         with server.follow("s1", "t1", accept=NDJSON) as stream:
             objects = stream.objects()
         self.assertEqual(objects[-1]["final"], json.loads(body))
+
+    def test_the_index_counts_the_deltas_of_the_turn_over_its_rounds(self):
+        _, server = self.gated(Reply("One ", "two.", calls=[("a", "look", {"what": "a"})]), Reply("Three ", "four."))
+        with server.say_streaming("s1", "t1", accept=NDJSON) as stream:
+            first = stream.objects()
+        body = tool_results("s1", "t1", ["a"])
+        with server.stream("POST", EXECUTE, body, {"Accept": NDJSON}) as stream:
+            second = stream.objects()
+
+        deltas = [o for o in first + second if o["kind"] == "partial"]
+        self.assertGreaterEqual(len(deltas), 2)
+        self.assertEqual([o["index"] for o in deltas], list(range(len(deltas))))
+        self.assertEqual([first[-1]["index"], second[-1]["index"]], [len(first) - 1, len(deltas)])
+        with server.stream("POST", EXECUTE, body, {"Accept": NDJSON}) as stream:
+            self.assertEqual(stream.objects(), second, "the same request once more")
+
+    def test_the_index_goes_on_where_a_stream_is_resumed(self):
+        gate, server = self.gated(Reply("One ", HOLD, "two ", HOLD, "three."))
+        with server.say_streaming("s1", "t1", accept=NDJSON) as stream:
+            lines = stream.lines()
+            seen = [json.loads(next(lines))]
+            gate.release()
+            seen.append(json.loads(next(lines)))
+        with server.follow("s1", "t1", last_id=3, accept=NDJSON) as resumed:
+            gate.open()
+            rest = resumed.objects()
+
+        self.assertEqual([(o["deltaText"], o["index"]) for o in seen], [("One ", 0), ("two ", 1)])
+        self.assertEqual([o["index"] for o in rest], [2, 3])
+        for restarted in (False, True):
+            if restarted:
+                server.restart()
+            for place, last_id in enumerate((1, 2, 3, 4)):
+                with server.follow("s1", "t1", last_id, accept=NDJSON) as replay:
+                    self.assertEqual(replay.objects(), (seen + rest)[place:])
 
     def test_a_failure_after_the_first_delta_is_the_final_line(self):
         _, server = self.gated(Reply("One ", HOLD, cut=True))
@@ -358,6 +394,61 @@ class Readers(ServingTest):
         self.until(lambda: server.state_of() == "completed", "the end of the turn")
         self.assertEqual(server.say("s1", "t1").text, "You said: Hello.")
         self.assertEqual(gate.count, 1)
+
+    def reset_while_its_turn_runs(self, server, gate, body):
+        client = server.connect()
+        client.sendall(b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+                       % (EXECUTE.encode(), len(body)) + body)
+        gate.wait_for_calls(1)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()  # With RST.
+
+    def admitted(self, server):
+        """A connection that the server takes, or None while it has too many."""
+        connection = server.connection()
+        if server.ask("GET", "/healthz", on=connection).status == 200:
+            return connection
+        connection.close()
+        return None
+
+    def test_a_client_that_resets_its_connection_gives_up_its_place(self):
+        gate, server = self.gated(held=True, http={"max_connections": 1})
+        self.reset_while_its_turn_runs(server, gate, as_bytes(user_turn("s1", "t1")))
+        connection = self.until(lambda: self.admitted(server), "a free connection")
+        turn = server.ask("GET", turn_path("s1", "t1"), on=connection)
+        self.assertEqual(turn.json["State"], "running")
+        gate.open()
+        answer = server.execute(user_turn("s1", "t1"), on=connection)
+        connection.close()
+        self.assertEqual((answer.text, gate.count), ("You said: Hello.", 1))
+
+    def test_a_client_that_resets_its_stream_gives_up_its_place(self):
+        gate, server = self.gated(held=True, http={"max_connections": 1})
+        self.reset_while_its_turn_runs(server, gate, as_bytes(user_turn("s1", "t1", Streaming=True)))
+        connection = self.until(lambda: self.admitted(server), "a free connection")
+        turn = server.ask("GET", turn_path("s1", "t1"), on=connection)
+        connection.close()
+        self.assertEqual(turn.json["State"], "running")
+
+    def test_a_client_that_resets_its_connection_gives_up_the_memory_of_its_body(self):
+        gate, server = self.gated(held=True, http={"body_memory": "16MiB"})
+        large = "Hello. " * 1_500_000
+        self.reset_while_its_turn_runs(server, gate, as_bytes(user_turn("s1", "t1", large)))
+        # A body that finds no memory is refused with 503; one that breaks its contract, with 400.
+        self.until(lambda: server.execute(user_turn("", "t1", large)).status == 400, "memory for another body")
+        self.assertEqual(server.state_of(), "running")
+
+    def test_a_client_that_closes_its_half_of_the_connection_gets_its_answer(self):
+        gate, server = self.gated(held=True)
+        body = as_bytes(user_turn("s1", "t1"))
+        with server.connect() as client:
+            client.sendall(b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                           b"Connection: close\r\nContent-Length: %d\r\n\r\n" % (EXECUTE.encode(), len(body)) + body)
+            client.shutdown(socket.SHUT_WR)
+            gate.wait_for_calls(1)
+            gate.open()
+            answer = b"".join(iter(lambda: client.recv(65536), b""))
+        self.assertIn(b"You said: Hello.", answer)
 
     def test_on_disconnect_cancel_ends_the_turn_with_its_client(self):
         gate, server = self.gated(Reply("One ", HOLD, "two."), agent={"on_disconnect": "cancel"})

@@ -158,6 +158,13 @@ class Results(ServingTest):
         self.assertEqual(answer.text, "Told: a, b")
         self.assertIn("The file is gone.", gate.calls[1].tool_results[0][1])
 
+    def test_a_failed_tool_is_marked_as_a_failure_for_the_model(self):
+        gate, server = self.gated(asks_first("a", "b"))
+        server.say("s1", "t1")
+        server.submit("s1", "t1", [broken("a", "The file is gone."), ok("b")])
+        self.assertEqual(gate.calls[1].tool_results,
+                         [("a", "Error: the tool call failed: The file is gone."), ("b", '{"ok":true}')])
+
     def test_a_result_that_is_no_json_is_passed_on_with_a_warning(self):
         gate, server = self.gated(asks_first("a"))
         server.say("s1", "t1")

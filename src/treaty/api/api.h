@@ -40,6 +40,8 @@ class Api {
 
   void configure(std::shared_ptr<const ApiSettings> settings);
 
+  OffloadPool& pool() { return pool_; }  // For large requests.
+
   // For what http::Server refuses itself: a header too large, a body too large, bad framing.
   static http::Response refusal(int status, std::string_view message);
 

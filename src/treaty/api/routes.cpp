@@ -27,6 +27,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "v1/sessions/{}/turns/{}/stream", follow_turn},
     Route{"POST", "v1/sessions/{}/turns/{}/cancel", cancel_turn},
     Route{"GET", "v1/sessions/{}/turns/{}/assistant", show_assistant},
+    Route{"GET", "v1/sessions/{}/turns/{}/agent-result", show_agent_result},
     Route{"POST", "v1/assistant/respond", respond_as_assistant},
     Route{"POST", "v1/check/{}", check_document},
     Route{"GET", "v1/agents", list_agents},

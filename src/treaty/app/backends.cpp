@@ -17,8 +17,10 @@
 #include "treaty/cli/terminal.h"
 #include "treaty/http/client.h"
 #include "treaty/http/net/address_guard.h"
+#include "treaty/machines/backend/launch_resumer.h"
 #include "treaty/machines/backend/machine_backend.h"
 #include "treaty/machines/hooks/built_in_hooks.h"
+#include "treaty/store/leases.h"
 
 namespace treaty::app {
 namespace {
@@ -28,14 +30,16 @@ std::shared_ptr<const http::AddressGuard> guard_of(const config::Configuration& 
   return std::make_shared<http::AddressGuard>(guard ? std::move(*guard) : http::AddressGuard());
 }
 
+void log_line(std::string_view line) {
+  std::fprintf(stderr, "treaty: %s\n", cli::harmless(line).c_str());
+}
+
 machines::HookRegistry hooks_of(boost::asio::io_context& context,
                                 const config::Configuration& configuration) {
   return machines::built_in_hooks(
       {.client = std::make_shared<http::Client>(
            context, http::ClientOptions{.guard = guard_of(configuration)}),
-       .log = [](std::string_view line) {
-         std::fprintf(stderr, "treaty: %s\n", cli::harmless(line).c_str());
-       }});
+       .log = log_line});
 }
 
 // What machines of one worker have around them: agents, hooks, time, the store.
@@ -48,17 +52,14 @@ class MachineSite {
   // `holder` has this site; machines that run hold it.
   std::shared_ptr<backends::Backend> backend(const config::MachineFile& file,
                                              std::weak_ptr<const void> holder) {
-    const auto names = cli::names_of(hooks_);
-    return std::make_shared<machines::MachineBackend>(
-        file.machine, file.path,
-        machines::MachineServices{.agents = agents_,
-                                  .timeline = *timeline_,
-                                  .store = store_,
-                                  .hooks = hooks_,
-                                  .open_machine = cli::machine_opener(names),
-                                  .read_machine = cli::machine_reader(names),
-                                  .hold = [holder = std::move(holder)] { return holder.lock(); }});
+    if (!launched_) {
+      launched_ = std::make_unique<machines::LaunchResumer>(services(holder), log_line);
+    }
+    return std::make_shared<machines::MachineBackend>(file.machine, file.path,
+                                                      services(std::move(holder)));
   }
+
+  machines::LaunchResumer& launched() { return *launched_; }  // After the first backend.
 
   // Called once, after the dispatcher is made: it needs the backends first. The owner of this
   // object also owns the dispatcher, so a shared pointer to it would be a cycle.
@@ -70,6 +71,18 @@ class MachineSite {
   }
 
  private:
+  machines::MachineServices services(std::weak_ptr<const void> holder) {
+    const auto names = cli::names_of(hooks_);
+    return {.agents = agents_,
+            .timeline = *timeline_,
+            .store = store_,
+            .hooks = hooks_,
+            .open_machine = cli::machine_opener(names),
+            .read_machine = cli::machine_reader(names),
+            .hold = [holder = std::move(holder)] { return holder.lock(); },
+            .process = store::process_name()};
+  }
+
   struct LateAgents final : machines::Agents {
     boost::asio::awaitable<machines::Dynamic> call(const machines::AgentCall& call) override {
       return agents->call(call);
@@ -81,6 +94,7 @@ class MachineSite {
   machines::HookRegistry hooks_;
   std::unique_ptr<machines::Timeline> timeline_ = machines::real_timeline();
   LateAgents agents_{};
+  std::unique_ptr<machines::LaunchResumer> launched_{};
 };
 
 // Everything that lives as long as one worker's backends.
@@ -165,7 +179,7 @@ struct BackendBuilder {
 };
 
 // Keys of all providers, configured or only in the environment.
-std::shared_ptr<const KnownSecrets> known_secrets(const config::Configuration& configuration) {
+std::vector<std::string> provider_keys(const config::Configuration& configuration) {
   std::vector<std::string> keys;
   for (const auto& [name, settings] : configuration.backends_of<config::HttpProvider>()) {
     keys.push_back(settings->key);
@@ -176,18 +190,19 @@ std::shared_ptr<const KnownSecrets> known_secrets(const config::Configuration& c
         keys.emplace_back(trimmed(*key));
     }
   }
-  return std::make_shared<const KnownSecrets>(keys);
+  return keys;
 }
 
 }  // namespace
 
 std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
     const config::Configuration& configuration, std::shared_ptr<dispatch::Pools> pools,
-    store::Store* store) {
+    store::Store* store, const KnownSecrets& earlier_secrets) {
   auto shared = std::make_shared<SharedBackends>();
   shared->pools = std::move(pools);
   shared->store = store;
-  shared->secrets = known_secrets(configuration);
+  shared->secrets =
+      std::make_shared<const KnownSecrets>(earlier_secrets.with(provider_keys(configuration)));
   TREATY_TRY(auto prices, results::read_prices(configuration.prices_file.empty()
                                                    ? results::built_in_prices()
                                                    : std::string_view(configuration.prices_text)));
@@ -205,9 +220,9 @@ std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
   return shared;
 }
 
-std::shared_ptr<dispatch::Dispatcher> make_dispatcher(
-    boost::asio::io_context& context, const config::Configuration& configuration,
-    std::shared_ptr<const SharedBackends> shared) {
+WorkerBackends make_backends(boost::asio::io_context& context,
+                             const config::Configuration& configuration,
+                             std::shared_ptr<const SharedBackends> shared) {
   auto catalog = std::make_shared<Catalog>(std::move(shared));
   const BackendBuilder builder{context, configuration, catalog};
   dispatch::BackendSources sources;
@@ -224,10 +239,18 @@ std::shared_ptr<dispatch::Dispatcher> make_dispatcher(
                                                          .budgets = catalog->shared->store,
                                                          .prices = &catalog->shared->prices});
   dispatch::Dispatcher* dispatcher = catalog->dispatcher.get();
+  for (const auto& [name, agent] : configuration.turns.agents) {
+    dispatcher->take_over_pools(agent.chain);
+  }
   if (catalog->machines) {
     catalog->machines->open_agents(context, configuration, catalog->shared, *dispatcher);
   }
-  return {std::move(catalog), dispatcher};
+  WorkerBackends made;
+  if (catalog->machines) {
+    made.resume_launched = [catalog] { return catalog->machines->launched().resume_abandoned(); };
+  }
+  made.dispatcher = std::shared_ptr<dispatch::Dispatcher>(std::move(catalog), dispatcher);
+  return made;
 }
 
 }  // namespace treaty::app

@@ -14,6 +14,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <chrono>
+#include <cstdio>
 #include <future>
 #include <thread>
 #include <vector>
@@ -22,6 +23,8 @@
 #include "treaty/api/invoke_result_renderer.h"
 #include "treaty/app/backends.h"
 #include "treaty/base/try.h"
+#include "treaty/cli/terminal.h"
+#include "treaty/config/addresses.h"
 #include "treaty/http/server.h"
 #include "treaty/store/open_store.h"
 #include "treaty/turns/engine.h"
@@ -32,7 +35,8 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// How often turns whose tools are overdue are looked for, and what pools have learnt is kept.
+// How often turns of dead processes, turns whose tools are overdue and abandoned machines are
+// looked for, and the state of the quota pools is saved.
 constexpr auto kSweep = 1s;
 
 // How long connections have to send what they were given, once all turns have ended.
@@ -40,6 +44,10 @@ constexpr auto kLastWrites = 500ms;
 
 // Of turns without a key.
 constexpr const char* kOwnTenant = "local";
+
+void report(const std::string& line) {
+  std::fprintf(stderr, "treaty: %s\n", cli::harmless(line).c_str());
+}
 
 std::shared_ptr<const api::ApiSettings> api_settings(const config::Configuration& configuration) {
   auto settings = std::make_shared<api::ApiSettings>();
@@ -73,12 +81,14 @@ class WorkerThread {
                std::shared_ptr<const turns::Settings> settings,
                std::shared_ptr<const SharedBackends> shared, std::shared_ptr<http::ServerLoad> load,
                bool is_first)
-      : worker_{context_.get_executor(), std::move(settings),
-                make_dispatcher(context_, configuration, std::move(shared))},
+      : backends_(make_backends(context_, configuration, std::move(shared))),
+        worker_{context_.get_executor(), std::move(settings), backends_.dispatcher},
         api_(engine, worker_, api_settings(configuration)),
         server_(
             context_, [this](http::Exchange& exchange) { return api_.handle(exchange); },
-            server_options(configuration.http, std::move(load), is_first, api_)) {}
+            server_options(configuration.http, std::move(load), is_first, api_)) {
+    worker_.pool = &api_.pool();
+  }
 
   ~WorkerThread() { join(); }
   WorkerThread(const WorkerThread&) = delete;
@@ -102,6 +112,18 @@ class WorkerThread {
     if (thread_.joinable()) thread_.join();
   }
 
+  // Called on the loop's thread.
+  void configure(WorkerBackends backends, std::shared_ptr<const turns::Settings> settings) {
+    backends_ = std::move(backends);
+    worker_.settings = std::move(settings);
+    worker_.dispatcher = backends_.dispatcher;
+  }
+
+  asio::awaitable<void> resume_launched() {
+    const auto resume = backends_.resume_launched;  // A reload may replace it meanwhile.
+    if (resume) co_await resume();
+  }
+
   asio::io_context& context() { return context_; }
   turns::Worker& worker() { return worker_; }
   api::Api& api() { return api_; }
@@ -111,6 +133,7 @@ class WorkerThread {
   asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard_ =
       asio::make_work_guard(context_);
+  WorkerBackends backends_;
   turns::Worker worker_;
   api::Api api_;
   http::Server server_;
@@ -123,7 +146,8 @@ class RunningGateway final : public cli::Gateway {
                  const std::shared_ptr<const SharedBackends>& shared)
       : store_(std::move(store)),
         pools_(shared->pools),
-        engine_(*store_, system_clock(), {&api::invoke_result_renderer()}),
+        secrets_(shared->secrets),
+        engine_(*store_, system_clock(), {&api::invoke_result_renderer()}, report),
         configuration_(std::move(configuration)) {
     const auto settings = std::make_shared<const turns::Settings>(configuration_.turns);
     const auto workers = static_cast<std::size_t>(
@@ -157,17 +181,27 @@ class RunningGateway final : public cli::Gateway {
         return thread->server().listen(configuration_.listen.address, port);
       }));
     }
+    configuration_.listen.port = port;
     return port;
   }
 
   std::expected<void, Error> reload(const config::Configuration& configuration) override {
-    TREATY_TRY(auto shared, share_backends(configuration, pools_, store_.get()));
+    // The listener does not change before a restart, whatever address the new configuration has.
+    if (config::find_open_door(configuration_.listen, !configuration.keys.empty())) {
+      return fail(
+          ErrorCode::conflict,
+          fmt::format("it has no keys, and the server listens on {}, which others can reach, "
+                      "until it is restarted; add `keys` to treaty.yaml, or restart the "
+                      "server to listen on 127.0.0.1",
+                      config::text_of(configuration_.listen)));
+    }
+    TREATY_TRY(auto shared, share_backends(configuration, pools_, store_.get(), *secrets_));
+    secrets_ = shared->secrets;
     const auto settings = std::make_shared<const turns::Settings>(configuration.turns);
     const auto access = api_settings(configuration);
     for (auto& thread : threads_) {
       thread->call([&] {
-        thread->worker().settings = settings;
-        thread->worker().dispatcher = make_dispatcher(thread->context(), configuration, shared);
+        thread->configure(make_backends(thread->context(), configuration, shared), settings);
         thread->api().configure(access);
         thread->server().configure(
             server_options(configuration.http, nullptr, false, thread->api()));
@@ -249,7 +283,10 @@ class RunningGateway final : public cli::Gateway {
     const store::Room room{kOwnTenant, opening.session_id};
     const auto record = co_await store_->find_turn(room, opening.turn_id);
     if (!record || !*record) co_return;
-    std::int64_t last_id = (*record)->turn.number * turns::kEventsPerTurn;
+    // Whoever answered tools of an earlier round was told of that round then.
+    const store::Turn& turn = (*record)->turn;
+    std::int64_t last_id =
+        turn.number * turns::kEventsPerTurn + turn.round * turns::kEventsPerRound;
     while (true) {
       const auto events = co_await engine_.events(worker, room, last_id, 1h);
       if (!events) co_return;
@@ -263,17 +300,16 @@ class RunningGateway final : public cli::Gateway {
   store::Task<std::optional<store::TurnRecord>> find_newest(store::Room room) {
     TREATY_CO_TRY(const auto session, co_await store_->find_session(room));
     if (!session || session->turns == 0) co_return std::nullopt;
-    TREATY_CO_TRY(const auto turns,
-                  co_await store_->list_turns(session->id, session->turns - 1, 1));
-    if (turns.empty()) co_return std::nullopt;
-    co_return co_await store_->find_turn(room, turns.back().turn_id);
+    co_return co_await store_->find_turn(room, session->last_turn);
   }
 
   asio::awaitable<void> sweep() {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     while (true) {
+      co_await engine_.recover(threads_.front()->worker());  // What fails is tried again.
       co_await engine_.expire_overdue(threads_.front()->worker());
       co_await pools_->save(*store_);
+      co_await threads_.front()->resume_launched();
       timer.expires_after(kSweep);
       co_await timer.async_wait(asio::use_awaitable);
     }
@@ -286,6 +322,7 @@ class RunningGateway final : public cli::Gateway {
 
   std::unique_ptr<store::Store> store_;
   std::shared_ptr<dispatch::Pools> pools_;
+  std::shared_ptr<const KnownSecrets> secrets_;
   turns::Engine engine_;
   config::Configuration configuration_;
   std::vector<std::unique_ptr<WorkerThread>> threads_{};

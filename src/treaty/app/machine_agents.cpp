@@ -158,6 +158,7 @@ class ConfiguredAgentAsked final : public AskedAgent {
       offer(prompt.tools, call.tools);
     }
     prompt.asker = call.key;
+    prompt.origin = call.origin;
     prompt.depth = call.depth;
     const dispatch::Seconds longest = std::chrono::duration<double>(agent_->deadline).count();
     co_return co_await dispatched(route_, std::move(prompt), call.deadline, longest, budgets());
@@ -308,7 +309,7 @@ std::expected<std::unique_ptr<machines::Agents>, Error> open_machine_agents(
     asio::io_context& context, const config::Configuration& configuration, store::Store* store) {
   TREATY_TRY(auto shared, share_backends(configuration,
                                          std::make_shared<dispatch::Pools>(system_clock()), store));
-  auto dispatcher = make_dispatcher(context, configuration, shared);
+  auto dispatcher = make_backends(context, configuration, shared).dispatcher;
   return std::make_unique<DispatchedAgents>(
       AgentServices{context, std::make_shared<const config::Configuration>(configuration),
                     std::move(shared), std::move(dispatcher)});

@@ -29,7 +29,7 @@ struct AgentServices {
   boost::asio::io_context& context;
   std::shared_ptr<const config::Configuration> configuration;
   std::shared_ptr<const SharedBackends> shared;
-  std::shared_ptr<dispatch::Dispatcher> dispatcher;  // make_dispatcher's of that configuration.
+  std::shared_ptr<dispatch::Dispatcher> dispatcher;  // make_backends' of that configuration.
 };
 
 // Whom to ask for a model that a FlatAgent names: a provider of treaty.yaml, one that is built in,

@@ -104,7 +104,7 @@ std::expected<ModelRoute, std::string> ModelRoutes::route_to(
   if (!dispatcher) {
     config::Configuration alone;
     alone.backends[name] = settings;
-    dispatcher = make_dispatcher(services_.context, alone, services_.shared);
+    dispatcher = make_backends(services_.context, alone, services_.shared).dispatcher;
   }
   return ModelRoute{dispatcher, {choice_of(name, profile)}};
 }

@@ -69,6 +69,14 @@ bool is_loopback(const Listen& listen) {
   return IN6_IS_ADDR_LOOPBACK(&v6) != 0 || (is_mapped && v6.s6_addr[12] == 127);
 }
 
+std::optional<Diagnostic> find_open_door(const Listen& listen, bool has_keys) {
+  if (has_keys || is_loopback(listen)) return std::nullopt;
+  return Diagnostic{
+      .message = "an address that others can reach needs keys, and there are none",
+      .hint =
+          "add `keys` to treaty.yaml, or listen on 127.0.0.1; docs/reference/config.md shows how"};
+}
+
 std::expected<std::string, Diagnostic> default_store(const Sources& sources) {
   const fs::path here = sources.directory;
   if (sources.flags.state_dir) {

@@ -17,8 +17,12 @@ std::expected<Listen, Diagnostic> parse_listen(std::string_view text);
 // As a URL or a flag would have it: an IPv6 address in brackets.
 std::string text_of(const Listen& listen);
 
-// Nobody but this machine can reach it.
+// Only this machine can reach it.
 bool is_loopback(const Listen& listen);
+
+// What is wrong with serving there, with keys or without: other machines need a key. Nothing when
+// it is fine. For a start, and for a reload, which changes the keys but not the listener.
+std::optional<Diagnostic> find_open_door(const Listen& listen, bool has_keys);
 
 // "sqlite:///PATH" out of that, of "sqlite:PATH" (relative to `folder`, which is absolute), or of
 // "sqlite" alone, which is treaty.db in the state directory.

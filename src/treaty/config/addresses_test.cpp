@@ -12,6 +12,16 @@ std::string listen_fault(std::string_view text) {
   return listen ? "" : listen.error().message;
 }
 
+TEST_CASE("an address that others can reach needs keys, loopback does not") {
+  for (const char* far : {"0.0.0.0", "::", "192.168.1.7", "fe80::1", "::ffff:0.0.0.0"}) {
+    CHECK(find_open_door({far, 8088}, false).has_value());
+    CHECK(!find_open_door({far, 8088}, true).has_value());
+  }
+  for (const char* near : {"127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"}) {
+    CHECK(!find_open_door({near, 8088}, false).has_value());
+  }
+}
+
 TEST_CASE("An address to listen on is an IP address and a port") {
   CHECK(parse_listen("127.0.0.1:8088") == Listen{"127.0.0.1", 8088});
   CHECK(parse_listen(" 0.0.0.0:0 ") == Listen{"0.0.0.0", 0});

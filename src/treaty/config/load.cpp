@@ -35,10 +35,6 @@ std::optional<Given> given_listen(const Sources& sources) {
 bool has_keys(const Draft& draft) { return draft.keys != nullptr && !draft.keys->items.empty(); }
 
 void settle_listen(ConfigReader& reader, Draft& draft) {
-  constexpr std::string_view kMessage =
-      "an address that others can reach needs keys, and there are none";
-  constexpr std::string_view kHint =
-      "add `keys` to treaty.yaml, or listen on 127.0.0.1; docs/reference/config.md shows how";
   const auto given = given_listen(reader.sources());
   if (given) {
     const auto listen = parse_listen(given->value);
@@ -49,12 +45,13 @@ void settle_listen(ConfigReader& reader, Draft& draft) {
     }
     draft.configuration.listen = *listen;
   }
-  if (is_loopback(draft.configuration.listen) || has_keys(draft)) return;
+  auto problem = find_open_door(draft.configuration.listen, has_keys(draft));
+  if (!problem) return;
   if (given) {
-    reader.note(
-        {.where = given->where, .message = std::string(kMessage), .hint = std::string(kHint)});
+    problem->where = given->where;
+    reader.note(*std::move(problem));
   } else {
-    reader.note(*draft.listen, kMessage, kHint);
+    reader.note(*draft.listen, problem->message, problem->hint);
   }
 }
 

@@ -255,7 +255,8 @@ TEST_CASE("Any text reads back from the YAML that is written") {
     const auto read = yaml::read(yaml_of(tree));
     RC_ASSERT(read.has_value());
     const yaml::Node* found = read->find("key");
-    RC_ASSERT(found != nullptr && found->kind == yaml::Kind::string);
+    RC_ASSERT(found != nullptr);
+    RC_ASSERT(found->kind == yaml::Kind::string);
     const auto expanded = expand(found->text, [](auto) { return std::nullopt; });
     RC_ASSERT(expanded.value_or("a fault") == text);
   });

@@ -34,6 +34,7 @@ class EngineFixture::Told final : public backends::Backend {
     AgentResult result = std::move(fixture_.answers.front());
     fixture_.answers.erase(fixture_.answers.begin());
     std::string_view text = result.content ? std::string_view(*result.content) : "";
+    if (!fixture_.streamed.empty()) text = fixture_.streamed;
     while (!text.empty()) {  // A word each.
       const std::size_t end = std::min(text.find(' ', 1), text.size());
       sink.on_text(text.substr(0, end));

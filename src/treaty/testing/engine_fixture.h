@@ -38,6 +38,7 @@ class EngineFixture {
 
   std::vector<contracts::AgentResult> answers{};  // What the backend says, one after the other,
   std::vector<backends::Call> calls{};            // and what it was asked.
+  std::string streamed{};                         // What it streams, if it is not what it says.
   store::Milliseconds now = 1'000'000'000'000;
 
   turns::Settings& settings() { return *settings_; }

@@ -4,9 +4,12 @@
 #include <array>
 
 #include "treaty/assistant/composer.h"
+#include "treaty/base/hash.h"
 #include "treaty/base/ids.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
+#include "treaty/turns/seal.h"
+#include "treaty/turns/settled_turn.h"
 
 namespace treaty::turns {
 namespace {
@@ -55,12 +58,41 @@ std::string journalled_trace_id(const store::TurnRecord& record) {
   return std::string(json::find_text(json::find_member(line.root(), "data"), "TraceId"));
 }
 
+// A TurnId is unique only in its session. RFC 9562, version 8: a UUID of one's own making.
+std::string derived_trace_id(const store::Room& room, const store::Turn& turn) {
+  Sha256 digest;
+  for (const std::string_view part :
+       {std::string_view(room.tenant), std::string_view(room.session_id),
+        std::string_view(turn.turn_id)}) {
+    digest.add(std::to_string(part.size()) + ":");
+    digest.add(part);
+  }
+  digest.add(std::to_string(turn.created_at));  // Another turn of that name, after a deletion.
+  std::string hex = digest.hex().substr(0, 32);
+  hex[12] = '8';
+  hex[16] = "89ab"[static_cast<unsigned char>(hex[16]) % 4];
+  return hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-" + hex.substr(12, 4) + "-" +
+         hex.substr(16, 4) + "-" + hex.substr(20);
+}
+
+// Whether the answer of a completed turn is the sentence that stands for an empty one.
+bool said_nothing(const store::TurnRecord& record) {
+  if (record.rounds.empty() || !record.rounds.back().answer) return false;
+  const store::AnswerRecord& answer = *record.rounds.back().answer;
+  const auto settled = decode_settled_turn(answer.result, answer.transcript);
+  const auto* final = settled ? std::get_if<contracts::FinalResponse>(&settled->answer) : nullptr;
+  return final != nullptr && final->primary_output_text == seal({}).text;
+}
+
 // The composer's input.
-std::string status_of(const store::Turn& turn, std::string_view trace_id) {
+std::string status_of(const store::TurnRecord& record, std::string_view trace_id) {
+  const store::Turn& turn = record.turn;
   json::Writer writer;
   writer.begin_object().name("execution_status").begin_object();
   switch (turn.state) {
-    case TurnState::completed: break;
+    case TurnState::completed:
+      if (said_nothing(record)) writer.member("status", "clarification_needed");
+      break;
     case TurnState::accepted: writer.member("deferred", true); break;
     case TurnState::awaiting_tools:
       writer.member("status", "clarification_needed");
@@ -96,12 +128,13 @@ std::string_view trace_id_of(std::string_view traceparent) {
   return good ? trace : std::string_view();
 }
 
-contracts::AssistantResponse assistant_view(const store::TurnRecord& record,
+contracts::AssistantResponse assistant_view(const store::Room& room,
+                                            const store::TurnRecord& record,
                                             std::string_view traceparent) {
   std::string trace = journalled_trace_id(record);
   if (trace.empty()) trace = trace_id_of(traceparent);
-  if (trace.empty()) trace = record.turn.turn_id;
-  const std::string input = status_of(record.turn, trace);
+  if (trace.empty()) trace = derived_trace_id(room, record.turn);
+  const std::string input = status_of(record, trace);
   const json::Document document(input);
   return assistant::compose(document.root(), assistant::ComposeProfile::strict, new_uuid).response;
 }

@@ -10,11 +10,13 @@
 
 namespace treaty::turns {
 
-// By the composer's templates: completed is its default state, awaiting_tools a question back,
-// accepted deferred, and every other end a failure with a fixed phrase for its code; what a
-// provider said never gets there. The trace_id is that of the request which began the turn; without
-// one, that of `traceparent` (a header of W3C Trace Context, of whoever asks now); else the TurnId.
-contracts::AssistantResponse assistant_view(const store::TurnRecord& record,
+// By the composer's templates: completed is its default state, or a question back if the model said
+// nothing; awaiting_tools is a question back, accepted deferred, and every other end a failure with
+// a fixed phrase for its code. What a provider said never gets there. The trace_id is that of the
+// request which began the turn; without one, that of `traceparent` (a header of W3C Trace Context,
+// of the client that asks now); else a UUID that is the same for this turn of this room each time.
+contracts::AssistantResponse assistant_view(const store::Room& room,
+                                            const store::TurnRecord& record,
                                             std::string_view traceparent);
 
 // The trace-id of a `traceparent`; empty when it is none.

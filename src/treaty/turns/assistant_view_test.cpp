@@ -3,7 +3,10 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include "treaty/base/text.h"
 #include "treaty/testing/generators.h"
+#include "treaty/turns/seal.h"
+#include "treaty/turns/settled_turn.h"
 
 using namespace treaty;
 using namespace treaty::turns;
@@ -13,9 +16,14 @@ using store::TurnState;
 
 namespace {
 
+const store::Room kRoom{.tenant = "acme", .session_id = "s1"};
+constexpr std::string_view kTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
+constexpr std::string_view kTraceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
 AssistantResponse view(TurnState state, std::string error_code = {}) {
   return assistant_view(
-      {.turn = {.turn_id = "t1", .state = state, .error_code = std::move(error_code)}}, "");
+      kRoom, {.turn = {.turn_id = "t1", .state = state, .error_code = std::move(error_code)}},
+      kTraceparent);
 }
 
 }  // namespace
@@ -25,7 +33,7 @@ TEST_CASE("a completed turn was processed") {
         AssistantResponse{.assistant_message = "I processed your request.",
                           .action_taken = "Processed request.",
                           .confidence_level = ConfidenceLevel::high,
-                          .trace_id = "t1"});
+                          .trace_id = std::string(kTrace)});
 }
 
 TEST_CASE("a turn that waits for tools asks for something") {
@@ -35,7 +43,7 @@ TEST_CASE("a turn that waits for tools asks for something") {
                           .action_taken = "Requested clarification.",
                           .next_steps = {"Provide missing details"},
                           .confidence_level = ConfidenceLevel::medium,
-                          .trace_id = "t1"});
+                          .trace_id = std::string(kTrace)});
 }
 
 TEST_CASE("a turn that runs is deferred") {
@@ -59,15 +67,50 @@ TEST_CASE("a code that nobody knows shows nothing of itself") {
         "Failed to execute task: an unknown problem.");
 }
 
-TEST_CASE("the trace_id is that of the traceparent, else the TurnId") {
-  const store::TurnRecord turn{.turn = {.turn_id = "turn/7"}};
-  const std::string parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+TEST_CASE("a completed turn whose model said nothing asks for more") {
+  const auto completed = [](std::string_view text) {
+    const contracts::AgentResult result{.content = std::string(text)};
+    const contracts::FinalResponse final{.primary_output_text = seal(std::string(text)).text};
+    const SettledTurn settled{.answer = final, .result = result};
+    store::TurnRecord record{.turn = {.turn_id = "t1", .state = TurnState::completed}};
+    record.rounds = {{.answer = store::AnswerRecord{.result = encode(settled, {})}}};
+    return assistant_view(kRoom, record, "");
+  };
 
-  CHECK(assistant_view(turn, parent).trace_id == "4bf92f3577b34da6a3ce929d0e0e4736");
-  CHECK(assistant_view(turn, "").trace_id == "turn/7");
-  CHECK(assistant_view(turn, parent + "-00").trace_id == "turn/7");
-  CHECK(assistant_view(turn, "01" + parent.substr(2) + "-what").trace_id ==
-        "4bf92f3577b34da6a3ce929d0e0e4736");
+  for (const std::string_view nothing : {"", " \n\t"}) {
+    CHECK(completed(nothing).assistant_message ==
+          "I need a bit more information to proceed. Could you provide more details?");
+    CHECK(completed(nothing).action_taken == "Requested clarification.");
+    CHECK(completed(nothing).confidence_level == ConfidenceLevel::medium);
+  }
+  CHECK(completed("Fine.").assistant_message == "I processed your request.");
+}
+
+TEST_CASE("the trace_id is that of the traceparent, if there is one") {
+  const store::TurnRecord turn{.turn = {.turn_id = "turn/7"}};
+  const std::string parent(kTraceparent);
+
+  CHECK(assistant_view(kRoom, turn, parent).trace_id == kTrace);
+  CHECK(assistant_view(kRoom, turn, "01" + parent.substr(2) + "-what").trace_id == kTrace);
+  CHECK(assistant_view(kRoom, turn, parent + "-00").trace_id ==
+        assistant_view(kRoom, turn, "").trace_id);
+}
+
+TEST_CASE("without a traceparent the trace_id is a UUID of that turn, the same each time") {
+  const store::TurnRecord turn{.turn = {.turn_id = "t1", .created_at = 5}};
+  const std::string trace = assistant_view(kRoom, turn, "").trace_id;
+
+  CHECK(is_uuid(trace));
+  CHECK(assistant_view(kRoom, turn, "").trace_id == trace);
+  store::TurnRecord later = turn;
+  later.turn.state = TurnState::completed;
+  CHECK(assistant_view(kRoom, later, "").trace_id == trace);
+
+  CHECK(assistant_view({"acme", "s2"}, turn, "").trace_id != trace);
+  CHECK(assistant_view({"other", "s1"}, turn, "").trace_id != trace);
+  CHECK(assistant_view({"acmes", "1"}, turn, "").trace_id != trace);
+  CHECK(assistant_view(kRoom, {.turn = {.turn_id = "t2", .created_at = 5}}, "").trace_id != trace);
+  CHECK(assistant_view(kRoom, {.turn = {.turn_id = "t1", .created_at = 6}}, "").trace_id != trace);
 }
 
 TEST_CASE("the trace of the request that began a turn comes before that of whoever asks") {
@@ -76,17 +119,13 @@ TEST_CASE("the trace of the request that began a turn comes before that of whoev
   record.rounds = {{.request = {.events = line + "\"TraceId\":\"abc\"}}\n"}},
                    {.request = {.events = line + "\"TraceId\":\"def\"}}\n"}}};
 
-  CHECK(assistant_view(record, "").trace_id == "abc");
-  CHECK(
-      assistant_view(record, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").trace_id ==
-      "abc");
+  CHECK(assistant_view(kRoom, record, "").trace_id == "abc");
+  CHECK(assistant_view(kRoom, record, kTraceparent).trace_id == "abc");
 }
 
-TEST_CASE("a TurnId that looks like a path or a key is no trace_id") {
+TEST_CASE("a TurnId is no part of the trace_id") {
   for (const std::string id : {"/etc/passwd", "sk-ant-api03-0123456789abcdef0123456789"}) {
-    const std::string trace = assistant_view({.turn = {.turn_id = id}}, "").trace_id;
-    CHECK(!trace.contains(id));
-    CHECK(!trace.empty());
+    CHECK(is_uuid(assistant_view(kRoom, {.turn = {.turn_id = id}}, "").trace_id));
   }
 }
 
@@ -113,7 +152,7 @@ TEST_CASE("every turn makes a response that keeps the contract") {
             *rc::gen::element(TurnState::accepted, TurnState::awaiting_tools, TurnState::completed,
                               TurnState::failed, TurnState::cancelled, TurnState::expired),
         .error_code = *testing::any_text()};
-    const AssistantResponse response = assistant_view({.turn = turn}, *testing::any_text());
+    const AssistantResponse response = assistant_view(kRoom, {.turn = turn}, *testing::any_text());
     const auto decoded = contracts::decode_assistant_response(contracts::encode(response));
     RC_ASSERT(static_cast<bool>(decoded));
     RC_ASSERT(*decoded == response);

@@ -6,7 +6,6 @@
 #include "treaty/base/ids.h"
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
-#include "treaty/contracts/tool_matching.h"
 #include "treaty/turns/diary.h"
 #include "treaty/turns/turn_log.h"
 
@@ -54,12 +53,34 @@ Decision superseded(std::string_view named, std::string_view newest) {
                 std::string(newest), fmt::format("NewestTurnId: {}", newest));
 }
 
-// The request of a round, as it is journalled.
-store::RequestRecord request_of(const TurnRequest& asked, int round) {
+void write_warning(json::Writer& writer, const AnswerError& warning) {
+  writer.begin_object().member("ErrorCode", warning.code).member("Message", warning.message);
+  if (warning.context) writer.member("Context", *warning.context);
+  if (warning.details) writer.member("Details", *warning.details);
+  writer.end_object();
+}
+
+AnswerError read_warning(json::Value value) {
+  const auto text = [&](std::string_view name) -> std::optional<std::string> {
+    const auto member = json::find_member(value, name);
+    if (!member || !member->is_string()) return std::nullopt;
+    return std::string(member->text());
+  };
+  return {.code = text("ErrorCode").value_or("contract_warning"),
+          .message = text("Message").value_or(""),
+          .context = text("Context"),
+          .details = text("Details")};
+}
+
+// The request of a round of the turn with that number, as it is journalled.
+store::RequestRecord request_of(const TurnRequest& asked, std::int64_t number, int round) {
   const auto* user = std::get_if<UserTurn>(&asked.request.scenario);
   json::Writer data;
   data.begin_object().member("Round", round);
   if (!asked.trace_id.empty()) data.member("TraceId", asked.trace_id);
+  if (!asked.warnings.empty()) {
+    data.name("Warnings").array(asked.warnings, [&](const auto& one) { write_warning(data, one); });
+  }
   data.end_object();
   return {.round = round,
           .key = asked.key,
@@ -67,7 +88,7 @@ store::RequestRecord request_of(const TurnRequest& asked, int round) {
           .body = asked.body,
           .dialect = asked.request.dialect,
           .streaming = asked.streams,
-          .events = event_line(round * kEventsPerRound,
+          .events = event_line({number, round * kEventsPerRound},
                                user != nullptr ? "turn.accepted" : "tools.submitted", asked.now,
                                data.take()),
           .format = std::string(asked.renderer->format())};
@@ -167,7 +188,7 @@ Decision decide_user_turn(const Settings& settings, const TurnRequest& asked, co
   begin.history_until = view.newest ? view.newest->number : 0;
   begin.turn = {.turn_id = std::get<std::string>(std::move(name)), .mode = choice->role->mode};
   change.begin = store::NewTurn{begin.turn.turn_id, begin.turn.mode};
-  change.request = request_of(asked, 0);
+  change.request = request_of(asked, view.last_number + 1, 0);
   return {std::move(begin), std::move(change)};
 }
 
@@ -233,18 +254,18 @@ Decision fail_turn(const TurnRequest& asked, const store::View& view, Refusal re
   const Outcome outcome = outcome_of(refusal, *asked.renderer, asked.request.dialect);
   const AnswerError error = error_of(refusal);
   const Turn& turn = *view.named;
-  const store::Round round{
-      .request = request_of(asked, turn.round + 1),
-      .answer = store::AnswerRecord{
-          .round = turn.round + 1,
-          .body = outcome.body,
-          .format = std::string(asked.renderer->format()),
-          .result = encode({.answer = error, .result = result_of(error)}, {}),
-          .dialect = outcome.dialect,
-          .error_code = outcome.error_code,
-          .first_event = turn.events + 1,
-          .events = end_line(turn.round + 1, TurnState::failed, asked.now, outcome.error_code),
-          .created_at = asked.now}};
+  const store::Round round{.request = request_of(asked, turn.number, turn.round + 1),
+                           .answer = store::AnswerRecord{
+                               .round = turn.round + 1,
+                               .body = outcome.body,
+                               .format = std::string(asked.renderer->format()),
+                               .result = encode({.answer = error, .result = result_of(error)}, {}),
+                               .dialect = outcome.dialect,
+                               .error_code = outcome.error_code,
+                               .first_event = turn.events + 1,
+                               .events = end_line(turn, turn.round + 1, TurnState::failed,
+                                                  asked.now, outcome.error_code),
+                               .created_at = asked.now}};
   store::Change change{.turn = turn.id};
   change.update = store::TurnUpdate{.state = TurnState::failed,
                                     .round = turn.round + 1,
@@ -255,6 +276,9 @@ Decision fail_turn(const TurnRequest& asked, const store::View& view, Refusal re
   return {Replay{*view.session, turn, round}, std::move(change)};
 }
 
+// So many results take about a millisecond to match.
+constexpr std::size_t kMatchedInside = 1'000;
+
 Decision decide_continuation(const Settings& settings, const TurnRequest& asked,
                              const ToolContinuation& continuation, const store::View& view) {
   if (auto refusal = refuse_unless_waiting(asked, view)) return std::move(*refusal);
@@ -263,10 +287,12 @@ Decision decide_continuation(const Settings& settings, const TurnRequest& asked,
   const auto choice = find_agent(settings, view.session->agent, view.session->conversation);
   if (!choice) return {choice.error()};
 
-  std::vector<std::string> got;
-  got.reserve(continuation.tool_results.size());
-  for (const auto& result : continuation.tool_results) got.push_back(result.tool_call_id);
-  const auto matching = contracts::match_tool_results(pending_ids(turn.pending), got);
+  const bool is_matched = asked.matched && asked.matched->pending == turn.pending;
+  if (!is_matched && continuation.tool_results.size() > kMatchedInside) {
+    return {MatchFirst{turn.pending}};
+  }
+  const MatchedResults here = is_matched ? MatchedResults() : match_results(asked, turn.pending);
+  const contracts::Matching& matching = is_matched ? asked.matched->matching : here.matching;
   if (!matching.broken.empty()) {
     Decision decision = mismatch_of(asked, matching);
     if (choice->agent->on_mismatch == OnMismatch::fail_turn) {
@@ -282,12 +308,12 @@ Decision decide_continuation(const Settings& settings, const TurnRequest& asked,
   store::Change change{.turn = turn.id};
   change.update = store::TurnUpdate{
       .state = TurnState::accepted, .round = begin.turn.round, .events = turn.events};
-  change.request = request_of(asked, begin.turn.round);
+  change.request = request_of(asked, turn.number, begin.turn.round);
   return {std::move(begin), std::move(change)};
 }
 
 // A request that failed for reasons that pass: the same round, once more.
-Decision run_again(const Settings& settings, const store::View& view) {
+Decision run_again(const Settings& settings, const TurnRequest& asked, const store::View& view) {
   const Turn& turn = *view.same_turn;
   // Also an older one that was repeated before: one turn at a time.
   if (view.newest && is_open(view.newest->state)) return in_progress(*view.newest);
@@ -301,10 +327,15 @@ Decision run_again(const Settings& settings, const store::View& view) {
   begin.turn.has_streamed = false;
   begin.history_until = view.newest ? view.newest->number : 0;
   if (view.same->answer) begin.earlier_events = view.same->answer->events;
-  begin.diary_after = last_index(*view.same);
+  begin.diary_after = last_place(*view.same).index;
   store::Change change{.turn = turn.id};
   change.update =
       store::TurnUpdate{.state = TurnState::accepted, .round = turn.round, .events = turn.events};
+  if (turn.number < view.last_number) {  // It moves behind later turns, which are dead.
+    change.events = event_line({view.last_number + 1, ++begin.diary_after}, "turn.repeated",
+                               asked.now, fmt::format(R"({{"Round":{}}})", turn.round));
+    if (view.same->answer) begin.earlier_events += change.events;
+  }
   return {std::move(begin), std::move(change)};
 }
 
@@ -319,7 +350,7 @@ Decision decide_same(const Settings& settings, const TurnRequest& asked, const s
   const bool is_newest_round = view.same->request.round == turn.round;
   if (is_newest_round && turn.state == TurnState::accepted) return {Running{turn}};
   if (is_newest_round && turn.state == TurnState::failed && turn.retryable) {
-    return run_again(settings, view);
+    return run_again(settings, asked, view);
   }
   return {Replay{*view.session, turn, *view.same}};
 }
@@ -331,13 +362,16 @@ TurnRequest ask(std::string tenant, contracts::AgentExecuteRequest request,
   contracts::AgentExecuteRequest canonical = request;
   canonical.dialect = contracts::Dialect::pascal;
   if (auto* user = std::get_if<UserTurn>(&canonical.scenario)) user->streaming = false;
+  const auto* asks = std::get_if<UserTurn>(&request.scenario);
+  const bool streams = asks != nullptr && asks->streaming;
   TurnRequest asked{.room = {std::move(tenant), request.session_id},
                     .request = std::move(request),
                     .key = {},
                     .fingerprint = {},
                     .body = contracts::encode(canonical),
                     .new_id = new_uuid,
-                    .now = now};
+                    .now = now,
+                    .streams = streams};
   asked.fingerprint = sha256({asked.body});
   if (idempotency_key) {
     asked.key = sha256({"key", asked.request.session_id, asked.request.turn_id, *idempotency_key});
@@ -378,6 +412,25 @@ Decision decide(const Settings& settings, const TurnRequest& asked, const store:
                              view);
 }
 
+MatchedResults match_results(const TurnRequest& asked, std::string pending) {
+  const auto& results = std::get<ToolContinuation>(asked.request.scenario).tool_results;
+  std::vector<std::string> got;
+  got.reserve(results.size());
+  for (const auto& result : results) got.push_back(result.tool_call_id);
+  auto matching = contracts::match_tool_results(pending_ids(pending), got);
+  return {std::move(pending), std::move(matching)};
+}
+
+std::vector<AnswerError> warnings_of(const store::RequestRecord& request) {
+  std::vector<AnswerError> warnings;
+  const json::Document line(std::string_view(request.events).substr(0, request.events.find('\n')));
+  const auto data = json::find_member(line.root(), "data");
+  const auto found = json::find_member(data, "Warnings");
+  if (!found || !found->is_array()) return warnings;
+  for (const json::Value warning : found->elements()) warnings.push_back(read_warning(warning));
+  return warnings;
+}
+
 std::string encode_pending(const std::vector<contracts::ToolCall>& calls) {
   json::Writer writer;
   writer.array(calls, [&](const auto& call) { write(writer, call, contracts::Dialect::pascal); });
@@ -409,7 +462,7 @@ store::Change end_waiting(const Turn& turn, store::Milliseconds now) {
   store::Change change{.turn = turn.id};
   change.update = store::TurnUpdate{
       .state = state, .round = turn.round, .error_code = code, .events = turn.events};
-  change.events = end_line(turn.round, state, now, code);
+  change.events = end_line(turn, turn.round, state, now, code);
   return change;
 }
 

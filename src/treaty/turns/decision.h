@@ -12,11 +12,18 @@
 #include <vector>
 
 #include "treaty/contracts/agent_execute_request.h"
+#include "treaty/contracts/tool_matching.h"
 #include "treaty/store/changes.h"
 #include "treaty/turns/renderer.h"
 #include "treaty/turns/settings.h"
 
 namespace treaty::turns {
+
+// The results of a continuation, compared with the calls of one pending set.
+struct MatchedResults {
+  std::string pending{};
+  contracts::Matching matching{};
+};
 
 // A request with all that a decision needs to know of it.
 struct TurnRequest {
@@ -27,9 +34,11 @@ struct TurnRequest {
   std::string body;                     // which is this.
   std::function<std::string()> new_id;  // Mints the ids of sessions and turns.
   store::Milliseconds now = 0;
-  std::string trace_id{};              // Of the caller; empty when it named none.
-  bool streams = false;                // The answer is wanted in pieces,
-  const Renderer* renderer = nullptr;  // and in this format.
+  std::string trace_id{};                   // Of the caller; empty when it named none.
+  bool streams = false;                     // The answer is wanted in pieces,
+  const Renderer* renderer = nullptr;       // and in this format.
+  std::vector<AnswerError> warnings{};      // About the request; for the answer.
+  std::optional<MatchedResults> matched{};  // When the results are too many for the transaction.
 
   bool is_initial() const { return room.session_id.empty(); }
 
@@ -76,7 +85,13 @@ struct ExpireFirst {
   std::string turn_id{};
 };
 
-using TurnVerdict = std::variant<Refusal, Begin, Replay, Running, ExpireFirst>;
+// There are so many results that they are matched outside the transaction: match_results(), then
+// the decision is made again.
+struct MatchFirst {
+  std::string pending{};
+};
+
+using TurnVerdict = std::variant<Refusal, Begin, Replay, Running, ExpireFirst, MatchFirst>;
 
 struct Decision {
   TurnVerdict verdict;
@@ -84,6 +99,12 @@ struct Decision {
 };
 
 Decision decide(const Settings& settings, const TurnRequest& asked, const store::View& view);
+
+// TOOL-10 to TOOL-12 for a continuation.
+MatchedResults match_results(const TurnRequest& asked, std::string pending);
+
+// The warnings about the request of a journalled round.
+std::vector<AnswerError> warnings_of(const store::RequestRecord& request);
 
 // The pending set as the journal keeps it, and its ids.
 std::string encode_pending(const std::vector<contracts::ToolCall>& calls);

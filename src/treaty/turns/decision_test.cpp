@@ -115,6 +115,37 @@ TEST_CASE("A user turn with an unknown TurnId is appended after the newest under
   CHECK(begun(decision).turn.turn_id == "t9");
 }
 
+TEST_CASE("So many results that matching takes long are matched outside the transaction") {
+  const Turn waits = waiting({"c1"});
+  TurnRequest request = asked(results_for(std::vector<std::string>(2'000, "other")));
+
+  const auto first = decide(settings(), request, view(waits, waits));
+  REQUIRE(std::holds_alternative<MatchFirst>(first.verdict));
+  CHECK(first.change.is_empty());
+  request.matched = match_results(request, std::get<MatchFirst>(first.verdict).pending);
+
+  CHECK(reason_of(decide(settings(), request, view(waits, waits))) ==
+        Reason::tool_results_mismatch);
+  const Turn others = waiting({"c2"});  // The turn waits for other calls by now.
+  CHECK(std::holds_alternative<MatchFirst>(
+      decide(settings(), request, view(others, others)).verdict));
+}
+
+TEST_CASE("Warnings about a request are journalled with it and read back") {
+  TurnRequest request = asked(user_turn("t1"));
+  request.warnings = {{.code = "contract_warning",
+                       .message = "a \"member\"\nthat is unknown",
+                       .context = "/Surprise",
+                       .details = "REQ-15"},
+                      {.code = "contract_warning", .message = "another"}};
+
+  const auto decision = decide(settings(), request, View());
+
+  REQUIRE(decision.change.request);
+  CHECK(warnings_of(*decision.change.request) == request.warnings);
+  CHECK(warnings_of(store::RequestRecord()).empty());
+}
+
 TEST_CASE("The opening TurnId of a session counts as known") {
   View opened = view();
   opened.session->opening_turn = "opening";

@@ -16,12 +16,13 @@ namespace {
 using contracts::AgentResult;
 using dispatch::Choice;
 
-// 0 when there is no line.
-std::int64_t last_index_of(std::string_view lines) {
+// The first place when there is no line.
+EventPlace last_place_in(std::string_view lines) {
   if (lines.ends_with('\n')) lines.remove_suffix(1);
   const std::size_t before = lines.rfind('\n');
   const json::Document line(lines.substr(before == std::string_view::npos ? 0 : before + 1));
-  return json::find_integer(line.root(), "index").value_or(0);
+  return {.number = json::find_integer(line.root(), "number").value_or(0),
+          .index = json::find_integer(line.root(), "index").value_or(0)};
 }
 
 json::Writer begin(const Choice& choice) {
@@ -46,35 +47,40 @@ void write_spent(json::Writer& writer, const AgentResult& result) {
 }  // namespace
 
 // Kinds are words of ours: nothing in them needs an escape.
-std::string event_line(std::int64_t index, std::string_view kind, store::Milliseconds at,
+std::string event_line(EventPlace place, std::string_view kind, store::Milliseconds at,
                        std::string_view data) {
-  return fmt::format(R"({{"index":{},"kind":"{}","at":{},"data":{}}})"
+  const std::string number =
+      place.number == 0 ? std::string() : fmt::format(R"("number":{},)", place.number);
+  return fmt::format(R"({{{}"index":{},"kind":"{}","at":{},"data":{}}})"
                      "\n",
-                     index, kind, at, data);
+                     number, place.index, kind, at, data);
 }
 
-std::int64_t last_index(const store::Round& round) {
-  return std::max(last_index_of(round.request.events),
-                  round.answer ? last_index_of(round.answer->events) : 0);
+EventPlace last_place(const store::Round& round) {
+  const EventPlace of_request = last_place_in(round.request.events);
+  if (!round.answer) return of_request;
+  const EventPlace of_answer = last_place_in(round.answer->events);
+  return of_answer.index > of_request.index ? of_answer : of_request;
 }
 
 std::string recovery_line(const store::Round& round, store::Milliseconds at) {
-  const std::int64_t next = (last_index(round) / kEventsPerRun + 1) * kEventsPerRun;
-  if (next % kEventsPerRound == 0) return {};  // Full, after a hundred crashes.
-  return event_line(next, "turn.recovered", at, "{}");
+  EventPlace place = last_place(round);
+  place.index = (place.index / kEventsPerRun + 1) * kEventsPerRun;
+  if (place.index % kEventsPerRound == 0) return {};  // Full, after a hundred crashes.
+  return event_line(place, "turn.recovered", at, "{}");
 }
 
-std::string end_line(int round, store::TurnState state, store::Milliseconds at,
-                     std::string_view error_code) {
+std::string end_line(const store::Turn& turn, int round, store::TurnState state,
+                     store::Milliseconds at, std::string_view error_code) {
   json::Writer data;
   data.begin_object().member("ErrorCode", error_code).end_object();
-  return event_line((round + 1) * kEventsPerRound - 1, fmt::format("turn.{}", name_of(state)), at,
-                    data.take());
+  return event_line({turn.number, (round + 1) * kEventsPerRound - 1},
+                    fmt::format("turn.{}", name_of(state)), at, data.take());
 }
 
-std::vector<DiaryEvent> events_of_lines(std::int64_t turn_number, std::string_view turn_id,
-                                        std::string_view lines) {
+std::vector<DiaryEvent> events_of(const store::EventRow& row) {
   std::vector<DiaryEvent> events;
+  std::string_view lines = row.events;
   json::Document document;
   while (!lines.empty()) {
     const std::size_t end = std::min(lines.find('\n'), lines.size());
@@ -84,13 +90,17 @@ std::vector<DiaryEvent> events_of_lines(std::int64_t turn_number, std::string_vi
     const auto at = json::find_member(document.root(), "at");
     const auto data = json::find_member(document.root(), "data");
     if (!index || !at || !data || !data->is_object()) continue;
+    if (row.first_number != 0) {
+      const auto number = json::find_integer(document.root(), "number");
+      if (number.value_or(row.first_number) != row.number) continue;
+    }
     json::Writer writer;
     writer.begin_object().member("At", timestamp_of(at->integer().value_or(0)));
-    writer.member("TurnId", turn_id);
+    writer.member("TurnId", row.turn_id);
     for (const auto& [name, value] : data->members()) {
       writer.name(name.text()).raw(value.source());
     }
-    events.push_back({.id = turn_number * kEventsPerTurn + index->integer().value_or(0),
+    events.push_back({.id = row.number * kEventsPerTurn + index->integer().value_or(0),
                       .kind = std::string(json::find_text(document.root(), "kind")),
                       .data = writer.end_object().take()});
   }
@@ -143,22 +153,28 @@ std::string switched_data(const Choice& from, const Choice& to, std::string_view
 Diary::Diary(const store::Turn& turn, std::string earlier, std::int64_t after)
     : turn_number_(turn.number),
       turn_id_(turn.turn_id),
-      next_index_(std::max(turn.round * kEventsPerRound, after) + 1),
-      lines_(std::move(earlier)) {}
+      earlier_(std::move(earlier)),
+      next_index_(std::max(turn.round * kEventsPerRound, after) + 1) {}
 
 void Diary::add(std::string_view kind, store::Milliseconds at, std::string_view data) {
   const MutexLock lock(mutex_);
   if (next_index_ % kEventsPerRun == kEventsPerRun - 1) return;  // Full.
-  lines_ += event_line(next_index_++, kind, at, data);
+  lines_ += event_line({turn_number_, next_index_++}, kind, at, data);
 }
 
 std::string Diary::lines() const {
   const MutexLock lock(mutex_);
-  return lines_;
+  return earlier_ + lines_;
 }
 
 std::vector<DiaryEvent> Diary::after(std::int64_t last_id) const {
-  std::vector<DiaryEvent> events = events_of_lines(turn_number_, turn_id_, lines());
+  std::string lines;
+  {
+    const MutexLock lock(mutex_);
+    lines = lines_;
+  }
+  std::vector<DiaryEvent> events =
+      events_of({.number = turn_number_, .turn_id = turn_id_, .events = std::move(lines)});
   std::erase_if(events, [&](const DiaryEvent& event) { return event.id <= last_id; });
   return events;
 }

@@ -10,7 +10,7 @@
 #include "treaty/base/mutex.h"
 #include "treaty/contracts/agent_result.h"
 #include "treaty/dispatch/chain.h"
-#include "treaty/store/records.h"
+#include "treaty/store/journal.h"
 
 namespace treaty::turns {
 
@@ -24,28 +24,35 @@ struct DiaryEvent {
 // Ids are made of the turn's number and the entry's index in the turn, so that they need no counter
 // of their own. A round has room for kEventsPerRound of them: the first is its request's, the last
 // the end of its waiting. A run that goes on after a crash begins with the next kEventsPerRun:
-// nobody knows how many entries of the run before it were seen.
+// nobody knows how many entries of the run before it were seen. A turn that runs again after later
+// turns has a new number (store::Turn): each entry counts under the number that the turn had then.
 constexpr std::int64_t kEventsPerTurn = 1'000'000'000;
 constexpr std::int64_t kEventsPerRound = 1'000'000;
 constexpr std::int64_t kEventsPerRun = 10'000;
 
-// One line of the journal: an object with its index, kind, time and data.
-std::string event_line(std::int64_t index, std::string_view kind, store::Milliseconds at,
+// The place of an entry in a session.
+struct EventPlace {
+  std::int64_t number = 0;  // Of its turn; 0: the first one that the turn has.
+  std::int64_t index = 0;   // In the turn.
+};
+
+// One line of the journal: an object with its place, kind, time and data.
+std::string event_line(EventPlace place, std::string_view kind, store::Milliseconds at,
                        std::string_view data);
 
-// The index of the last entry that is journalled of a round.
-std::int64_t last_index(const store::Round& round);
+// The last entry that is journalled of a round.
+EventPlace last_place(const store::Round& round);
 
 // "turn.recovered", for a round that was abandoned.
 std::string recovery_line(const store::Round& round, store::Milliseconds at);
 
 // "turn.expired", "turn.cancelled": the end of a turn that waited.
-std::string end_line(int round, store::TurnState state, store::Milliseconds at,
-                     std::string_view error_code);
+// `round` is that which ended.
+std::string end_line(const store::Turn& turn, int round, store::TurnState state,
+                     store::Milliseconds at, std::string_view error_code);
 
-// The entries of journalled lines of a turn.
-std::vector<DiaryEvent> events_of_lines(std::int64_t turn_number, std::string_view turn_id,
-                                        std::string_view lines);
+// The entries of journalled lines that count under the number of the row.
+std::vector<DiaryEvent> events_of(const store::EventRow& row);
 
 // What dispatch does, as the data of an entry.
 std::string backend_data(const dispatch::Choice& choice);
@@ -61,18 +68,19 @@ std::string switched_data(const dispatch::Choice& from, const dispatch::Choice& 
 // Written by the turn's coroutine, read from any thread.
 class Diary {
  public:
-  // `earlier`: lines of attempts at the same round before this one. Goes on after the entry with
-  // the index `after`.
+  // `earlier`: lines of attempts at the same round before this one, which are journalled. Continues
+  // after the entry with the index `after`.
   Diary(const store::Turn& turn, std::string earlier, std::int64_t after);
 
   void add(std::string_view kind, store::Milliseconds at, std::string_view data);
 
-  std::string lines() const;
-  std::vector<DiaryEvent> after(std::int64_t last_id) const;
+  std::string lines() const;                                  // With the earlier ones.
+  std::vector<DiaryEvent> after(std::int64_t last_id) const;  // Without them.
 
  private:
   const std::int64_t turn_number_;
   const std::string turn_id_;
+  const std::string earlier_;
   std::int64_t next_index_ TREATY_GUARDED_BY(mutex_);
   mutable Mutex mutex_;
   std::string lines_ TREATY_GUARDED_BY(mutex_);

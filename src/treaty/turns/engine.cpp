@@ -22,6 +22,7 @@ using store::TurnState;
 // How often a turn that another process runs is looked at.
 constexpr std::chrono::milliseconds kGlance{100};
 constexpr int kGlancesToRecover = 10;  // So often it may be that the other process is gone.
+constexpr int kMostRecoveries = 10;    // Before one decision: processes may die one after another.
 
 Refusal session_unknown() {
   return {Reason::session_not_found,
@@ -49,7 +50,7 @@ Refusal turn_unknown() {
 // Fills a log with a round that has been answered.
 void restore(TurnLog& log, const std::string& session_id, const store::Turn& turn,
              const store::AnswerRecord& answer, const Renderer& renderer) {
-  log.open({session_id, turn.turn_id, turn.mode}, answer.first_event);
+  log.open({session_id, turn.turn_id, turn.mode, answer.round}, answer.first_event);
   log.restore_deltas(answer.deltas);
   Outcome outcome{.body = answer.body,
                   .dialect = answer.dialect,
@@ -64,15 +65,43 @@ void restore(TurnLog& log, const std::string& session_id, const store::Turn& tur
   log.finish(std::move(outcome));
 }
 
+// Matches the results of a continuation where no other request waits for that.
+asio::awaitable<std::optional<Refusal>> match_beside(Worker& worker, TurnRequest& asked,
+                                                     std::string pending) {
+  const auto match = [&] { return match_results(asked, std::move(pending)); };
+  if (worker.pool == nullptr) {
+    asked.matched = match();
+    co_return std::nullopt;
+  }
+  auto matched = co_await worker.pool->run(match);
+  if (!matched) {
+    co_return Refusal{Reason::overloaded, "too many large requests are being read; try again soon"};
+  }
+  asked.matched = *std::move(matched);
+  co_return std::nullopt;
+}
+
 std::int64_t result_event_of(const store::AnswerRecord& answer) {
   return answer.first_event + static_cast<std::int64_t>(TurnLog::count_deltas(answer.deltas)) + 1;
 }
 
 }  // namespace
 
+TurnRequest prepare(Submission submission, store::Milliseconds now) {
+  TurnRequest asked = ask(std::move(submission.tenant), std::move(submission.request),
+                          submission.idempotency_key, now);
+  asked.trace_id = std::move(submission.trace_id);
+  asked.renderer = submission.renderer;
+  asked.streams = asked.streams || submission.streams;
+  asked.warnings = std::move(submission.warnings);
+  return asked;
+}
+
 Engine::Engine(store::Store& store, std::shared_ptr<Clock> clock,
-               std::vector<const Renderer*> renderers)
-    : shared_(std::make_shared<RunServices>(store, std::move(clock), std::move(renderers))) {}
+               std::vector<const Renderer*> renderers,
+               std::function<void(const std::string&)> report)
+    : shared_(std::make_shared<RunServices>(store, std::move(clock), std::move(renderers),
+                                            std::move(report))) {}
 
 Engine::~Engine() = default;
 
@@ -80,16 +109,14 @@ store::Store& Engine::store() { return shared_->store; }
 store::Milliseconds Engine::now() const { return shared_->now(); }
 std::size_t Engine::running() const { return shared_->live.count(); }
 
-// Step 3 of the life of a turn (ARCHITECTURE.md); TurnRun does the rest.
 asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submission submission) {
+  return execute(worker, prepare(std::move(submission), now()));
+}
+
+// Step 3 of the life of a turn (ARCHITECTURE.md); TurnRun does the rest.
+asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, TurnRequest asked) {
   const auto settings = worker.settings;  // A reload meanwhile is for the next request.
   const auto dispatcher = worker.dispatcher;
-  TurnRequest asked = ask(std::move(submission.tenant), std::move(submission.request),
-                          submission.idempotency_key, shared_->now());
-  asked.trace_id = std::move(submission.trace_id);
-  asked.renderer = submission.renderer;
-  const auto* user = std::get_if<contracts::UserTurn>(&asked.request.scenario);
-  asked.streams = submission.streams || (user != nullptr && user->streaming);
   const Dialect dialect = asked.request.dialect;
   const std::string key = live_key(asked.room, asked.key);
   auto log = std::make_shared<TurnLog>();
@@ -104,56 +131,79 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submis
             "Idempotency-Key"});
     co_return log;
   }
-  TurnVerdict decided = co_await decide_turn(*settings, *dispatcher, asked);
-  for (int glances = 1; std::holds_alternative<Running>(decided); ++glances) {
-    // Another process runs it, or did until it ended.
-    if (glances % kGlancesToRecover == 0) co_await recover(worker);
-    co_await sleep_for(kGlance);
-    decided = co_await decide_turn(*settings, *dispatcher, asked);
-    if (log->opening()) co_return log;  // Taken over meanwhile, for all who wait here.
+  TurnVerdict decided = co_await decide_turn(worker, *settings, *dispatcher, asked, *log);
+  while (std::holds_alternative<Running>(decided) && !log->is_assigned()) {
+    co_await sleep_for(kGlance);  // Another process runs it.
+    decided = co_await decide_turn(worker, *settings, *dispatcher, asked, *log);
   }
   if (auto* begin = std::get_if<Begin>(&decided)) {
-    start(worker, log,
+    start(worker, {log, asked.fingerprint},
           {std::move(*begin), settings, dispatcher, std::move(asked.request), key, asked.streams,
-           asked.renderer, std::move(submission.warnings)});
+           asked.renderer, std::move(asked.warnings), asked.body.size()});
     co_return log;  // Leaves the registry when it ends.
   }
+  if (!shared_->live.withdraw(key, *log)) co_return log;  // Recovered, for all who wait here.
   if (const auto* refusal = std::get_if<Refusal>(&decided)) finish(*refusal);
   if (const auto* replay = std::get_if<Replay>(&decided)) {
     const store::AnswerRecord& answer = *replay->round.answer;
     restore(*log, replay->session.room.session_id, replay->turn, answer,
             shared_->renderer_of(answer.format));
   }
-  shared_->live.leave(key);
   co_return log;
 }
 
-void Engine::start(Worker& worker, std::shared_ptr<TurnLog> log, RunOrder order) {
+void Engine::start(Worker& worker, RunningTurns::Request request, RunOrder order) {
+  auto log = shared_->live.begin_run(order.key, std::move(request));
   auto run = std::make_shared<TurnRun>(shared_, worker, std::move(log), std::move(order));
   shared_->live.add(run);
   asio::co_spawn(worker.executor, TurnRun::run(run), asio::detached);
 }
 
-asio::awaitable<TurnVerdict> Engine::decide_turn(const Settings& settings,
+template <class Decision, class T>
+store::Task<store::Decided<T>> Engine::decide_recovered(Worker& worker, store::Lookup lookup,
+                                                        Decision decision) {
+  struct Choice {
+    std::optional<T> value{};
+    std::int64_t abandoned = 0;
+  };
+  for (int tries = 0; tries < kMostRecoveries; ++tries) {
+    TREATY_CO_TRY(
+        auto decided, co_await shared_->store.decide(lookup, [&](const store::View& view) {
+          if (view.abandoned != 0) return store::Proposal<Choice>{{}, {{}, view.abandoned}};
+          auto proposal = decision(view);
+          return store::Proposal<Choice>{std::move(proposal.change), {std::move(proposal.value)}};
+        }));
+    auto& [value, abandoned] = decided.value;
+    if (value) co_return store::Decided<T>{*std::move(value), decided.applied};
+    TREATY_CO_TRY_VOID(co_await recover_turn(worker, abandoned));
+  }
+  co_return fail(ErrorCode::conflict, "the session changes all the time");
+}
+
+asio::awaitable<TurnVerdict> Engine::decide_turn(Worker& worker, const Settings& settings,
                                                  const dispatch::Dispatcher& dispatcher,
-                                                 const TurnRequest& asked) {
+                                                 TurnRequest& asked, const TurnLog& log) {
   struct Choice {
     TurnVerdict verdict{};
     const Agent* sent_away = nullptr;  // Of a turn that would have begun.
   };
   const bool is_full = shared_->live.count() >= settings.max_running_turns;
+  const auto choose = [&](const store::View& view) {
+    Decision decision = decide(settings, asked, view);
+    const auto* begin = std::get_if<Begin>(&decision.verdict);
+    if (begin != nullptr && log.is_assigned()) {
+      // It was recovered while this request waited for it, and has failed: that is the answer.
+      return store::Proposal<Choice>{{}, {Running{begin->turn}}};
+    }
+    if (!is_full || begin == nullptr) {
+      return store::Proposal<Choice>{std::move(decision.change), {std::move(decision.verdict)}};
+    }
+    Refusal refusal{Reason::overloaded, "too many turns run now: try again later"};
+    return store::Proposal<Choice>{{}, {std::move(refusal), begin->agent}};
+  };
   while (true) {
-    auto decided = co_await shared_->store.decide(
-        {asked.room, asked.request.turn_id, asked.key}, [&](const store::View& view) {
-          Decision decision = decide(settings, asked, view);
-          const auto* begin = std::get_if<Begin>(&decision.verdict);
-          if (!is_full || begin == nullptr) {
-            return store::Proposal<Choice>{std::move(decision.change),
-                                           {std::move(decision.verdict)}};
-          }
-          Refusal refusal{Reason::overloaded, "too many turns run now: try again later"};
-          return store::Proposal<Choice>{{}, {std::move(refusal), begin->agent}};
-        });
+    auto decided = co_await decide_recovered<decltype(choose), Choice>(
+        worker, {asked.room, asked.request.turn_id, asked.key}, choose);
     if (!decided) co_return store_refusal(decided.error());
     auto& [verdict, sent_away] = decided->value;
     const store::Applied& applied = decided->applied;
@@ -175,29 +225,37 @@ asio::awaitable<TurnVerdict> Engine::decide_turn(const Settings& settings,
     if (const auto* replay = std::get_if<Replay>(&verdict); replay && !replay->round.answer) {
       co_return Refusal{Reason::turn_cancelled, "the turn ended before this request was answered"};
     }
-    const auto* overdue = std::get_if<ExpireFirst>(&verdict);
-    if (overdue == nullptr) co_return std::move(verdict);
-    const auto expired = co_await end_turn(overdue->room, overdue->turn_id, TurnState::expired);
-    if (!expired) co_return expired.error();
+    if (const auto* overdue = std::get_if<ExpireFirst>(&verdict)) {
+      const auto expired =
+          co_await end_turn(worker, overdue->room, overdue->turn_id, TurnState::expired, asked.now);
+      if (!expired) co_return expired.error();
+    } else if (auto* match = std::get_if<MatchFirst>(&verdict)) {
+      if (auto refusal = co_await match_beside(worker, asked, std::move(match->pending))) {
+        co_return *std::move(refusal);
+      }
+    } else {
+      co_return std::move(verdict);
+    }
   }
 }
 
 // Ends a turn that waits for tools, unless it has moved on meanwhile. Its state afterwards: one
-// that is overdue has expired, even if it was to be cancelled.
-Answered<TurnState> Engine::end_turn(store::Room room, std::string turn_id, TurnState state) {
+// that is overdue at the time `at` has expired, even if it was to be cancelled.
+Answered<TurnState> Engine::end_turn(Worker& worker, store::Room room, std::string turn_id,
+                                     TurnState state, store::Milliseconds at) {
   using After = std::expected<TurnState, Refusal>;
-  const auto decided = co_await shared_->store.decide(
-      {std::move(room), std::move(turn_id), ""},
-      [state, now = now()](const store::View& view) -> store::Proposal<After> {
-        if (!view.session) return {.value = std::unexpected(session_unknown())};
-        if (!view.named) return {.value = std::unexpected(turn_unknown())};
-        const TurnState before = view.named->state;
-        if (before != TurnState::awaiting_tools) return {.value = before};
-        store::Change change = end_waiting(*view.named, now);
-        const TurnState after = change.update->state;
-        if (state == TurnState::expired && after != state) return {.value = before};  // Not yet.
-        return {std::move(change), after};
-      });
+  const auto choose = [state, at](const store::View& view) -> store::Proposal<After> {
+    if (!view.session) return {.value = std::unexpected(session_unknown())};
+    if (!view.named) return {.value = std::unexpected(turn_unknown())};
+    const TurnState before = view.named->state;
+    if (before != TurnState::awaiting_tools) return {.value = before};
+    store::Change change = end_waiting(*view.named, at);
+    const TurnState after = change.update->state;
+    if (state == TurnState::expired && after != state) return {.value = before};  // Not yet.
+    return {std::move(change), after};
+  };
+  const auto decided = co_await decide_recovered<decltype(choose), After>(
+      worker, {std::move(room), std::move(turn_id), ""}, choose);
   if (!decided) co_return std::unexpected(store_refusal(decided.error()));
   shared_->live.notify_diary(decided->applied.session);
   co_return decided->value;
@@ -227,22 +285,22 @@ Answered<OpenedSession> Engine::open_session(Worker& worker, std::string tenant,
 
 Answered<OpenedSession> Engine::branch(Worker& worker, store::Room room, std::string turn_id) {
   using Source = std::variant<Refusal, store::Session, std::string>;
-  const auto looked = co_await shared_->store.decide(
-      {room, turn_id, ""},
-      [turn_id, now = now()](const store::View& view) -> store::Proposal<Source> {
-        if (!view.session) return {.value = session_unknown()};
-        if (!turn_id.empty() && view.session->opening_turn == turn_id) {
-          return {.value = *view.session};  // From before its first turn.
-        }
-        const auto& found = turn_id.empty() ? view.newest : view.named;
-        if (!found) return {.value = turn_unknown()};
-        const store::Turn from = as_of(*found, now);
-        if (!is_open(from.state)) return {.value = from.turn_id};
-        return {.value = Refusal{
-                    Reason::turn_in_progress,
-                    "the turn has not ended: wait for its answer, or branch from the one before it",
-                    from.turn_id}};
-      });
+  const auto choose = [turn_id, now = now()](const store::View& view) -> store::Proposal<Source> {
+    if (!view.session) return {.value = session_unknown()};
+    if (!turn_id.empty() && view.session->opening_turn == turn_id) {
+      return {.value = *view.session};  // From before its first turn.
+    }
+    const auto& found = turn_id.empty() ? view.newest : view.named;
+    if (!found) return {.value = turn_unknown()};
+    const store::Turn from = as_of(*found, now);
+    if (!is_open(from.state)) return {.value = from.turn_id};
+    return {.value = Refusal{
+                Reason::turn_in_progress,
+                "the turn has not ended: wait for its answer, or branch from the one before it",
+                from.turn_id}};
+  };
+  const auto looked =
+      co_await decide_recovered<decltype(choose), Source>(worker, {room, turn_id, ""}, choose);
   if (!looked) co_return std::unexpected(store_refusal(looked.error()));
   const Source& source = looked->value;
   if (const auto* refusal = std::get_if<Refusal>(&source)) co_return std::unexpected(*refusal);
@@ -257,10 +315,10 @@ Answered<OpenedSession> Engine::branch(Worker& worker, store::Room room, std::st
                           turns.empty() ? made.opening_turn : turns.back().turn_id};
 }
 
-Answered<TurnState> Engine::cancel(Worker& /*worker*/, store::Room room, std::string turn_id) {
+Answered<TurnState> Engine::cancel(Worker& worker, store::Room room, std::string turn_id) {
   constexpr int kMostGlances = 20;
   for (int glances = 0; glances < kMostGlances; ++glances) {
-    const auto state = co_await end_turn(room, turn_id, TurnState::cancelled);
+    const auto state = co_await end_turn(worker, room, turn_id, TurnState::cancelled, now());
     if (!state || *state != TurnState::accepted) co_return state;
     TREATY_CO_TRY(const auto record, stored(co_await shared_->store.find_turn(room, turn_id)));
     const auto run = record ? shared_->live.find_turn(record->turn.id) : nullptr;
@@ -333,16 +391,20 @@ Answered<std::vector<DiaryEvent>> Engine::events_now(std::int64_t session, std::
   // The diary first: what is journalled after this look is found in the journal, not skipped.
   std::vector<DiaryEvent> live;
   if (const auto run = shared_->live.find_session(session)) live = run->diary().after(last_id);
-  TREATY_CO_TRY(const auto rows,
-                stored(co_await shared_->store.events(
-                    session, std::max<std::int64_t>(last_id / kEventsPerTurn, 0), kRows)));
   std::vector<DiaryEvent> events;
-  for (const auto& row : rows) {
-    for (auto& event : events_of_lines(row.number, row.turn_id, row.events)) {
-      if (event.id > last_id) events.push_back(std::move(event));
+  // A turn can have more rows than one look reads, all of them seen already.
+  for (std::size_t limit = kRows;; limit *= 2) {
+    TREATY_CO_TRY(const auto rows,
+                  stored(co_await shared_->store.events(
+                      session, std::max<std::int64_t>(last_id / kEventsPerTurn, 0), limit)));
+    for (const auto& row : rows) {
+      for (auto& event : events_of(row)) {
+        if (event.id > last_id) events.push_back(std::move(event));
+      }
     }
+    if (rows.size() < limit) break;
+    if (!events.empty()) co_return events;  // There is more in the journal.
   }
-  if (rows.size() == kRows) co_return events;  // There is more in the journal.
   const std::int64_t last = events.empty() ? last_id : events.back().id;
   for (auto& event : live) {
     if (event.id > last) events.push_back(std::move(event));
@@ -354,40 +416,71 @@ asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(Worker& worke
   auto abandoned = co_await shared_->store.claim_abandoned(
       [at = now()](const store::Round& round) { return recovery_line(round, at); });
   if (!abandoned) co_return std::unexpected(abandoned.error());
-  for (auto& [session, record] : *abandoned) {
-    if (record.rounds.empty()) continue;
-    const store::RequestRecord& stored = record.rounds.back().request;
-    auto request = contracts::decode_agent_execute_request(stored.body, {.ids_optional = true});
-    if (!request) continue;
-    request->dialect = stored.dialect;
-    Begin begin{.session = session, .turn = record.turn};
-    begin.history_until = Begin::kUnknown;
-    if (const auto& answer = record.rounds.back().answer) begin.earlier_events = answer->events;
-    begin.diary_after = last_index(record.rounds.back());
-    if (const auto chosen = find_agent(*worker.settings, session.agent, session.conversation)) {
-      begin.agent = chosen->agent;
-      begin.role = chosen->role;
-    }
-    auto log = std::make_shared<TurnLog>();
-    const std::string key = live_key(session.room, stored.key);
-    const auto waiting = shared_->live.join(key, {log, stored.fingerprint});
-    if (waiting && waiting->fingerprint == stored.fingerprint) log = waiting->log;
-    start(worker, std::move(log),
-          {std::move(begin), worker.settings, worker.dispatcher, std::move(*request), key,
-           stored.streaming, &shared_->renderer_of(stored.format)});
-  }
-  co_return abandoned->size();
+  const std::size_t count = abandoned->size();
+  for (store::Abandoned& one : *abandoned) resume(worker, std::move(one));
+  co_return count;
 }
 
-asio::awaitable<void> Engine::expire_overdue(Worker& /*worker*/) {
+// A turn that cannot run again fails at once: then it does not keep the session any more.
+store::Task<void> Engine::recover_turn(Worker& worker, std::int64_t turn) {
+  TREATY_CO_TRY_VOID(co_await recover(worker));
+  const auto run = shared_->live.find_turn(turn);
+  if (run && run->fails_at_once()) co_await run->log()->outcome();
+  co_return std::expected<void, Error>();
+}
+
+// Runs the newest round of a turn that was claimed again.
+void Engine::resume(Worker& worker, store::Abandoned abandoned) {
+  auto& [session, record] = abandoned;
+  Begin begin{.session = session, .turn = record.turn};
+  begin.history_until = Begin::kUnknown;
+  if (const auto chosen = find_agent(*worker.settings, session.agent, session.conversation)) {
+    begin.agent = chosen->agent;
+    begin.role = chosen->role;
+  }
+  const store::Round newest =
+      record.rounds.empty() ? store::Round() : std::move(record.rounds.back());
+  const store::RequestRecord& stored = newest.request;
+  if (newest.answer) begin.earlier_events = newest.answer->events;
+  begin.diary_after = last_place(newest).index;
+  auto request = contracts::decode_agent_execute_request(
+      stored.body, {.max_size = stored.body.size() + 1, .ids_optional = true});
+  RunOrder order{std::move(begin),
+                 worker.settings,
+                 worker.dispatcher,
+                 request ? std::move(*request) : contracts::AgentExecuteRequest(),
+                 live_key(session.room, stored.key),
+                 stored.streaming,
+                 &shared_->renderer_of(stored.format),
+                 warnings_of(stored),
+                 stored.body.size()};
+  order.request.dialect = stored.dialect;
+  order.is_unreadable = !request;
+  if (order.is_unreadable && shared_->report) {
+    shared_->report(
+        fmt::format("turn {} of session {} (tenant {}) has failed: its request cannot "
+                    "be read from the journal",
+                    record.turn.turn_id, session.room.session_id, session.room.tenant));
+  }
+  start(worker, {std::make_shared<TurnLog>(), stored.fingerprint}, std::move(order));
+}
+
+// One look at the clock for each batch: what is overdue at that time expires, and a clock that is
+// set back meanwhile changes nothing. A store that cannot be written to is left alone until the
+// next call.
+asio::awaitable<void> Engine::expire_overdue(Worker& worker) {
   constexpr std::size_t kAtOnce = 100;
   while (true) {
-    const auto overdue = co_await shared_->store.overdue(now(), kAtOnce);
+    const store::Milliseconds at = now();
+    const auto overdue = co_await shared_->store.overdue(at, kAtOnce);
     if (!overdue) co_return;
+    bool has_ended = false;
     for (const auto& turn : *overdue) {
-      co_await end_turn(turn.room, turn.turn_id, TurnState::expired);
+      const auto ended = co_await end_turn(worker, turn.room, turn.turn_id, TurnState::expired, at);
+      if (!ended && ended.error().reason == Reason::store_unavailable) co_return;
+      has_ended = has_ended || ended.has_value();
     }
-    if (overdue->size() < kAtOnce) co_return;
+    if (!has_ended || overdue->size() < kAtOnce) co_return;
   }
 }
 

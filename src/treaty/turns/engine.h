@@ -16,12 +16,14 @@
 #include <string>
 #include <vector>
 
+#include "treaty/base/offload_pool.h"
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/dispatch/dispatcher.h"
 #include "treaty/store/store.h"
 #include "treaty/turns/decision.h"
 #include "treaty/turns/diary.h"
 #include "treaty/turns/renderer.h"
+#include "treaty/turns/running_turns.h"
 #include "treaty/turns/settings.h"
 #include "treaty/turns/turn_log.h"
 
@@ -33,6 +35,7 @@ struct Worker {
   boost::asio::any_io_executor executor;
   std::shared_ptr<const Settings> settings;
   std::shared_ptr<dispatch::Dispatcher> dispatcher;
+  OffloadPool* pool = nullptr;  // For large requests; none: they are processed on the event loop.
 };
 
 // A request that keeps its contract, and what came with it.
@@ -45,6 +48,10 @@ struct Submission {
   std::string trace_id{};  // Trace id taken from traceparent; empty if there was none.
   bool streams = false;    // The answer is wanted in pieces, whatever the request itself says.
 };
+
+// The submission with its canonical form and its fingerprint. Takes long when the request is large.
+// For any thread.
+TurnRequest prepare(Submission submission, store::Milliseconds now);
 
 struct OpenedSession {
   std::string session_id{};
@@ -62,7 +69,9 @@ class Engine {
   // The store outlives the engine. `renderers` are those of all families of routes, for requests
   // and answers that are found in the journal; the first one also reads rows
   // without a format (store version 3 and older).
-  Engine(store::Store& store, std::shared_ptr<Clock> clock, std::vector<const Renderer*> renderers);
+  // `report` gets lines for the operator.
+  Engine(store::Store& store, std::shared_ptr<Clock> clock, std::vector<const Renderer*> renderers,
+         std::function<void(const std::string&)> report = {});
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -70,6 +79,7 @@ class Engine {
   // Returns the log of a round: of a new one, of the running one that the request joins, or one
   // that is filled from the journal. A refused request has a log that has ended and has no opening.
   // The round goes on whether or not anybody follows it.
+  boost::asio::awaitable<std::shared_ptr<TurnLog>> execute(Worker& worker, TurnRequest asked);
   boost::asio::awaitable<std::shared_ptr<TurnLog>> execute(Worker& worker, Submission submission);
 
   // A new session, and its opening TurnId. Empty agent: fixed by the first turn.
@@ -96,8 +106,9 @@ class Engine {
   std::shared_ptr<Notifier> diary_notifier(std::int64_t session);
 
   // Claims turns of processes that are gone and runs their newest rounds again; one that has
-  // streamed fails instead, retryable. Called before anybody is served, and while a request waits
-  // for a turn of another process. Returns how many.
+  // streamed fails instead, retryable, and so does one whose request cannot be read, for good.
+  // Called before anybody is served, every now and then, and when a request meets such a turn.
+  // Returns how many.
   boost::asio::awaitable<std::expected<std::size_t, Error>> recover(Worker& worker);
 
   // Ends turns whose tools did not answer in time. To be called every now and then.
@@ -110,13 +121,20 @@ class Engine {
   store::Milliseconds now() const;
 
  private:
-  boost::asio::awaitable<TurnVerdict> decide_turn(const Settings& settings,
+  // As TurnJournal::decide(), after turns of processes that are gone have been recovered: a
+  // decision never sees one.
+  template <class Decision, class T>
+  store::Task<store::Decided<T>> decide_recovered(Worker& worker, store::Lookup lookup,
+                                                  Decision decision);
+  boost::asio::awaitable<TurnVerdict> decide_turn(Worker& worker, const Settings& settings,
                                                   const dispatch::Dispatcher& dispatcher,
-                                                  const TurnRequest& asked);
-  Answered<store::TurnState> end_turn(store::Room room, std::string turn_id,
-                                      store::TurnState state);
+                                                  TurnRequest& asked, const TurnLog& log);
+  store::Task<void> recover_turn(Worker& worker, std::int64_t turn);
+  void resume(Worker& worker, store::Abandoned abandoned);
+  Answered<store::TurnState> end_turn(Worker& worker, store::Room room, std::string turn_id,
+                                      store::TurnState state, store::Milliseconds at);
   Answered<std::vector<DiaryEvent>> events_now(std::int64_t session, std::int64_t last_id);
-  void start(Worker& worker, std::shared_ptr<TurnLog> log, RunOrder order);
+  void start(Worker& worker, RunningTurns::Request request, RunOrder order);
 
   std::shared_ptr<RunServices> shared_;
 };

@@ -1,6 +1,7 @@
 #include "treaty/turns/history.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "treaty/base/try.h"
 #include "treaty/turns/prompt.h"
@@ -14,8 +15,10 @@ using backends::AssistantMessage;
 using backends::Message;
 using backends::ToolMessage;
 
-// What every session costs beside its tokens, in tokens.
-constexpr std::size_t kOverhead = 384;
+// What every session costs beside its turns: an entry, its index, the history.
+constexpr std::size_t kEntryBytes = 512;
+
+std::size_t bytes_of(const History& history) { return history.memory() + kEntryBytes; }
 
 std::string_view name_of_call(const AssistantMessage& said, std::string_view id) {
   const auto call = std::ranges::find(said.tool_calls, id, &contracts::AgentToolCall::id);
@@ -40,16 +43,22 @@ void add_results(std::vector<Message>& messages, const contracts::ToolContinuati
   }
 }
 
-std::expected<std::vector<Message>, Error> messages_of(std::span<const store::Round> rounds) {
+std::expected<std::vector<Message>, Error> messages_of(std::span<const store::Round> rounds,
+                                                       std::vector<std::string>* warnings) {
   std::vector<Message> messages;
   for (const store::Round& round : rounds) {
+    // The canonical form may be longer than the request was.
     const auto request = contracts::decode_agent_execute_request(
-        round.request.body, {.profile = contracts::Profile::strict, .ids_optional = true});
+        round.request.body, {.profile = contracts::Profile::strict,
+                             .max_size = round.request.body.size() + 1,
+                             .ids_optional = true});
     if (!request) {
       return fail(ErrorCode::corrupt, "a journalled request cannot be read");
     }
     if (const auto* user = std::get_if<contracts::UserTurn>(&request->scenario)) {
-      messages.emplace_back(user_message(*user));
+      UserPrompt prompt = user_prompt(*user);
+      messages.emplace_back(std::move(prompt.message));
+      if (warnings != nullptr) std::ranges::move(prompt.warnings, std::back_inserter(*warnings));
     } else {
       add_results(messages, std::get<contracts::ToolContinuation>(request->scenario));
     }
@@ -63,7 +72,11 @@ std::expected<std::vector<Message>, Error> messages_of(std::span<const store::Ro
 std::shared_ptr<const PastTurn> past_turn(std::vector<Message> messages) {
   auto turn = std::make_shared<PastTurn>();
   turn->tokens = estimated_tokens(messages);
-  for (const Message& message : messages) turn->bytes += backends::text_bytes(message);
+  turn->memory = sizeof(PastTurn);
+  for (const Message& message : messages) {
+    turn->bytes += backends::text_bytes(message);
+    turn->memory += backends::memory_of(message);
+  }
   turn->messages = std::move(messages);
   return turn;
 }
@@ -71,50 +84,64 @@ std::shared_ptr<const PastTurn> past_turn(std::vector<Message> messages) {
 const PastTurn& History::operator[](std::size_t place) const {
   place += dropped_;
   const std::size_t block = place / kBlock;
-  return block < blocks_.size() ? (*blocks_[block])[place % kBlock]
+  return block < blocks_.size() ? *(*blocks_[block])[place % kBlock]
                                 : *recent_[place - blocks_.size() * kBlock];
 }
 
-void History::append(std::shared_ptr<const PastTurn> turn) {
+void History::append(std::shared_ptr<const PastTurn> turn, std::size_t most_tokens) {
+  most_tokens_ = most_tokens;
   tokens_ += turn->tokens;
+  memory_ += turn->memory;
   recent_.push_back(std::move(turn));
-  if (recent_.size() == kBlock) make_block();
-}
-
-// The turns are copied once: others may still share them one by one.
-void History::make_block() {
-  auto block = std::make_shared<Block>();
-  block->reserve(kBlock);
-  for (const auto& turn : recent_) block->push_back(*turn);
+  while (tokens_ > most_tokens_ && size() > 1) drop_oldest();
+  if (recent_.size() < kBlock) return;
+  blocks_.push_back(std::make_shared<const Block>(std::move(recent_)));
   recent_.clear();
-  blocks_.push_back(std::move(block));
 }
 
-void History::fit_into(std::size_t tokens) {
-  while (tokens_ > tokens && size() > 1) {
-    tokens_ -= (*this)[0].tokens;
-    has_more = true;
-    ++dropped_;
-    if (!blocks_.empty() && dropped_ == kBlock) {
-      blocks_.erase(blocks_.begin());
-      dropped_ = 0;
-    }
+// A block goes as a whole: others may share it.
+void History::drop_oldest() {
+  tokens_ -= (*this)[0].tokens;
+  has_more_ = true;
+  if (blocks_.empty()) {
+    memory_ -= recent_.front()->memory;
+    recent_.erase(recent_.begin());
+    return;
   }
-  if (!blocks_.empty()) return;
-  recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(dropped_));
+  if (++dropped_ < kBlock) return;
+  for (const Turn& turn : *blocks_.front()) memory_ -= turn->memory;
+  blocks_.erase(blocks_.begin());
   dropped_ = 0;
 }
 
-std::shared_ptr<const History> HistoryCache::find(std::int64_t session, std::int64_t until) {
+bool HistoryReading::add(std::shared_ptr<const PastTurn> turn) {
+  is_full_ = is_full_ || (!turns_.empty() && tokens_ + turn->tokens > most_tokens_);
+  if (is_full_) return false;
+  tokens_ += turn->tokens;
+  turns_.push_back(std::move(turn));
+  return true;
+}
+
+History HistoryReading::history() const {
+  History history;
+  for (const auto& turn : turns_ | std::views::reverse) history.append(turn, most_tokens_);
+  history.has_more_ = is_full_;
+  return history;
+}
+
+std::shared_ptr<const History> HistoryCache::find(std::int64_t session, std::int64_t until,
+                                                  std::size_t most_tokens) {
   const MutexLock lock(mutex_);
   const auto found = by_session_.find(session);
-  if (found == by_session_.end() || found->second->history->until != until) return nullptr;
+  if (found == by_session_.end()) return nullptr;
+  const auto& history = found->second->history;
+  if (history->until != until || !history->reaches(most_tokens)) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);
   return found->second->history;
 }
 
 void HistoryCache::drop(std::list<Entry>::iterator entry) {
-  tokens_ -= entry->history->tokens() + kOverhead;
+  bytes_ -= bytes_of(*entry->history);
   by_session_.erase(entry->session);
   entries_.erase(entry);
 }
@@ -122,10 +149,17 @@ void HistoryCache::drop(std::list<Entry>::iterator entry) {
 void HistoryCache::put(std::int64_t session, std::shared_ptr<const History> history) {
   const MutexLock lock(mutex_);
   if (const auto found = by_session_.find(session); found != by_session_.end()) drop(found->second);
-  tokens_ += history->tokens() + kOverhead;
+  const std::size_t bytes = bytes_of(*history);
+  if (bytes > most_bytes_) return;
+  while (bytes_ + bytes > most_bytes_) drop(std::prev(entries_.end()));
+  bytes_ += bytes;
   entries_.push_front({session, std::move(history)});
   by_session_[session] = entries_.begin();
-  while (tokens_ > most_tokens_ && entries_.size() > 1) drop(std::prev(entries_.end()));
+}
+
+std::size_t HistoryCache::bytes() const {
+  const MutexLock lock(mutex_);
+  return bytes_;
 }
 
 }  // namespace treaty::turns

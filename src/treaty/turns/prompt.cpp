@@ -108,6 +108,36 @@ std::vector<Attribute> hints_of(const UserTurn& turn) {
   return hints;
 }
 
+// The name of a file in a sentence: on one line, and not longer than one reads.
+std::string shown_name(std::string_view path) {
+  constexpr std::size_t kLongestName = 200;
+  std::string name(utf8_prefix(path, kLongestName));
+  std::ranges::replace_if(name, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return name.size() < path.size() ? name + "…" : name;
+}
+
+std::vector<std::string> warnings_of(const UserTurn& turn, const std::vector<Prepared>& artifacts) {
+  constexpr std::size_t kMostNamed = 10;
+  std::vector<std::string> warnings;
+  std::size_t left_out = 0;
+  for (const Prepared& prepared : artifacts) {
+    if (prepared.readable || !prepared.image.empty()) continue;
+    if (++left_out > kMostNamed) continue;
+    warnings.push_back(fmt::format(
+        "The file {} was left out: it is neither text nor a picture, so the model got only its "
+        "name and size ({} bytes).",
+        shown_name(prepared.path), prepared.size));
+  }
+  if (left_out > kMostNamed) {
+    warnings.push_back(fmt::format(
+        "{} more files were left out: they are neither text nor pictures.", left_out - kMostNamed));
+  }
+  if (turn.rag_scope) {
+    warnings.emplace_back("There is no index to search: RagScope was not used for this answer.");
+  }
+  return warnings;
+}
+
 // --- One message of a user
 
 // One number for all blocks of a message, which no text of it has: nothing in it can pass for one.
@@ -241,7 +271,7 @@ std::string system_text(const AgentRole& role, std::string_view solution_context
   return text;
 }
 
-backends::UserMessage user_message(const UserTurn& turn) {
+UserPrompt user_prompt(const UserTurn& turn) {
   std::vector<Part> images;
   std::vector<Prepared> artifacts;
   artifacts.reserve(turn.input_artifacts.size());
@@ -274,8 +304,10 @@ backends::UserMessage user_message(const UserTurn& turn) {
   }
   if (turn.instruction) text += *turn.instruction;
   if (!text.empty()) message.parts.emplace_back(TextPart{std::move(text)});
-  return message;
+  return {.message = std::move(message), .warnings = warnings_of(turn, artifacts)};
 }
+
+backends::UserMessage user_message(const UserTurn& turn) { return user_prompt(turn).message; }
 
 backends::ToolMessage tool_message(const contracts::ToolResult& result,
                                    std::string_view tool_name) {

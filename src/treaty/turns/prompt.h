@@ -18,9 +18,16 @@ namespace treaty::turns {
 // The role's own text and the latched solution context, in a block of its own.
 std::string system_text(const AgentRole& role, std::string_view solution_context);
 
+struct UserPrompt {
+  backends::UserMessage message{};
+  std::vector<std::string> warnings{};  // For the user: what the model does not get.
+};
+
 // Artifacts (base64 decoded; each in a tagged block whose delimiter no text of the message has),
 // images, workspace hints, instruction, in this order. An artifact that is no text is described,
-// not shown; one that is a picture is shown as such. An instruction alone is the whole text.
+// not shown, with a warning; one that is a picture is shown as such. An instruction alone is the
+// whole text. A RagScope gives a warning.
+UserPrompt user_prompt(const contracts::UserTurn& turn);
 backends::UserMessage user_message(const contracts::UserTurn& turn);
 
 // A result as the model sees it: the text of ResultJson or of the failure.

@@ -99,6 +99,28 @@ TEST_CASE("base64 is decoded when it is text, and described when it is not") {
         "omitted=\"not text\"/>\n\n");
 }
 
+TEST_CASE("a user is warned of every artifact that is neither text nor a picture") {
+  UserTurn turn;
+  turn.input_artifacts = {file("text", base64_encode("Grüße\n")),
+                          file("a\\b.bin", base64_encode(std::string("a\0b", 3))),
+                          file("c.png", "iVBORw0KGgo="), file("d.txt", "d")};
+  for (InputArtifact& artifact : turn.input_artifacts) artifact.encoding = Encoding::base64;
+  turn.input_artifacts[2].mime_type = "image/png";
+  turn.input_artifacts[3].encoding = {};
+
+  CHECK(
+      user_prompt(turn).warnings ==
+      std::vector<std::string>{
+          "The file a/b.bin was left out: it is neither text nor a picture, so the model got only "
+          "its name and size (3 bytes)."});
+
+  UserTurn many;
+  for (int i = 0; i < 100; ++i) many.input_artifacts.push_back(turn.input_artifacts[1]);
+  CHECK(user_prompt(many).warnings.size() == 11);
+  CHECK(user_prompt(many).warnings.back() ==
+        "90 more files were left out: they are neither text nor pictures.");
+}
+
 TEST_CASE("pictures become images: artifacts first, then the clipboard's, then the words") {
   UserTurn turn{.instruction = "Compare them."};
   turn.input_artifacts = {file("a.jpg", "iVBORw0KGgo="), file("b.txt", "b")};

@@ -21,14 +21,36 @@ std::optional<RunningTurns::Request> RunningTurns::join(const std::string& key, 
   return entry->second;
 }
 
+std::shared_ptr<TurnLog> RunningTurns::begin_run(const std::string& key, Request&& mine) {
+  const MutexLock lock(mutex_);
+  Request& entry = requests_[key];
+  const bool is_awaited =
+      entry.log && !entry.log->is_assigned() && entry.fingerprint == mine.fingerprint;
+  if (!is_awaited) entry = std::move(mine);
+  entry.log->assign();
+  return entry.log;
+}
+
+bool RunningTurns::is_entry(const std::string& key, const TurnLog& log) const {
+  const auto entry = requests_.find(key);
+  return entry != requests_.end() && entry->second.log.get() == &log;
+}
+
+bool RunningTurns::withdraw(const std::string& key, const TurnLog& log) {
+  const MutexLock lock(mutex_);
+  if (log.is_assigned()) return false;
+  if (is_entry(key, log)) requests_.erase(key);
+  return true;
+}
+
 void RunningTurns::replace(const std::string& key, std::shared_ptr<TurnLog> log) {
   const MutexLock lock(mutex_);
   requests_[key].log = std::move(log);
 }
 
-void RunningTurns::leave(const std::string& key) {
+void RunningTurns::leave(const std::string& key, const TurnLog& log) {
   const MutexLock lock(mutex_);
-  requests_.erase(key);
+  if (is_entry(key, log)) requests_.erase(key);
 }
 
 void RunningTurns::add(const std::shared_ptr<TurnRun>& run) {

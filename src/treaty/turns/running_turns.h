@@ -26,12 +26,22 @@ class RunningTurns {
     std::string fingerprint;
   };
 
-  // Returns the same request if it runs already. Otherwise registers `mine` and returns nothing.
+  // Returns the same request if it runs or waits already. Otherwise registers `mine` and returns
+  // nothing.
   std::optional<Request> join(const std::string& key, Request&& mine);
+
+  // A run begins for the request: it writes the log of those who wait for the same request, if
+  // there are any, else the log of `mine`. Returns that log, which is assigned from then on.
+  std::shared_ptr<TurnLog> begin_run(const std::string& key, Request&& mine);
+
+  // The request that waits with this log needs no run. False: the log is assigned to one already.
+  bool withdraw(const std::string& key, const TurnLog& log);
 
   // From now on join() returns this log for the request.
   void replace(const std::string& key, std::shared_ptr<TurnLog> log);
-  void leave(const std::string& key);  // Removes the request; a repetition asks the journal.
+
+  // The run that has written this log is over: a repetition of the request asks the journal.
+  void leave(const std::string& key, const TurnLog& log);
 
   void add(const std::shared_ptr<TurnRun>& run);
   void remove(const TurnRun& run);
@@ -49,6 +59,8 @@ class RunningTurns {
   void notify_diary(std::int64_t session);
 
  private:
+  bool is_entry(const std::string& key, const TurnLog& log) const TREATY_REQUIRES(mutex_);
+
   mutable Mutex mutex_;
   std::unordered_map<std::string, Request> requests_ TREATY_GUARDED_BY(mutex_){};
   // A run is held by its own coroutine: what is left when the loops end goes with them.

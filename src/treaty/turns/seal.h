@@ -3,8 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "treaty/turns/embedded_files.h"
+#include "treaty/turns/payload_gate.h"
 
 namespace treaty::turns {
 
@@ -21,13 +26,78 @@ struct Sealed {
   std::vector<StepNote> notes{};  // "sealed", with the rule.
 };
 
-// A longer text is cut there, with a warning. Sealing makes a text at most twice as long, and a
-// response around that is still a document (JSON-03), however it is escaped.
-constexpr std::size_t kLongestText = std::size_t{1} << 20U;
+// A longer text is cut there, with a warning. Counted are the bytes that it takes in a response,
+// where it is escaped, and what the seal adds: a response around it is still a document (JSON-03).
+constexpr std::size_t kLongestText = std::size_t{12} << 20U;
 
 // What breaks RES-30 is put into a fence tagged json; what breaks RES-31 is replaced by a note and
 // a warning. A blank text becomes a fixed sentence, with a warning. A text that is in order stays
 // as it is, and so does one that was sealed before.
-Sealed seal(std::string text);
+Sealed seal(std::string_view text);
+
+// The same for a text that arrives in pieces: what all calls return, joined, is the sealed text,
+// however the text was cut. Ordinary text leaves at once; held back is only what may have to be
+// changed: a text or an untagged code block that may be JSON as a whole, until it is known, and the
+// beginnings of embedded files. Holds at most a few times kLongestText.
+class Sealer {
+ public:
+  std::string feed(std::string_view piece);
+
+  // `text` is the rest. Nothing may be fed afterwards.
+  Sealed finish();
+
+ private:
+  enum class Place : std::uint8_t { outside, untagged_fence, tagged_fence };
+
+  // A line so far, as a mark that opens or closes a fence (CommonMark).
+  struct LineMark {
+    std::size_t indent = 0;
+    char character = 0;  // Of the mark; 0: none has begun.
+    std::size_t length = 0;
+    bool has_info = false;  // Anything but white space after the mark.
+    bool is_after = false;  // The mark itself is complete.
+    bool is_text = false;   // The line is no mark.
+  };
+
+  // What was done to a text; each kind is told once.
+  struct Changes {
+    bool repaired = false;
+    bool cut = false;
+    bool was_blank = false;
+    bool guarded = false;
+  };
+
+  void feed_bytes(bool is_end);
+  void feed_code_point(std::string_view character);
+  void feed_text(char c);
+  void feed_outside(char c);
+  void feed_untagged(char c);
+  void feed_body(char c);
+  void end_opening(char c);
+  void end_fence();
+  static void extend(LineMark& mark, char c);
+  bool may_close() const;
+  bool closes() const;
+  void give_whole(std::string& out);
+  Sealed told(std::string text) const;
+
+  std::string bytes_{};         // The beginning of a character.
+  std::size_t size_ = 0;        // Of what was taken, as kLongestText counts it.
+  std::string blank_{};         // White space before the first other character.
+  bool has_text_ = false;       // There was one.
+  PayloadGate whole_{};         // Of the whole text.
+  std::string made_{};          // For whole_, or to leave.
+  EmbeddedFileFilter files_{};  // Outside of tagged fences.
+
+  Place place_ = Place::outside;
+  LineMark line_{};
+  LineMark fence_{};           // The opening of the fence around this place.
+  std::string info_{};         // What follows a mark that may open a fence, up to the line's end.
+  std::string closing_{};      // A line that may close an untagged fence.
+  std::string opening_end_{};  // Of an untagged fence: what stands after the place of its tag.
+  PayloadGate body_{};         // Of an untagged fence.
+  std::size_t removed_before_body_ = 0;
+  Changes changes_{};
+};
 
 }  // namespace treaty::turns

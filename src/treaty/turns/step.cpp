@@ -308,7 +308,7 @@ Stepped next_step(const AgentRole& role, int max_rounds, Progress progress,
   stepped.said.tool_calls = std::move(checked.said);
   stepped.notes = std::move(checked.notes);
   if (checked.for_client.empty()) {
-    stepped.step = AskAgain{std::move(checked.refused)};
+    stepped.step = AskAgain{.results = std::move(checked.refused), .text = stepped.said.text};
   } else {
     stepped.step = AskClient{.calls = std::move(checked.for_client),
                              .known = std::move(checked.refused),

@@ -34,6 +34,7 @@ struct AskClient {
 // Nothing is left for the client: the model is asked again.
 struct AskAgain {
   std::vector<backends::ToolMessage> results;
+  std::string text{};  // What the model said beside its calls.
 };
 
 struct Fail {

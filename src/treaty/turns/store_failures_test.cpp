@@ -109,6 +109,26 @@ TEST_CASE("A tool round survives the failure of any one call of the store") {
   CHECK(number < kMostStoreCalls);
 }
 
+TEST_CASE("A store that cannot be written to is asked once when turns are overdue, however many") {
+  constexpr int kTurns = 120;
+  EngineFixture fixture;
+  for (int i = 0; i < kTurns; ++i) {
+    AgentExecuteRequest request = first_turn(false);
+    request.session_id = "s" + std::to_string(i);
+    fixture.answers = {calls_tool()};
+    fixture.execute(request);
+  }
+  fixture.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
+
+  fixture.failing_store().is_full = true;
+  fixture.run(fixture.engine().expire_overdue(fixture.worker()));
+  CHECK(fixture.failing_store().refused == 1);
+
+  fixture.failing_store().is_full = false;
+  fixture.run(fixture.engine().expire_overdue(fixture.worker()));
+  CHECK(fixture.run(fixture.store().overdue(fixture.now, kTurns))->empty());
+}
+
 TEST_CASE("A turn with a budget is billed once, whichever call of the store fails") {
   int number = 0;
   for (bool has_failed = true; has_failed && number < kMostStoreCalls; ++number) {

@@ -69,6 +69,11 @@ void TurnLog::finish(std::shared_ptr<const Outcome> outcome) {
   changed_.notify_all();
 }
 
+std::string TurnLog::text() const {
+  const MutexLock lock(mutex_);
+  return text_;
+}
+
 // "3 5 2\n" and the text: the length of each delta, then all of them.
 std::string TurnLog::deltas() const {
   const MutexLock lock(mutex_);
@@ -110,6 +115,13 @@ std::int64_t TurnLog::last_visible() const {
   return first_event_ + deltas + (outcome_ ? 1 : 0);
 }
 
+// Ids count the events of a turn from 1. Every round has two that are not deltas: its start and its
+// result. A round that ran more than once has used more ids: the index skips some, and never
+// repeats.
+std::int64_t TurnLog::index_of(std::int64_t id) const {
+  return opening_ ? id - 2 * (opening_->round + 1) : 0;
+}
+
 std::vector<StreamEvent> TurnLog::after(std::int64_t last_id, std::size_t most) const {
   const MutexLock lock(mutex_);
   std::vector<StreamEvent> events;
@@ -117,7 +129,7 @@ std::vector<StreamEvent> TurnLog::after(std::int64_t last_id, std::size_t most) 
   if (shows_deltas_ || outcome_) add_deltas(last_id, most, events);
   const std::int64_t told = events.empty() ? last_id : events.back().id;
   if (outcome_ && told < last_visible() && told >= last_visible() - 1) {
-    events.push_back({last_visible(), outcome_});
+    events.push_back({last_visible(), outcome_, index_of(last_visible())});
   }
   return events;
 }
@@ -133,8 +145,8 @@ void TurnLog::add_deltas(std::int64_t last_id, std::size_t most,
   for (std::size_t i = seen, from = begin; i < ends_.size(); ++i) {
     const bool is_last = i + 1 == ends_.size();
     if (lags && !is_last && ends_[i + 1] - from <= enough) continue;  // Joined with the next one.
-    events.push_back({first_event_ + 1 + static_cast<std::int64_t>(i),
-                      Delta{text_.substr(from, ends_[i] - from)}});
+    const std::int64_t id = first_event_ + 1 + static_cast<std::int64_t>(i);
+    events.push_back({id, Delta{text_.substr(from, ends_[i] - from)}, index_of(id)});
     from = ends_[i];
     if (from - begin >= enough) return;  // The rest when this has been sent.
   }
@@ -143,7 +155,7 @@ void TurnLog::add_deltas(std::int64_t last_id, std::size_t most,
 asio::awaitable<bool> TurnLog::wait(std::int64_t last_id, std::chrono::milliseconds patience) {
   const auto is_there = [&] {
     const MutexLock lock(mutex_);
-    return last_visible() > last_id;
+    return outcome_ != nullptr || last_visible() > last_id;
   };
   if (is_there()) co_return true;
   Waiter waiter(co_await asio::this_coro::executor);

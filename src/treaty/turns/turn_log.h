@@ -44,6 +44,7 @@ struct Opening {
   std::string session_id{};
   std::string turn_id{};
   std::string mode{};
+  int round = 0;
 };
 
 struct Delta {
@@ -53,11 +54,16 @@ struct Delta {
 struct StreamEvent {
   std::int64_t id = 0;
   std::variant<Opening, Delta, std::shared_ptr<const Outcome>> what;
+  std::int64_t index = 0;  // Deltas of the turn before it, those of earlier rounds included.
 };
 
 class TurnLog {
  public:
   // --- Written by the turn.
+
+  // The log belongs to a run from now on: a request that waits with it leaves the answer to it.
+  void assign() { is_assigned_ = true; }
+  bool is_assigned() const { return is_assigned_; }
 
   // Adds the event `turn.started`, with the id `first_event`.
   void open(Opening opening, std::int64_t first_event);
@@ -65,6 +71,8 @@ class TurnLog {
   void show_deltas();                                   // Until then nobody sees them.
   void finish(std::shared_ptr<const Outcome> outcome);  // Once; everything is visible then.
   void finish(Outcome outcome) { finish(std::make_shared<const Outcome>(std::move(outcome))); }
+
+  std::string text() const;  // Of all deltas, shown or not.
 
   // Deltas as the journal keeps them, and back.
   std::string deltas() const;
@@ -79,7 +87,8 @@ class TurnLog {
   static constexpr std::size_t kMostUnsent = std::size_t{1} << 20U;
   static constexpr std::size_t kPieces = 16;  // What is waiting is handed out in parts.
 
-  // True when there may be something after `last_id`, false when `patience` ran out.
+  // True when there may be something after `last_id` or the round has ended, false when `patience`
+  // ran out. With a `last_id` that no event reaches: waits for the end.
   boost::asio::awaitable<bool> wait(std::int64_t last_id, std::chrono::milliseconds patience);
 
   // The answer, as soon as there is one.
@@ -107,10 +116,12 @@ class TurnLog {
 
  private:
   std::int64_t last_visible() const TREATY_REQUIRES(mutex_);
+  std::int64_t index_of(std::int64_t id) const TREATY_REQUIRES(mutex_);
   void add_deltas(std::int64_t last_id, std::size_t most, std::vector<StreamEvent>& events) const
       TREATY_REQUIRES(mutex_);
 
   std::atomic<int> followers_ = 0;
+  std::atomic<bool> is_assigned_ = false;
   mutable Mutex mutex_;
   Notifier changed_;
   std::optional<Opening> opening_ TREATY_GUARDED_BY(mutex_){};

@@ -5,6 +5,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
+#include <chrono>
+#include <cstdint>
 #include <thread>
 
 #include "treaty/contracts/invoke_result.h"
@@ -41,6 +43,25 @@ TEST_CASE("A log tells its events in order, each with an id that counts up") {
   fill(log);
 
   CHECK(told(log.after(0)) == "1:opening 2:Hel 3:lo 4:result");
+}
+
+TEST_CASE("Deltas are counted over all rounds of a turn, wherever reading begins") {
+  TurnLog first;
+  fill(first);
+  TurnLog second;
+  second.open({"s1", "t1", "General", 1}, 5);
+  second.add("there");
+  second.finish({.body = "{}"});
+
+  const auto indices = [](const std::vector<StreamEvent>& events) {
+    std::vector<std::int64_t> found;
+    for (const StreamEvent& event : events) found.push_back(event.index);
+    return found;
+  };
+  CHECK(indices(first.after(1)) == std::vector<std::int64_t>{0, 1, 2});
+  CHECK(indices(first.after(2)) == std::vector<std::int64_t>{1, 2});
+  CHECK(indices(second.after(5)) == std::vector<std::int64_t>{2, 3});
+  CHECK(indices(second.after(6)) == std::vector<std::int64_t>{3});
 }
 
 TEST_CASE("A log can be read from after every event") {
@@ -137,6 +158,42 @@ TEST_CASE("An outcome is told in the dialect of whoever asks, and unchanged in i
   const auto pascal = outcome.body_for(testing::answer_renderer(), Dialect::pascal);
   CHECK(pascal.contains("\"ErrorCode\":\"not_found\""));
   CHECK(contracts::decode_invoke_result(pascal));
+}
+
+constexpr std::int64_t kNoEvent = INT64_MAX;  // Only the end of the round is waited for.
+
+TEST_CASE("A wait for the end of a round that has ended is over at once") {
+  TurnLog log;
+  fill(log);
+  asio::io_context loop(1);
+
+  auto waited = asio::co_spawn(loop, log.wait(kNoEvent, std::chrono::hours(1)), asio::use_future);
+  loop.poll();
+
+  REQUIRE(waited.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+  CHECK(waited.get());
+}
+
+// The follower finds no answer, and begins to wait at the moment when another thread has one.
+TEST_CASE("An end that comes while a follower on another thread begins to wait is not missed") {
+  constexpr int kTimes = 5'000;
+  for (int i = 0; i < kTimes; ++i) {
+    TurnLog log;
+    asio::io_context loop(1);
+    auto waited = asio::co_spawn(
+        loop,
+        [&]() -> asio::awaitable<bool> {
+          while (!log.outcome_now()) {
+            if (!co_await log.wait(kNoEvent, std::chrono::minutes(1))) co_return false;
+          }
+          co_return true;
+        },
+        asio::use_future);
+    std::jthread follower([&] { loop.run(); });
+    log.finish({.body = "{}"});
+    follower.join();
+    REQUIRE(waited.get());
+  }
 }
 
 TEST_CASE("Followers on other threads are woken by what is added and by the end") {

@@ -31,6 +31,9 @@ constexpr std::int64_t kUnknownDeltas = std::int64_t{1} << 24U;
 
 using dispatch::kAnswerTokens;
 
+// Of the journal that are read at once for a history; a larger turn is read as a whole.
+constexpr std::size_t kPageBytes = std::size_t{1} << 20U;
+
 constexpr std::size_t kMostProgress = 1'000;  // Entries of the diary, in a round.
 
 // Ids of turns are never given out again, unlike those that clients make up.
@@ -39,6 +42,19 @@ std::string asker_of(const Begin& begin) {
   return fmt::format("{}\n{}\n{}\n{}", room.tenant, room.session_id, begin.turn.turn_id,
                      begin.turn.id);
 }
+
+// Between what a model said in two calls of one round.
+constexpr std::string_view kParagraph = "\n\n";
+
+// What a model said in all calls of a round so far.
+std::string joined(std::string_view before, std::string_view text) {
+  std::string out(before);
+  if (!before.empty() && !text.empty()) out += kParagraph;
+  return out += text;
+}
+
+constexpr const char* kPicturesLeftOut =
+    "The pictures of this request were left out: the agent that answered cannot take pictures.";
 
 constexpr const char* kContinued =
     "The answer was cut off in the middle, and another model went on with it: look at the place "
@@ -67,8 +83,9 @@ std::shared_ptr<TurnLog> TurnRun::log() const {
 asio::awaitable<void> TurnRun::run(std::shared_ptr<TurnRun> self) {
   const auto& begin = self->order_.begin;
   RunningTurns& live = self->services_->live;
-  self->log_->open({begin.session.room.session_id, begin.turn.turn_id, begin.turn.mode},
-                   begin.turn.events + 1 + (begin.turn.has_streamed ? kUnknownDeltas : 0));
+  self->log_->open(
+      {begin.session.room.session_id, begin.turn.turn_id, begin.turn.mode, begin.turn.round},
+      begin.turn.events + 1 + (begin.turn.has_streamed ? kUnknownDeltas : 0));
   live.notify_diary(self->session());
   Conclusion conclusion;
   try {
@@ -82,7 +99,7 @@ asio::awaitable<void> TurnRun::run(std::shared_ptr<TurnRun> self) {
   auto outcome = std::make_shared<const Outcome>(self->outcome_of(conclusion));
   co_await self->settle(conclusion, std::move(outcome));
   live.remove(*self);
-  live.leave(self->order_.key);
+  live.leave(self->order_.key, *self->log_);
   live.notify_diary(self->session());
   self->order_.dispatcher.reset();  // Here: it belongs to this thread, and others may hold the run.
 }
@@ -96,6 +113,14 @@ void TurnRun::cancel() {
 
 // Steps 4 to 6 of the life of a turn (ARCHITECTURE.md).
 asio::awaitable<Conclusion> TurnRun::conclude() {
+  if (order_.is_unreadable) {
+    note("request.unreadable", "{}");
+    co_return conclude_refusal({Reason::internal,
+                                "the request of this turn cannot be read from the journal; send it "
+                                "again as a new turn",
+                                order_.begin.turn.turn_id},
+                               TurnState::failed, false);
+  }
   if (order_.begin.turn.has_streamed) co_return conclude_failure(interrupted());
   if (order_.begin.agent == nullptr) {
     co_return conclude_refusal({Reason::agent_not_found, "the agent of this session is gone"},
@@ -131,21 +156,41 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
       co_return conclude_failure(fail->error, result.rate_limit, std::move(call.limits));
     }
     transcript_.messages.emplace_back(std::move(stepped.said));
-    if (const auto* finish = std::get_if<Finish>(&stepped.step)) {
-      std::vector<std::string> warnings;
-      const auto* user = std::get_if<UserTurn>(&order_.request.scenario);
-      if (user != nullptr && user->rag_scope) {
-        warnings.emplace_back(
-            "There is no index to search: RagScope was not used for this answer.");
-      }
-      if (transcript_.progress.was_continued) warnings.emplace_back(kContinued);
-      co_return conclude_finish(*finish, transcript_.progress, std::move(warnings));
-    }
+    if (auto* finish = std::get_if<Finish>(&stepped.step)) co_return finished(std::move(*finish));
     auto* ask = std::get_if<AskClient>(&stepped.step);
     auto& results = ask != nullptr ? ask->known : std::get<AskAgain>(stepped.step).results;
     for (auto& known : results) transcript_.messages.emplace_back(std::move(known));
-    if (ask != nullptr) co_return conclude_asking(*ask);
+    if (ask != nullptr) co_return asking(std::move(*ask));
+    begin_next_call(std::get<AskAgain>(stepped.step).text);
   }
+}
+
+// The model is asked again in the same round. What it said so far has been streamed, so it belongs
+// to the answer.
+void TurnRun::begin_next_call(std::string_view said) {
+  if (!has_spoken_) on_text(said);
+  said_ = joined(said_, said);
+  has_spoken_ = false;
+}
+
+Conclusion TurnRun::finished(Finish finish) {
+  finish.text = joined(said_, finish.text);
+  std::vector<std::string> warnings = prompt_warnings_;
+  if (left_out_pictures_) warnings.emplace_back(kPicturesLeftOut);
+  if (transcript_.progress.was_continued) warnings.emplace_back(kContinued);
+  Conclusion conclusion = conclude_finish(finish, transcript_.progress, std::move(warnings));
+  stream_rest(std::get<contracts::FinalResponse>(conclusion.answer).primary_output_text);
+  return conclusion;
+}
+
+Conclusion TurnRun::asking(AskClient ask) {
+  ask.text = joined(said_, ask.text);
+  Conclusion conclusion = conclude_asking(ask);
+  // The message may be shorter than what was streamed.
+  auto message =
+      std::get<contracts::ClientToolContinuation>(conclusion.answer).tool_continuation_message;
+  if (message) stream_rest(*message);
+  return conclusion;
 }
 
 Conclusion TurnRun::stopped(Stop stop) const {
@@ -161,6 +206,18 @@ Conclusion TurnRun::stopped(Stop stop) const {
                            .retryable = true});
 }
 
+// What `work` returns. Work on many bytes does not block the event loop; on too many at a time it
+// does, rather than that the turn fails.
+template <class Work>
+asio::awaitable<std::invoke_result_t<Work&>> TurnRun::beside_the_loop(std::size_t bytes,
+                                                                      Work work) {
+  constexpr std::size_t kMany = std::size_t{256} << 10U;
+  if (bytes > kMany && worker_.pool != nullptr) {
+    if (auto result = co_await worker_.pool->run(work)) co_return *std::move(result);
+  }
+  co_return work();
+}
+
 // Step 4: everything that the model is told.
 asio::awaitable<std::expected<void, Error>> TurnRun::prepare() {
   if (order_.begin.turn.round > 0) {
@@ -169,16 +226,24 @@ asio::awaitable<std::expected<void, Error>> TurnRun::prepare() {
     if (!record) co_return fail(ErrorCode::conflict, "the turn is gone");
     const auto rounds = std::span<const store::Round>(record->rounds)
                             .first(static_cast<std::size_t>(order_.begin.turn.round));
-    TREATY_CO_TRY(auto messages, messages_of(rounds));
-    earlier_rounds_ = std::move(messages);
+    std::size_t bytes = 0;
+    for (const store::Round& round : rounds) bytes += round.request.body.size();
+    auto messages =
+        co_await beside_the_loop(bytes, [&] { return messages_of(rounds, &prompt_warnings_); });
+    if (!messages) co_return std::unexpected(messages.error());
+    *earlier_rounds_ = *std::move(messages);
     if (rounds.back().answer && !rounds.back().answer->transcript.empty()) {
       auto transcript = decode_transcript(rounds.back().answer->transcript);
       if (transcript) transcript_.progress = std::move(transcript->progress);
     }
-    add_results(earlier_rounds_, std::get<ToolContinuation>(order_.request.scenario));
+    add_results(*earlier_rounds_, std::get<ToolContinuation>(order_.request.scenario));
   } else {
-    earlier_rounds_.emplace_back(user_message(std::get<UserTurn>(order_.request.scenario)));
+    UserPrompt prompt = co_await beside_the_loop(
+        order_.bytes, [&] { return user_prompt(std::get<UserTurn>(order_.request.scenario)); });
+    earlier_rounds_->emplace_back(std::move(prompt.message));
+    prompt_warnings_ = std::move(prompt.warnings);
   }
+  order_.request.scenario = {};  // It is in the journal and in the messages: one copy is enough.
   TREATY_CO_TRY_VOID(co_await recall());
   co_return std::expected<void, Error>();
 }
@@ -189,22 +254,31 @@ asio::awaitable<std::expected<void, Error>> TurnRun::recall() {
     history_ = std::make_shared<History>();
     co_return std::expected<void, Error>();
   }
-  history_ = services_->histories.find(session(), begin.history_until);
+  history_ = services_->histories.find(session(), begin.history_until, context_window());
   if (history_) co_return std::expected<void, Error>();
-  TREATY_CO_TRY(auto stored, co_await services_->store.history(
-                                 session(), begin.turn.number,
-                                 static_cast<std::size_t>(std::max<std::int64_t>(
-                                     begin.agent->chain.front().context_window, 0)) *
-                                     4));
-  History history;
-  history.until = begin.history_until;
-  history.has_more = stored.more;
-  for (auto record = stored.turns.rbegin(); record != stored.turns.rend(); ++record) {
-    TREATY_CO_TRY(auto messages, messages_of(record->rounds));
-    history.append(past_turn(std::move(messages)));
+  HistoryReading reading(context_window());
+  bool goes_on = true;
+  for (std::int64_t before = begin.turn.number; goes_on;) {
+    TREATY_CO_TRY(const auto page,
+                  co_await services_->store.history(session(), before, kPageBytes));
+    goes_on = page.more && !page.turns.empty();
+    for (const store::TurnRecord& record : page.turns) {
+      before = record.turn.number;
+      TREATY_CO_TRY(auto messages, messages_of(record.rounds));
+      if (reading.add(past_turn(std::move(messages)))) continue;
+      goes_on = false;
+      break;
+    }
   }
-  history_ = std::make_shared<History>(std::move(history));
+  auto history = std::make_shared<History>(reading.history());
+  history->until = begin.history_until;
+  history_ = std::move(history);
   co_return std::expected<void, Error>();
+}
+
+std::size_t TurnRun::context_window() const {
+  return static_cast<std::size_t>(
+      std::max<std::int64_t>(order_.begin.agent->chain.front().context_window, 0));
 }
 
 // What the model gets: as much of the history as fits beside what this turn itself says.
@@ -214,22 +288,22 @@ backends::Call TurnRun::make_call() {
       .system = system_text(*order_.begin.role, order_.begin.session.solution_context),
       .tools = declarations_of(*order_.begin.role),
       .stream = order_.streams,
-      .asker = asker_of(order_.begin)};
+      .asker = asker_of(order_.begin),
+      .origin = {.session = order_.begin.session.id, .round = order_.begin.turn.round}};
   const auto& choice = order_.begin.agent->chain.front();
   const std::size_t taken =
       static_cast<std::size_t>(choice.max_output_tokens.value_or(kAnswerTokens)) +
-      estimated_tokens(earlier_rounds_) + estimated_tokens(transcript_.messages) +
+      estimated_tokens(*earlier_rounds_) + estimated_tokens(transcript_.messages) +
       call.system.size() / 4;
   std::size_t first = 0;
   std::size_t tokens = history_->tokens();  // Of the turns that are kept.
-  while (tokens + taken > static_cast<std::size_t>(choice.context_window) &&
-         first < history_->size()) {
+  while (tokens + taken > context_window() && first < history_->size()) {
     tokens -= (*history_)[first++].tokens;
   }
-  if (first > 0 || history_->has_more) {
+  if (first > 0 || history_->has_more()) {
     json::Writer data;
     data.begin_object().member("TurnsKept", history_->size() - first);
-    data.member("TurnsDropped", first).member("OlderDropped", history_->has_more);
+    data.member("TurnsDropped", first).member("OlderDropped", history_->has_more());
     data.member("EstimatedTokensKept", tokens).member("ContextWindow", choice.context_window);
     note("history.dropped", data.end_object().take());
   }
@@ -237,7 +311,9 @@ backends::Call TurnRun::make_call() {
     const PastTurn& turn = (*history_)[first];
     call.messages.share(turn.messages, turn.bytes, history_);
   }
-  for (const Message& message : earlier_rounds_) call.messages.push_back(message);
+  std::size_t bytes = 0;
+  for (const Message& message : *earlier_rounds_) bytes += backends::text_bytes(message);
+  call.messages.share(*earlier_rounds_, bytes, earlier_rounds_);
   for (const Message& message : transcript_.messages) call.messages.push_back(message);
   return call;
 }
@@ -274,6 +350,7 @@ std::vector<store::BudgetLimit> TurnRun::budgets() const {
 }
 
 void TurnRun::on_attempt_started(const dispatch::Choice& choice, int attempt) {
+  left_out_pictures_ = false;
   note("attempt.started", started_data(choice, attempt));
 }
 
@@ -306,12 +383,33 @@ void TurnRun::on_given_up(const dispatch::Choice& choice, std::string_view reaso
   note("given_up", given_up_data(choice, reason));
 }
 
+// What leaves is sealed: the deltas are at any time the beginning of the answer that will follow.
 void TurnRun::on_text(std::string_view delta) {
   if (!order_.streams || delta.empty()) return;
+  std::string sealed;
+  if (!has_spoken_ && !said_.empty()) sealed = sealer_.feed(kParagraph);
+  has_spoken_ = true;
+  sealed += sealer_.feed(delta);
+  if (!sealed.empty()) stream(sealed);
+}
+
+void TurnRun::stream(std::string_view text) {
   const bool is_first = log_->result_event() == log_->first_event() + 1;
-  log_->add(delta);
+  log_->add(text);
   if (is_first) {
     asio::co_spawn(worker_.executor, mark_streamed(shared_from_this()), asio::detached);
+  }
+}
+
+// What was held back, or was never given to the sink, so that the deltas are the whole answer. It
+// is shown together with the answer, or after the deltas before it. Should a backend have streamed
+// another text than it answered, the streamed one is the answer: it cannot be taken back.
+void TurnRun::stream_rest(std::string& answer) {
+  if (!order_.streams) return;
+  const std::string streamed = log_->text();
+  if (!answer.starts_with(streamed)) answer = streamed + sealer_.finish().text;
+  if (answer.size() > streamed.size()) {
+    log_->add(std::string_view(answer).substr(streamed.size()));
   }
 }
 

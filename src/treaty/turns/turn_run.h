@@ -6,8 +6,10 @@
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "treaty/backends/backend.h"
@@ -26,6 +28,10 @@ namespace treaty::turns {
 
 struct Worker;
 
+// Memory for the histories of all sessions of a process, pictures included. What is not kept is
+// read from the journal again.
+constexpr std::size_t kHistoryBytes = std::size_t{32} << 20U;
+
 // What all runs share.
 struct RunServices {
   // The renderer of that name; the first one if there is none.
@@ -34,9 +40,10 @@ struct RunServices {
 
   store::Store& store;
   const std::shared_ptr<Clock> clock;
-  const std::vector<const Renderer*> renderers;  // One or more.
+  const std::vector<const Renderer*> renderers;          // One or more.
+  const std::function<void(const std::string&)> report;  // Lines for the operator; may be empty.
   RunningTurns live{};
-  HistoryCache histories{std::size_t{2} << 20U};  // About 8 MiB of memory.
+  HistoryCache histories{kHistoryBytes};
 };
 
 // What a run is about. The ids in `begin` are those of the store.
@@ -49,6 +56,8 @@ struct RunOrder {
   bool streams = false;
   const Renderer* renderer = nullptr;
   std::vector<AnswerError> warnings{};
+  std::size_t bytes = 0;       // Of the request.
+  bool is_unreadable = false;  // The journal's request is no request: the round fails.
 };
 
 class TurnRun final : public std::enable_shared_from_this<TurnRun>,
@@ -67,6 +76,10 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
 
   std::int64_t session() const { return order_.begin.session.id; }
   std::int64_t turn() const { return order_.begin.turn.id; }
+  // The round calls no backend: it only journals that it has failed.
+  bool fails_at_once() const {
+    return order_.begin.turn.has_streamed || order_.is_unreadable || order_.begin.agent == nullptr;
+  }
   std::shared_ptr<TurnLog> log() const;
   const Diary& diary() const { return diary_; }
 
@@ -76,6 +89,8 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   boost::asio::awaitable<Conclusion> conclude();
   boost::asio::awaitable<std::expected<void, Error>> prepare();
   boost::asio::awaitable<std::expected<void, Error>> recall();
+  template <class Work>
+  boost::asio::awaitable<std::invoke_result_t<Work&>> beside_the_loop(std::size_t bytes, Work work);
   boost::asio::awaitable<dispatch::Dispatched> ask_backend();
   boost::asio::awaitable<void> settle(const Conclusion& conclusion,
                                       std::shared_ptr<const Outcome> outcome);
@@ -88,9 +103,16 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   void tell_ended_elsewhere();
   void remember(const Conclusion& conclusion);
   void note(std::string_view kind, std::string_view data);
+  void begin_next_call(std::string_view said);
+  Conclusion finished(Finish finish);
+  Conclusion asking(AskClient ask);
+  void stream(std::string_view text);
+  void stream_rest(std::string& answer);
+  std::size_t context_window() const;
   std::vector<store::BudgetLimit> budgets() const;
   void on_text(std::string_view delta) override;
   void on_progress(std::string_view kind, std::string_view data) override;
+  void on_pictures_left_out() override { left_out_pictures_ = true; }
   void on_attempt_started(const dispatch::Choice& choice, int attempt) override;
   void on_attempt_ended(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
                         const contracts::AgentResult& result) override;
@@ -109,9 +131,16 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   RunOrder order_;
   Diary diary_;
 
-  std::vector<backends::Message> earlier_rounds_{};  // Of this turn.
+  // Of this turn, its newest request included.
+  std::shared_ptr<std::vector<backends::Message>> earlier_rounds_ =
+      std::make_shared<std::vector<backends::Message>>();
+  std::vector<std::string> prompt_warnings_{};  // About what the model does not get.
+  bool left_out_pictures_ = false;              // By the backend that was asked last.
   std::shared_ptr<const History> history_{};
   Transcript transcript_{};  // Of this round.
+  std::string said_{};       // By the model in this round, in the calls before this one.
+  bool has_spoken_ = false;  // In this call, to the sink.
+  Sealer sealer_{};          // Of all that is said in this round, if it is streamed.
   std::size_t progress_notes_ = 0;
   contracts::AgentResult result_{};                // Of the last call of this round,
   dispatch::Totals totals_{};                      // what all its calls have taken,

@@ -126,6 +126,7 @@ asio::awaitable<void> TurnRun::settle(const Conclusion& conclusion,
 // answer is not what was told under the last one.
 void TurnRun::tell_store_unavailable() {
   auto next = std::make_shared<TurnLog>();
+  next->assign();
   next->open(*log_->opening(), log_->result_event() + 1);
   next->restore_deltas(log_->deltas());
   services_->live.replace(order_.key, next);
@@ -149,12 +150,16 @@ void TurnRun::tell_ended_elsewhere() {
 // The next turn of this session need not be read from the journal.
 void TurnRun::remember(const Conclusion& conclusion) {
   if (conclusion.state != TurnState::completed || !history_) return;
-  std::vector<backends::Message> messages = std::move(earlier_rounds_);
+  std::vector<backends::Message> messages;
+  if (earlier_rounds_.use_count() == 1) {
+    messages = std::move(*earlier_rounds_);
+  } else {
+    messages = *earlier_rounds_;  // A backend still reads them.
+  }
   std::ranges::move(transcript_.messages, std::back_inserter(messages));
   auto history = std::make_shared<History>(*history_);
-  history->append(past_turn(std::move(messages)));
+  history->append(past_turn(std::move(messages)), context_window());
   history->until = order_.begin.turn.number;
-  history->fit_into(static_cast<std::size_t>(order_.begin.agent->chain.front().context_window));
   services_->histories.put(session(), std::move(history));
 }
 

@@ -23,6 +23,7 @@ Reply list_turns(const RequestContext& context);
 Reply show_turn(const RequestContext& context);
 Reply cancel_turn(const RequestContext& context);
 Reply show_assistant(const RequestContext& context);
+Reply show_agent_result(const RequestContext& context);
 
 // documents.cpp
 Reply respond_as_assistant(const RequestContext& context);

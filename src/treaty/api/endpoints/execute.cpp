@@ -25,9 +25,9 @@ struct SpelledRefusal {
 };
 
 // For any thread.
-std::expected<turns::Submission, SpelledRefusal> read_submission(const RequestContext& context,
-                                                                 const http::Request& request,
-                                                                 bool ids_optional) {
+std::expected<turns::TurnRequest, SpelledRefusal> read_submission(const RequestContext& context,
+                                                                  const http::Request& request,
+                                                                  bool ids_optional) {
   const auto away = [&](Refusal refusal) {
     return std::unexpected(SpelledRefusal{std::move(refusal), dialect_of_text(request.body)});
   };
@@ -45,13 +45,14 @@ std::expected<turns::Submission, SpelledRefusal> read_submission(const RequestCo
         decoded.verdict().kind.empty() ? dialect_of_text(request.body) : decoded.verdict().dialect;
     return std::unexpected(SpelledRefusal{violation_refusal(decoded.error()), dialect});
   }
-  return turns::Submission{
-      .tenant = context.tenant,
-      .request = std::move(*decoded),
-      .renderer = &context.renderer,
-      .warnings = warnings_of(decoded.warnings()),
-      .idempotency_key = std::move(*key),
-      .trace_id = std::string(turns::trace_id_of(request.headers.get("traceparent")))};
+  return turns::prepare(
+      {.tenant = context.tenant,
+       .request = std::move(*decoded),
+       .renderer = &context.renderer,
+       .warnings = warnings_of(decoded.warnings()),
+       .idempotency_key = std::move(*key),
+       .trace_id = std::string(turns::trace_id_of(request.headers.get("traceparent")))},
+      context.engine.now());
 }
 
 // A continuation cannot ask for a stream in its body (REQ-25), only in its Accept header.
@@ -73,20 +74,20 @@ bool cancels_on_disconnect(const turns::Agent& agent) {
   return agent.on_disconnect == turns::OnDisconnect::cancel;
 }
 
-// Whether the turn ends with its client. Costs nothing as long as no agent wants that.
+// `close`: the turn ends with its client. Costs nothing as long as no agent wants that.
 boost::asio::awaitable<Watch> watch_for(const RequestContext& context, const turns::TurnLog& log) {
   const auto settings = context.worker.settings;
   const auto& agents = settings->agents;
   const bool any = std::ranges::any_of(
       agents, [](const auto& entry) { return cancels_on_disconnect(entry.second); });
   const auto opening = log.opening();
-  if (!any || !opening || log.outcome_now()) co_return Watch::no;
+  if (!any || !opening || log.outcome_now()) co_return Watch::reset;
   const auto session =
       co_await context.engine.store().find_session({context.tenant, opening->session_id});
-  if (!session || !*session) co_return Watch::no;
+  if (!session || !*session) co_return Watch::reset;
   const auto agent = agents.find((*session)->agent);
   const bool cancels = agent != agents.end() && cancels_on_disconnect(agent->second);
-  co_return cancels ? Watch::yes : Watch::no;
+  co_return cancels ? Watch::close : Watch::reset;
 }
 
 // The client disconnected. Cancels the turn, unless other clients wait for the same answer.
@@ -99,24 +100,25 @@ Conversation cancel(const RequestContext& context, const turns::TurnLog& log,
 }
 
 // False: the client has gone before there was an answer.
-boost::asio::awaitable<bool> wait_for_answer(http::Exchange& exchange, turns::TurnLog& log) {
+boost::asio::awaitable<bool> wait_for_answer(http::Exchange& exchange, turns::TurnLog& log,
+                                             Watch watch) {
   constexpr std::int64_t kEnd = INT64_MAX;  // No event comes after it.
   while (!log.outcome_now()) {
-    const News news = co_await wait_for_news(exchange, log, kEnd, kPatience, Watch::yes);
+    const News news = co_await wait_for_news(exchange, log, kEnd, kPatience, watch);
     if (news == News::is_gone) co_return false;
   }
   co_return true;
 }
 
-// A client that has closed only its own half of the connection still gets the answer.
-Conversation answer_whole(const RequestContext& context, turns::TurnLog& log, Dialect dialect,
-                          Watch watch) {
-  turns::TurnLog::Following following(log);
-  if (watch == Watch::yes && !co_await wait_for_answer(context.exchange, log)) {
+// A client that has closed only its own half of the connection still gets the answer. For one whose
+// connection is broken nothing is kept: neither its place nor the memory of its body.
+Conversation answer_whole(const RequestContext& context, turns::TurnLog& log,
+                          turns::TurnLog::Following& following, Dialect dialect, Watch watch) {
+  if (watch == Watch::close && !co_await wait_for_answer(context.exchange, log, watch)) {
     co_await cancel(context, log, following);
   }
-  const auto outcome = co_await log.outcome();
-  co_await answer(context, outcome_response(*outcome, context.renderer, dialect));
+  if (!co_await wait_for_answer(context.exchange, log, Watch::reset)) co_return;
+  co_await answer(context, outcome_response(*log.outcome_now(), context.renderer, dialect));
 }
 
 // Waits until the backend has begun to answer, but not long. False: the client has gone.
@@ -133,16 +135,16 @@ boost::asio::awaitable<bool> wait_for_begin(http::Exchange& exchange, turns::Tur
   co_return true;
 }
 
-Conversation answer_stream(const RequestContext& context, turns::TurnLog& log, TurnText text,
-                           Dialect dialect, Watch watch) {
-  turns::TurnLog::Following following(log);
+Conversation answer_stream(const RequestContext& context, turns::TurnLog& log,
+                           turns::TurnLog::Following& following, TurnText text, Dialect dialect,
+                           Watch watch) {
   bool stays = co_await wait_for_begin(context.exchange, log, watch);
   if (const auto outcome = log.outcome_now(); outcome && !outcome->error_code.empty()) {
     co_await answer(context, outcome_response(*outcome, context.renderer, dialect));
     co_return;
   }
   if (stays) stays = co_await send_stream(context.exchange, log, 0, text, watch);
-  if (!stays && watch == Watch::yes) co_await cancel(context, log, following);
+  if (!stays && watch == Watch::close) co_await cancel(context, log, following);
 }
 
 }  // namespace
@@ -165,15 +167,16 @@ Conversation execute(RequestContext context) {
   }
   const Dialect dialect = submission->request.dialect;
   const auto form = form_of_answer(request->headers, submission->request);
-  submission->streams = form.has_value();
+  submission->streams = submission->streams || form.has_value();
   request.reset();
   const auto log = co_await context.engine.execute(context.worker, std::move(*submission));
+  turns::TurnLog::Following following(*log);  // Before anything is waited for: this client counts.
   const Watch watch = co_await watch_for(context, *log);
   if (form) {
-    co_await answer_stream(context, *log, TurnText(*form, context.renderer, dialect), dialect,
-                           watch);
+    co_await answer_stream(context, *log, following, TurnText(*form, context.renderer, dialect),
+                           dialect, watch);
   } else {
-    co_await answer_whole(context, *log, dialect, watch);
+    co_await answer_whole(context, *log, following, dialect, watch);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "treaty/base/json_write.h"
 #include "treaty/base/pieces.h"
 #include "treaty/base/try.h"
+#include "treaty/turns/agent_view.h"
 #include "treaty/turns/assistant_view.h"
 
 namespace treaty::api {
@@ -69,10 +70,8 @@ std::string text_or_empty(const std::map<std::string, std::string, std::less<>>&
 }
 
 // The turn that the next one follows; empty when there is none yet.
-store::Task<std::string> newest_turn_of(store::Store& store, const store::Session& session) {
-  if (session.turns == 0) co_return session.opening_turn;
-  TREATY_CO_TRY(const auto turns, co_await store.list_turns(session.id, session.turns - 1, 1));
-  co_return turns.empty() ? std::string() : turns.back().turn_id;
+const std::string& newest_turn_of(const store::Session& session) {
+  return session.turns == 0 ? session.opening_turn : session.last_turn;
 }
 
 // The place in the list that `before` names: 0 is its beginning.
@@ -142,10 +141,8 @@ Reply list_sessions(const RequestContext& context) {
 
 Reply show_session(const RequestContext& context) {
   TREATY_CO_TRY(const store::Session session, co_await find_session(context));
-  TREATY_CO_TRY(const std::string newest,
-                stored(co_await newest_turn_of(context.engine.store(), session)));
   json::Writer writer;
-  write_session(writer, session, newest);
+  write_session(writer, session, newest_turn_of(session));
   co_return json_response(200, writer.take());
 }
 
@@ -196,8 +193,22 @@ Reply cancel_turn(const RequestContext& context) {
 
 Reply show_assistant(const RequestContext& context) {
   TREATY_CO_TRY(const store::TurnRecord record, co_await find_turn(context));
-  const auto view = turns::assistant_view(record, context.request().headers.get("traceparent"));
+  const auto view =
+      turns::assistant_view(context.room(), record, context.request().headers.get("traceparent"));
   co_return json_response(200, contracts::encode(view));
+}
+
+Reply show_agent_result(const RequestContext& context) {
+  TREATY_CO_TRY(const store::TurnRecord record, co_await find_turn(context));
+  const auto result = turns::agent_view(record);
+  if (result) co_return json_response(200, contracts::encode(*result));
+  if (store::is_open(record.turn.state)) {
+    co_return std::unexpected(Refusal{Reason::turn_in_progress,
+                                      "the turn still runs; ask again when it has ended",
+                                      context.turn_id()});
+  }
+  co_return std::unexpected(
+      Refusal{Reason::not_found, "the journal has no AgentResult of this turn", context.turn_id()});
 }
 
 }  // namespace treaty::api

@@ -56,7 +56,9 @@ boost::asio::awaitable<bool> write_in_pieces(http::Exchange& exchange, std::stri
 boost::asio::awaitable<bool> send_what_is_there(http::Exchange& exchange, turns::TurnLog& log,
                                                 std::int64_t& last_id, TurnText& text,
                                                 bool& has_ended) {
+  const bool is_complete = log.outcome_now() != nullptr;  // Asked first: nothing is added later.
   const std::vector<turns::StreamEvent> events = log.after(last_id);
+  if (is_complete && events.empty()) has_ended = true;  // The client named an event of the future.
   std::string piece;
   for (const turns::StreamEvent& event : events) {
     if (const turns::Outcome* outcome = text.begin_result(piece, event)) {
@@ -186,7 +188,7 @@ Headers stream_headers(StreamForm form) {
       {"x-accel-buffering", "no"}};
 }
 
-void TurnText::append(std::string& out, const turns::StreamEvent& event) {
+void TurnText::append(std::string& out, const turns::StreamEvent& event) const {
   form_ == StreamForm::lines ? append_line(out, event) : append_event(out, event);
 }
 
@@ -210,14 +212,14 @@ void TurnText::append_event(std::string& out, const turns::StreamEvent& event) c
 }
 
 // The names of these members are the same in both dialects.
-void TurnText::append_line(std::string& out, const turns::StreamEvent& event) {
+void TurnText::append_line(std::string& out, const turns::StreamEvent& event) const {
   json::Writer writer;
   writer.begin_object();
   if (const auto* delta = std::get_if<turns::Delta>(&event.what)) {
-    writer.member("kind", "partial").member("deltaText", delta->text).member("index", index_++);
+    writer.member("kind", "partial").member("deltaText", delta->text).member("index", event.index);
   } else if (is_result(event)) {
     const auto& outcome = std::get<std::shared_ptr<const turns::Outcome>>(event.what);
-    writer.member("kind", "final").member("index", index_++);
+    writer.member("kind", "final").member("index", event.index);
     writer.name("final").raw(outcome->body_for(renderer_, dialect_));
   } else {
     return;  // Who has started stands in the final line.
@@ -233,9 +235,10 @@ void append_event(std::string& out, const turns::DiaryEvent& event) {
 boost::asio::awaitable<News> wait_for_news(http::Exchange& exchange, turns::TurnLog& log,
                                            std::int64_t last_id, std::chrono::milliseconds patience,
                                            Watch watch) {
-  if (watch == Watch::yes) exchange.interrupt_when(http::Exchange::Until::client_goes);
+  using Until = http::Exchange::Until;
+  exchange.interrupt_when(watch == Watch::close ? Until::client_goes : Until::connection_breaks);
   const bool came = co_await log.wait(last_id, patience);
-  if (watch == Watch::yes && !exchange.is_wanted()) co_return News::is_gone;
+  if (!exchange.is_wanted()) co_return News::is_gone;
   co_return came ? News::some : News::none;
 }
 
@@ -268,7 +271,7 @@ Conversation follow_turn(RequestContext context) {
   } else {
     const turns::TurnLog::Following following(*followed->log);
     co_await send_stream(context.exchange, *followed->log, followed->last_id,
-                         TurnText(form, context.renderer, followed->dialect), Watch::no);
+                         TurnText(form, context.renderer, followed->dialect), Watch::reset);
   }
 }
 

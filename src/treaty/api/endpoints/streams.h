@@ -33,7 +33,7 @@ class TurnText {
 
   StreamForm form() const { return form_; }
 
-  void append(std::string& out, const turns::StreamEvent& event);
+  void append(std::string& out, const turns::StreamEvent& event) const;
 
   // If `event` is a result whose body can be sent unchanged: appends the head of the event and
   // returns the result; the caller sends the body and a blank line. Otherwise null.
@@ -41,12 +41,11 @@ class TurnText {
 
  private:
   void append_event(std::string& out, const turns::StreamEvent& event) const;
-  void append_line(std::string& out, const turns::StreamEvent& event);
+  void append_line(std::string& out, const turns::StreamEvent& event) const;
 
   StreamForm form_;
   const turns::Renderer& renderer_;
   contracts::Dialect dialect_;
-  std::int64_t index_ = 0;  // Index of the next line.
 };
 
 void append_event(std::string& out, const turns::DiaryEvent& event);
@@ -59,9 +58,11 @@ enum class News {
   is_gone,  // The client is.
 };
 
-// Whether a disconnect of the client is noticed while nothing is written to it. With `no` it is
-// noticed when a write fails.
-enum class Watch { no, yes };
+// What is noticed of a client while nothing is written to it.
+enum class Watch {
+  reset,  // Its connection breaks. A client that has closed only its own half still reads.
+  close,  // It closes its half of the connection, or all of it.
+};
 
 boost::asio::awaitable<News> wait_for_news(http::Exchange& exchange, turns::TurnLog& log,
                                            std::int64_t last_id, std::chrono::milliseconds patience,

@@ -33,15 +33,15 @@ CommandFailure cannot_listen(const Error& error) {
   return {kUnavailable, harmless(error.message), "name another address with --listen ADDRESS:PORT"};
 }
 
-// What is wrong with the new one has been told by then; the old one stays.
+// What is wrong with a file that cannot be read or used is printed by configuration_of().
 void reload(Gateway& gateway, Configuration& current, const Arguments& arguments, int workers) {
   auto fresh = configuration_of(arguments, workers);
   if (!fresh) {
-    print_error("treaty serve: the configuration is not reloaded; the old one stays\n");
+    print_error("treaty serve: not reloaded; the running configuration stays in effect\n");
     return;
   }
   if (const auto done = gateway.reload(*fresh); !done) {
-    print_error("treaty serve: the configuration is not reloaded; the old one stays: {}\n",
+    print_error("treaty serve: not reloaded; the running configuration stays in effect: {}\n",
                 harmless(done.error().message));
     return;
   }
