@@ -121,6 +121,19 @@ class Asking(BridgeTest):
 
         self.assertEqual([event.event for event in events], ["output.delta", "turn.result"])
 
+    def test_what_is_streamed_is_the_answer(self):
+        server = self.bridged()
+        for number, (said, text) in enumerate({
+                '{"a":1}': '```json\n{"a":1}\n```',
+                "See data:image/png;base64,QUJD.": "See `[embedded file removed]`."}.items()):
+            with server.say_streaming(f"s{number}", "t1", "Is it?") as stream:
+                self.assertEqual(stream.next().event, "turn.started")
+                self.answer(self.wait_for_request(), said)
+                events = list(stream)
+
+            self.assertEqual("".join(event.json["DeltaText"] for event in events[:-1]), text)
+            self.assertEqual(events[-1].json["Result"]["PrimaryOutputText"], text)
+
     def test_tools_are_called_by_way_of_the_metadata(self):
         server = self.bridged(agent={"tools": [LOOK]})
         running = self.later(server.say, "s1", "t1", "Look.")

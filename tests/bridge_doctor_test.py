@@ -127,9 +127,7 @@ def bare_answer(test):
 def broken_answer(test):
     test.agent("Fine.")
     test.put(REQUEST, asked())
-    document = answered()
-    document["result"] = document.pop("response")
-    test.put(RESPONSE, document)
+    test.put(RESPONSE, answered(result="Which of the two?"))
 
 
 def taken_place(test):
@@ -388,7 +386,7 @@ class Answers(DoctorTest):
     def test_a_file_that_is_being_written_is_no_trouble_yet(self):
         self.put(REQUEST, asked())
         self.put(RESPONSE, "")
-        self.fault("answer-being-written")
+        self.assertEqual(self.fault("answer-being-written")["mend"], "sleep 2 && treaty bridge doctor")
         self.assertTrue(self.diagnosis()["content"])
         self.put(REQUEST, "{")
         self.fault("request-being-written")
@@ -561,16 +559,19 @@ class Runs(DoctorTest):
         self.agent()
         program = self.program("sys.exit(0 if os.path.exists('repaired') else 42)")
         self.assertEqual(self.drive(program).code, 1)
-        self.fault("run-without-request")
+        fault = self.fault("run-without-request")
+        self.assertEqual(fault["mend"], "treaty bridge log", "the same command would end in the same way")
+        self.assertIn("program ended with 42", self.mend(fault).out)
         self.put("repaired", "")
-        self.assert_mended("run-without-request")
+        self.assertEqual(self.drive(program).code, 0)
+        self.assertTrue(self.diagnosis()["content"])
 
     def test_a_request_that_was_written_elsewhere_is_found(self):
         self.agent()
         (self.work / "inbox").mkdir()
         ran = self.drive(self.program("if not RESUMED: ask()"), "--dir", "inbox")
         self.assertEqual(ran.code, 1, ran)
-        self.fault("run-without-request", "--dir", "inbox")
+        self.assertIn("treaty bridge run -- ", self.fault("run-without-request", "--dir", "inbox")["mend"])
         fault = self.fault("request-elsewhere", "--dir", "inbox")
         self.assertIn(REQUEST, fault["what"])
         self.assertEqual((fault["severity"], fault["mend"]), ("note", "treaty bridge doctor"))

@@ -106,6 +106,15 @@ class ThroughPipes(ChatTest):
         self.assertEqual((ran.code, ran.out), (0, "Done.\nNext.\n"), ran)
         self.assertEqual([identifier for identifier, _ in gate.calls[1].tool_results], ["a", "b"])
 
+    def test_an_older_turn_that_was_repeated_and_waits_is_found(self):
+        later = Reply(error=(503, {"error": {"message": "Not now."}}))
+        _, server = self.gated(later, later, calling("a"), Reply("Done."), Reply("Next."))
+        self.assertEqual([server.say("s1", name, name).status for name in ("t1", "t2", "t1")], [502, 502, 200])
+
+        ran = self.chat("--url", server.ready["url"], "--session", "s1", "--tool", "look=cat", lines=["More."])
+
+        self.assertEqual((ran.code, ran.out), (0, "Done.\nNext.\n"), ran)
+
     def test_a_turn_that_was_left_waiting_is_told_and_can_be_cancelled(self):
         gate, server = self.left_waiting(Reply("Fine."))
 

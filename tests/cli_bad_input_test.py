@@ -169,7 +169,9 @@ class Hostile(TreatyTest):
         cases = [("response", "PrimaryOutputText", final, piece) for piece in
                  ("```\n[\n", "`", "~", "[`", "data:", "data:;", "A", "~~~\n```\n", "```a\n")]
         cases += [("assistant", "assistant_message", assistant, piece) for piece in
-                  ("/", "a/", "sk-", "ghp_", "A=", "KEY=", "a://", "://@", "a:b@", "at (", "eyJa.", "a.b.", "C:\\", "\\\\")]
+                  ("/", "a/", "sk-", "ghp_", "A=", "KEY=", "a://", "://@", "a:b@", "at (", "eyJa.", "a.b.", "C:\\", "\\\\",
+                   "a/b.c", ".c.c", "openai ", "openai is ", "token ", "1 tokens of ", "gpt-", "sentry ", "Sentry ", "1:1:1 ",
+                   "relation \"", "at a.b.c", "ERROR ", "GET /", "a ", "duplicate entry '", "http://", ": column \"")]
         for contract, member, document, piece in cases:
             with self.subTest(piece=piece, contract=contract):
                 text = piece * (2 * MIB // len(piece))

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <span>
+#include <tuple>
 
 #include "treaty/base/files.h"
 #include "treaty/base/json.h"
@@ -14,8 +16,11 @@
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
 #include "treaty/bridge/names.h"
+#include "treaty/bridge/pruning.h"
 #include "treaty/bridge/quarantine.h"
+#include "treaty/bridge/questions.h"
 #include "treaty/bridge/run_state.h"
+#include "treaty/contracts/text/handwritten_json.h"
 
 namespace treaty::bridge {
 namespace {
@@ -70,10 +75,11 @@ json::ObjectText details_of(const Exchange& exchange, const contracts::BridgeRes
   if (const auto* timeout = std::get_if<contracts::BridgeTimeout>(&response.outcome)) {
     details.add("error_message", timeout->error_message);
   }
-  for (const std::string_view name :
-       {"agent", "backend", "model", "provider_request_id", "input_tokens", "output_tokens"}) {
+  for (const std::string_view name : {"agent", "backend", "model", "requested_model",
+                                      "provider_request_id", "input_tokens", "output_tokens"}) {
     if (const auto value = response.metadata.find(name)) details.add(name, *value);
   }
+  add_question(details, exchange, response);
   return details;
 }
 
@@ -95,7 +101,8 @@ bool is_replaceable(const ResponseFile& file) {
   if (suffix_of_response(fs::path(file.path).filename().string())) return true;
   if (file.state == FileState::unreadable) return false;  // A folder, a device, not ours to read.
   if (is_blank(file.text)) return true;
-  const json::Document document(file.text);
+  const std::string text = contracts::rewrite_as_json(file.text).text;
+  const json::Document document(text);
   return json::find_member(document.root(), "request_id").has_value();
 }
 
@@ -106,7 +113,29 @@ std::expected<Driver, Error> Driver::open(const std::string& directory, const st
   TREATY_TRY(auto lock, Lock::take(lock_path(resolved), command));
   TREATY_TRY(auto journal, read_journal(journal_path(resolved)));
   clear_leftovers(resolved);
-  return Driver(std::move(resolved), std::move(lock), std::move(journal.entries), reach);
+  Driver driver(std::move(resolved), std::move(lock), std::move(journal.entries), reach);
+  driver.tidy();
+  return driver;
+}
+
+// What cannot be deleted now is deleted another time.
+void Driver::tidy() const {
+  const double now = seconds_of_timestamp(timestamp_now()).value_or(0);
+  prune_quarantine(directory_, now);
+  StillThere there{.has_file = [](const std::string& path) {
+    std::error_code failed;
+    return fs::exists(fs::symlink_status(path, failed));
+  }};
+  const auto exchanges = read_exchanges(directory_);
+  if (!exchanges) return;
+  for (const Exchange& exchange : *exchanges) {
+    // What cannot be read may be any of those that were answered.
+    if (exchange.request.state != FileState::absent && !exchange.is_asked()) return;
+    if (exchange.is_asked()) there.request_ids.insert(exchange.request.document->request_id);
+  }
+  std::ignore = rewrite_journal(journal_path(directory_), [&](const std::vector<Entry>& entries) {
+    return pruned(entries, there, now);
+  });
 }
 
 std::expected<void, Error> Driver::note(std::string event, json::ObjectText details) {
@@ -160,6 +189,18 @@ bool Driver::has_answered_at(const std::string& path) const {
          });
 }
 
+// A request_id may be used again for a new question, while the old answer lies there.
+bool Driver::answers_earlier_question(const Exchange& exchange, const ResponseFile& there) const {
+  const auto journal = read_journal(journal_path(directory_));
+  if (!journal) return false;
+  Exchange now{.suffix = exchange.suffix,
+               .request = exchange.request,
+               .response = there,
+               .answer = AnswerState::answered};
+  recognize_old_answers(std::span(&now, 1), answered_requests(journal->entries));
+  return now.answer != AnswerState::answered;
+}
+
 std::expected<void, Error> Driver::clear_place(const Exchange& exchange, Existing existing) {
   const std::string& path = exchange.response.path;
   // An agent takes its time. What lies there now may be the answer to what is asked now.
@@ -170,8 +211,11 @@ std::expected<void, Error> Driver::clear_place(const Exchange& exchange, Existin
   }
   const ResponseFile there = read_response(path, exchange.request.document);
   if (auto may = may_replace(there); !may) return may;
-  const AnswerState state = judge(exchange.request, there);
+  AnswerState state = judge(exchange.request, there);
   if (state == AnswerState::none) return {};
+  if (state == AnswerState::answered && answers_earlier_question(exchange, there)) {
+    state = AnswerState::stale;
+  }
   if (state == AnswerState::answered && existing == Existing::keep) {
     return fail(ErrorCode::conflict, "the request is answered already", path);
   }
@@ -186,11 +230,12 @@ std::expected<void, Error> Driver::write_answer(const Exchange& exchange,
                                                 const contracts::BridgeResponse& response,
                                                 Existing existing) {
   if (auto cleared = clear_place(exchange, existing); !cleared) return cleared;
-  const std::string text = contracts::encode(dated_after(exchange.request, response));
+  const contracts::BridgeResponse dated = dated_after(exchange.request, response);
+  const std::string text = contracts::encode(dated);
   if (auto written = replace_file(exchange.response.path, text, Links::replace); !written) {
     return written;
   }
-  return note("answer.written", details_of(exchange, response));
+  return note("answer.written", details_of(exchange, dated));
 }
 
 }  // namespace treaty::bridge

@@ -6,9 +6,9 @@
 //     if (exchange.waits()) driver->write_answer(exchange, answer_of(exchange));
 //   }
 //
-// Threads: several threads may call note(), quarantine(), may_answer() and write_answer() of one
-// driver at the same time, as long as each is about another request. Moving the driver and ending
-// it needs that nobody else uses it.
+// Threads: several threads may call tidy(), note(), quarantine(), may_answer() and write_answer()
+// of one driver at the same time, as long as each is about another request. Moving the driver and
+// ending it needs that nobody else uses it.
 #pragma once
 
 #include <expected>
@@ -49,6 +49,10 @@ class Driver {
   // What the journal told when the directory was opened.
   const std::vector<Entry>& history() const { return history_; }
 
+  // Deletes what the journal and the quarantine have kept for long enough; see pruning.h and
+  // quarantine.h. open() does so, too.
+  void tidy() const;
+
   // Journals it; on the disk when this is back.
   std::expected<void, Error> note(std::string event, json::ObjectText details = {});
 
@@ -76,6 +80,7 @@ class Driver {
 
   std::expected<void, Error> may_replace(const ResponseFile& there) const;
   bool has_answered_at(const std::string& path) const;
+  bool answers_earlier_question(const Exchange& exchange, const ResponseFile& there) const;
   std::expected<void, Error> clear_place(const Exchange& exchange, Existing existing);
 
   std::string directory_;

@@ -11,6 +11,7 @@
 #include "treaty/base/files.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/bridge/names.h"
+#include "treaty/bridge/questions.h"
 #include "treaty/testing/temporary_directory.h"
 
 using namespace treaty;
@@ -154,7 +155,10 @@ TEST_CASE("an answer is written to its place and journalled with who gave it") {
                                          {"phase_key", "1"},
                                          {"seconds", 1.5},
                                          {"agent", "reviewer"},
-                                         {"output_tokens", 3}});
+                                         {"output_tokens", 3},
+                                         {"question", question_of(exchange).digest},
+                                         {"request_created_at", "2026-03-01T08:30:00Z"},
+                                         {"answer_created_at", "2026-03-01T08:30:05Z"}});
 }
 
 TEST_CASE("the journal tells of errors and timeouts, and why") {
@@ -414,4 +418,55 @@ TEST_CASE("an answer is no older than its question, whatever clock the question 
   const Exchange written = read_exchange(room.path(), "");
   CHECK(written.answer == AnswerState::answered);
   CHECK(written.response.document->created_at == ahead.created_at);
+}
+
+TEST_CASE(
+    "whoever opens a directory deletes what is old there, but no answer that is in its place") {
+  testing::TemporaryDirectory directory;
+  const std::string path = fs::canonical(directory.path()).string();
+  {
+    auto driver = Driver::open(path, "run");
+    REQUIRE(driver);
+    REQUIRE(replace_file(path_in(path, ".agent-request.json"), encode(request())));
+    REQUIRE(driver->write_answer(read_exchange(path, ""), response()));
+  }
+  const auto written = read_journal(journal_path(path));
+  REQUIRE(written);
+  std::string text;
+  for (Entry entry : written->entries) {
+    entry.at = "2020-01-01T00:00:00Z";
+    text +=
+        encode(Entry{"2020-01-01T00:00:00Z", "file.quarantined", {}}) + "\n" + encode(entry) + "\n";
+  }
+  REQUIRE(replace_file(journal_path(path), text));
+  const std::string kept =
+      path_in(quarantine_path(path), "20200101T000000.000-stale-0b8de6c2.agent-response.json");
+  REQUIRE(replace_file(kept, "{}"));
+
+  const auto driver = Driver::open(path, "run");
+
+  REQUIRE(driver);
+  const auto left = read_journal(journal_path(path));
+  REQUIRE(left);
+  REQUIRE(left->entries.size() == 1);
+  CHECK(left->entries.front().event == "answer.written");
+  CHECK(!fs::exists(kept));
+}
+
+TEST_CASE("a new question under the same id is answered over the old answer, which is kept") {
+  Room room;
+  REQUIRE(room.driver().write_answer(room.ask(), response()));
+  BridgeRequest next = request();
+  next.prompt = "And 3 + 3?";
+  next.created_at = "2026-03-01T08:30:05.5Z";  // Within the second that dates may differ by.
+  const Exchange asked = room.ask(next);
+  CHECK(asked.answer == AnswerState::answered);
+  BridgeResponse second = response("6");
+  second.created_at = "2026-03-01T08:30:06Z";
+
+  REQUIRE(room.driver().write_answer(asked, second));
+
+  CHECK(read_exchange(room.path(), "").response.document == second);
+  CHECK(room.events() ==
+        std::vector<std::string>{"answer.written", "file.quarantined", "answer.written"});
 }

@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLargestFile = std::size_t{16} << 20U;  // JSON-03.
-
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Of clocks and of those who write whole seconds.

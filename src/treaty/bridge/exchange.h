@@ -10,6 +10,7 @@
 // at any time, also while another process writes the files. What they return is a value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -22,6 +23,8 @@
 #include "treaty/contracts/bridge_response.h"
 
 namespace treaty::bridge {
+
+constexpr std::size_t kLargestFile = std::size_t{16} << 20U;  // In bytes (JSON-03).
 
 enum class FileState {
   absent,

@@ -147,7 +147,7 @@ TEST_CASE("yesterday's answer is stale; clocks may differ by a second") {
 }
 
 TEST_CASE("an answer counts only with the request's id and not before its time") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const BridgeRequest asked = *testing::any_bridge_request();
     BridgeResponse given = *testing::any_bridge_response();
     if (*rc::gen::arbitrary<bool>()) given.request_id = asked.request_id;
@@ -162,7 +162,7 @@ TEST_CASE("an answer counts only with the request's id and not before its time")
     } else {
       RC_ASSERT(state == AnswerState::answered || state == AnswerState::stale);
     }
-  });
+  }));
 }
 
 TEST_CASE("no beginning of a file is taken for a whole one, or for a broken one") {
@@ -189,13 +189,13 @@ TEST_CASE("no beginning of a file is taken for a whole one, or for a broken one"
 TEST_CASE("whatever an answer says, no beginning of it is an answer") {
   const Room room;
   room.ask();
-  rc::check([&] {
+  CHECK(rc::check([&] {
     const std::string whole = encode(*testing::any_bridge_response());
     const auto size = *rc::gen::inRange<std::size_t>(0, whole.rfind('}'));
     room.write(response_name(""), whole.substr(0, size));
 
     RC_ASSERT(room.exchange().answer == AnswerState::torn);
-  });
+  }));
 }
 
 TEST_CASE("a text that begins like no document is not torn, it is none") {

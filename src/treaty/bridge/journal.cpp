@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,6 +56,28 @@ FileDescriptor open_journal(const std::string& path) {
     errno = EIO;
   }
   return made;
+}
+
+// Shared by those who append, and exclusive for whoever replaces the file. Where the system has no
+// such locks, a line that is appended during a replacement may be lost.
+void lock_journal(int file, int operation) {
+  while (flock(file, operation) != 0 && errno == EINTR) {
+  }
+}
+
+bool was_replaced(int file) {
+  struct stat status{};
+  return fstat(file, &status) == 0 && status.st_nlink == 0;
+}
+
+// Open, and locked until it is closed.
+FileDescriptor open_to_append(const std::string& path) {
+  for (;;) {
+    FileDescriptor file = open_journal(path);
+    if (!file) return file;
+    lock_journal(file.get(), LOCK_SH);
+    if (!was_replaced(file.get())) return file;
+  }
 }
 
 // One write: whoever reads meanwhile finds the line, or nothing of it. The rest of one that was cut
@@ -120,12 +143,25 @@ std::expected<JournalText, Error> read_journal(const std::string& path) {
 }
 
 std::expected<void, Error> append_to_journal(const std::string& path, const Entry& entry) {
-  const FileDescriptor file = open_journal(path);
+  const FileDescriptor file = open_to_append(path);
   std::string line = encode(entry) + "\n";
   if (file && ends_in_a_line(file.get())) line.insert(0, 1, '\n');
   if (file && write_at_once(file.get(), line) && fdatasync(file.get()) == 0) return {};
   return fail(ErrorCode::unwritable, fmt::format("cannot be written: {}", std::strerror(errno)),
               path);
+}
+
+std::expected<void, Error> rewrite_journal(const std::string& path, const ChooseEntries& choose) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file) return {};
+  lock_journal(file.get(), LOCK_EX);
+  if (was_replaced(file.get())) return {};
+  TREATY_TRY(const auto journal, read_journal(path));
+  const auto kept = choose(journal.entries);
+  if (!kept) return {};
+  std::string text;
+  for (const Entry& entry : *kept) text += encode(entry) + "\n";
+  return replace_file(path, text, Links::replace);
 }
 
 }  // namespace treaty::bridge

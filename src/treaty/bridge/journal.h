@@ -10,6 +10,8 @@
 
 #include <cstddef>
 #include <expected>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,5 +48,10 @@ std::expected<JournalText, Error> read_journal(const std::string& path);
 
 // Appends the entry and flushes it to the disk. A line that a crash cut off is ended first.
 std::expected<void, Error> append_to_journal(const std::string& path, const Entry& entry);
+
+// Replaces the journal by the entries that `choose` keeps of it; nothing: it stays as it is.
+// Nothing that others append meanwhile is lost.
+using ChooseEntries = std::function<std::optional<std::vector<Entry>>(const std::vector<Entry>&)>;
+std::expected<void, Error> rewrite_journal(const std::string& path, const ChooseEntries& choose);
 
 }  // namespace treaty::bridge

@@ -68,7 +68,7 @@ Entry any_entry() {
 }  // namespace
 
 TEST_CASE("every entry is one line that reads back as itself") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const Entry entry = any_entry();
     const std::string line = encode(entry);
     RC_ASSERT(!line.contains('\n'));
@@ -78,7 +78,7 @@ TEST_CASE("every entry is one line that reads back as itself") {
     RC_ASSERT(read.damaged_lines == 0U);
     RC_ASSERT(read.entries.size() == 1U);
     RC_ASSERT(read.entries.front() == entry);
-  });
+  }));
 }
 
 TEST_CASE("lines that are no entries are counted and passed over") {
@@ -240,4 +240,44 @@ TEST_CASE("a journal that is too large is not read in part: its end counts most"
   fs::resize_file(room.path(), (std::uintmax_t{256} << 20U) + 1);
 
   CHECK(read_journal(room.path()).error().code == ErrorCode::unreadable);
+}
+
+TEST_CASE("a journal that is rewritten has the entries that were kept, and stays if all were") {
+  const Room room;
+  for (const Entry& entry : {kFirst, kSecond, kThird})
+    REQUIRE(append_to_journal(room.path(), entry));
+
+  REQUIRE(rewrite_journal(room.path(), [](const std::vector<Entry>& entries) {
+    return std::optional(std::vector<Entry>(entries.begin() + 1, entries.end()));
+  }));
+  CHECK(room.journal().entries == std::vector<Entry>{kSecond, kThird});
+
+  const std::string before = room.text();
+  REQUIRE(rewrite_journal(
+      room.path(), [](const std::vector<Entry>&) { return std::optional<std::vector<Entry>>(); }));
+  CHECK(room.text() == before);
+  CHECK(rewrite_journal(room.path() + ".absent",
+                        [](const std::vector<Entry>& entries) { return std::optional(entries); }));
+}
+
+TEST_CASE("nothing that is appended while a journal is rewritten is lost") {
+  constexpr std::size_t kThreads = 4;
+  constexpr std::size_t kEach = 25;
+  const Room room;
+  REQUIRE(append_to_journal(room.path(), kFirst));
+  std::vector<std::thread> threads;
+  for (std::size_t number = 0; number < kThreads; ++number) {
+    threads.emplace_back([&room] {
+      for (std::size_t i = 0; i < kEach; ++i) CHECK(append_to_journal(room.path(), kSecond));
+    });
+  }
+
+  for (int i = 0; i < 20; ++i) {
+    CHECK(rewrite_journal(
+        room.path(), [](const std::vector<Entry>& entries) { return std::optional(entries); }));
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  CHECK(room.journal().entries.size() == 1 + kThreads * kEach);
+  CHECK(room.journal().damaged_lines == 0);
 }

@@ -14,6 +14,9 @@ constexpr int kNeedAgent = 42;  // A program leaves with it when it has asked.
 constexpr std::string_view kFolder = ".treaty-bridge";  // What treaty keeps beside the files.
 constexpr std::string_view kResumeFlag = "--resume";    // Added when a program is run again.
 
+// The member of a request's context that says which server asks.
+constexpr std::string_view kAskedBy = "asked_by";
+
 // The suffix is empty for `.agent-request.json` and "-phase3" for `.agent-request-phase3.json`.
 // Nothing for every other name.
 std::optional<std::string> suffix_of_request(std::string_view file_name);

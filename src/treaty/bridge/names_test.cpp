@@ -45,21 +45,21 @@ TEST_CASE("no other name is taken for a file of the bridge") {
 }
 
 TEST_CASE("every phase that has a file of its own is found in its name again") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const auto phase = *rc::gen::inRange<std::int64_t>(0, 1'000'000'000);
     const std::string suffix = suffix_of_phase(phase);
 
     RC_ASSERT(phase_of_suffix(suffix) == phase);
     RC_ASSERT(suffix_of_request(request_name(suffix)) == suffix);
     RC_ASSERT(suffix_of_response(response_name(suffix)) == suffix);
-  });
+  }));
 }
 
 TEST_CASE("whatever the name, what has a suffix is named by it") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const std::string name = ".agent-request" + *testing::any_text() + ".json";
     if (const auto suffix = suffix_of_request(name)) RC_ASSERT(request_name(*suffix) == name);
-  });
+  }));
 }
 
 TEST_CASE("numbers that no phase can have are none") {

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "treaty/base/files.h"
 #include "treaty/base/ids.h"
+#include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
 #include "treaty/bridge/names.h"
@@ -36,6 +40,18 @@ std::string kept_name(const std::string& path, std::string_view reason) {
   return fmt::format("{}-{}-{}{}", time, reason, new_uuid().substr(0, 8), name);
 }
 
+// When a file was put there, by its name, in seconds since 1970; nothing for other names.
+std::optional<double> time_of_kept(std::string_view name) {
+  constexpr std::string_view kShape = "ddddddddTdddddd.ddd-";
+  if (name.size() < kShape.size()) return std::nullopt;
+  for (std::size_t i = 0; i < kShape.size(); ++i) {
+    if (kShape[i] == 'd' ? !is_digit(name[i]) : name[i] != kShape[i]) return std::nullopt;
+  }
+  return seconds_of_timestamp(fmt::format("{}-{}-{}T{}:{}:{}Z", name.substr(0, 4),
+                                          name.substr(4, 2), name.substr(6, 2), name.substr(9, 2),
+                                          name.substr(11, 2), name.substr(13, 6)));
+}
+
 Error failure(const std::error_code& code, std::string_view what, const std::string& path) {
   return {ErrorCode::unwritable, fmt::format("{}: {}", what, code.message()), path};
 }
@@ -60,6 +76,33 @@ std::expected<void, Error> make_folders(const std::string& directory) {
   if (failed) return std::unexpected(failure(failed, "cannot be made", quarantine));
   if (auto flushed = flush_directory(path_in(directory, kFolder)); !flushed) return flushed;
   return flush_directory(directory);
+}
+
+void prune_quarantine(const std::string& directory, double now, const QuarantineRules& rules) {
+  constexpr double kSecondsPerDay = 86'400;
+  struct Kept {
+    fs::path path;
+    double age;
+    std::uintmax_t size;
+  };
+  std::vector<Kept> files;  // By their names the oldest are first.
+  std::uintmax_t bytes = 0;
+  std::error_code failed;
+  for (const std::string& name : names_in(quarantine_path(directory), failed)) {
+    const fs::path path = fs::path(quarantine_path(directory)) / name;
+    const auto at = time_of_kept(name);
+    if (!at || !fs::is_regular_file(fs::symlink_status(path, failed))) continue;
+    const std::uintmax_t size = fs::file_size(path, failed);
+    if (failed) continue;
+    files.push_back({path, now - *at, size});
+    bytes += size;
+  }
+  for (const Kept& file : files) {
+    const bool is_too_much =
+        bytes > rules.most_bytes && file.age > rules.days_kept * kSecondsPerDay;
+    if (file.age <= rules.days * kSecondsPerDay && !is_too_much) continue;
+    if (fs::remove(file.path, failed)) bytes -= file.size;
+  }
 }
 
 std::expected<std::string, Error> copy_to_quarantine(const std::string& directory,

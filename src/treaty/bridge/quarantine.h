@@ -1,6 +1,7 @@
-// Where answers go that must not be read, and files that stand in the way: kept, never deleted.
+// Where answers go that must not be read, and files that stand in the way: kept for a while.
 #pragma once
 
+#include <cstddef>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -19,6 +20,16 @@ std::expected<std::string, Error> move_to_quarantine(const std::string& director
 std::expected<std::string, Error> copy_to_quarantine(const std::string& directory,
                                                      const std::string& path,
                                                      std::string_view reason);
+
+struct QuarantineRules {
+  double days = 30;                                 // Older files are deleted,
+  std::size_t most_bytes = std::size_t{64} << 20U;  // and the oldest ones beyond this,
+  double days_kept = 1;                             // but none that is younger.
+};
+
+// Deletes what has been there for long enough. Files that were not put there by the functions above
+// stay. `now` in seconds since 1970.
+void prune_quarantine(const std::string& directory, double now, const QuarantineRules& rules = {});
 
 // Makes `.treaty-bridge/` and `.treaty-bridge/quarantine/`.
 std::expected<void, Error> make_folders(const std::string& directory);

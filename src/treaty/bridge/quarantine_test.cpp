@@ -2,10 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <set>
 
 #include "treaty/base/files.h"
+#include "treaty/base/timestamp.h"
 #include "treaty/bridge/names.h"
 #include "treaty/testing/temporary_directory.h"
 
@@ -162,4 +164,40 @@ TEST_CASE("a link in the place of a folder of treaty's own is not followed") {
   fs::create_directory(room.file(kFolder));
   fs::create_symlink(elsewhere.path(), quarantine_path(room.path()));
   CHECK(make_folders(room.path()).error().where == quarantine_path(room.path()));
+}
+
+TEST_CASE("old files leave the quarantine, and the oldest ones when there is too much") {
+  const Room room;
+  REQUIRE(make_folders(room.path()));
+  const std::string place = quarantine_path(room.path());
+  const auto keep = [&](const std::string& name) {
+    REQUIRE(replace_file(path_in(place, name), "0123456789"));
+    return path_in(place, name);
+  };
+  const std::string old = keep("20260401T000000.000-stale-0b8de6c2.agent-response.json");
+  const std::string middle = keep("20260520T000000.000-stale-0b8de6c3.agent-response.json");
+  const std::string young = keep("20260531T120000.000-stale-0b8de6c4.agent-response.json");
+  const std::string other = keep("notes.txt");
+  const double now = seconds_of_timestamp("2026-06-01T00:00:00Z").value_or(0);
+
+  prune_quarantine(room.path(), now);
+  CHECK(!fs::exists(old));
+  CHECK(fs::exists(middle));
+
+  prune_quarantine(room.path(), now, {.most_bytes = 5});
+  CHECK(!fs::exists(middle));
+  CHECK(fs::exists(young));  // It was put there half a day ago.
+  CHECK(fs::exists(other));
+}
+
+TEST_CASE("what is put there now is as old as its name says, however old the file is") {
+  const Room room;
+  const std::string path = room.write(".agent-response.json", "old");
+  fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(24 * 365));
+  const auto kept = move_to_quarantine(room.path(), path, "stale");
+  REQUIRE(kept);
+
+  prune_quarantine(room.path(), seconds_of_timestamp(timestamp_now()).value_or(0));
+
+  CHECK(fs::exists(*kept));
 }

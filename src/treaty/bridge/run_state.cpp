@@ -53,14 +53,10 @@ void take(RunState& run, const Entry& entry) {
     end_program(run, entry);
   } else if (is_answer(entry)) {
     ++run.answers[text_in(entry, "phase_key")];
-    run.answered.insert(text_in(entry, "request_id"));
+    run.answered[text_in(entry, "request_id")] = answered_question(entry);
   } else if (entry.event == "run.ended") {
     end_run(run, entry);
   }
-}
-
-bool was_answered(const Exchange& exchange, const RunState& run) {
-  return exchange.is_asked() && run.answered.contains(exchange.request.document->request_id);
 }
 
 template <class Test>
@@ -97,14 +93,6 @@ std::map<std::string, AskedRequest> open_requests(std::span<const Entry> entries
   return open;
 }
 
-std::set<std::string> answered_requests(std::span<const Entry> entries) {
-  std::set<std::string> answered;
-  for (const Entry& entry : entries) {
-    if (is_answer(entry)) answered.insert(text_in(entry, "request_id"));
-  }
-  return answered;
-}
-
 std::string phase_key(const Exchange& exchange) {
   const auto& request = exchange.request.document;
   if (request && request->phase) return std::to_string(*request->phase);
@@ -115,8 +103,9 @@ std::string phase_key(const Exchange& exchange) {
 // Requests of phases that are over may still lie there, with their answers or without: they count
 // only when nothing else was asked.
 Next after_need(std::span<const Exchange> exchanges, const RunState& run, int most_resumes) {
-  auto fresh = places(
-      exchanges, [&](const Exchange& one) { return one.is_asked() && !was_answered(one, run); });
+  auto fresh = places(exchanges, [&](const Exchange& one) {
+    return one.is_asked() && !was_answered(one, run.answered);
+  });
   for (const std::size_t place : fresh) {
     const auto count = run.answers.find(phase_key(exchanges[place]));
     if (count != run.answers.end() && count->second >= most_resumes) {
@@ -131,7 +120,8 @@ Next after_need(std::span<const Exchange> exchanges, const RunState& run, int mo
     return one.request.state != FileState::absent && !one.is_asked();
   });
   if (!broken.empty()) return Stop{DriveFault::broken_request, broken.front()};
-  const auto again = places(exchanges, [&](const Exchange& one) { return was_answered(one, run); });
+  const auto again =
+      places(exchanges, [&](const Exchange& one) { return was_answered(one, run.answered); });
   if (!again.empty()) return Stop{DriveFault::same_request, again.back()};
   return Stop{DriveFault::no_request};
 }

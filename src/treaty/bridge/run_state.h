@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <variant>
@@ -14,6 +13,7 @@
 #include "treaty/bridge/exchange.h"
 #include "treaty/bridge/journal.h"
 #include "treaty/bridge/lock.h"
+#include "treaty/bridge/questions.h"
 
 namespace treaty::bridge {
 
@@ -43,16 +43,13 @@ struct RunState {
   std::optional<Process> program{};      // The one that was started.
   int exit_code = 0;                     // With which it left, when it is over.
   std::map<std::string, int> answers{};  // How often each phase was answered in this run,
-  std::set<std::string> answered{};      // and which requests.
+  AnsweredQuestions answered{};          // and which requests.
 };
 
 RunState replay_run(std::span<const Entry> entries);
 
 // Asked and neither answered nor given up, by request_id; over all runs.
 std::map<std::string, AskedRequest> open_requests(std::span<const Entry> entries);
-
-// Every request that was answered here, ever.
-std::set<std::string> answered_requests(std::span<const Entry> entries);
 
 // What answers are counted by: the phase's number, else its file's, else its name.
 std::string phase_key(const Exchange& exchange);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "treaty/base/timestamp.h"
@@ -13,32 +12,22 @@ namespace {
 
 constexpr double kSecond = 1e9;  // In nanoseconds.
 
-std::int64_t nanoseconds_of(const Entry& entry) {
-  return static_cast<std::int64_t>(seconds_of_timestamp(entry.at).value_or(0) * kSecond);
+std::int64_t nanoseconds_of(std::string_view timestamp) {
+  return static_cast<std::int64_t>(seconds_of_timestamp(timestamp).value_or(0) * kSecond);
 }
 
 std::string refusal(std::string_view file, std::string_view problem) {
   return fmt::format("{}\n{}", file, problem);
 }
 
-// What is asked, and when. Its context may change: a server that takes its question up again says
-// there that it is another process now. The same question under another name is another one: its
-// answer belongs elsewhere.
-std::size_t content_of(const Exchange& exchange) {
-  const auto& request = *exchange.request.document;
-  return std::hash<std::string>()(fmt::format("{}\n{}\n{}\n{}", exchange.suffix, request.created_at,
-                                              request.agent_name, request.prompt));
-}
-
 }  // namespace
 
-RequestTracker::RequestTracker(std::span<const Entry> history) : open_(open_requests(history)) {
+RequestTracker::RequestTracker(std::span<const Entry> history)
+    : answered_(answered_requests(history)), open_(open_requests(history)) {
   for (const Entry& entry : history) {
-    if (is_answer(entry)) {
-      answered_[text_in(entry, "request_id")] = {.at = nanoseconds_of(entry)};
-    } else if (entry.event == "request.refused") {
-      refusals_[refusal(text_in(entry, "file"), text_in(entry, "problem"))] = nanoseconds_of(entry);
-    }
+    if (entry.event != "request.refused") continue;
+    refusals_[refusal(text_in(entry, "file"), text_in(entry, "problem"))] =
+        nanoseconds_of(entry.at);
   }
 }
 
@@ -83,11 +72,16 @@ WatchStep RequestTracker::look_at_whole(const Exchange& exchange, Place& place, 
   }
   if (place.given_up == request.version) return Leave{};
   if (place.postponed == request.version && !again) return Leave{};
-  if (const auto known = answered_.find(id); known != answered_.end()) {
+  const auto known = answered_.find(id);
+  const bool is_known = known != answered_.end();
+  if (is_known && !is_new_question(exchange, known->second)) {
     return look_at_known(exchange, place, known->second);
   }
-  if (exchange.answer == AnswerState::answered) {
-    answered_[id] = {.content = content_of(exchange)};
+  const bool is_old = is_known && has_old_answer(exchange, known->second);
+  if (exchange.answer == AnswerState::answered && !is_old) {
+    const auto& response = exchange.response.document;
+    answered_[id] = {.question = question_of(exchange),
+                     .answer_created_at = response ? response->created_at : std::string()};
     open_.erase(id);
     return NoteAnswer{};
   }
@@ -100,21 +94,22 @@ WatchStep RequestTracker::look_at_whole(const Exchange& exchange, Place& place, 
   const auto open = open_.find(id);
   place.asking = id;
   place.version = request.version;
-  place.content = content_of(exchange);
+  place.question = question_of(exchange);
   return Ask{open == open_.end() ? std::nullopt : std::optional(open->second)};
 }
 
 // The program may have taken its answer away, and need not have taken its request.
-WatchStep RequestTracker::look_at_known(const Exchange& exchange, Place& place, Known& known) {
+WatchStep RequestTracker::look_at_known(const Exchange& exchange, Place& place,
+                                        AnsweredQuestion& known) {
   const RequestFile& request = exchange.request;
-  const std::size_t content = content_of(exchange);
-  const bool is_older =
-      request.version.changed_at <= known.at || exchange.answer == AnswerState::answered;
-  if (!known.content && is_older) known.content = content;
-  if (known.content == content) return Leave{};
+  const Question question = question_of(exchange);
+  const bool is_older = request.version.changed_at <= nanoseconds_of(known.at) ||
+                        exchange.answer == AnswerState::answered;
+  if (!known.question && is_older) known.question = question;
+  if (known.question == question) return Leave{};
   return refuse(request, place,
                 fmt::format("request_id {} is used twice: it was answered before; a new question "
-                            "needs a new one",
+                            "needs a new request_id, or a later created_at and other words",
                             request.document->request_id));
 }
 
@@ -141,9 +136,9 @@ bool RequestTracker::end(Place& place) {
   return std::exchange(place.is_outdated, false);
 }
 
-bool RequestTracker::answered(const std::string& suffix) {
+bool RequestTracker::answered(const std::string& suffix, const std::string& created_at) {
   Place& place = places_[suffix];
-  answered_[place.asking] = {.content = place.content};
+  answered_[place.asking] = {.question = place.question, .answer_created_at = created_at};
   return end(place);
 }
 

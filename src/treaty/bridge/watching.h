@@ -9,7 +9,6 @@
 // Threads: one thread at a time may use a RequestTracker.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -75,8 +74,8 @@ class RequestTracker {
   // The same after some time without news of it: what is torn stays so, what failed is tried again.
   WatchStep look_again(const Exchange& exchange);
 
-  // How it ended: the answer is on the disk;
-  bool answered(const std::string& suffix);
+  // How it ended: the answer is on the disk, and says that it was created then;
+  bool answered(const std::string& suffix, const std::string& created_at = {});
   // nobody can answer it as it is;
   bool refused(const std::string& suffix);
   // it may go well another time: look_again() asks again, with what the journal says by now;
@@ -88,11 +87,6 @@ class RequestTracker {
   bool is_asking(const std::string& suffix) const;
 
  private:
-  // What was answered: which text of which file, where it was seen here, else when.
-  struct Known {
-    std::optional<std::size_t> content{};
-    std::int64_t at = 0;  // Nanoseconds since 1970.
-  };
   // A name that a request may have.
   struct Place {
     std::string told{};                      // The problem that was told last,
@@ -102,19 +96,19 @@ class RequestTracker {
     std::optional<FileVersion> postponed{};  // that waits for another try.
     std::string asking{};                    // request_id of what is being answered,
     FileVersion version{};                   // which writing of it,
-    std::size_t content{};                   // and what it says.
+    Question question{};                     // and what it asks.
     bool is_outdated = false;
   };
 
   WatchStep look_at(const Exchange& exchange, bool again);
   WatchStep look_at_torn(const RequestFile& request, Place& place, bool again);
   WatchStep look_at_whole(const Exchange& exchange, Place& place, bool again);
-  WatchStep look_at_known(const Exchange& exchange, Place& place, Known& known);
+  WatchStep look_at_known(const Exchange& exchange, Place& place, AnsweredQuestion& known);
   WatchStep refuse(const RequestFile& request, Place& place, std::string problem);
   const Place* other_asking(const std::string& request_id) const;
   bool end(Place& place);
 
-  std::map<std::string, Known> answered_{};         // By request_id.
+  AnsweredQuestions answered_{};                    // By request_id.
   std::map<std::string, AskedRequest> open_{};      // Likewise.
   std::map<std::string, std::int64_t> refusals_{};  // When the journal told of a file's problem.
   std::map<std::string, Place> places_{};           // By suffix.

@@ -34,6 +34,10 @@ Exchange answered(Exchange exchange) {
   return exchange;
 }
 
+contracts::BridgeResponse given() {
+  return {.request_id = "a", .outcome = contracts::BridgeSuccess{"x"}, .created_at = kAtNoon};
+}
+
 Exchange written_again(Exchange exchange) {
   ++exchange.request.version.inode;
   return exchange;
@@ -98,6 +102,51 @@ TEST_CASE("what the journal has as answered is not asked again") {
     CHECK(is_used_twice(seen.look(asked("a"))));
     CHECK(is_used_twice(seen.look(asked("b", "-phase2"))));
   }
+}
+
+TEST_CASE("another question under an id that was answered is asked when it was created later") {
+  Exchange later = asked("a", "", "And why not?");
+  later.request.document->created_at = "2026-01-01T12:00:01Z";
+
+  SUBCASE("answered here") {
+    RequestTracker seen({});
+    CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
+    CHECK(!seen.answered(""));
+    CHECK(is_used_twice(seen.look(asked("a", "", "And why not?"))));
+    CHECK(seen.look(later) == WatchStep(Ask{}));
+    CHECK(!seen.answered(""));
+    CHECK(seen.look(later) == WatchStep(Leave{}));
+  }
+  SUBCASE("answered by an earlier watcher, whose journal says what was asked") {
+    json::ObjectText details = {{"request_id", "a"}};
+    add_question(details, asked("a"), given());
+    RequestTracker seen(std::vector{entry("answer.written", details)});
+    CHECK(seen.look(asked("a")) == WatchStep(Leave{}));
+    CHECK(seen.look(later) == WatchStep(Ask{}));
+  }
+  SUBCASE("answered long ago, when journals did not say what was asked") {
+    RequestTracker seen(std::vector{entry("answer.written", {{"request_id", "a"}})});
+    CHECK(seen.look(later) == WatchStep(Ask{}));
+  }
+  SUBCASE("the same words, however late, are the same question") {
+    RequestTracker seen({});
+    CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
+    CHECK(!seen.answered(""));
+    Exchange again = asked("a");
+    again.request.document->created_at = "2026-01-01T12:00:01Z";
+    CHECK(is_used_twice(seen.look(again)));
+  }
+}
+
+TEST_CASE("the answer to the earlier question is none to the new one, whatever its date") {
+  RequestTracker seen({});
+  CHECK(seen.look(asked("a")) == WatchStep(Ask{}));
+  CHECK(!seen.answered("", kAtNoon));
+  Exchange later = answered(asked("a", "", "And why not?"));
+  later.request.document->created_at = "2026-01-01T12:00:00.5Z";
+  later.response.document = given();
+
+  CHECK(seen.look(later) == WatchStep(Ask{}));
 }
 
 TEST_CASE("a question that a killed watcher had asked is taken up with its ids") {

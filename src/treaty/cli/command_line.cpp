@@ -239,7 +239,11 @@ std::unexpected<CommandFailure> misused(const std::string& message) {
 // Of a verb: "treaty bridge run: MESSAGE".
 int tell_failure(std::string_view command, const CommandFailure& failure) {
   const std::string name = fmt::format("treaty{}{}", command.empty() ? "" : " ", command);
-  if (!failure.message.empty()) print_error("{}: {}\n", name, failure.message);
+  for (std::size_t begin = 0; begin < failure.message.size();) {  // A problem on each line.
+    const auto line = line_at(failure.message, begin);
+    print_error("{}: {}\n", name, line.text);
+    begin = line.next;
+  }
   if (!failure.next.empty()) print_error("Next: {}\n", failure.next);
   if (failure.is_misuse) print_error("Try: {} --help\n", name);
   return failure.exit_code;

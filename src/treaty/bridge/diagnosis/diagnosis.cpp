@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "treaty/bridge/diagnosis/remedy.h"
 #include "treaty/bridge/diagnosis/wording.h"
 #include "treaty/bridge/names.h"
 
@@ -79,11 +80,18 @@ void look_at_holder(const DirectoryView& view, std::vector<Diagnosis>& found) {
   }
 }
 
+// The directory of a request that is not here; empty when none was found.
+std::string place_of_other_request(const DirectoryView& view) {
+  if (!view.stray_requests.empty()) return parent_of(view.stray_requests.front());
+  return view.request_elsewhere;
+}
+
 void look_elsewhere(const DirectoryView& view, std::vector<Diagnosis>& found) {
-  if (view.stray_requests.empty()) return;
-  const std::string& nearest = view.stray_requests.front();
+  const std::string place = place_of_other_request(view);
+  if (place.empty()) return;
+  const std::string nearest = view.stray_requests.empty() ? place : view.stray_requests.front();
   add(found, Problem::request_elsewhere, fmt::format("nothing is asked here, but in {}", nearest),
-      {bridge_command({.directory = parent_of(nearest)}, "doctor")});
+      {bridge_command({.directory = place}, "doctor")});
 }
 
 std::string counted(std::size_t count, std::string_view thing) {
@@ -146,12 +154,6 @@ std::string why_interrupted(const DirectoryView& view, const Entry* end) {
   return message.empty() ? std::string(kind_of(Problem::run_interrupted).why) : message;
 }
 
-bool has_request(const DirectoryView& view) {
-  return std::ranges::any_of(view.exchanges, [](const Exchange& exchange) {
-    return exchange.request.state != FileState::absent;
-  });
-}
-
 // Its beginning may be among the lines that are damaged.
 std::vector<Words> go_on_with(const DirectoryView& view, const RunState& run) {
   if (run.command.empty()) return {bridge_command(view, "log")};
@@ -166,8 +168,12 @@ void look_at_open_run(const DirectoryView& view, const RunState& run, const Entr
     add(found, Problem::run_asks_again, message, {bridge_command(view, "log")});
   } else if (reason == "too_many_resumes") {
     add(found, Problem::run_asks_too_often, message, {bridge_command(view, "log")});
-  } else if (reason == "no_request" && !has_request(view)) {
-    add(found, Problem::run_without_request, {}, go_on_with(view, run));
+  } else if (reason == "no_request" && !view.has_request()) {
+    const std::string place = place_of_other_request(view);
+    // The same command would end in the same way.
+    add(found, Problem::run_without_request, {},
+        place.empty() ? std::vector<Words>{bridge_command(view, "log")}
+                      : go_on_with({.directory = place, .here = view.here}, run));
   } else {
     const bool is_known = !run.command.empty();
     add(found, Problem::run_interrupted,
@@ -247,11 +253,18 @@ DirectoryStatus status_of(const DirectoryView& view) {
       })) {
     return DirectoryStatus::waiting;
   }
-  if (any([&](const Exchange& one) { return one.is_asked() && !one.waits() && !is_taken(one); })) {
+  // A host may delete a request that was answered.
+  const auto is_known = [&](const Exchange& one) {
+    return is_known_answer(one, view.journal.entries);
+  };
+  if (any([&](const Exchange& one) {
+        if (is_known(one)) return !was_taken(view, one.response.document->request_id);
+        return one.is_asked() && !one.waits() && !is_taken(one);
+      })) {
     return DirectoryStatus::answered;
   }
   if (is_open) return DirectoryStatus::interrupted;
-  return any(was_asked) ? DirectoryStatus::settled : DirectoryStatus::idle;
+  return any(was_asked) || any(is_known) ? DirectoryStatus::settled : DirectoryStatus::idle;
 }
 
 std::string_view name_of(DirectoryStatus status) {
@@ -280,7 +293,7 @@ std::string text_of(DirectoryStatus status, const DirectoryView& view) {
 bool was_taken(const DirectoryView& view, std::string_view request_id) {
   bool answered = false;
   for (const Entry& entry : view.journal.entries) {
-    if (is_answer(entry) && text_in(entry, "request_id") == request_id) answered = true;
+    if (answers(entry, request_id)) answered = true;
     if (answered && entry.event == "program.started") return true;
   }
   return false;

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/bridge/diagnosis/remedy.h"
 #include "treaty/bridge/diagnosis/wording.h"
 #include "treaty/bridge/driver.h"
 #include "treaty/bridge/names.h"
@@ -15,7 +17,6 @@
 namespace treaty::bridge {
 namespace {
 
-constexpr double kYoung = 2;  // Seconds in which somebody may still be writing a file.
 constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
 
 template <class Document>
@@ -38,37 +39,32 @@ bool is_below(const DirectoryView& view, const std::string& path) {
   return !way.empty() && way != "." && *way.begin() != "..";
 }
 
-// The answer as the lenient profile reads it, when that is all that it needs.
-ResponseFile repaired(const DirectoryView& view, const Exchange& exchange) {
-  constexpr double kMilliseconds = 1000;
-  ResponseFile file{.path = exchange.response.path, .state = FileState::broken};
-  auto decoded = contracts::decode_bridge_response(
-      exchange.response.text,
-      {.profile = contracts::Profile::lenient,
-       .request_id = exchange.request.document->request_id,
-       .now = timestamp_of(static_cast<std::int64_t>(view.now * kMilliseconds))});
-  if (!decoded) return file;
-  file.state = FileState::whole;
-  file.document = std::move(*decoded);
-  return file;
-}
-
 bool breaks(const contracts::Verdict& verdict, std::string_view rule) {
   return std::ranges::any_of(verdict.violations, [&](const contracts::Finding& finding) {
     return finding.rule.text() == rule;
   });
 }
 
-// Prose, a list, a number: what an agent said and nothing around it.
+// Prose, a list, a number: what an agent said and nothing around it. Of what has the words of an
+// envelope it is unknown what was meant.
 bool is_bare_text(const std::string& text) {
-  return is_utf8(text) && !text.contains("request_id") && !text.contains("\"status\"");
+  if (!is_utf8(text) || text.contains("request_id") || text.contains("\"status\"")) return false;
+  const std::string_view begin = trimmed(text);
+  if (!begin.starts_with('{') && !begin.starts_with("```")) return true;
+  constexpr std::array<std::string_view, 4> kTelling = {"\"response\"", "\"result\"", "\"error",
+                                                        "\"duration_seconds\""};
+  return std::ranges::none_of(kTelling, [&](std::string_view name) { return text.contains(name); });
 }
 
 class ExchangeDiagnosis {
  public:
   ExchangeDiagnosis(const DirectoryView& view, const Exchange& exchange,
                     std::vector<Diagnosis>& found)
-      : view_(view), exchange_(exchange), run_(replay_run(view.journal.entries)), found_(found) {}
+      : view_(view),
+        exchange_(exchange),
+        run_(replay_run(view.journal.entries)),
+        remedy_(remedy_for(exchange, {view.exchanges, view.journal.entries, view.now})),
+        found_(found) {}
 
   void run() {
     switch (exchange_.request.state) {
@@ -103,6 +99,11 @@ class ExchangeDiagnosis {
     return {bridge_command(view_, "answer", with_phase(more))};
   }
 
+  // When no writer can be at work any more.
+  std::vector<Words> look_again() const {
+    return {{"sleep", "2"}, bridge_command(view_, "doctor")};
+  }
+
   // The request is put aside: the program has to name another place.
   std::vector<Words> ask_elsewhere() const {
     return {{"mv", exchange_.request.path, set_aside(exchange_.request.path, "old")}};
@@ -129,9 +130,9 @@ class ExchangeDiagnosis {
 
   void look_at_torn_request() {
     const RequestFile& file = exchange_.request;
-    if (age_of(view_, file) < kYoung) {
+    if (is_young(file.version, view_.now)) {
       add(Problem::request_being_written, fmt::format("{}: {}", file.path, file.problem),
-          {bridge_command(view_, "doctor")});
+          look_again());
       return;
     }
     add(Problem::request_torn, fmt::format("{}: {}", file.path, file.problem),
@@ -140,8 +141,8 @@ class ExchangeDiagnosis {
 
   void look_at_broken_request() {
     const RequestFile& file = exchange_.request;
-    const bool repairable = static_cast<bool>(
-        contracts::decode_bridge_request(file.text, {.profile = contracts::Profile::lenient}));
+    const bool repairable = static_cast<bool>(contracts::decode_bridge_request(
+        contracts::repair_text(contracts::Contract::bridge_request, file.text, {}).text));
     // A response_file that is no place for an answer breaks no rule of the contract.
     if (repairable && !file.verdict.valid()) {
       add(Problem::request_repairable, fmt::format("{}: {}", file.path, file.problem), fix());
@@ -155,14 +156,33 @@ class ExchangeDiagnosis {
     const ResponseFile& file = exchange_.response;
     if (file.state == FileState::unreadable) {
       look_at_unreadable(Problem::answer_unreadable, file);
-    } else if (file.state == FileState::torn && age_of(view_, file) < kYoung) {
+    } else if (file.state == FileState::torn && is_young(file.version, view_.now)) {
       add(Problem::answer_being_written, fmt::format("{}: {}", file.path, file.problem),
-          {bridge_command(view_, "doctor")});
-    } else if (!look_for_its_phase()) {
+          look_again());
+    } else if (look_for_its_phase()) {
+      return;
+    } else if (is_known_answer(exchange_, view_.journal.entries)) {
+      look_at_known_answer();
+    } else {
       add(Problem::answer_orphaned,
           fmt::format("{} is there, and {} is not", file.path, request_name(exchange_.suffix)),
           fix());
     }
+  }
+
+  // The host has deleted the request, as it may after an answer.
+  void look_at_known_answer() {
+    const std::string& id = file_document().request_id;
+    if (was_taken(view_, id)) return;
+    add(Problem::answer_ready,
+        fmt::format("{} answers request {}; the journal knows the answer, and the request was "
+                    "deleted afterwards",
+                    place(), id),
+        go_on({}));
+  }
+
+  const contracts::BridgeResponse& file_document() const {
+    return remedy_.document ? *remedy_.document : *exchange_.response.document;
   }
 
   void look_at_answer() {
@@ -175,7 +195,7 @@ class ExchangeDiagnosis {
       case AnswerState::torn: look_at_torn_answer(); return;
       case AnswerState::broken: look_at_broken_answer(); return;
       case AnswerState::foreign: look_at_foreign_answer(); return;
-      case AnswerState::stale: add_stale(exchange_.response); return;
+      case AnswerState::stale: look_at_stale_answer(); return;
       case AnswerState::answered: look_at_outcome(); return;
     }
   }
@@ -261,8 +281,8 @@ class ExchangeDiagnosis {
   void look_at_torn_answer() {
     const ResponseFile& file = exchange_.response;
     const std::string what = fmt::format("{}: {}", file.path, file.problem);
-    if (age_of(view_, file) < kYoung) {
-      add(Problem::answer_being_written, what, {bridge_command(view_, "doctor")});
+    if (is_young(file.version, view_.now)) {
+      add(Problem::answer_being_written, what, look_again());
     } else if (!look_for_another_use()) {
       add(Problem::answer_torn, what, fix());
     }
@@ -284,17 +304,16 @@ class ExchangeDiagnosis {
     const ResponseFile& file = exchange_.response;
     if (look_for_another_use()) return;
     const std::string what = fmt::format("{}: {}", file.path, file.problem);
-    const ResponseFile mended = repaired(view_, exchange_);
-    if (mended.state == FileState::whole) {
-      if (judge(exchange_.request, mended) == AnswerState::stale) {
-        add_stale(mended);
-      } else if (breaks(file.verdict, "BRS-14")) {
-        add(Problem::answer_bare, what, fix());
-      } else if (file.text.starts_with(kUtf8Mark)) {
-        add(Problem::answer_byte_order_mark, what, fix());
-      } else {
-        add(Problem::answer_repairable, what, fix());
-      }
+    if (remedy_.act == Act::repair) {
+      const bool is_marked = file.text.starts_with(kUtf8Mark);
+      add(breaks(file.verdict, "BRS-14") ? Problem::answer_bare
+          : is_marked                    ? Problem::answer_byte_order_mark
+                                         : Problem::answer_repairable,
+          what, fix());
+    } else if (remedy_.act == Act::put_away && remedy_.document) {
+      look_at_stale_answer();
+    } else if (remedy_.act != Act::leave) {
+      look_at_foreign_answer();
     } else if (is_bare_text(file.text)) {
       add(Problem::answer_bare, fmt::format("{} holds a text without the envelope", file.path),
           {bridge_command(view_, "respond", with_phase({"--text", file.path}))});
@@ -305,22 +324,19 @@ class ExchangeDiagnosis {
 
   void look_at_foreign_answer() {
     if (look_for_its_phase()) return;
+    const std::string id = answered_id(exchange_.response.text);
     add(Problem::answer_foreign,
-        fmt::format("{} answers request {}, and {} asks {}", place(),
-                    answered_id(exchange_.response.text), exchange_.request.path,
-                    request().request_id),
+        fmt::format("{} answers {}, and {} asks {}", place(),
+                    id.empty() ? "another request" : fmt::format("request {}", id),
+                    exchange_.request.path, request().request_id),
         fix());
   }
 
   // Whether the answer is to a request of another phase in this directory.
   bool look_for_its_phase() {
-    const std::string id = answered_id(exchange_.response.text);
-    const auto owner = std::ranges::find_if(view_.exchanges, [&](const Exchange& other) {
-      return other.suffix != exchange_.suffix && other.is_asked() &&
-             other.request.document->request_id == id;
-    });
-    if (id.empty() || owner == view_.exchanges.end()) return false;
-    const bool is_free = owner->answer == AnswerState::none;
+    const Exchange* owner = remedy_.owner;
+    if (owner == nullptr) return false;
+    const bool is_free = remedy_.act == Act::move && owner->answer == AnswerState::none;
     add(Problem::answer_other_phase,
         fmt::format("{} answers {}, whose answer belongs into {}", place(), owner->request.path,
                     owner->response.path),
@@ -328,10 +344,11 @@ class ExchangeDiagnosis {
     return true;
   }
 
-  void add_stale(const ResponseFile& file) {
+  void look_at_stale_answer() {
+    if (look_for_its_phase()) return;
     add(Problem::answer_stale,
-        fmt::format("{} says that it was made at {}, and {} was asked at {}", file.path,
-                    file.document->created_at, exchange_.request.path, request().created_at),
+        fmt::format("{} says that it was made at {}, and {} was asked at {}", place(),
+                    file_document().created_at, exchange_.request.path, request().created_at),
         fix());
   }
 
@@ -356,6 +373,7 @@ class ExchangeDiagnosis {
   const DirectoryView& view_;
   const Exchange& exchange_;
   const RunState run_;
+  const Remedy remedy_;
   std::vector<Diagnosis>& found_;
 };
 
@@ -363,7 +381,7 @@ class ExchangeDiagnosis {
 
 bool was_answered_before(const DirectoryView& view, const Exchange& exchange) {
   return exchange.answer == AnswerState::none &&
-         answered_requests(view.journal.entries).contains(exchange.request.document->request_id);
+         was_answered(exchange, answered_requests(view.journal.entries));
 }
 
 void diagnose_exchanges(const DirectoryView& view, std::vector<Diagnosis>& found) {

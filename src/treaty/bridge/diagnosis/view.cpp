@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "treaty/base/files.h"
@@ -16,6 +17,7 @@
 #include "treaty/base/timestamp.h"
 #include "treaty/bridge/names.h"
 #include "treaty/bridge/run_state.h"
+#include "treaty/contracts/text/handwritten_json.h"
 
 namespace treaty::bridge {
 namespace {
@@ -133,7 +135,7 @@ class Search {
     for (const Exchange& exchange : exchanges) {
       taken_.insert(identity_of(exchange.response.path));
       if (!exchange.waits()) continue;
-      wanted_.insert(exchange.request.document->request_id);
+      wanted_.emplace(exchange.request.document->request_id, &exchange);
       names_.insert(response_name(exchange.suffix));
       names_.insert(response_name(""));
       names_.insert(fs::path(exchange.response.path).filename().string());
@@ -152,29 +154,58 @@ class Search {
   }
 
  private:
+  // An answer beside its own request, or in a directory that treaty has answered in, belongs there.
   void look_for_names(const std::string& directory) {
-    for (const std::string& name : names_) look_at_file(path_in(directory, name));
+    if (is_there(path_in(directory, kFolder))) return;
+    for (const std::string& name : names_) {
+      const auto suffix = suffix_of_response(name);
+      if (suffix && is_there(path_in(directory, request_name(*suffix)))) continue;
+      look_at_file(path_in(directory, name));
+    }
+  }
+
+  static bool is_there(const std::string& path) {
+    struct stat status{};
+    return lstat(path.c_str(), &status) == 0;
   }
 
   void look_at_file(const std::string& path) {
-    std::error_code ignored;
-    if (!fs::is_regular_file(path, ignored) || !taken_.insert(identity_of(path)).second) return;
+    struct stat status{};
+    const bool is_own =
+        lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+    if (!is_own || !taken_.insert(identity_of(path)).second) return;
     if (++files_ > kMostFiles) return;
     const auto text = read_file(path, kLargestStray);
     if (!text) return;
     std::string id = answered_id(*text);
-    if (wanted_.contains(id)) found_.push_back({path, std::move(id)});
+    const auto wanted = wanted_.find(id);
+    if (wanted != wanted_.end() && !is_stale(*text, wanted->second->request)) {
+      found_.push_back({path, std::move(id)});
+    }
+  }
+
+  static bool is_stale(const std::string& text, const RequestFile& request) {
+    auto decoded = contracts::decode_bridge_response(text);
+    if (!decoded) return false;
+    const ResponseFile whole{.state = FileState::whole, .document = std::move(*decoded)};
+    return judge(request, whole) == AnswerState::stale;
   }
 
   std::string directory_;
-  std::set<std::string> wanted_{};  // Ids of requests that wait,
-  std::set<std::string> names_{};   // and how their answers may be called.
-  std::set<std::string> taken_{};   // Files that are where they belong, or were looked at.
-  std::size_t files_ = 0;           // How many were.
+  std::map<std::string, const Exchange*> wanted_{};  // Requests that wait, by their id,
+  std::set<std::string> names_{};                    // and how their answers may be called.
+  std::set<std::string> taken_{};  // Files that are where they belong, or were looked at.
+  std::size_t files_ = 0;          // How many were.
   std::vector<StrayAnswer> found_{};
 };
 
 }  // namespace
+
+bool DirectoryView::has_request() const {
+  return std::ranges::any_of(exchanges, [](const Exchange& exchange) {
+    return exchange.request.state != FileState::absent;
+  });
+}
 
 bool is_like_an_answer(std::string_view file_name) {
   if (suffix_of_request(file_name) || file_name == kFolder) return false;
@@ -184,7 +215,8 @@ bool is_like_an_answer(std::string_view file_name) {
 }
 
 std::string answered_id(std::string_view text) {
-  const json::Document document(text);
+  const std::string json = contracts::rewrite_as_json(text).text;
+  const json::Document document(json);
   const auto root = document.root();
   // A request has an id as well, but neither a status nor an answer.
   const bool is_answer = json::find_member(root, "status").has_value() ||
@@ -233,10 +265,7 @@ DirectoryView look_at(const std::string& directory) {
   find_missing_places(view);
   view.quarantined = names_in(quarantine_path(directory), ignored).size();
   view.strays = find_stray_answers(directory, view.exchanges);
-  const bool is_asked = std::ranges::any_of(view.exchanges, [](const Exchange& exchange) {
-    return exchange.request.state != FileState::absent;
-  });
-  if (!is_asked) view.stray_requests = find_stray_requests(directory);
+  if (!view.has_request()) view.stray_requests = find_stray_requests(directory);
   return view;
 }
 

@@ -51,7 +51,8 @@ struct DirectoryView {
   std::optional<Space> space{};
   std::vector<Exchange> exchanges{};
   std::vector<StrayAnswer> strays{};
-  std::vector<std::string> stray_requests{};  // When nothing is asked here.
+  std::vector<std::string> stray_requests{};  // When nothing is asked here: those nearby,
+  std::string request_elsewhere{};            // and the place that was found for a program's own.
   std::vector<std::string> missing_places{};  // Directories that answers belong into.
   LockView lock{};
   JournalText journal{};
@@ -60,6 +61,8 @@ struct DirectoryView {
   std::vector<std::string> leftovers{};  // Of writers that were killed.
   std::size_t quarantined = 0;
   double now = 0;  // Seconds since 1970.
+
+  bool has_request() const;  // One that can be read, or not.
 };
 
 // Changes nothing and needs no lock.

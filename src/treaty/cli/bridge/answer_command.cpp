@@ -20,7 +20,7 @@ constexpr const char* kCommand = "bridge answer";
 
 // The request that is to be answered, of those that are there.
 Result<Exchange> choose(const std::vector<Exchange>& exchanges,
-                        const std::set<std::string>& answered, bool replaces,
+                        const bridge::AnsweredQuestions& answered, bool replaces,
                         const std::string& phase) {
   const Exchange* taken = nullptr;    // Its answer was taken away, and it asks the same again;
   const Exchange* settled = nullptr;  // its answer is there;
@@ -28,7 +28,7 @@ Result<Exchange> choose(const std::vector<Exchange>& exchanges,
   for (const Exchange& exchange : exchanges) {
     if (!phase.empty() && bridge::phase_key(exchange) != phase) continue;
     if (exchange.is_asked() && exchange.waits()) {
-      if (replaces || !answered.contains(exchange.request.document->request_id)) return exchange;
+      if (replaces || !bridge::was_answered(exchange, answered)) return exchange;
       taken = &exchange;
     } else if (exchange.is_asked()) {
       settled = &exchange;
@@ -62,13 +62,15 @@ Result<int> run(const Arguments& arguments, const OpenGateway& open) {
   TREATY_TRY(auto options, read_ask_options(kCommand, arguments));
   const bool replaces = arguments.has("--replace");
   if (replaces) options.existing = bridge::Existing::replace;
-  TREATY_TRY(const auto directory, named_directory(arguments));
+  TREATY_TRY(const auto directory,
+             resolved_directory(chosen_directory(kCommand, arguments, Needs::request)));
   Signals signals{SIGINT, SIGTERM};
   TREATY_TRY(auto driver, open_driver("answer", directory));
-  const auto exchanges = bridge::read_exchanges(driver.directory());
+  auto exchanges = bridge::read_exchanges(driver.directory());
   if (!exchanges) return failed_with(kUnavailable, harmless(exchanges.error().message));
-  TREATY_TRY(const auto chosen, choose(*exchanges, bridge::answered_requests(driver.history()),
-                                       replaces, arguments.get("--phase")));
+  const auto answered = bridge::answered_requests(driver.history());
+  bridge::recognize_old_answers(*exchanges, answered);
+  TREATY_TRY(const auto chosen, choose(*exchanges, answered, replaces, arguments.get("--phase")));
   TREATY_TRY(const auto agents,
              open_agent_clients(kCommand, arguments, open, std::span(&directory, 1)));
   const AnswerOutcome reply = answer_shown(driver, *agents, signals, chosen, options);

@@ -6,17 +6,17 @@
 #include <array>
 #include <chrono>
 
-#include "treaty/backends/bridge/slots.h"
 #include "treaty/base/ids.h"
-#include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
+#include "treaty/cli/bridge/agent_answer.h"
 #include "treaty/cli/bridge/progress.h"
 #include "treaty/cli/shared/configured.h"
 #include "treaty/cli/shared/invoke_report.h"
 #include "treaty/cli/shared/local_client.h"
 #include "treaty/cli/shared/remote_client.h"
+#include "treaty/cli/shared/wait_notice.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/turns/settings.h"
 
@@ -39,8 +39,8 @@ class LocalAgentClients final : public AgentClients {
   LocalAgentClients(std::unique_ptr<Gateway> gateway, turns::Settings settings)
       : gateway_(std::move(gateway)), settings_(std::move(settings)) {}
 
-  std::unique_ptr<GatewayClient> open_client(Signals& signals) override {
-    return std::make_unique<LocalClient>(*gateway_, signals);
+  std::unique_ptr<GatewayClient> open_client(Signals& signals, OnTurnEvent on_event) override {
+    return std::make_unique<LocalClient>(*gateway_, signals, std::move(on_event));
   }
 
   bool may_have(const std::string& agent) const override {
@@ -56,8 +56,8 @@ class RemoteAgentClients final : public AgentClients {
  public:
   explicit RemoteAgentClients(RemoteAddress address) : address_(std::move(address)) {}
 
-  std::unique_ptr<GatewayClient> open_client(Signals& signals) override {
-    return std::make_unique<RemoteClient>(address_, signals);
+  std::unique_ptr<GatewayClient> open_client(Signals& signals, OnTurnEvent on_event) override {
+    return std::make_unique<RemoteClient>(address_, signals, std::move(on_event));
   }
 
   bool may_have(const std::string& /*agent*/) const override { return true; }
@@ -116,26 +116,8 @@ std::string_view error_code_of(const TurnEnd& end) {
   return failure == nullptr ? std::string_view() : failure->errors.front().error_code;
 }
 
-contracts::UsageInfo usage_of(const contracts::Usage& usage) {
-  return {.input_tokens = usage.prompt_tokens,
-          .output_tokens = usage.completion_tokens,
-          .total_tokens = usage.total_tokens,
-          .cache_read_tokens = usage.cached_tokens};
-}
-
-// Whom the round asked last, and what the provider said of the call.
-void take_round(AgentResult& result, const turns::SettledTurn& round) {
-  json::ObjectText data;
-  if (!round.model.empty()) data.add("model", round.model);
-  if (round.result.provider_data) {
-    const auto id = round.result.provider_data->find_text("request_id").value_or("");
-    if (!id.empty()) data.add("request_id", id);
-  }
-  if (!data.empty()) result.provider_data = std::move(data);
-  if (result.error && round.result.error) {
-    result.error->status_code = round.result.error->status_code;
-  }
-}
+// Waits that nobody notices are not told.
+constexpr double kShortWait = 1;  // Seconds.
 
 // One request on its way to an answer.
 class Inquiry {
@@ -148,7 +130,10 @@ class Inquiry {
         exchange_(exchange),
         request_(*exchange.request.document),
         options_(options),
-        client_(agents.open_client(signals)) {}
+        client_(agents.open_client(signals, [this](std::string_view kind, std::string_view data) {
+          const auto notice = notice_of(kind, data);
+          if (notice && notice->seconds.value_or(kShortWait + 1) > kShortWait) tell(notice->text);
+        })) {}
 
   AnswerOutcome run(std::optional<AskedRequest> earlier) {
     // An answer that has no place is not paid for.
@@ -223,7 +208,7 @@ class Inquiry {
 
   TurnEnd turn(const AskedRequest& asked) {
     Signals none{};
-    const auto canceller = agents_.open_client(none);
+    const auto canceller = agents_.open_client(none, {});
     told_.clear();
     Conversation conversation(*client_, signals_,
                               {.command = options_.command,
@@ -261,15 +246,42 @@ class Inquiry {
       return {.exit_code = end.exit_code == kOk ? kViolated : end.exit_code,
               .failure = std::string(without_command(trimmed(told_)))};
     }
-    const auto round = client_->last_round(asked.session_id);
+    const auto view = client_->agent_result(asked.session_id, asked.turn_id);
+    const bool is_success =
+        std::holds_alternative<contracts::AgentExecuteResponse>(end.result->outcome);
+    if (!view && is_success) {  // The gateway keeps the answer: it is asked for again.
+      may_go_on_ = true;
+      return {.exit_code = view.error().exit_code, .failure = view.error().text};
+    }
+    const std::optional<AgentResult> said = view ? std::optional(*view) : std::nullopt;
     const AgentResult result =
-        is_timeout ? timed_out(request_.timeout_seconds) : result_of(*end.result, round);
-    return {.response = bridge::response_of(result,
-                                            {.request_id = request_.request_id,
-                                             .created_at = timestamp_now(),
-                                             .duration_seconds = took_},
-                                            answered_by(asked.agent, round)),
-            .signal = end.signal};
+        is_timeout ? timed_out(request_.timeout_seconds) : result_of(*end.result, said);
+    return {.response = response_of(result, asked, said), .signal = end.signal};
+  }
+
+  contracts::BridgeResponse response_of(const AgentResult& result, const AskedRequest& asked,
+                                        const std::optional<AgentResult>& said) const {
+    const bridge::Envelope envelope{.request_id = request_.request_id,
+                                    .created_at = timestamp_now(),
+                                    .duration_seconds = took_};
+    const bridge::AnsweredBy who = answered_by(asked.agent, said);
+    auto response = bridge::response_of(result, envelope, who);
+    if (contracts::encode(response).size() > bridge::kLargestFile) {
+      response = bridge::response_of(too_large(), envelope, who);
+    }
+    const auto wanted = said ? unfollowed_model(request_, *said) : std::nullopt;
+    if (!wanted) return response;
+    response.metadata.set("requested_model", *wanted);
+    tell(
+        fmt::format("the request names the model {}, but the agent {} asked {}: the configuration "
+                    "of the agent chooses the model",
+                    harmless(*wanted), harmless(who.agent),
+                    who.model.empty() ? "a backend without models" : harmless(who.model)));
+    return response;
+  }
+
+  void tell(const std::string& text) const {
+    if (options_.tell) options_.tell(exchange_, text);
   }
 
   // Whoever tells it names the command himself.
@@ -318,9 +330,13 @@ std::vector<Option> asking_options() {
 
 Result<AskOptions> read_ask_options(std::string_view command, const Arguments& arguments) {
   TREATY_TRY(auto tools, read_client_tools(arguments));
-  return AskOptions{.command = std::string(command),
-                    .agent = arguments.get("--agent"),
-                    .tools = std::move(tools)};
+  return AskOptions{
+      .command = std::string(command),
+      .agent = arguments.get("--agent"),
+      .tools = std::move(tools),
+      .tell = [name = std::string(command)](const Exchange& exchange, const std::string& text) {
+        tell_beside_counter(fmt::format("treaty {}: {}: {}", name, phase_text(exchange), text));
+      }};
 }
 
 Result<std::unique_ptr<AgentClients>> open_agent_clients(std::string_view command,
@@ -330,68 +346,6 @@ Result<std::unique_ptr<AgentClients>> open_agent_clients(std::string_view comman
   TREATY_TRY(auto address, read_remote_address(arguments));
   if (address) return std::make_unique<RemoteAgentClients>(*std::move(address));
   return open_own_agents(command, arguments, open, directories);
-}
-
-contracts::UserTurn turn_of(const contracts::BridgeRequest& request, const std::string& agent) {
-  contracts::UserTurn turn{.instruction = request.prompt};
-  json::ObjectText context = request.context;
-  context.erase(backends::kAskedBy);  // Which process asks is nothing to the agent.
-  if (!context.empty()) {
-    json::Writer writer(json::Layout::indented);
-    json::write(writer, context);
-    turn.input_artifacts.push_back({.relative_path = "context.json",
-                                    .file_name = "context.json",
-                                    .contents = writer.take(),
-                                    .mime_type = "application/json"});
-  }
-  if (!agent.empty()) turn.agent_context_id = agent;
-  return turn;
-}
-
-AgentResult result_of(const contracts::InvokeResult& result,
-                      const std::optional<turns::SettledTurn>& round) {
-  AgentResult out;
-  if (const auto* failure = std::get_if<contracts::Failure>(&result.outcome)) {
-    const contracts::InvokeError& first = failure->errors.front();
-    std::string message = first.message;
-    if (first.details) message += fmt::format(": {}", *first.details);
-    out.finish_reason = "error";
-    out.error = contracts::AgentError{
-        .message = std::move(message),
-        .code = first.error_code.empty() ? std::optional<std::string>() : first.error_code,
-        .retryable = !first.fatal_error};
-  } else {
-    const auto& response = std::get<contracts::AgentExecuteResponse>(result.outcome);
-    const auto* last = std::get_if<contracts::FinalResponse>(&response.kind);
-    out.content = last == nullptr ? "" : last->primary_output_text;
-    out.finish_reason = "stop";
-    if (last != nullptr && last->usage) out.usage = usage_of(*last->usage);
-    if (last != nullptr && last->user_warnings) {
-      out.metadata = json::ObjectText{{"user_warnings", *last->user_warnings}};
-    }
-  }
-  if (round) take_round(out, *round);
-  return out;
-}
-
-bridge::AnsweredBy answered_by(const std::string& agent,
-                               const std::optional<turns::SettledTurn>& round) {
-  bridge::AnsweredBy who{.agent = agent.empty() ? turns::kDefaultAgent : agent};
-  if (round) {
-    who.backend = round->backend;
-    who.model = round->model;
-  }
-  return who;
-}
-
-AgentResult timed_out(std::int64_t seconds) {
-  return {.finish_reason = "error",
-          .error = contracts::AgentError{
-              .message = fmt::format("the agent did not answer within {} second{}", seconds,
-                                     seconds == 1 ? "" : "s"),
-              .code = "timeout",
-              .type = "Deadline",
-              .retryable = true}};
 }
 
 AnswerOutcome answer_request(bridge::Driver& driver, AgentClients& agents, Signals& signals,

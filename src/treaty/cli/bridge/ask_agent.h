@@ -1,6 +1,7 @@
 // Puts bridge requests to agents, as turns, and writes what they answer.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -8,14 +9,12 @@
 #include <string_view>
 
 #include "treaty/bridge/driver.h"
-#include "treaty/bridge/result_file.h"
 #include "treaty/bridge/run_state.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/gateway.h"
 #include "treaty/cli/shared/client_tools.h"
 #include "treaty/cli/shared/conversation.h"
 #include "treaty/cli/shared/signals.h"
-#include "treaty/contracts/agent_result.h"
 
 namespace treaty::cli {
 
@@ -25,8 +24,9 @@ class AgentClients {
  public:
   virtual ~AgentClients() = default;
 
-  // For the use of one thread. A caller without signals of its own gives an empty Signals.
-  virtual std::unique_ptr<GatewayClient> open_client(Signals& signals) = 0;
+  // For the use of one thread. A caller without signals of its own gives an empty Signals; an empty
+  // `on_event` is not called.
+  virtual std::unique_ptr<GatewayClient> open_client(Signals& signals, OnTurnEvent on_event) = 0;
 
   // False when it is known that there is no agent of that name.
   virtual bool may_have(const std::string& agent) const = 0;
@@ -40,7 +40,11 @@ struct AskOptions {
   std::string agent{};    // Empty: the one that the request names, else `default`.
   ClientTools tools{};
   bridge::Existing existing = bridge::Existing::keep;  // What to do with an answer that is there.
+  // Gets what a person should know while a request is being answered, on any thread: waits of more
+  // than a second, a model that is not followed. Absent: nobody is told.
+  std::function<void(const bridge::Exchange&, const std::string& text)> tell{};
 };
+// Tells on stderr, by the phase of the request.
 Result<AskOptions> read_ask_options(std::string_view command, const Arguments& arguments);
 
 // `directories`: where their answers go. An agent that asks by file there would be asked its own
@@ -49,25 +53,6 @@ Result<std::unique_ptr<AgentClients>> open_agent_clients(std::string_view comman
                                                          const Arguments& arguments,
                                                          const OpenGateway& open,
                                                          std::span<const std::string> directories);
-
-// --- Between requests and turns. Pure.
-
-// The prompt is the instruction, the context an artifact. It does not stream: a turn of which
-// something has left cannot be run again after a crash. Empty agent: the default one.
-contracts::UserTurn turn_of(const contracts::BridgeRequest& request, const std::string& agent);
-
-// Of a turn that has ended: what its client was told, and what its last round knows of the
-// provider.
-contracts::AgentResult result_of(const contracts::InvokeResult& result,
-                                 const std::optional<turns::SettledTurn>& round);
-
-// Who was asked last.
-bridge::AnsweredBy answered_by(const std::string& agent,
-                               const std::optional<turns::SettledTurn>& round);
-
-contracts::AgentResult timed_out(std::int64_t seconds);
-
-// --- Asking
 
 // What came of a request.
 struct AnswerOutcome {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <map>
 
 #include "treaty/base/files.h"
 #include "treaty/base/timestamp.h"
@@ -23,12 +24,16 @@ struct Script {
   Texts known{};         // Agents; every other name has none.
   Texts opened_for{};    // Sessions that were opened, by their agents.
   bool refuses = false;  // Sessions are opened here, and unknown agents are told then.
+  std::optional<AgentResult> said = AgentResult{
+      .content = "No.", .metadata = json::ObjectText{{"backend", "gate"}, {"model", "small-1"}}};
+  std::vector<std::pair<std::string, std::string>> events{};  // Of each turn.
   std::function<void()> meanwhile = [] {};
 };
 
 class ScriptedDoor final : public GatewayClient {
  public:
-  explicit ScriptedDoor(Script& script) : script_(script) {}
+  ScriptedDoor(Script& script, OnTurnEvent on_event)
+      : script_(script), on_event_(std::move(on_event)) {}
 
   TurnAnswer ask(const AgentExecuteRequest& request, const OnText& /*on_text*/) override {
     script_.asked.push_back(request);
@@ -36,6 +41,7 @@ class ScriptedDoor final : public GatewayClient {
     REQUIRE(!script_.answers.empty());
     TurnAnswer next = script_.answers.front();
     script_.answers.erase(script_.answers.begin());
+    for (const auto& [kind, data] : script_.events) on_event_(kind, data);
     return next;
   }
   bool cancel(const std::string&, const std::string&) override { return true; }
@@ -50,19 +56,22 @@ class ScriptedDoor final : public GatewayClient {
     const std::string number = std::to_string(script_.opened_for.size());
     return OpenedSession{"s" + number, "t" + number};
   }
-  std::optional<turns::SettledTurn> last_round(const std::string&) override {
-    return turns::SettledTurn{.backend = "gate", .model = "small-1"};
+  std::expected<AgentResult, ClientFailure> agent_result(const std::string&,
+                                                         const std::string&) override {
+    if (!script_.said) return std::unexpected(ClientFailure{kUnavailable, "it cannot be read"});
+    return *script_.said;
   }
 
  private:
   Script& script_;
+  OnTurnEvent on_event_;
 };
 
 class ScriptedAgents final : public AgentClients {
  public:
   explicit ScriptedAgents(Script& script) : script_(script) {}
-  std::unique_ptr<GatewayClient> open_client(Signals& /*signals*/) override {
-    return std::make_unique<ScriptedDoor>(script_);
+  std::unique_ptr<GatewayClient> open_client(Signals& /*signals*/, OnTurnEvent on_event) override {
+    return std::make_unique<ScriptedDoor>(script_, std::move(on_event));
   }
   bool may_have(const std::string& agent) const override {
     return std::ranges::find(script_.known, agent) != script_.known.end();
@@ -185,6 +194,84 @@ TEST_CASE("an agent that is wanted and not there is no answer") {
   CHECK(reply.exit_code == kViolated);
   CHECK(reply.failure == "no such agent");
   CHECK(room.exchange().waits());
+}
+
+TEST_CASE("the answer is what the agent said, not the sealed text of the turn") {
+  for (const std::string text : {R"({"a":1})", "  indented\n", "data:image/png;base64,AAAA"}) {
+    CAPTURE(text);
+    Room room;
+    Script script{.answers = {says("sealed")}, .said = AgentResult{.content = text}};
+
+    CHECK(text_of(room.ask(script)) == text);
+
+    CHECK(std::get<BridgeSuccess>(room.exchange().response.document->outcome).response == text);
+  }
+}
+
+TEST_CASE("what the agent said cannot be had: nothing is answered, and it is asked for again") {
+  Room room;
+  Script script{.answers = {says("sealed")}, .said = std::nullopt};
+
+  const AnswerOutcome reply = room.ask(script);
+
+  CHECK(!reply.response);
+  CHECK(reply.exit_code == kUnavailable);
+  CHECK(reply.failure == "it cannot be read");
+  CHECK(room.events() == Texts{"request.asked"});
+}
+
+TEST_CASE("an answer that no response file can hold is an error") {
+  Room room;
+  Script script{.answers = {says("sealed")},
+                .said = AgentResult{.content = std::string(bridge::kLargestFile, 'x')}};
+
+  const AnswerOutcome reply = room.ask(script);
+
+  REQUIRE(reply.response);
+  REQUIRE(std::holds_alternative<BridgeError>(reply.response->outcome));
+  CHECK(room.exchange().answer == bridge::AnswerState::answered);
+}
+
+TEST_CASE("waits of more than a second, and of unknown length, are told") {
+  Room room;
+  Script script{.answers = {says("No.")}};
+  script.events = {{"waiting", R"({"Backend":"a","Seconds":29.5,"Reason":"its breaker is open"})"},
+                   {"waiting", R"({"Backend":"a","Seconds":1,"Reason":"a moment"})"},
+                   {"waiting", R"({"Backend":"a","Reason":"others came before"})"},
+                   {"attempt.failed", R"({"Backend":"a"})"}};
+  Texts told;
+
+  room.ask(script, {.command = "bridge run",
+                    .tell = [&](const bridge::Exchange& exchange, const std::string& text) {
+                      CHECK(exchange.request.document->request_id == Room::kId);
+                      told.push_back(text);
+                    }});
+
+  CHECK(told == Texts{"waiting for a: its breaker is open", "waiting for a: others came before"});
+}
+
+TEST_CASE("a model that the request names and that was not asked is told, and in the answer") {
+  for (const auto& [wanted, is_told] :
+       std::map<std::string, bool>{{"large-9", true}, {"small-1", false}, {"", false}}) {
+    CAPTURE(wanted);
+    Room room;
+    BridgeRequest asked = *room.exchange().request.document;
+    asked.model = wanted;
+    REQUIRE(replace_file(room.path(".agent-request.json"), encode(asked)));
+    Script script{.answers = {says("No.")}};
+    Texts told;
+
+    const AnswerOutcome reply = room.ask(
+        script,
+        {.command = "bridge run",
+         .tell = [&](const bridge::Exchange&, const std::string& text) { told.push_back(text); }});
+
+    REQUIRE(reply.response);
+    CHECK(reply.response->metadata.contains("requested_model") == is_told);
+    CHECK(reply.response->metadata.find_text("model") == "small-1");
+    REQUIRE(told.size() == (is_told ? 1U : 0U));
+    if (is_told) CHECK(told.front().contains("names the model large-9"));
+  }
 }
 
 TEST_CASE("an agent that fails is an answer") {
@@ -315,120 +402,6 @@ TEST_CASE("an answer that cannot be written is kept by the turn: the next try ta
   CHECK(!reply.response);
   CHECK(reply.exit_code == kUnavailable);
   CHECK(room.events() == Texts{"request.asked"});
-}
-
-namespace {
-
-BridgeRequest request() {
-  return {.request_id = "0b8de6c2-3d8f-4a43-8a5c-6a6e2ff1a001",
-          .version = "1.0",
-          .agent_name = "reviewer",
-          .prompt = "Is 2 + 2 = 5?",
-          .created_at = "2026-03-01T08:30:00Z"};
-}
-
-InvokeResult final_result(FinalResponse last) {
-  return {AgentExecuteResponse{"s", "t", "General", std::move(last)}};
-}
-
-const turns::SettledTurn kRound{
-    .result = {.provider_data = json::ObjectText{{"request_id", "req_7"}, {"provider", "p"}}},
-    .backend = "second",
-    .model = "small-1"};
-
-}  // namespace
-
-TEST_CASE("the prompt is the instruction, and the turn does not stream") {
-  const UserTurn turn = turn_of(request(), "");
-
-  CHECK(turn.instruction == "Is 2 + 2 = 5?");
-  CHECK(turn.input_artifacts.empty());
-  CHECK(!turn.agent_context_id);
-  CHECK(!turn.streaming);
-}
-
-TEST_CASE("the context is an artifact, and the agent is named when one is wanted") {
-  BridgeRequest asked = request();
-  asked.context = {{"files", std::vector<std::string>{"a.cpp"}}, {"ünï", 1}};
-
-  const UserTurn turn = turn_of(asked, "writer");
-
-  CHECK(turn.agent_context_id == "writer");
-  REQUIRE(turn.input_artifacts.size() == 1);
-  const InputArtifact& context = turn.input_artifacts.front();
-  CHECK(context.relative_path == "context.json");
-  CHECK(context.mime_type == "application/json");
-  CHECK(context.contents == "{\n  \"files\": [\n    \"a.cpp\"\n  ],\n  \"ünï\": 1\n}");
-}
-
-TEST_CASE("a final answer is a result with its usage, its warnings and who gave it") {
-  const AgentResult result = result_of(
-      final_result(
-          {.primary_output_text = "No.",
-           .user_warnings = std::vector<std::string>{"short"},
-           .usage = Usage{.prompt_tokens = 12, .completion_tokens = 3, .total_tokens = 15}}),
-      kRound);
-
-  CHECK(result.content == "No.");
-  CHECK(result.finish_reason == "stop");
-  CHECK(!result.error);
-  REQUIRE(result.usage);
-  CHECK(result.usage->input_tokens == 12);
-  CHECK(result.usage->output_tokens == 3);
-  CHECK(result.metadata == json::ObjectText{{"user_warnings", std::vector<std::string>{"short"}}});
-  CHECK(result.provider_data == json::ObjectText{{"model", "small-1"}, {"request_id", "req_7"}});
-}
-
-TEST_CASE("a failure is a result with its code, its details and the provider's status") {
-  const InvokeResult failed{Failure{{InvokeError{.error_code = "rate_limit",
-                                                 .message = "too many",
-                                                 .fatal_error = false,
-                                                 .details = "wait a minute"}}}};
-  const turns::SettledTurn round{
-      .result = {.error = AgentError{.message = "slow down", .status_code = 429}}};
-
-  const AgentResult result = result_of(failed, round);
-
-  REQUIRE(result.error);
-  CHECK(result.error->code == "rate_limit");
-  CHECK(result.error->message == "too many: wait a minute");
-  CHECK(result.error->retryable == true);
-  CHECK(result.error->status_code == 429);
-  CHECK(result.finish_reason == "error");
-  CHECK(!result.provider_data);
-}
-
-TEST_CASE("a failure without a code, of a turn whose rounds nobody can read, is no harm") {
-  const InvokeResult failed{
-      Failure{{InvokeError{.error_code = "", .message = "no", .fatal_error = true}}}};
-
-  const AgentResult result = result_of(failed, std::nullopt);
-
-  REQUIRE(result.error);
-  CHECK(!result.error->code);
-  CHECK(result.error->retryable == false);
-  CHECK(!result.error->status_code);
-}
-
-TEST_CASE("who answered is the one that was tried last") {
-  const bridge::AnsweredBy who = answered_by("writer", kRound);
-  CHECK(who.agent == "writer");
-  CHECK(who.backend == "second");
-  CHECK(who.model == "small-1");
-
-  const bridge::AnsweredBy nobody = answered_by("", {});
-  CHECK(nobody.agent == "default");
-  CHECK(nobody.backend.empty());
-}
-
-TEST_CASE("a deadline that passes is an answer with status timeout") {
-  const BridgeResponse response =
-      bridge::response_of(timed_out(30), {.request_id = "i", .created_at = "2026-03-01T08:30:00Z"},
-                          {.agent = "default"});
-
-  const auto* timeout = std::get_if<BridgeTimeout>(&response.outcome);
-  REQUIRE(timeout != nullptr);
-  CHECK(timeout->error_message == "the agent did not answer within 30 seconds");
 }
 
 }  // namespace treaty::cli

@@ -4,7 +4,9 @@
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
+#include "treaty/bridge/diagnosis/remedy.h"
 #include "treaty/bridge/exchange.h"
+#include "treaty/bridge/journal.h"
 #include "treaty/bridge/names.h"
 #include "treaty/cli/bridge/directory.h"
 #include "treaty/cli/bridge/mending.h"
@@ -42,10 +44,12 @@ Checked checked_request(const Exchange& exchange) {
   return checked;
 }
 
-Checked checked_answer(const Exchange& exchange) {
+Checked checked_answer(const Exchange& exchange, const std::vector<bridge::Entry>& journal) {
   Checked checked = checked_file(exchange.response, "bridge-response");
   if (checked.trouble || !checked.verdict.valid()) return checked;
   if (exchange.request.state == FileState::absent) {
+    // A host may delete a request that was answered.
+    if (bridge::is_known_answer(exchange, journal)) return checked;
     checked.trouble = "is an answer without a request";
   } else if (exchange.answer == AnswerState::stale) {
     checked.trouble =
@@ -66,9 +70,14 @@ void tell(const Mended& mended, const std::string& resolved, const std::string& 
   for (const std::string& repair : mended.repairs) {
     print_error("{}: repaired {}\n", file, harmless(repair));
   }
+  if (!mended.moved_to.empty()) {
+    print_error("{}: moved to {}, the place of the request that it answers\n", file,
+                shown(mended.moved_to, resolved, given));
+    return;
+  }
   print_error(
       "{}: {}; the original is kept as {}\n", file,
-      mended.repairs.empty() ? fmt::format("put away, it is {}", mended.reason) : "written anew",
+      mended.repairs.empty() ? fmt::format("put away, it is {}", mended.reason) : "rewritten",
       shown(mended.kept_as, resolved, given));
 }
 
@@ -84,7 +93,8 @@ Result<void> fix(const std::string& resolved, const std::string& given) {
 
 class Report {
  public:
-  explicit Report(bool json) : json_(json) {}
+  Report(bool json, std::vector<bridge::Entry> journal)
+      : json_(json), journal_(std::move(journal)) {}
 
   void add(const Checked& checked) {
     tally_.add(checked);
@@ -98,7 +108,7 @@ class Report {
   void add(const Exchange& exchange) {
     if (exchange.request.state != FileState::absent) add(checked_request(exchange));
     if (exchange.response.state != FileState::absent) {
-      add(checked_answer(exchange));
+      add(checked_answer(exchange, journal_));
     } else if (!json_ && exchange.is_asked()) {
       print("{}: not there yet; the request waits\n", harmless(exchange.response.path));
     }
@@ -117,17 +127,20 @@ class Report {
 
  private:
   bool json_;
+  std::vector<bridge::Entry> journal_;
   bool colors_ = stdout_has_colors();
   CheckTally tally_{};
 };
 
 Result<int> run(const Arguments& arguments) {
-  TREATY_TRY(const auto resolved, named_directory(arguments));
-  const std::string given = arguments.get("--dir", ".");
+  const std::string given = chosen_directory("bridge check", arguments, Needs::request_or_answer);
+  TREATY_TRY(const auto resolved, resolved_directory(given));
   if (arguments.has("--fix")) TREATY_TRY_VOID(fix(resolved, given));
   const auto exchanges = bridge::read_exchanges(given);
   if (!exchanges) return unusable(exchanges.error(), kViolated);
-  Report report(wants_json(arguments));
+  auto journal = bridge::read_journal(bridge::journal_path(given));
+  Report report(wants_json(arguments),
+                journal ? std::move(journal->entries) : std::vector<bridge::Entry>());
   for (const Exchange& exchange : *exchanges) report.add(exchange);
   return report.finish();
 }
@@ -140,9 +153,10 @@ Command command() {
       .summary = "Check the requests and answers of a directory, together",
       .description =
           R"(Each request by its contract, each answer by its own, whether it belongs to the request
-(BRS-12), and whether it is older than the request. --fix repairs what has one repair
-and puts away answers that are torn, stale, of another request or without one; every
-original is kept in .treaty-bridge/quarantine. What was done is told on stderr.
+(BRS-12), and whether it is older than the request. --fix repairs what has one repair,
+moves an answer to the place of its request, and puts away answers that are torn, stale,
+of another request or without one; every original is kept in .treaty-bridge/quarantine.
+Stderr has a line for everything that was done.
 Exit: 0 in order (after repairs), 1 not, 2 wrong usage, 69 it cannot be written, 75
 another driver has the directory.)",
       .options = joined(

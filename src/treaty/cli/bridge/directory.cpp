@@ -2,18 +2,73 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "treaty/base/files.h"
+#include "treaty/bridge/names.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
+namespace {
+
+bool has_any_file(const std::string& directory, bool answers_too, bool folder_too) {
+  std::error_code ignored;
+  return std::ranges::any_of(names_in(directory, ignored), [&](const std::string& name) {
+    return bridge::suffix_of_request(name) || (answers_too && bridge::suffix_of_response(name)) ||
+           (folder_too && name == bridge::kFolder);
+  });
+}
+
+bool is_found(const std::string& directory, Needs needs) {
+  switch (needs) {
+    case Needs::request: return has_any_file(directory, false, false);
+    case Needs::request_or_answer: return has_any_file(directory, true, false);
+    case Needs::anything: return has_any_file(directory, true, true);
+    case Needs::journal: break;
+  }
+  std::error_code ignored;
+  return std::filesystem::exists(bridge::journal_path(directory), ignored);
+}
+
+}  // namespace
 
 std::vector<Option> directory_options() {
   return {{"--dir", "DIR", "Where requests and answers lie (the current directory)"}};
 }
 
-Result<std::string> named_directory(const Arguments& arguments) {
-  auto directory = bridge::resolve_directory(arguments.get("--dir", "."));
-  if (directory) return *std::move(directory);
-  return failed_with(kViolated, text_of(directory.error()),
+bridge::StartingPoint starting_point() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  std::error_code ignored;
+  return {.here = std::filesystem::current_path(ignored).string(),
+          .home = variable("HOME"),
+          .agentecflow_home = variable("AGENTECFLOW_HOME")};
+}
+
+std::string chosen_directory(std::string_view command, const Arguments& arguments, Needs needs) {
+  const std::string given = arguments.get("--dir", ".");
+  if (arguments.has("--dir") || is_found(given, needs)) return given;
+  const bridge::StartingPoint start = starting_point();
+  std::optional<std::string> found;
+  if (needs == Needs::journal) {
+    found = bridge::find_journal(start);
+  } else if (auto request = bridge::find_request(start)) {
+    found = std::move(request->directory);
+  }
+  if (!found) return given;
+  print_error("treaty {}: there is no {} in the current directory; using {}\n", command,
+              needs == Needs::journal ? "journal" : "request", harmless(*found));
+  return *found;
+}
+
+Result<std::string> resolved_directory(const std::string& directory) {
+  auto resolved = bridge::resolve_directory(directory);
+  if (resolved) return *std::move(resolved);
+  return failed_with(kViolated, text_of(resolved.error()),
                      "name a directory that is there: --dir DIR");
 }
 

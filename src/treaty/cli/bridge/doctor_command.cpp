@@ -78,7 +78,12 @@ int print_list(bool json) {
 int run(const Arguments& arguments) {
   const bool json = wants_json(arguments);
   if (arguments.has("--list")) return print_list(json);
-  const bridge::DirectoryView view = bridge::look_at(arguments.get("--dir", "."));
+  const std::string directory = chosen_directory("bridge doctor", arguments, Needs::anything);
+  bridge::DirectoryView view = bridge::look_at(directory);
+  if (!view.has_request() && !arguments.has("--dir")) {
+    const auto found = bridge::find_request(starting_point());
+    if (found) view.request_elsewhere = found->directory;
+  }
   const std::vector<Diagnosis> found = bridge::diagnose(view);
   const bool content = std::ranges::none_of(found, [](const Diagnosis& diagnosis) {
     return diagnosis.kind().severity == Severity::trouble;

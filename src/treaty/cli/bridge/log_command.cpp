@@ -120,6 +120,7 @@ constexpr auto kTexts = std::to_array<EventText>({
     {"request.refused", "{} refused", {{{"", "problem"}}}},
     {"request.repaired", "{} repaired", {{kRepairs, kOriginal}}},
     {"answer.found", "answered by somebody else", {{{"phase ", "phase_key"}, kRequest}}},
+    {"answer.moved", "{} moved", {{{"to ", "moved_to", file_in}, kRequest}}},
     {"answer.repaired", "{} repaired", {{kRepairs, kOriginal}}},
     {"file.quarantined", "{} put away", {{{"", "reason"}, {"kept as ", "kept_as", file_in}}}},
 });
@@ -153,7 +154,8 @@ Result<int> run(const Arguments& arguments) {
     limit = parse_number<std::size_t>(arguments.get("--limit"));
     if (!limit || *limit == 0) return misused("--limit is a number from 1 on");
   }
-  TREATY_TRY(const auto directory, named_directory(arguments));
+  TREATY_TRY(const auto directory,
+             resolved_directory(chosen_directory("bridge log", arguments, Needs::journal)));
   const auto journal = bridge::read_journal(bridge::journal_path(directory));
   if (!journal) return unusable(journal.error(), kViolated);
   const bool json = wants_json(arguments);

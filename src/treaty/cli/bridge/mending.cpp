@@ -1,25 +1,35 @@
 #include "treaty/cli/bridge/mending.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "treaty/base/files.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
+#include "treaty/bridge/diagnosis/remedy.h"
+#include "treaty/bridge/diagnosis/view.h"
 #include "treaty/bridge/names.h"
 #include "treaty/bridge/quarantine.h"
-#include "treaty/cli/check/fix.h"
+#include "treaty/contracts/repair.h"
 
 namespace treaty::cli {
 namespace {
 
-using bridge::AnswerState;
+using bridge::Act;
 using bridge::Exchange;
 using bridge::FileState;
+using bridge::Remedy;
 using contracts::Contract;
+using contracts::Repaired;
 
-constexpr double kYoung = 2;           // Seconds in which somebody may still be writing a file,
-constexpr double kYoungLeftover = 60;  // and in which a temporary file may be in use.
+constexpr std::size_t kLargestAnswer = std::size_t{16} << 20U;  // JSON-03.
+constexpr double kYoungLeftover = 60;  // Seconds in which a temporary file may be in use.
 
 double age_of(std::int64_t changed_at, const std::string& now) {
   constexpr double kNanosecond = 1e-9;
@@ -32,9 +42,12 @@ class Mending {
       : driver_(driver), now_(now), done_(done) {}
 
   std::expected<void, Error> run() {
-    TREATY_TRY(auto exchanges, bridge::read_exchanges(driver_.directory()));
-    for (Exchange& exchange : exchanges) {
-      if (auto mended = mend(std::move(exchange)); !mended) return mended;
+    TREATY_TRY_VOID(repair_requests());
+    // Each step may free the place that another answer belongs to.
+    constexpr int kMostSteps = 10'000;
+    for (int step = 0; step < kMostSteps; ++step) {
+      TREATY_TRY(const bool is_done, mend_one_answer());
+      if (!is_done) break;
     }
     return put_leftovers_away();
   }
@@ -42,67 +55,105 @@ class Mending {
  private:
   using Step = std::expected<void, Error>;
 
-  Step mend(Exchange exchange) {
-    if (exchange.request.state == FileState::broken) {
-      TREATY_TRY(auto repaired, repair_request(exchange));
-      if (repaired) exchange = bridge::read_exchange(driver_.directory(), exchange.suffix);
-    }
-    const bool is_there = exchange.response.state != FileState::absent &&
-                          exchange.response.state != FileState::unreadable;
-    if (!is_there) return {};
-    if (exchange.request.state == FileState::absent) return put_orphan_away(exchange);
-    // What cannot be read as a request may still be meant as one: its answer is not judged.
-    return exchange.is_asked() ? mend_answer(exchange) : Step{};
-  }
-
-  // Whether it is whole now.
-  std::expected<bool, Error> repair_request(const Exchange& exchange) {
-    const Repaired repaired = repair_text(Contract::bridge_request, exchange.request.text, {});
-    if (repaired.repairs.empty() || !contracts::decode_bridge_request(repaired.text)) return false;
-    TREATY_TRY_VOID(replace(exchange.request.path, repaired, "request.repaired"));
-    return true;
-  }
-
-  Step mend_answer(const Exchange& exchange) {
-    switch (exchange.answer) {
-      case AnswerState::torn: return put_torn_away(exchange);
-      case AnswerState::foreign:
-      case AnswerState::stale: return put_away(exchange.response.path, name_of(exchange.answer));
-      case AnswerState::broken: return repair_answer(exchange);
-      case AnswerState::none:
-      case AnswerState::unreadable:
-      case AnswerState::answered: break;
+  Step repair_requests() {
+    TREATY_TRY(const auto exchanges, bridge::read_exchanges(driver_.directory()));
+    for (const Exchange& exchange : exchanges) {
+      if (exchange.request.state != FileState::broken) continue;
+      const Repaired repaired =
+          contracts::repair_text(Contract::bridge_request, exchange.request.text, {});
+      auto decoded = contracts::decode_bridge_request(repaired.text);
+      if (repaired.repairs.empty() || !decoded) continue;
+      TREATY_TRY_VOID(
+          replace(exchange.request.path, repaired, "request.repaired", decoded->request_id));
     }
     return {};
   }
 
-  Step repair_answer(const Exchange& exchange) {
-    if (!bridge::is_replaceable(exchange.response)) return {};
-    const contracts::DecodeOptions options{.request_id = exchange.request.document->request_id,
-                                           .now = now_};
-    const Repaired repaired =
-        repair_text(Contract::bridge_response, exchange.response.text, options);
-    auto decoded = contracts::decode_bridge_response(repaired.text, options);
-    if (repaired.repairs.empty() || !decoded) return {};
-    bridge::ResponseFile whole{
-        .path = exchange.response.path, .state = FileState::whole, .document = std::move(*decoded)};
-    // A time that got its zone may turn out to be yesterday's.
-    if (bridge::judge(exchange.request, whole) != AnswerState::answered) {
-      return put_away(exchange.response.path, name_of(AnswerState::stale));
+  // False when there is nothing to do any more.
+  std::expected<bool, Error> mend_one_answer() {
+    TREATY_TRY(const auto exchanges, bridge::read_exchanges(driver_.directory()));
+    const bridge::Surroundings around{exchanges, driver_.history(),
+                                      seconds_of_timestamp(now_).value_or(0)};
+    for (const Exchange& exchange : exchanges) {
+      const Remedy remedy = bridge::remedy_for(exchange, around);
+      if (remedy.act == Act::leave) continue;
+      TREATY_TRY_VOID(apply(remedy, exchange));
+      return true;
     }
-    return replace(exchange.response.path, repaired, "answer.repaired");
+    for (const auto& stray : bridge::find_stray_answers(driver_.directory(), exchanges)) {
+      const auto owner = std::ranges::find_if(exchanges, [&](const Exchange& exchange) {
+        return exchange.waits() && exchange.request.document->request_id == stray.request_id;
+      });
+      if (owner == exchanges.end() || !makes_way(*owner, around.now)) continue;
+      TREATY_TRY_VOID(move(stray.path, *owner));
+      return true;
+    }
+    return false;
   }
 
-  Step put_orphan_away(const Exchange& exchange) {
-    const bool is_young = exchange.response.state == FileState::torn &&
-                          age_of(exchange.response.version.changed_at, now_) < kYoung;
-    return is_young ? Step{} : put_away(exchange.response.path, "orphaned");
+  // Whether an answer from elsewhere can be put into the place of this one, of which no remedy made
+  // an answer.
+  static bool makes_way(const Exchange& exchange, double now) {
+    const bridge::ResponseFile& file = exchange.response;
+    if (file.state == FileState::absent) return true;
+    if (file.state == FileState::torn && bridge::is_young(file.version, now)) return false;
+    return file.state != FileState::unreadable && bridge::is_replaceable(file);
   }
 
-  Step put_torn_away(const Exchange& exchange) {
-    if (age_of(exchange.response.version.changed_at, now_) < kYoung) return {};
-    if (!bridge::is_replaceable(exchange.response)) return {};
-    return put_away(exchange.response.path, name_of(AnswerState::torn));
+  Step apply(const Remedy& remedy, const Exchange& exchange) {
+    const std::string& path = exchange.response.path;
+    switch (remedy.act) {
+      case Act::leave: break;
+      case Act::put_away: return put_away(path, remedy.reason);
+      case Act::move: return move(path, *remedy.owner);
+      case Act::swap: return swap(path, *remedy.owner);
+      case Act::repair:
+        return replace(path, remedy.repaired, "answer.repaired", remedy.document->request_id);
+    }
+    return {};
+  }
+
+  // What is in the place of the answer goes to the quarantine.
+  Step move(const std::string& path, const Exchange& owner) {
+    const std::string& place = owner.response.path;
+    if (owner.answer != bridge::AnswerState::none) {
+      TREATY_TRY_VOID(put_away(place, name_of(owner.answer)));
+    }
+    if (renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, place.c_str(), RENAME_NOREPLACE) == 0) {
+      return note_move(path, owner);
+    }
+    if (errno != EXDEV && errno != EINVAL) return std::unexpected(not_moved(path, place));
+    // Another file system, or one that does not know this way.
+    TREATY_TRY(const auto text, read_file(path, kLargestAnswer));
+    TREATY_TRY_VOID(create_file(place, text));
+    TREATY_TRY_VOID(driver_.quarantine(path, "moved"));
+    return note_move(path, owner);
+  }
+
+  Step swap(const std::string& path, const Exchange& owner) {
+    const std::string& place = owner.response.path;
+    if (renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) != 0) {
+      return std::unexpected(not_moved(path, place));
+    }
+    return note_move(path, owner);
+  }
+
+  static Error not_moved(const std::string& path, const std::string& place) {
+    return {ErrorCode::unwritable,
+            fmt::format("cannot be moved to {}: {}", place, std::strerror(errno)), path};
+  }
+
+  Step note_move(const std::string& path, const Exchange& owner) {
+    const std::string& place = owner.response.path;
+    for (const std::string& changed : {path, place}) {
+      const auto folder = std::filesystem::path(changed).parent_path();
+      TREATY_TRY_VOID(flush_directory(folder.empty() ? "." : folder.string()));
+    }
+    TREATY_TRY_VOID(driver_.note(
+        "answer.moved",
+        {{"request_id", owner.request.document->request_id}, {"file", path}, {"moved_to", place}}));
+    done_.push_back({.file = path, .reason = "moved", .moved_to = place});
+    return {};
   }
 
   // Requests have other writers than the driver, which may be alive.
@@ -124,11 +175,14 @@ class Mending {
   }
 
   // The original is safe before anything else happens.
-  Step replace(const std::string& path, const Repaired& repaired, std::string event) {
+  Step replace(const std::string& path, const Repaired& repaired, std::string event,
+               const std::string& request_id) {
     TREATY_TRY(auto kept, bridge::copy_to_quarantine(driver_.directory(), path, "repaired"));
     if (auto written = replace_file(path, repaired.text, Links::replace); !written) return written;
-    const auto noted = driver_.note(
-        std::move(event), {{"file", path}, {"repairs", repaired.repairs}, {"kept_as", kept}});
+    const auto noted = driver_.note(std::move(event), {{"request_id", request_id},
+                                                       {"file", path},
+                                                       {"repairs", repaired.repairs},
+                                                       {"kept_as", kept}});
     if (!noted) return noted;
     done_.push_back({.file = path,
                      .reason = "repaired",

@@ -1,5 +1,6 @@
-// `treaty bridge check --fix`: repairs what has one repair and puts away what can be taken for
-// something else. The original of everything that is changed is kept in the quarantine.
+// `treaty bridge check --fix`: repairs what has one repair, moves answers to their places and puts
+// away what can be taken for something else. The original of everything that is changed is kept in
+// the quarantine.
 #pragma once
 
 #include <expected>
@@ -14,9 +15,10 @@ namespace treaty::cli {
 // What was done about a file.
 struct Mended {
   std::string file{};
-  std::string reason{};                // "repaired"; else why it was put away: "stale".
+  std::string reason{};                // "repaired", "moved"; else why it was put away: "stale".
   std::vector<std::string> repairs{};  // "BRS-09 /created_at: created_at has no zone".
-  std::string kept_as{};               // The original.
+  std::string kept_as{};               // The original, or
+  std::string moved_to{};              // where the file is now.
 };
 
 // `now` is RFC 3339. Adds to `done`, of which an error takes nothing back.

@@ -87,6 +87,10 @@ bool Repeater::wait_until(Clock::time_point time) {
   return !is_stopped_;
 }
 
+void tell_beside_counter(const std::string& line) {
+  print_error("{}{}\n", isatty(STDERR_FILENO) == 0 ? "" : kClearLine, line);
+}
+
 Waiting::Waiting(const bridge::Exchange& exchange, const std::string& agent) {
   if (isatty(STDERR_FILENO) == 0) return;
   std::string what = fmt::format("{} · agent {}", phase_text(exchange), harmless(agent));

@@ -22,6 +22,9 @@ std::string phase_text(const bridge::Exchange& exchange);
 std::string answer_line(const bridge::Exchange& exchange,
                         const contracts::BridgeResponse& response);
 
+// A line on stderr; the counter of a Waiting moves below it.
+void tell_beside_counter(const std::string& line);
+
 // Calls a function when time is up, and again and again as long as it lives: what the function is
 // to end may not have begun yet. The function runs on a thread of its own.
 class Repeater {

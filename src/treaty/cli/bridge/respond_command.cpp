@@ -73,7 +73,10 @@ Result<Selection> read_selection(const Arguments& arguments) {
   Selection selection{.directory = arguments.get("--dir", "."),
                       .phase = arguments.get("--phase"),
                       .settled_too = arguments.has("--replace") || arguments.has("--stdout")};
-  if (!arguments.has("--request")) return selection;
+  if (!arguments.has("--request")) {
+    selection.directory = chosen_directory("bridge respond", arguments, Needs::request);
+    return selection;
+  }
   if (!selection.phase.empty()) return misused("give --request or --phase, not both");
   const fs::path file(arguments.get("--request"));
   const std::string parent = file.has_parent_path() ? file.parent_path().string() : ".";
@@ -134,7 +137,7 @@ Result<Exchange> choose_among(const std::vector<Exchange>& exchanges, const Sele
   return refuse(
       fmt::format("nothing is asked {}",
                   selection.suffix || !selection.phase.empty() ? "there" : "in this directory"),
-      "run the program until it leaves with 42; --dir DIR looks elsewhere");
+      "run the program until it leaves with 42, or name the place of its request: --dir DIR");
 }
 
 // The request file of another name, as if it stood where it belongs.

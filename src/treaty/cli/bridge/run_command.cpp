@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 
 #include "treaty/base/text.h"
 #include "treaty/base/try.h"
@@ -93,7 +94,8 @@ struct DriveOptions {
   std::vector<std::string> command{};  // The program and its arguments.
   std::vector<std::string> words{};    // The options of the run itself, as they were given.
   int most_resumes = bridge::kDefaultMostResumes;
-  bool fresh = false;  // An interrupted run is not gone on with.
+  bool fresh = false;            // An interrupted run is not gone on with.
+  bool looks_elsewhere = false;  // For the request of a program that writes it to its own place.
   AskOptions ask{};
 };
 
@@ -250,8 +252,9 @@ class Drive {
   }
 
   Step<void> answer_all() {
-    const auto exchanges = bridge::read_exchanges(driver_.directory());
+    auto exchanges = bridge::read_exchanges(driver_.directory());
     if (!exchanges) return std::unexpected(unavailable(exchanges.error()));
+    bridge::recognize_old_answers(*exchanges, run_.answered);
     const auto next = bridge::after_need(*exchanges, run_, options_.most_resumes);
     if (const auto* stop = std::get_if<bridge::Stop>(&next)) {
       const bool has_answer = stop->fault == DriveFault::same_request &&
@@ -285,10 +288,12 @@ class Drive {
                     harmless(exchange.response.path)));
     const std::string key = bridge::phase_key(exchange);
     ++run_.answers[key];
-    run_.answered.insert(id_of(exchange));
-    return note(
-        "answer.found",
-        {{"request_id", id_of(exchange)}, {"phase_key", key}, {"file", exchange.response.path}});
+    const contracts::BridgeResponse& response = *exchange.response.document;
+    run_.answered[id_of(exchange)] = bridge::answered_question(exchange, response);
+    json::ObjectText details = {
+        {"request_id", id_of(exchange)}, {"phase_key", key}, {"file", exchange.response.path}};
+    bridge::add_question(details, exchange, response);
+    return note("answer.found", std::move(details));
   }
 
   Step<void> answer(const Exchange& exchange) {
@@ -296,7 +301,7 @@ class Drive {
     if (reply.response) {
       say(answer_line(exchange, *reply.response));
       ++run_.answers[bridge::phase_key(exchange)];
-      run_.answered.insert(id_of(exchange));
+      run_.answered[id_of(exchange)] = bridge::answered_question(exchange, *reply.response);
     }
     if (reply.signal != 0) {
       return std::unexpected(
@@ -310,6 +315,16 @@ class Drive {
     const std::string place = harmless(driver_.directory());
     switch (stop.fault) {
       case DriveFault::no_request:
+        if (const auto found = bridge::find_request(starting_point());
+            options_.looks_elsewhere && found && found->waits) {
+          std::vector<std::string> words = {"treaty", "bridge", "run", "--dir", found->directory};
+          std::ranges::copy(options_.words, std::back_inserter(words));
+          return {kViolated, "no_request",
+                  fmt::format("the program left with 42, and its request is in {}, not in {}\n"
+                              "Next: {} -- {}",
+                              harmless(found->directory), place, harmless(shell_line(words)),
+                              harmless(shell_line(options_.command)))};
+        }
         return {
             kViolated, "no_request",
             fmt::format("the program left with 42, but there is no request in {}\n"
@@ -405,7 +420,8 @@ std::vector<std::string> words_of(const Arguments& arguments) {
 Result<int> run(const Arguments& arguments, const OpenGateway& open) {
   TREATY_TRY(auto options, read_options(arguments));
   options.words = words_of(arguments);
-  TREATY_TRY(const auto directory, named_directory(arguments));
+  TREATY_TRY(const auto directory, resolved_directory(arguments.get("--dir", ".")));
+  options.looks_elsewhere = !arguments.has("--dir");
   const std::string& program = options.command.front();
   if (const int failure = find_program(program)) {  // Told before anything is touched.
     return failed_with(code_of_unstarted(failure), unstarted_text(program, failure));

@@ -60,7 +60,7 @@ std::string answer_object_of(const std::string& directory, const bridge::Exchang
   write_outcome(writer, response);
   writer.member("seconds", response.duration_seconds).member("file", exchange.response.path);
   for (const std::string_view name :
-       {"agent", "backend", "model", "input_tokens", "output_tokens"}) {
+       {"agent", "backend", "model", "requested_model", "input_tokens", "output_tokens"}) {
     if (const auto value = response.metadata.find(name)) writer.name(name).raw(value->text());
   }
   return writer.end_object().take();
@@ -71,6 +71,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{1'000};  // Before another try; doubled for each.
 constexpr milliseconds kLongestPause{60'000};
+constexpr std::chrono::hours kTidyPeriod{1};  // Of journals and quarantines.
 
 template <class... Arguments>
 void tell(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
@@ -178,9 +179,10 @@ class RequestWatcher {
         [](const bridge::Leave&) {},
         [&](bridge::Ask& asks) { ask(watched, std::move(exchange), std::move(asks.earlier)); },
         [&](const bridge::NoteAnswer&) {
-          note(watched, "answer.found",
-               {{"request_id", exchange.request.document->request_id},
-                {"phase_key", bridge::phase_key(exchange)}});
+          json::ObjectText details = {{"request_id", exchange.request.document->request_id},
+                                      {"phase_key", bridge::phase_key(exchange)}};
+          bridge::add_question(details, exchange, *exchange.response.document);
+          note(watched, "answer.found", std::move(details));
         },
         [&](const bridge::AwaitRest&) { due_[place] = Clock::now() + options_.rest; },
         [&](const bridge::TellTorn&) {
@@ -269,7 +271,7 @@ class RequestWatcher {
     const Place place{job.driver->directory(), suffix};
     if (reply.response || reply.signal != 0) {
       retries_.erase(place);
-      if (reply.response) return watched.seen.answered(suffix);
+      if (reply.response) return watched.seen.answered(suffix, reply.response->created_at);
       if (!is_leaving_)
         tell("{}: withdrawn or replaced, and given up", harmless(job.exchange.request.path));
       return watched.seen.cancelled(suffix);
@@ -297,8 +299,14 @@ class RequestWatcher {
          harmless(failure));
   }
 
+  void tidy() {
+    next_tidy_ = Clock::now() + kTidyPeriod;
+    for (const auto& [directory, watched] : directories_) watched.driver->tidy();
+  }
+
   void look_at_due() {
     const auto now = Clock::now();
+    if (now >= next_tidy_) tidy();
     if (is_leaving_ && now >= grace_end_) {
       grace_end_ = Clock::time_point::max();
       pool_.cancel_all();
@@ -314,7 +322,7 @@ class RequestWatcher {
   }
 
   int milliseconds_to_wait() const {
-    auto next = is_leaving_ ? grace_end_ : Clock::time_point::max();
+    auto next = is_leaving_ ? grace_end_ : next_tidy_;
     for (const auto& [place, when] : due_) next = std::min(next, when);
     if (next == Clock::time_point::max()) return -1;
     const auto left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
@@ -341,6 +349,7 @@ class RequestWatcher {
   std::map<Place, Retry> retries_{};
   bool is_leaving_ = false;
   Clock::time_point grace_end_{};
+  Clock::time_point next_tidy_ = Clock::now() + kTidyPeriod;
   AnswerPool pool_;  // The last, so that it ends before what it uses.
 };
 
@@ -412,7 +421,10 @@ void use_small_stacks() {
 
 Result<int> run(const Arguments& arguments, const OpenGateway& open) {
   TREATY_TRY(const auto options, read_options(arguments));
-  TREATY_TRY(const auto ask, read_ask_options(kCommand, arguments));
+  TREATY_TRY(auto ask, read_ask_options(kCommand, arguments));
+  ask.tell = [](const Exchange& exchange, const std::string& text) {
+    tell("{}: {}", harmless(exchange.request.path), text);
+  };
   TREATY_TRY(const auto directories,
              resolve(arguments.positionals.empty() ? std::vector<std::string>{"."}
                                                    : arguments.positionals));

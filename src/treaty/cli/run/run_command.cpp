@@ -12,6 +12,7 @@
 #include "treaty/cli/shared/conversation.h"
 #include "treaty/cli/shared/invoke_report.h"
 #include "treaty/cli/shared/local_client.h"
+#include "treaty/cli/shared/wait_notice.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli::run {
@@ -100,27 +101,15 @@ TurnEnd take_turn(Conversation& conversation, GatewayClient& client, const std::
   return end;
 }
 
-// Of an agent that is a machine: where it is, for those who look on, and how long it rests.
-void tell_machine(std::string_view kind, std::optional<json::Value> data) {
-  const std::string machine = harmless(json::find_text(data, "Machine"));
-  const std::string state = harmless(json::find_text(data, "State"));
-  const auto seconds = json::find_member(data, "Seconds");
-  if (kind == "machine.wait" && seconds) {
-    print_error("treaty run: {} waits for {} s in {}\n", machine, seconds->source(), state);
-  } else if (kind == "machine.state" && isatty(STDERR_FILENO) != 0) {
-    print_error("treaty run: {} is in {}\n", machine, state);
-  }
-}
-
-// Whoever waits longer than a moment is told for what.
+// Waits, and on a terminal where an agent that is a machine is.
 void tell_waits(std::string_view kind, std::string_view data) {
-  const json::Document document(data);
-  const auto root = document.root();
-  if (kind.starts_with("machine.")) return tell_machine(kind, root);
-  if (kind != "waiting" && kind != "switched") return;
-  const std::string_view who = json::find_text(root, kind == "waiting" ? "Backend" : "To");
-  print_error("treaty run: {} {}: {}\n", kind == "waiting" ? "waiting for" : "going to",
-              harmless(who), harmless(json::find_text(root, "Reason")));
+  if (const auto notice = notice_of(kind, data)) {
+    print_error("treaty run: {}\n", notice->text);
+  } else if (kind == "machine.state" && isatty(STDERR_FILENO) != 0) {
+    const json::Document document(data);
+    print_error("treaty run: {} is in {}\n", harmless(json::find_text(document.root(), "Machine")),
+                harmless(json::find_text(document.root(), "State")));
+  }
 }
 
 Result<int> run(const Arguments& arguments, const OpenGateway& open) {

@@ -68,16 +68,21 @@ Result<config::Configuration> load_private_configuration(std::string_view comman
   return told(command, load_private(arguments));
 }
 
-std::expected<std::unique_ptr<store::Store>, Error> open_configured_store(
-    const Arguments& arguments, store::Purpose purpose) {
+std::expected<std::string, Error> configured_store(const Arguments& arguments) {
   // Nothing is served here: whatever the configuration says of addresses is not to be judged.
-  const auto loaded = load_private(arguments);
-  if (loaded) return store::open_store(loaded->store, {.purpose = purpose});
+  auto loaded = load_private(arguments);
+  if (loaded) return std::move(loaded->store);
   std::string problems;
   for (const Diagnostic& problem : loaded.error()) {
-    problems += (problems.empty() ? "" : "; ") + text_of(problem);
+    problems += (problems.empty() ? "" : "\n") + harmless(text_of(problem));
   }
   return fail(ErrorCode::wrong_usage, problems);
+}
+
+std::expected<std::unique_ptr<store::Store>, Error> open_configured_store(
+    const Arguments& arguments, store::Purpose purpose) {
+  TREATY_TRY(const std::string address, configured_store(arguments));
+  return store::open_store(address, {.purpose = purpose});
 }
 
 Result<std::unique_ptr<Gateway>> open_gateway(const OpenGateway& open,
@@ -89,7 +94,8 @@ CommandFailure failure_of(const Error& error) {
   const bool is_configuration =
       error.code == ErrorCode::wrong_usage || error.code == ErrorCode::not_a_document;
   return {.exit_code = is_configuration ? kBadConfiguration : kUnavailable,
-          .message = text_of(error),
+          .message = is_configuration && error.where.empty() ? harmless_lines(error.message)
+                                                             : text_of(error),
           .next = std::string(next_step_of(error.code))};
 }
 

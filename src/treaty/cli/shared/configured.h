@@ -28,7 +28,10 @@ Result<config::Configuration> load_configuration(std::string_view command,
 Result<config::Configuration> load_private_configuration(std::string_view command,
                                                          const Arguments& arguments);
 
-// The store of the configuration. An Error of the configuration names every problem.
+// The address of the store. An Error of the configuration names every problem, each on a line.
+std::expected<std::string, Error> configured_store(const Arguments& arguments);
+
+// The store at that address.
 std::expected<std::unique_ptr<store::Store>, Error> open_configured_store(
     const Arguments& arguments, store::Purpose purpose);
 

@@ -14,8 +14,8 @@
 #include "treaty/cli/shared/signals.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/contracts/agent_execute_request.h"
+#include "treaty/contracts/agent_result.h"
 #include "treaty/contracts/invoke_result.h"
-#include "treaty/turns/settled_turn.h"
 
 namespace treaty::cli {
 
@@ -27,6 +27,9 @@ struct TurnAnswer {
 };
 
 using OnText = std::function<void(std::string_view)>;
+
+// Gets the entries of a turn's diary while it runs, on another thread: a kind and a JSON object.
+using OnTurnEvent = std::function<void(std::string_view kind, std::string_view data)>;
 
 // The newest turn of a session, when it has not ended.
 struct OpenTurn {
@@ -66,10 +69,9 @@ class GatewayClient {
   // Empty: the default agent.
   virtual std::expected<OpenedSession, ClientFailure> open_session(const std::string& agent) = 0;
 
-  // The newest round of a session's newest turn that asked a backend, as a value. From a gateway
-  // behind an address: only what the diary tells of its last attempt. Nothing when it cannot be
-  // had.
-  virtual std::optional<turns::SettledTurn> last_round(const std::string& session_id) = 0;
+  // What the agent said in a turn that has ended, unsealed (turns/agent_view.h).
+  virtual std::expected<contracts::AgentResult, ClientFailure> agent_result(
+      const std::string& session_id, const std::string& turn_id) = 0;
 };
 
 // Why a call has no result: nobody wants the turn any more, or not now.

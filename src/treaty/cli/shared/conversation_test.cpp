@@ -33,7 +33,10 @@ class PlayedDoor : public GatewayClient {
   std::expected<OpenedSession, ClientFailure> open_session(const std::string&) override {
     return OpenedSession{};
   }
-  std::optional<turns::SettledTurn> last_round(const std::string&) override { return {}; }
+  std::expected<AgentResult, ClientFailure> agent_result(const std::string&,
+                                                         const std::string&) override {
+    return AgentResult{};
+  }
 
   std::vector<AgentExecuteRequest> requests;
   std::vector<std::string> cancelled;

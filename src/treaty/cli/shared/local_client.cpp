@@ -1,10 +1,9 @@
 #include "treaty/cli/shared/local_client.h"
 
-#include <ranges>
-
 #include "treaty/base/ids.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/store/records.h"
+#include "treaty/turns/agent_view.h"
 
 namespace treaty::cli {
 
@@ -49,15 +48,16 @@ std::expected<OpenedSession, ClientFailure> LocalClient::open_session(
   return OpenedSession{.session_id = new_uuid(), .turn_id = new_uuid()};
 }
 
-std::optional<turns::SettledTurn> LocalClient::last_round(const std::string& session_id) {
+std::expected<contracts::AgentResult, ClientFailure> LocalClient::agent_result(
+    const std::string& session_id, const std::string& turn_id) {
   const auto newest = gateway_.newest_turn(session_id);
-  if (!newest || !*newest) return std::nullopt;
-  for (const store::Round& round : std::views::reverse((*newest)->rounds)) {
-    if (!round.answer) continue;
-    auto turn = turns::decode_settled_turn(round.answer->result, round.answer->transcript);
-    if (turn && !turn->backend.empty()) return *std::move(turn);
+  if (!newest)
+    return std::unexpected(ClientFailure{kUnavailable, harmless(newest.error().message)});
+  if (*newest && (*newest)->turn.turn_id == turn_id) {
+    if (auto result = turns::agent_view(**newest)) return *std::move(result);
   }
-  return std::nullopt;
+  return std::unexpected(
+      ClientFailure{kUnavailable, "the journal of turns has no result of this turn"});
 }
 
 }  // namespace treaty::cli

@@ -9,8 +9,7 @@ namespace treaty::cli {
 
 class LocalClient : public GatewayClient {
  public:
-  // `on_event` is told what happens while a turn runs, on another thread.
-  LocalClient(Gateway& gateway, Signals& signals, Gateway::OnEvent on_event = {})
+  LocalClient(Gateway& gateway, Signals& signals, OnTurnEvent on_event = {})
       : gateway_(gateway), signals_(signals), on_event_(std::move(on_event)) {}
 
   // The first signal cancels the turn; the second one ends the process.
@@ -19,12 +18,13 @@ class LocalClient : public GatewayClient {
   std::expected<std::optional<OpenTurn>, ClientFailure> open_turn(
       const std::string& session_id) override;
   std::expected<OpenedSession, ClientFailure> open_session(const std::string& agent) override;
-  std::optional<turns::SettledTurn> last_round(const std::string& session_id) override;
+  std::expected<contracts::AgentResult, ClientFailure> agent_result(
+      const std::string& session_id, const std::string& turn_id) override;
 
  private:
   Gateway& gateway_;
   Signals& signals_;
-  Gateway::OnEvent on_event_;
+  OnTurnEvent on_event_;
   int signal_ = 0;
 };
 

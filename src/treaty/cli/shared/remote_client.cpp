@@ -11,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <tuple>
 
 #include "treaty/api/target.h"
 #include "treaty/base/json.h"
@@ -18,6 +19,7 @@
 #include "treaty/base/text.h"
 #include "treaty/base/try.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/contracts/decode_agent_result.h"
 
 namespace treaty::cli {
 namespace {
@@ -34,6 +36,12 @@ constexpr http::FetchOptions kTurnOptions{.timeouts = {.first_byte = std::chrono
 constexpr http::FetchOptions kShortOptions{.timeouts = {.first_byte = std::chrono::seconds(20),
                                                         .idle = std::chrono::seconds(20),
                                                         .total = std::chrono::seconds(30)}};
+
+// What an agent said may be long.
+constexpr http::FetchOptions kDocumentOptions{.timeouts = {.first_byte = std::chrono::seconds(20),
+                                                           .idle = std::chrono::seconds(20),
+                                                           .total = std::chrono::minutes(10)},
+                                              .max_body_bytes = kTurnOptions.max_body_bytes};
 
 constexpr int kMostCancels = 7;  // In some ten seconds.
 
@@ -55,6 +63,30 @@ ClientFailure refusal_of(const http::Response& response) {
   }
   return {code, fmt::format("it answered with HTTP status {}", response.status)};
 }
+
+// The diary of a session, as it comes. What is no diary is passed over.
+class DiarySink : public http::ResponseSink {
+ public:
+  DiarySink(const OnTurnEvent& on_event, std::string& last_id)
+      : on_event_(on_event), last_id_(last_id) {}
+
+  void on_head(const http::Response& head) override { is_diary_ = head.status == 200; }
+  bool on_body(std::string_view bytes) override {
+    if (!is_diary_) return false;
+    reader_.feed(bytes);
+    while (const auto event = reader_.next()) {
+      last_id_ = event->last_event_id;
+      on_event_(event->name, event->data);
+    }
+    return true;
+  }
+
+ private:
+  const OnTurnEvent& on_event_;
+  std::string& last_id_;
+  http::EventStreamReader reader_{};
+  bool is_diary_ = false;
+};
 
 }  // namespace
 
@@ -79,9 +111,10 @@ Result<std::optional<RemoteAddress>> read_remote_address(const Arguments& argume
   return RemoteAddress{.url = *url, .text = text, .key = std::move(key)};
 }
 
-RemoteClient::RemoteClient(RemoteAddress address, Signals& signals)
+RemoteClient::RemoteClient(RemoteAddress address, Signals& signals, OnTurnEvent on_event)
     : address_(std::move(address)),
       signals_(signals),
+      on_event_(std::move(on_event)),
       client_(context_, {.proxy_from_environment = address_.through_proxy}) {}
 
 http::Url RemoteAddress::url_of(std::string_view path) const {
@@ -114,10 +147,33 @@ RemoteClient::Task<void> RemoteClient::converse(RemoteRound& round) {
     if (round.judge(fetched, sink, was_reached) != RemoteRound::Next::go_on) co_return;
     const auto pause = round.pause();
     if (!pause) co_return;
+    tell_pause(*pause, round);
     asio::steady_timer timer(context_, *pause);
     co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
     if (round.is_cancelled()) co_return;
   }
+}
+
+// In the words of the diary, which a gateway that cannot be reached does not write.
+void RemoteClient::tell_pause(milliseconds pause, const RemoteRound& round) const {
+  if (!on_event_) return;
+  const json::ObjectText data = {{"Backend", address_.text},
+                                 {"Seconds", static_cast<double>(pause.count()) / 1'000},
+                                 {"Reason", round.failure_line()}};
+  on_event_("waiting", data.text());
+}
+
+// Until it is cancelled. A gateway that does not show the diary is no failure of the turn.
+RemoteClient::Task<void> RemoteClient::follow_diary(std::string session_id) {
+  if (diary_session_ != session_id) last_diary_event_.clear();
+  diary_session_ = session_id;
+  http::Request request;
+  if (!last_diary_event_.empty()) request.headers.set("last-event-id", last_diary_event_);
+  complete(request);
+  const http::Url url =
+      address_.url_of(fmt::format("/v1/sessions/{}/events", path_segment(session_id)));
+  DiarySink sink(on_event_, last_diary_event_);
+  std::ignore = co_await client_.fetch(url, std::move(request), kTurnOptions, sink);
 }
 
 // A turn that nobody knows yet may be known in a moment.
@@ -138,6 +194,7 @@ TurnAnswer RemoteClient::ask(const contracts::AgentExecuteRequest& request, cons
   bool is_over = false;
   asio::cancellation_signal stop;
   asio::cancellation_signal stop_cancelling;
+  asio::cancellation_signal stop_following;
   const auto give_up = [&] {
     stop.emit(asio::cancellation_type::terminal);
     stop_cancelling.emit(asio::cancellation_type::terminal);
@@ -155,7 +212,13 @@ TurnAnswer RemoteClient::ask(const contracts::AgentExecuteRequest& request, cons
                  asio::bind_cancellation_slot(stop.slot(), [&](const std::exception_ptr&) {
                    is_over = true;
                    stop_cancelling.emit(asio::cancellation_type::terminal);
+                   stop_following.emit(asio::cancellation_type::terminal);
                  }));
+  if (on_event_) {
+    asio::co_spawn(
+        context_, follow_diary(request.session_id),
+        asio::bind_cancellation_slot(stop_following.slot(), [](const std::exception_ptr&) {}));
+  }
   int signal = 0;
   do_watched(
       signals_, [this] { context_.run(); },
@@ -200,14 +263,15 @@ RemoteClient::Fetched RemoteClient::run_until_signal(Task<Fetched> task) {
 }
 
 RemoteClient::Task<RemoteClient::Fetched> RemoteClient::post(std::string path, std::string body) {
-  return send(std::move(path), {.method = "POST", .body = std::move(body)});
+  return send(std::move(path), {.method = "POST", .body = std::move(body)}, kShortOptions);
 }
 
 RemoteClient::Task<RemoteClient::Fetched> RemoteClient::send(std::string path,
-                                                             http::Request request) {
+                                                             http::Request request,
+                                                             http::FetchOptions options) {
   complete(request);
   const http::Url url = address_.url_of(path);
-  co_return co_await client_.fetch_all(url, std::move(request), kShortOptions);
+  co_return co_await client_.fetch_all(url, std::move(request), options);
 }
 
 std::expected<http::Response, ClientFailure> RemoteClient::answer_to(Task<Fetched> task) {
@@ -233,8 +297,8 @@ std::expected<OpenedSession, ClientFailure> RemoteClient::open(const std::string
 }
 
 std::expected<std::optional<std::string>, ClientFailure> RemoteClient::look_up(
-    const std::string& path) {
-  TREATY_TRY(auto answer, answer_to(send(path, {})));
+    const std::string& path, const http::FetchOptions& options) {
+  TREATY_TRY(auto answer, answer_to(send(path, {}, options)));
   if (answer.status == 404) return std::nullopt;
   if (answer.status / 100 != 2) return std::unexpected(refusal_of(answer));
   return std::move(answer.body);
@@ -243,12 +307,13 @@ std::expected<std::optional<std::string>, ClientFailure> RemoteClient::look_up(
 std::expected<std::optional<OpenTurn>, ClientFailure> RemoteClient::open_turn(
     const std::string& session_id) {
   const std::string path = "/v1/sessions/" + path_segment(session_id);
-  TREATY_TRY(const auto session, look_up(path));
+  TREATY_TRY(const auto session, look_up(path, kShortOptions));
   if (!session) return std::nullopt;
   const json::Document found(*session);
   const std::string newest(json::find_text(found.root(), "NewestTurnId"));
   if (newest.empty()) return std::nullopt;
-  TREATY_TRY(const auto turn, look_up(fmt::format("{}/turns/{}", path, path_segment(newest))));
+  TREATY_TRY(const auto turn,
+             look_up(fmt::format("{}/turns/{}", path, path_segment(newest)), kDocumentOptions));
   if (!turn) return std::nullopt;
   const json::Document told(*turn);
   const std::string_view state = json::find_text(told.root(), "State");
@@ -259,31 +324,20 @@ std::expected<std::optional<OpenTurn>, ClientFailure> RemoteClient::open_turn(
   return open;
 }
 
-std::optional<turns::SettledTurn> RemoteClient::last_round(const std::string& session_id) {
-  const auto told =
-      look_up(fmt::format("/v1/sessions/{}/events?follow=false", path_segment(session_id)));
-  if (!told || !*told) return std::nullopt;
-  std::string attempt;
-  http::EventStreamReader reader;
-  reader.feed(**told);
-  while (const auto event = reader.next()) {
-    if (event->name == "attempt.completed" || event->name == "attempt.failed") {
-      attempt = event->data;
-    }
+std::expected<contracts::AgentResult, ClientFailure> RemoteClient::agent_result(
+    const std::string& session_id, const std::string& turn_id) {
+  const std::string path = fmt::format("/v1/sessions/{}/turns/{}/agent-result",
+                                       path_segment(session_id), path_segment(turn_id));
+  TREATY_TRY(const auto told, look_up(path, kDocumentOptions));
+  if (told) {
+    auto result = contracts::decode_agent_result(*told, {.max_size = told->size() + 1});
+    if (result) return std::move(*result);
   }
-  if (attempt.empty()) return std::nullopt;
-  const json::Document document(attempt);
-  const auto root = document.root();
-  turns::SettledTurn turn{.backend = std::string(json::find_text(root, "Backend")),
-                          .model = std::string(json::find_text(root, "Model"))};
-  if (const std::string_view id = json::find_text(root, "RequestId"); !id.empty()) {
-    turn.result.provider_data = json::ObjectText{{"request_id", id}};
-  }
-  const auto status = json::find_member(root, "Status");
-  if (status && status->is_number()) {
-    turn.result.error = contracts::AgentError{.message = {}, .status_code = status->integer()};
-  }
-  return turn;
+  return std::unexpected(ClientFailure{
+      kUnavailable,
+      fmt::format("{} has no AgentResult of the turn at {}\nNext: check that the gateway there is "
+                  "as new as this program (treaty version, GET /version)",
+                  harmless(address_.text), harmless(path))});
 }
 
 std::expected<OpenedSession, ClientFailure> RemoteClient::open_session(const std::string& agent) {

@@ -5,6 +5,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <expected>
 #include <optional>
 #include <string>
@@ -36,14 +37,15 @@ Result<std::optional<RemoteAddress>> read_remote_address(const Arguments& argume
 
 class RemoteClient : public GatewayClient {
  public:
-  RemoteClient(RemoteAddress address, Signals& signals);
+  RemoteClient(RemoteAddress address, Signals& signals, OnTurnEvent on_event = {});
 
   TurnAnswer ask(const contracts::AgentExecuteRequest& request, const OnText& on_text) override;
   bool cancel(const std::string& session_id, const std::string& turn_id) override;
   std::expected<std::optional<OpenTurn>, ClientFailure> open_turn(
       const std::string& session_id) override;
   std::expected<OpenedSession, ClientFailure> open_session(const std::string& agent) override;
-  std::optional<turns::SettledTurn> last_round(const std::string& session_id) override;
+  std::expected<contracts::AgentResult, ClientFailure> agent_result(
+      const std::string& session_id, const std::string& turn_id) override;
 
   // One that goes on from a turn of another; empty turn_id: from its newest.
   std::expected<OpenedSession, ClientFailure> branch(const std::string& session_id,
@@ -56,18 +58,24 @@ class RemoteClient : public GatewayClient {
 
   Task<void> converse(RemoteRound& round);
   Task<void> cancel_until_heard(const RemoteRound& round);
+  Task<void> follow_diary(std::string session_id);
+  void tell_pause(std::chrono::milliseconds pause, const RemoteRound& round) const;
   Task<Fetched> post(std::string path, std::string body);
-  Task<Fetched> send(std::string path, http::Request request);
+  Task<Fetched> send(std::string path, http::Request request, http::FetchOptions options);
   Fetched run_until_signal(Task<Fetched> task);
   std::expected<http::Response, ClientFailure> answer_to(Task<Fetched> task);
   // The body; nothing when there is no such thing.
-  std::expected<std::optional<std::string>, ClientFailure> look_up(const std::string& path);
+  std::expected<std::optional<std::string>, ClientFailure> look_up(
+      const std::string& path, const http::FetchOptions& options);
   std::expected<OpenedSession, ClientFailure> open(const std::string& path,
                                                    const std::string& body);
   void complete(http::Request& request) const;
 
   RemoteAddress address_;
   Signals& signals_;
+  OnTurnEvent on_event_;
+  std::string diary_session_{};     // The session whose diary was followed last,
+  std::string last_diary_event_{};  // and the id of its last entry.
   boost::asio::io_context context_{1};
   http::Client client_;
   bool was_reached_ = false;  // Somebody has answered there before.

@@ -95,6 +95,9 @@ class RemoteRound {
   TurnEvents& events() { return events_; }
   TurnAnswer take_answer() { return std::move(answer_); }
 
+  // Why the last attempt came to nothing, without what to do next.
+  std::string failure_line() const { return answer_.failure.substr(0, answer_.failure.find('\n')); }
+
  private:
   Next failed(std::string why, bool may_go_better);
   std::string session_id() const;

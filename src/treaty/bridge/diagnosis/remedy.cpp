@@ -1,0 +1,135 @@
+#include "treaty/bridge/diagnosis/remedy.h"
+
+#include <algorithm>
+
+#include "treaty/base/timestamp.h"
+#include "treaty/bridge/diagnosis/view.h"
+#include "treaty/bridge/driver.h"
+
+namespace treaty::bridge {
+namespace {
+
+constexpr double kYoung = 2;  // Seconds in which a writer may still be at work.
+
+std::string time_of(const FileVersion& version) {
+  constexpr std::int64_t kNanosecondsOfOne = 1'000'000;  // Millisecond.
+  return timestamp_of(version.changed_at / kNanosecondsOfOne);
+}
+
+// An answer without a time was made when its file was: one that is older than the request stays
+// older.
+contracts::DecodeOptions options_for(const Exchange& exchange) {
+  contracts::DecodeOptions options{.now = time_of(exchange.response.version)};
+  if (exchange.request.document) options.request_id = exchange.request.document->request_id;
+  return options;
+}
+
+contracts::Repaired repaired_text(const Exchange& exchange) {
+  if (exchange.response.state == FileState::whole) return {exchange.response.text};
+  return contracts::repair_text(contracts::Contract::bridge_response, exchange.response.text,
+                                options_for(exchange));
+}
+
+// The request elsewhere in the directory that a text answers, unless it answers the one in its
+// place.
+const Exchange* owner_of(const std::string& text, const Exchange& exchange,
+                         std::span<const Exchange> exchanges) {
+  const std::string id = answered_id(text);
+  if (id.empty()) return nullptr;
+  if (exchange.is_asked() && exchange.request.document->request_id == id) return nullptr;
+  const auto owner = std::ranges::find_if(exchanges, [&](const Exchange& other) {
+    return other.suffix != exchange.suffix && other.is_asked() &&
+           other.request.document->request_id == id;
+  });
+  return owner == exchanges.end() ? nullptr : &*owner;
+}
+
+std::string_view reason_of(const Exchange& exchange) {
+  return exchange.request.state == FileState::absent ? "orphaned" : name_of(AnswerState::foreign);
+}
+
+// A broken answer of this very request.
+Remedy remedy_for_broken(const Exchange& exchange, contracts::Repaired repaired) {
+  auto decoded = contracts::decode_bridge_response(repaired.text, options_for(exchange));
+  if (!decoded) {
+    const bool is_foreign = std::ranges::any_of(
+        decoded.error(),
+        [](const contracts::Finding& finding) { return finding.rule == "BRS-12"; });
+    return is_foreign ? Remedy{Act::put_away, name_of(AnswerState::foreign)} : Remedy{};
+  }
+  if (repaired.repairs.empty()) return {};
+  ResponseFile whole{.state = FileState::whole, .document = std::move(*decoded)};
+  // A time that got its zone may turn out to be yesterday's.
+  const bool is_stale = judge(exchange.request, whole) == AnswerState::stale;
+  Remedy remedy{.act = is_stale ? Act::put_away : Act::repair,
+                .reason = is_stale ? name_of(AnswerState::stale) : std::string_view(),
+                .repaired = std::move(repaired),
+                .document = std::move(whole.document)};
+  return remedy;
+}
+
+// An answer that belongs to `owner`, whose place may be taken.
+Remedy remedy_for_misplaced(const Exchange& exchange, const Exchange& owner,
+                            const Surroundings& around) {
+  const auto answer = owner.answer;
+  if (answer == AnswerState::none) return {.act = Act::move, .owner = &owner};
+  contracts::Repaired there = repaired_text(owner);
+  const Exchange* next = owner_of(there.text, owner, around.exchanges);
+  if (next != nullptr && next->waits()) return {.act = Act::swap, .owner = &owner};
+  if (answer == AnswerState::answered ||
+      (answer == AnswerState::broken &&
+       remedy_for_broken(owner, std::move(there)).act == Act::repair)) {
+    return {.act = Act::put_away, .reason = reason_of(exchange), .owner = &owner};
+  }
+  const bool is_being_written =
+      answer == AnswerState::torn && is_young(owner.response.version, around.now);
+  if (answer == AnswerState::unreadable || is_being_written || !is_replaceable(owner.response)) {
+    return {.act = Act::leave, .owner = &owner};
+  }
+  return {.act = Act::move, .owner = &owner};
+}
+
+}  // namespace
+
+bool is_young(const FileVersion& version, double now) {
+  constexpr double kNanosecond = 1e-9;
+  return now - static_cast<double>(version.changed_at) * kNanosecond < kYoung;
+}
+
+bool answers(const Entry& entry, std::string_view request_id) {
+  return entry.event.starts_with("answer.") && text_in(entry, "request_id") == request_id;
+}
+
+bool is_known_answer(const Exchange& exchange, std::span<const Entry> journal) {
+  if (exchange.request.state != FileState::absent || !exchange.response.document) return false;
+  const std::string& id = exchange.response.document->request_id;
+  return std::ranges::any_of(journal, [&](const Entry& entry) { return answers(entry, id); });
+}
+
+Remedy remedy_for(const Exchange& exchange, const Surroundings& around) {
+  const ResponseFile& file = exchange.response;
+  const bool is_orphan = exchange.request.state == FileState::absent;
+  // What cannot be read as a request may still be meant as one: its answer is not judged.
+  if (!is_orphan && !exchange.is_asked()) return {};
+  if (exchange.is_asked() && exchange.answer == AnswerState::answered) return {};
+  if (file.state == FileState::absent || file.state == FileState::unreadable) return {};
+  if (exchange.is_asked() && !is_replaceable(file)) return {};
+  if (file.state == FileState::torn) {
+    if (is_young(file.version, around.now)) return {};
+    return {.act = Act::put_away, .reason = is_orphan ? "orphaned" : name_of(AnswerState::torn)};
+  }
+  contracts::Repaired repaired = repaired_text(exchange);
+  if (const Exchange* owner = owner_of(repaired.text, exchange, around.exchanges)) {
+    return remedy_for_misplaced(exchange, *owner, around);
+  }
+  if (is_orphan) {
+    if (is_known_answer(exchange, around.journal)) return {};
+    return {.act = Act::put_away, .reason = reason_of(exchange)};
+  }
+  if (exchange.answer == AnswerState::broken) {
+    return remedy_for_broken(exchange, std::move(repaired));
+  }
+  return {.act = Act::put_away, .reason = name_of(exchange.answer)};  // Foreign or stale.
+}
+
+}  // namespace treaty::bridge

@@ -1,0 +1,291 @@
+"""Tests of `--fix` on answers that were written by hand: what has one reading is read, what has none is refused by name."""
+import json
+import unittest
+
+from bridging import BridgeTest
+from treaty_binary import UUID, as_bytes, bridge_request, bridge_response, without
+
+REQUEST, RESPONSE = ".agent-request.json", ".agent-response.json"
+MEMBERS = list(bridge_response())
+
+
+def text_of(document, *changes):
+    """The document as indented JSON, with pieces of its text replaced."""
+    text = json.dumps(document, indent=2) + "\n"
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+class RepairTest(BridgeTest):
+    def check_fix(self, content):
+        """`treaty check bridge-response --fix` with the request at hand."""
+        self.write("request.json", bridge_request())
+        return self.treaty("check", "bridge-response", "--fix", "-", "--request", "request.json", stdin=content)
+
+    def bridge_fix(self, content):
+        """`treaty bridge check --fix` in the directory of the request."""
+        self.put(REQUEST, bridge_request())
+        self.put(RESPONSE, content)
+        return self.bridge("check", "--fix")
+
+    def kept(self):
+        folder = self.work / ".treaty-bridge" / "quarantine"
+        return [file.read_bytes() for file in folder.iterdir()] if folder.exists() else []
+
+    def assert_read(self, content, *rules, **expected):
+        """Both commands write the same answer, and the directory keeps the original."""
+        ran = self.check_fix(content)
+        self.assertEqual(ran.code, 0, ran)
+        fixed = json.loads(ran.out)
+        self.assertEqual(sorted(fixed), sorted(MEMBERS), ran)
+        self.assertEqual({name: fixed[name] for name in expected}, expected)
+        self.assertEqual((fixed["request_id"], fixed["version"]), (UUID, "1.0"))
+        for rule in rules:
+            self.assertIn(f"-: repaired {rule} ", ran.err)
+
+        self.setUp()
+        ran = self.bridge_fix(content)
+        self.assertEqual(ran.code, 0, ran)
+        response = self.response()
+        self.assertEqual({name: response[name] for name in expected}, expected)
+        self.assertEqual(self.kept(), [as_bytes(content)])
+        self.assertEqual(self.bridge("check", "--fix").err, "", "a second time there is nothing to do")
+        return response
+
+    def assert_refused(self, content, *names):
+        """Both commands say which member has no single reading, and nothing is written."""
+        ran = self.check_fix(content)
+        self.assertEqual(ran.code, 1, ran)
+        for name in names:
+            self.assertIn(name, ran.err)
+
+        self.setUp()
+        ran = self.bridge_fix(content)
+        self.assertEqual(ran.code, 1, ran)
+        for name in names:
+            self.assertIn(name, ran.out)
+        self.assertEqual((self.work / RESPONSE).read_bytes(), as_bytes(content))
+        self.assertEqual(self.kept(), [])
+
+
+class PartsOfAnEnvelope(RepairTest):
+    def test_an_error_without_its_envelope_is_an_error(self):
+        self.assert_read({"error_message": "no access", "error_type": "auth_error"}, "BRS-14", status="error",
+                         response=None, error_message="no access", error_type="auth_error")
+        self.assert_read({"error_message": "no access"}, "BRS-14", status="error", error_message="no access",
+                         error_type=None, response=None)
+        self.assert_read({"response": None, "error_message": "too slow", "error_type": "timeout"}, status="timeout",
+                         error_type="timeout")
+        self.assert_read({"response": "", "error_message": "no access"}, status="error", response="")
+
+    def test_a_response_without_its_envelope_is_read(self):
+        self.assert_read({"response": "Looks fine."}, "BRS-14", status="success", response="Looks fine.", metadata={})
+        self.assert_read({"response": {"sections": []}}, "BRS-14", "BRS-06", status="success",
+                         response='{"sections":[]}', metadata={"auto_wrapped": True})
+        self.assert_read({"response": "x", "error_message": None, "error_type": "", "metadata": {"model": "m"}},
+                         status="success", response="x", error_type=None, metadata={"model": "m"})
+
+    def test_a_result_without_its_envelope_is_read(self):
+        self.assert_read({"result": {"sections": [1]}}, "BRS-14", "BRS-02", "BRS-06", status="success",
+                         response='{"sections":[1]}', metadata={"auto_wrapped": True})
+        self.assert_read({"result": "Fine.", "version": 1.0}, status="success", response="Fine.")
+
+    def test_an_output_of_an_agent_is_wrapped_as_before(self):
+        for output in ({"sections": []}, {"result": "pass", "findings": []}, {"version": "2", "agents": []},
+                       {"error": None, "score": 1}, {"error": False}, {"error": ""}, {"error": []}):
+            with self.subTest(output):
+                response = self.assert_read(output, "BRS-14", status="success", metadata={"auto_wrapped": True})
+                self.assertEqual(json.loads(response["response"]), output)
+
+    def test_a_part_with_more_than_one_reading_is_refused_by_name(self):
+        for content, names in (({"response": "Fine.", "error_message": "no access"}, ("response", "contradict")),
+                               ({"error_type": "auth_error"}, ("error_message is missing",)),
+                               ({"response": None}, ("status is missing", "error_message")),
+                               ({"response": "a", "result": "b"}, ("no member result",)),
+                               ({"response": "a", "sections": []}, ("no member sections",)),
+                               ({"error": "no access"}, ("error",)),
+                               ({"error": {"message": "no access"}}, ("error",)),
+                               ({"error": True, "message": "no access"}, ("error",)),
+                               ({"error": ["no access"]}, ("error",)), ({"error": 500}, ("error",)),
+                               ({"Error": "no access"}, ("Error",)),
+                               ({"is_error": True, "result": "no access"}, ("is_error",)),
+                               ({"type": "result", "isError": True, "content": []}, ("isError",)),
+                               ({"success": False}, ("success",)), ({"errors": ["no access"]}, ("errors",)),
+                               ({"finish_reason": "error", "content": ""}, ("finish_reason",)),
+                               ({"response": {"status": "error", "why": "no access"}}, ("status is missing", "response")),
+                               ({"response": ""}, ("status is missing",))):
+            with self.subTest(content):
+                self.assert_refused(content, "BRS-14", *names)
+
+    def test_the_repair_says_that_it_knows_no_request_id(self):
+        ran = self.treaty("check", "bridge-response", "--fix", "-", stdin=b'{"response": "Fine."}')
+        self.assertEqual(json.loads(ran.out)["request_id"], "00000000-0000-0000-0000-000000000000")
+        self.assertIn("request_id becomes 00000000-0000-0000-0000-000000000000", ran.err)
+
+    def test_the_lenient_profile_reads_them_alike(self):
+        for content, valid, kind in (({"response": "text"}, True, "success"), ({"result": {}}, True, "success"),
+                                     ({"error_message": "no", "error_type": "e"}, True, "error"),
+                                     ({"error_message": "no", "error_type": "timeout"}, True, "timeout"),
+                                     ({"response": "a", "error_message": "b"}, False, None)):
+            with self.subTest(content):
+                verdict = self.verdict("bridge-response", content, "--profile", "lenient")
+                self.assertEqual(verdict["valid"], valid, verdict)
+                self.assertEqual(verdict.get("kind"), kind)
+                findings = verdict["warnings"] if valid else verdict["violations"]
+                self.assertIn("BRS-14", [finding["rule"] for finding in findings])
+
+    def test_doctor_does_not_make_a_success_of_a_failure(self):
+        for content in ({"response": "a", "error_message": "b"}, {"error": "no access"},
+                        '{"error_message": "no access" "error_type": "x"}'):
+            with self.subTest(content):
+                self.put(REQUEST, bridge_request())
+                self.put(RESPONSE, content)
+                report = json.loads(self.bridge("doctor", "--format", "json").out)
+                fault = report["faults"][0]
+                self.assertEqual((fault["code"], fault["mend"]), ("answer-broken", "treaty bridge answer"))
+
+
+class DocumentedMistakes(RepairTest):
+    def test_result_is_read_as_response(self):
+        self.assert_read({**without(bridge_response(), "response"), "result": "Fine."}, "BRS-02", response="Fine.",
+                         status="success")
+        self.assert_read({**without(bridge_response(), "response"), "result": {"a": 1}}, "BRS-02", "BRS-06",
+                         response='{"a":1}', metadata={"auto_wrapped": True})
+
+    def test_a_fence_around_the_envelope_is_removed(self):
+        envelope = text_of(bridge_response())
+        for fenced in (f"```json\n{envelope}```\n", f"```\n{envelope}```", f"~~~~ json\r\n{envelope}\n~~~~\n\n",
+                       f"\n````JSON\n{envelope}````\n", f"\ufeff```json\n{envelope}```\n"):
+            with self.subTest(fenced[:8]):
+                self.assert_read(fenced, "JSON-01", response="Fine.")
+
+    def test_a_fence_around_a_part_of_the_envelope_is_removed(self):
+        self.assert_read('```json\n{"response": "Fine."}\n```\n', "JSON-01", "BRS-14", response="Fine.")
+
+    def test_a_fenced_output_of_an_agent_is_left_to_respond(self):
+        self.assert_refused('```json\n{"sections": []}\n```\n', "JSON-01")
+
+    def test_prose_around_a_fence_has_no_single_reading(self):
+        self.assert_refused(f"Here it is:\n```json\n{text_of(bridge_response())}```\n", "JSON-01")
+
+    def test_a_version_that_is_a_number_is_quoted(self):
+        for version in ("1.0", "1", "null", '"1"'):
+            with self.subTest(version):
+                self.assert_read(text_of(bridge_response(), ('"1.0"', version)), "BRS-04", response="Fine.")
+        for version in ("2.0", "10", "-1.0", "1e0", '"v1"'):
+            with self.subTest(version):
+                self.assert_refused(text_of(bridge_response(), ('"1.0"', version)), "BRS-04")
+
+    def test_metadata_that_is_null_is_empty(self):
+        self.assert_read(bridge_response(metadata=None), "BRS-11", metadata={})
+        self.assert_read(bridge_response(metadata=None, response=[1]), "BRS-11", metadata={"auto_wrapped": True},
+                         response="[1]")
+        self.assert_refused(bridge_response(metadata="none"), "BRS-11")
+
+    def test_an_empty_error_of_a_success_is_null(self):
+        self.assert_read(bridge_response(error_message="", error_type=" "), "BRS-07", error_message=None,
+                         error_type=None)
+        self.assert_refused(bridge_response(error_message="no access"), "BRS-07", "error_message")
+        self.assert_refused(bridge_response(status="error", response=None, error_message=""), "BRS-08", "error_message")
+
+    def test_a_trailing_comma_is_removed(self):
+        text = text_of(bridge_response(response=None, metadata={"list": [1, 2]}),
+                       ('"response": null', '"response": {"a": [1, 2,], "b": ", }",}'), ("2\n    ]", "2,\n    ],"),
+                       ("}\n}", "},\n}"))
+        self.assert_read(text, "JSON-01", response='{"a":[1,2],"b":", }"}',
+                         metadata={"list": [1, 2], "auto_wrapped": True})
+        for wrong in ("{,}", '{"response": "a",,}', '{"response": [,]}', '{"response": }'):
+            with self.subTest(wrong):
+                self.assert_refused(wrong, "JSON-01")
+
+    def test_raw_control_characters_of_a_string_are_escaped(self):
+        text = "# Title\n\n\tA line.\r\n```\ncode\n```\nThe end.\x01\x1b"
+        raw = text_of(bridge_response(response="TEXT"), ("TEXT", text))
+        self.assert_read(raw, "JSON-04", response=text)
+        many = "\n".join(f"line {number}" for number in range(500))
+        self.assert_read(text_of(bridge_response(response="TEXT"), ("TEXT", many)), response=many)
+
+    def test_missing_members_with_one_possible_value_are_supplied(self):
+        for name, value in (("request_id", UUID), ("version", "1.0"), ("status", "success"), ("error_message", None),
+                            ("error_type", None), ("metadata", {}), ("duration_seconds", 0)):
+            with self.subTest(name):
+                self.assert_read(without(bridge_response(), name), "BRS-01", response="Fine.", **{name: value})
+        self.assert_read({"status": "success", "response": "{}"}, "BRS-01", status="success", response="{}")
+        self.assert_read({"status": "error", "error_message": "no access"}, status="error", response=None,
+                         error_type=None, error_message="no access")
+        self.assert_read({"status": "timeout", "error_message": "too slow"}, status="timeout", error_type="timeout")
+        self.assert_read({"request_id": UUID, "error_message": "no access"}, status="error")
+        self.assert_read(bridge_response(request_id=""), "BRS-03", response="Fine.")
+
+    def test_missing_members_with_several_values_are_refused_by_name(self):
+        for content, name in (({"status": "success"}, "response is missing"),
+                              ({"status": "error"}, "error_message is missing"),
+                              ({"request_id": UUID}, "status is missing"),
+                              ({"request_id": UUID, "response": "a", "error_message": "b"}, "status is missing"),
+                              ({"status": "success", "sections": []}, "response is missing"),
+                              ({"status": "done", "response": "a"}, "no such status")):
+            with self.subTest(content):
+                self.assert_refused(content, name)
+
+    def test_without_the_request_the_id_of_an_envelope_is_refused_by_name(self):
+        ran = self.treaty("check", "bridge-response", "--fix", "-", stdin={"status": "success", "response": "a"})
+        self.assertEqual(ran.code, 1, ran)
+        self.assertIn("request_id is missing, and only the request has it (--request FILE)", ran.err)
+
+    def test_all_of_them_in_one_file_are_mended(self):
+        text = ('\ufeff```json\n{"status": "success", "result": {"text": "one\ntwo", "list": [1,],},\n'
+                '"version": 1.0, "error_message": "", "metadata": null, "duration_seconds": "2.5",\n'
+                '"created_at": "2025-11-24T14:22:45",}\n```\n')
+        response = self.assert_read(text, "JSON-01", "JSON-04", "BRS-01", "BRS-02", "BRS-04", "BRS-06", "BRS-07",
+                                    "BRS-09", "BRS-10", "BRS-11")
+        self.assertEqual(response, bridge_response(
+            response='{"text":"one\\ntwo","list":[1]}', duration_seconds=2.5, metadata={"auto_wrapped": True}))
+
+    def test_what_needs_no_repair_stays_as_it_was_written(self):
+        text = text_of(bridge_response(response="1.50 \u00e9"), ("1.5,", "1.50,"))
+        before = text.replace('"metadata": {}', '"metadata": null')
+        self.assertEqual(self.check_fix(before).out, text)
+
+    def test_other_profiles_go_on_refusing_them(self):
+        for profile in ("strict", "lenient"):
+            for content in (without(bridge_response(), "error_type"), bridge_response(metadata=None),
+                            {**without(bridge_response(), "response"), "result": "x"}, bridge_response(version=1.0),
+                            bridge_response(error_message=""), text_of(bridge_response(), ("}\n}", "},\n}"))):
+                with self.subTest(profile=profile, content=content):
+                    self.assertFalse(self.verdict("bridge-response", content, "--profile", profile)["valid"])
+
+    def test_doctor_names_the_repair_and_its_command_makes_it(self):
+        self.put(REQUEST, bridge_request())
+        self.put(RESPONSE, '```json\n{"status": "success", "result": "a\nb",}\n```\n')
+        fault = json.loads(self.bridge("doctor", "--format", "json").out)["faults"][0]
+        self.assertEqual((fault["code"], fault["mend"]), ("answer-repairable", "treaty bridge check --fix"))
+        self.assertEqual(self.bridge("check", "--fix").code, 0)
+        self.assertEqual(self.response()["response"], "a\nb")
+
+    def test_an_answer_without_a_time_that_is_older_than_its_request_is_stale(self):
+        self.put(RESPONSE, {"response": "Of an earlier run."})
+        self.put(REQUEST, bridge_request(created_at="2099-01-01T00:00:00Z"))
+        self.assertEqual(self.bridge("check", "--fix").code, 0)
+        self.assertEqual([entry["reason"] for entry in self.journal("file.quarantined")], ["stale"])
+
+    def test_an_answer_in_a_place_that_the_request_names_is_mended_there(self):
+        self.put(REQUEST, bridge_request(response_file="out.json"))
+        self.put("out.json", "```json\n" + text_of(bridge_response(), ("{}\n}", "{},\n}")) + "```\n")
+        ran = self.bridge("check", "--fix")
+        self.assertEqual(ran.code, 0, ran)
+        self.assertEqual(self.document("out.json"), bridge_response())
+
+    def test_a_broken_answer_to_another_request_is_put_away(self):
+        text = text_of(bridge_response(request_id="0b8de6c2-51f7-4a3e-9c44-7d2f1e6ab905"), ("{}\n}", "{},\n}"))
+        self.put(REQUEST, bridge_request())
+        self.put(RESPONSE, text)
+        fault = json.loads(self.bridge("doctor", "--format", "json").out)["faults"][0]
+        self.assertEqual((fault["code"], fault["mend"]), ("answer-foreign", "treaty bridge check --fix"))
+        self.assertEqual(self.bridge("check", "--fix").code, 0)
+        self.assertEqual([entry["reason"] for entry in self.journal("file.quarantined")], ["foreign"])
+
+
+if __name__ == "__main__":
+    unittest.main()
