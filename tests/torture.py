@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Kills the server under load, again and again, and compares what it says afterwards with what clients were told.
+"""Kills servers under load, again and again, and compares their answers with the answers that clients had before.
 
     tests/torture.py [--rounds N] [--seed N]
 
-Clients drive sessions: plain and streamed turns, rounds of tools, failures, repeats of what they were told before,
-two of them often the same request at once. Each round ends in a kill -9: after some answers, or by the disk
-(tests/disk_faults) before one of its writes; now and then in a SIGTERM that waits for nobody. What has to hold:
+Two servers share one store. Clients drive sessions on both: plain and streamed turns, rounds of tools, failures,
+repeats of earlier requests; two clients often send the same request at once. Each round ends with the death of one
+server, sometimes of both: by kill -9 after some answers, or by the disk (tests/disk_faults) before one of its writes,
+or by a SIGTERM that waits for nothing. A client that loses its server asks the other one at once. The rules:
 
-- an answer that a client got whole is given again, byte for byte, streams event for event;
-- no turn runs to two answers, whoever asks;
+- an answer that a client received whole is given again by either server, byte for byte, streams event for event;
+- no turn runs to two answers;
 - the model is shown exactly the turns that were answered, in their order;
-- the database is whole after every crash.
+- no session stays locked: after the last crash every client finishes its session;
+- the database passes its integrity check after every crash.
 
-The plan of every client and of every crash follows from the seed. Exit 0 when all of it held.
+The plans of the clients and of the crashes follow from the seed. Exit 0 when no rule was broken.
 """
 import argparse
 import dataclasses
@@ -45,7 +47,7 @@ class Wrong(Exception):
 
 
 class Stopped(Exception):
-    """The torture is over."""
+    """The torture has ended early."""
 
 
 class Model:
@@ -66,6 +68,8 @@ class Model:
             count = 1 + call.number % 3
             return Reply(calls=[(f"c{call.number}-{place}", "look", {"what": f"{call.number} {place}"})
                                 for place in range(count)])
+        if kind == "slow":  # Many die in the middle of it.
+            return Reply(said, 0.03, " And", 0.03, " so", 0.03, " on.")
         return Reply(said, " And", " so", " on.")
 
 
@@ -89,12 +93,13 @@ class Client:
         self.plan = random.Random(f"{torture.seed} plan {plan}")
         self.own = random.Random(f"{torture.seed} own {number}")
         self.ledger = []
+        self.broken = {}  # Servers that left this client without an answer: port, how.
         self.failure = None
 
     def live(self):
         try:
             session = 0
-            while True:
+            while not self.torture.ending:
                 session += 1
                 self.session(f"{self.name}/{session}")
         except Stopped:
@@ -106,12 +111,12 @@ class Client:
     def session(self, name):
         finals = []
         for turn in range(TURNS):
-            kind = self.plan.choice(["plain"] * 4 + ["stream"] * 4 + ["tools"] * 4 + ["fatal", "cancel"] + ["flaky"] * 2)
+            kind = self.plan.choice(["plain"] * 4 + ["stream", "slow"] * 3 + ["tools"] * 4 + ["fatal", "cancel"] + ["flaky"] * 2)
             text = f"{kind} {name} {turn}"
             key = f"key {text}" if self.plan.random() < 0.2 else None
             if kind == "cancel":
                 self.cancel(name, f"t{turn}", text, key)
-            elif (answer := self.turn(name, f"t{turn}", text, kind == "stream", key)) is not None:
+            elif (answer := self.turn(name, f"t{turn}", text, kind in ("stream", "slow"), key)) is not None:
                 finals.append((text, answer))
             while self.own.random() < 0.3:
                 self.repeat(self.own.choice(self.ledger))
@@ -175,14 +180,15 @@ class Client:
     def once(self, request, key, path=EXECUTE):
         """One whole answer, however many servers die meanwhile."""
         while True:
-            server = self.torture.running()
+            port = self.torture.running(self)
             try:
-                told = self.exchange(server, request, key, path)
+                told = self.exchange(port, request, key, path)
                 if told.status != 503:
                     return told
-            except (OSError, http.client.HTTPException, Cut):
-                pass
-            self.torture.gone(server)
+                how = told.body
+            except (OSError, http.client.HTTPException, Cut) as failure:
+                how = failure
+            self.torture.broke(self, port, f"{path} {request}: {how!r}")
 
     def exchange(self, port, request, key, path):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
@@ -214,32 +220,34 @@ class Torture:
         self.gate = Gate(self.model)
         agent = {"backends": [{"provider": "gate", "model": "small-1", "context_window": 1_000_000}]}
         config = configuration(self.gate, agent, http={"shutdown_timeout": "20ms"})
-        self.server = Server(folder, config, faults=bool(DISK_FAULTS), name="torture")
-        self.answers = {}  # By request: the one answer that there may be.
+        state = pathlib.Path(folder) / "state"
+        self.servers = [Server(folder, config, faults=bool(DISK_FAULTS), name=name, state=state)
+                        for name in ("first", "second")]
+        self.answers = {}  # The only answer that a request may have.
+        self.ending = False  # Clients finish their session and stop.
         self._changed = threading.Condition()
-        self._port, self._answered, self._stopped = None, 0, False
+        self._ports, self._answered, self._stopped = [], 0, False
         self.clients = [Client(self, number) for number in range(CLIENTS)]
 
-    # --- Asked by clients, on their threads.
+    # --- Called by clients, on their threads.
 
-    def running(self):
-        """The port of the server, as soon as there is one."""
+    def running(self, client):
+        """The port of a running server that did not leave this client without an answer."""
+        def usable():
+            return [port for port in self._ports if port not in client.broken]
+
         with self._changed:
-            if not self._changed.wait_for(lambda: self._port or self._stopped, 4 * SECONDS):
-                raise Wrong("no server came up")
+            if not self._changed.wait_for(lambda: usable() or self._stopped, 4 * SECONDS):
+                raise Wrong(f"no server answers {client.name}: running {self._ports}, broken {client.broken}")
             if self._stopped:
                 raise Stopped
-            return self._port
+            return client.own.choice(usable())
 
-    def gone(self, port):
-        """A connection to it broke: it is dead, or about to be."""
+    def broke(self, client, port, how):
+        """This server left a client without an answer, so that it must be dead or about to die."""
         with self._changed:
-            deadline = time.monotonic() + SECONDS
-            while self._port == port and not self._stopped:
-                if time.monotonic() > deadline:
-                    raise Wrong("a connection broke and the server lives")
-                self._changed.notify_all()  # The killer looks whether it is dead.
-                self._changed.wait(0.02)
+            client.broken[port] = how
+            self._changed.notify_all()
 
     def remember(self, request, body):
         with self._changed:
@@ -268,69 +276,121 @@ class Torture:
                 if self._stopped:
                     break
                 self.round(number)
-            self.stop()
-            for thread in threads:
-                thread.join(4 * SECONDS)
-            self.complain()
+            self.finish(threads)
             self.compare_all()
         finally:
             self.stop()
-            if self.server.process is not None and self.server.process.poll() is None:
-                self.server.kill9()
+            for server in self.servers:
+                if self.alive(server):
+                    server.kill9()
             self.gate.close()
         return sum(len(client.ledger) for client in self.clients), self.gate.count
 
     def round(self, number):
         chance = self.random.random()
-        by_disk, politely = bool(DISK_FAULTS) and chance < 0.5, chance > 0.9
+        by_disk, politely, both = bool(DISK_FAULTS) and chance < 0.5, chance > 0.9, self.random.random() < 0.2
+        victim = self.random.choice(self.servers)
         if by_disk:
-            self.server.disk(f"KILL {self.random.choice(['write', 'fsync', 'any'])} {self.random.randrange(600)} ")
-        try:
-            self.server.start()
-        except AssertionError:
-            if not by_disk or self.server.process.returncode != -9:
-                raise
-        else:
-            with self._changed:
-                self._port, before = self.server.port, self._answered
-                self._changed.notify_all()
-            wanted, nap = self.random.randrange(1, 250), self.random.random() * 0.01
-            with self._changed:
-                self._changed.wait_for(lambda: self._stopped or self._answered - before >= wanted or self.dead(),
-                                       SECONDS / 2)
-            if not by_disk:
-                time.sleep(nap)  # Somewhere in the middle of whatever happens then.
-            with self._changed:
-                self._port = None
-            self.end(politely)
-            with self._changed:
-                self._changed.notify_all()
-        self.server.disk()
+            victim.disk(f"KILL {self.random.choice(['write', 'fsync', 'any'])} {self.random.randrange(600)} ")
+        for server in self.servers:
+            self.start(server, may_die=by_disk and server is victim)
+        wanted, nap = self.random.randrange(1, 250), self.random.random() * 0.01
+        with self._changed:
+            before = self._answered
+            self._changed.wait_for(lambda: self._stopped or self._answered - before >= wanted
+                                   or not self.alive(victim), SECONDS / 2)
+        if not by_disk:
+            time.sleep(nap)  # Somewhere in the middle of whatever happens then.
+        for server in self.servers if both else [victim]:
+            self.end(server, politely and server is victim)
+        victim.disk()
+        self.check_progress()
+        self.check_survivors()
         self.check_database(number)
 
-    def end(self, politely):
-        if not politely:
-            return self.server.kill9()
-        self.server.terminate()
-        if (code := self.server.wait()) != 0:
-            raise Wrong(f"it left with exit code {code}")
-        return None
+    def start(self, server, may_die=False):
+        if self.alive(server):
+            return
+        if server.process is not None:
+            self.end(server, politely=False)  # The disk has killed it.
+        try:
+            server.start()
+        except AssertionError:
+            if not may_die or server.process.returncode != -9:
+                raise
+            return
+        with self._changed:
+            for client in self.clients:
+                client.broken.pop(server.port, None)  # An earlier process had the same port.
+            self._ports.append(server.port)
+            self._changed.notify_all()
 
-    def dead(self):
-        return self.server.process.poll() is not None
+    def end(self, server, politely):
+        with self._changed:
+            if server.port in self._ports:
+                self._ports.remove(server.port)
+                self._changed.notify_all()
+        if politely and self.alive(server):
+            server.terminate()
+            if (code := server.wait()) != 0:
+                raise Wrong(f"it left with exit code {code}")
+        else:
+            server.kill9()
+
+    @staticmethod
+    def alive(server):
+        return server.process is not None and server.process.poll() is None
+
+    def check_progress(self):
+        """A server that is left alone answers every client, also those whose turn the other one was running."""
+        with self._changed:
+            before = [len(client.ledger) for client in self.clients]
+
+            def waiting():
+                return [client for client, count in zip(self.clients, before) if len(client.ledger) == count]
+
+            if self._ports and not self._changed.wait_for(lambda: self._stopped or not waiting(), SECONDS / 2):
+                raise Wrong(f"{waiting()[0].name} gets no answer from the server that lives")
+
+    def check_survivors(self):
+        """A server that lives has answered every client."""
+        with self._changed:
+            for client in self.clients:
+                for port in client.broken.keys() & set(self._ports):
+                    raise Wrong(f"a server that lives left {client.name} without an answer: {client.broken[port]}")
 
     def check_database(self, number):
-        """On a copy, so that the server itself meets what the crash left."""
+        """On a copy when no server runs, so that the next server itself meets the state that the crash left."""
+        if any(self.alive(server) for server in self.servers):
+            return self.check_integrity(number, self.servers[0].state)
         with tempfile.TemporaryDirectory() as copy:
-            for file in self.server.state.rglob("*"):
+            for file in self.servers[0].state.rglob("*"):
                 if file.is_file() and not file.name.endswith("-shm"):
                     shutil.copy(file, copy)
-            for file in pathlib.Path(copy).glob("*.db"):
-                database = sqlite3.connect(file)
-                found = database.execute("PRAGMA integrity_check").fetchall()
-                database.close()
-                if found != [("ok",)]:
-                    raise Wrong(f"round {number}: {file.name}: {found}")
+            return self.check_integrity(number, pathlib.Path(copy))
+
+    @staticmethod
+    def check_integrity(number, folder):
+        for file in folder.glob("*.db"):
+            database = sqlite3.connect(file, timeout=SECONDS)
+            found = database.execute("PRAGMA integrity_check").fetchall()
+            database.close()
+            if found != [("ok",)]:
+                raise Wrong(f"round {number}: {file.name}: {found}")
+
+    def finish(self, threads):
+        """Every client finishes its session: none of them stays locked."""
+        self.ending = True
+        if not self._stopped:
+            for server in self.servers:
+                self.start(server)
+        for thread in threads:
+            thread.join(4 * SECONDS)
+        self.complain()
+        for client, thread in zip(self.clients, threads):
+            if thread.is_alive():
+                raise Wrong(f"{client.name} cannot finish its session")
+        self.check_survivors()
 
     def complain(self):
         for client in self.clients:
@@ -338,10 +398,7 @@ class Torture:
                 raise client.failure
 
     def compare_all(self):
-        """Everything that anybody was told, once more."""
-        self.server.start()
-        with self._changed:
-            self._port, self._stopped = self.server.port, False
+        """Every answer of every client, once more."""
         calls = self.gate.count
 
         def compare(client):
@@ -357,12 +414,12 @@ class Torture:
         for thread in threads:
             thread.join()
         self.complain()
-        # Turns that the last crash left behind run meanwhile: one for each client at most.
-        if self.gate.count > calls + 2 * CLIENTS:
+        if self.gate.count > calls:
             raise Wrong(f"{self.gate.count - calls} calls for turns that were answered before")
-        self.server.terminate()
-        if self.server.wait() != 0:
-            raise Wrong("it does not leave when it is asked to")
+        for server in self.servers:
+            server.terminate()
+            if server.wait() != 0:
+                raise Wrong("it does not leave when it is asked to")
 
 
 def torture(rounds, seed):
@@ -373,7 +430,8 @@ def torture(rounds, seed):
         try:
             answers, calls = task.run()
         except BaseException:
-            print(f"seed {seed}\n{task.server.errors()[-6000:]}", file=sys.stderr)
+            for server in task.servers:
+                print(f"seed {seed}, {server.name} server\n{server.errors()[-6000:]}", file=sys.stderr)
             raise
         how = "kills by signal and by the disk" if DISK_FAULTS else "kills by signal alone (TREATY_DISK_FAULTS is not set)"
         return (f"torture: {rounds} rounds, {answers} answers, {calls} calls of the backend, no difference; "
@@ -381,7 +439,7 @@ def torture(rounds, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Kills the server under load and compares what it says afterwards.")
+    parser = argparse.ArgumentParser(description="Kills servers under load and compares their answers.")
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "big"))
     options = parser.parse_args()
