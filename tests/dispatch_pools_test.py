@@ -17,7 +17,7 @@ class FixedWindow:
 
     def __init__(self, limit, length):
         self.limit, self.length = limit, length
-        self.refusals, self.used, self.began = 0, {}, None
+        self.used, self.began = {}, None
         self.lock = threading.Lock()
 
     def __call__(self, call):
@@ -27,23 +27,34 @@ class FixedWindow:
             used = self.used[number] = self.used.get(number, 0) + 1
             left = f"{self.length - passed:.3f}s"
             if used > self.limit:
-                self.refusals += 1
                 return limited(Retry_After=self.length, **window(self.limit, 0, left))
             return Reply("Fine.", headers=window(self.limit, self.limit - used, left))
 
 
 class Workers(DispatchTest):
     def test_two_workers_never_send_more_than_one_window_allows(self):
-        provider = FixedWindow(limit=10, length=1)
-        gate = self.gate(provider)
+        """The gate holds its answers until every other turn has been sent elsewhere: no step depends on time."""
+        one = self.gate(lambda call: Reply("From one.", headers=bucket("day", 10, 10 - call.number, 40_000)), held=True)
+        two = self.gate("From two.")
+        server = self.chain(one, two, workers=2)
+        one.release(1)
+        self.assertEqual(server.say("first", "t1").text, "From one.")
+
+        turns = [self.later(server.say, f"s{number}", "t1") for number in range(40)]
+        one.wait_for_calls(10)
+        two.wait_for_calls(31)
+        one.open()
+
+        self.assertEqual(sorted(turn.result().text for turn in turns), ["From one."] * 9 + ["From two."] * 31)
+        self.assertEqual((one.count, two.count), (10, 31))
+
+    def test_turns_of_two_workers_that_wait_for_a_window_are_all_answered(self):
+        gate = self.gate(FixedWindow(limit=10, length=1))
         server = self.chain(gate, workers=2)
         server.say("first", "t1")
         answers = self.at_once(40, lambda number: server.say(f"s{number}", "t1"))
 
         self.assertEqual([answer.status for answer in answers], [200] * 40)
-        self.assertEqual(provider.refusals, 0, provider.used)
-        self.assertEqual(gate.count, 41)
-        self.assertGreaterEqual(len(provider.used), 4)
 
     def test_a_limit_that_one_worker_learns_is_known_to_the_other(self):
         one, two = self.gate(Reply("First.", headers=USED_UP)), self.gate("From two.")
