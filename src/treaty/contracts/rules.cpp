@@ -284,8 +284,9 @@ constexpr Rule kRules[] = {
      "file path (POSIX below a known root, drive letter, UNC) or path of a source file, KEY=value "
      "line with a secret-like name or a long value, provider key (sk-, sk-ant-, gsk_, AIza, xai-, "
      "ghp_), bearer token or JWT, URL with credentials or address of a database, SQL error, "
-     "exception name, Sentry id, log line, token count, model id (gpt-4o, claude-sonnet-4), or "
-     "provider's name together with a failure. Prose and web links pass."},
+     "exception name, crash, exit code or error code of a program, Sentry id, log line, token "
+     "count, model id (gpt-4o, claude-sonnet-4), or provider's name together with a failure. Prose "
+     "and web links pass."},
 };
 
 struct ContractName {

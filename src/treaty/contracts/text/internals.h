@@ -10,11 +10,24 @@ namespace treaty::contracts {
 // find_leak() finds is among it. Prose, fractions, dates, `and/or` and web links pass.
 std::string_view find_internals(std::string_view text);
 
+// What a program prints when it fails: "a crash of a program", "an exit code", "an exception
+// name"…; empty when there is none. A failure that is described in words passes.
+std::string_view find_failure(std::string_view text);
+
+// A line of a log: its level is where a logger writes it. A time of day in a sentence passes.
+bool has_log_line(std::string_view text);
+
+// An id that Sentry gave to an event or an issue. A numbered guard passes.
+bool has_sentry_id(std::string_view text);
+
+// The name of a model and its version in prose: "Grok 4". Most models are found by their ids.
+bool names_model(std::string_view text);
+
 // A provider's name in one sentence with a failure of it: "OpenAI returned an error". The name
 // alone passes, and so does a failure of something else.
 bool has_provider_failure(std::string_view text);
 
-// How many tokens a model read, wrote or may use: "1,532 tokens". A few tokens of another kind
+// How many tokens a model read, wrote or may use: "1,532 tokens". Tokens of games and machines
 // pass.
 bool has_token_count(std::string_view text);
 

@@ -283,6 +283,21 @@ bool fails_before(const Before& words, bool is_technical) {
   return false;
 }
 
+// --- Models -----------------------------------------------------------------------------------
+
+constexpr std::string_view kVersionShapes[] = {
+    "<grok #>",
+    "<grok #.#>",
+    "<(claude|llama|gemini|gemma|phi) #>",
+};
+constexpr std::size_t kNamesOfOthers = 2;  // People and animals have these names, too.
+
+// What is before the name of a model. To grok is also a verb, which has a subject.
+constexpr std::string_view kBeforeModels[] = {
+    "a",   "and",  "asked", "by",  "called", "from", "in",    "is",  "model", "of",   "on", "or",
+    "our", "runs", "the",   "use", "used",   "uses", "using", "via", "was",   "with", "xai"};
+constexpr std::string_view kBeforeOthers[] = {"model", "models", "using", "via"};
+
 // --- Counts of tokens -------------------------------------------------------------------------
 
 constexpr std::string_view kTokenNames[] = {
@@ -295,9 +310,18 @@ constexpr std::string_view kKinds[] = {
     "cache_read", "cache_write", "cached", "completion", "context", "generated", "input",   "max",
     "maximum",    "output",      "prompt", "reasoning",  "request", "response",  "thinking"};
 constexpr std::string_view kAnyKinds[] = {"additional", "more", "new", "total"};
-constexpr std::string_view kSpending[] = {"billed", "budget", "consumed", "length",
-                                          "limit",  "model",  "spent",    "took",
-                                          "usage",  "used",   "using",    "window"};
+// Words about a model at work, in the sentence of a number of tokens.
+constexpr std::string_view kSpending[] = {
+    "api",    "billed", "budget",    "consumed", "consumes", "context",   "exceeded", "exceeds",
+    "length", "limit",  "llm",       "long",     "model",    "processed", "prompt",   "reply",
+    "spent",  "took",   "truncated", "usage",    "used",     "uses",      "using",    "window"};
+// Where tokens are a kind of money.
+constexpr std::string_view kMoney[] = {
+    "arcade",   "balance", "bonus",   "bought",  "buy",     "casino", "chips", "coin",
+    "coins",    "crypto",  "earn",    "earned",  "game",    "games",  "gift",  "laundry",
+    "loyalty",  "machine", "parking", "player",  "players", "points", "prize", "prizes",
+    "purchase", "redeem",  "reward",  "rewards", "ride",    "rides",  "shop",  "store",
+    "ticket",   "tickets", "vending", "wallet",  "washer",  "win",    "won"};
 constexpr std::string_view kAboutTokens[] = {"budget", "context", "count", "counts", "length",
                                              "limit",  "limits",  "usage", "window"};
 constexpr std::string_view kFillers[] = {
@@ -306,7 +330,7 @@ constexpr std::string_view kFillers[] = {
     "total",  "usage",    "used",    "was",   "were",      "window"};
 constexpr std::string_view kUsed[] = {"consumed", "generated", "used"};
 
-constexpr std::int64_t kMany = 100;  // So many tokens are those of a model,
+constexpr std::int64_t kMany = 100;  // So many tokens are those of a model if nothing else is said,
 constexpr std::int64_t kSome = 10;   // and so many, when something is said of their use.
 
 // 1532 of "1,532", 2000 of "2k"; -1 when it is no number.
@@ -331,21 +355,51 @@ std::int64_t count_before(const Before& words, std::size_t i) {
 
 bool is_plural(std::string_view word) { return equal_folded(word, "tokens"); }
 
-// `word` is "token" or "tokens", and `words` are those before it.
-bool counts_before(const Before& words, std::string_view word, std::string_view next) {
+// Whether the count of the tokens at `name` is all that a sentence or a bracket has to say:
+// "1,532 tokens", "(512/4096 tokens)".
+bool is_alone(std::string_view text, const ShapeSet::Match& name) {
+  constexpr std::string_view kCount = "0123456789.,/~kKmM ";
+  constexpr std::size_t kLongest = 32;
+  std::size_t begin = name.begin;
+  while (begin > 0 && name.begin - begin < kLongest && kCount.contains(text[begin - 1])) --begin;
+  const bool begins = begin == 0 || std::string_view("\n([|").contains(text[begin - 1]);
+  const std::size_t end = text.find_first_not_of(' ', name.end);
+  return begins &&
+         (end == std::string_view::npos || std::string_view("\n)]|,;.").contains(text[end]));
+}
+
+bool any_after(std::string_view text, std::size_t at, std::span<const std::string_view> words) {
+  After sentence(text, at);
+  for (std::size_t i = 0; i < kAhead; ++i) {
+    const std::string_view word = sentence.next();
+    if (word.empty()) return false;
+    if (is_among(words, word)) return true;
+  }
+  return false;
+}
+
+// A number before "token" or "tokens" at `name`. `words` are those before it.
+bool counts_before(std::string_view text, const ShapeSet::Match& name, const Before& words) {
   std::size_t i = 0;
   bool kind = false;
+  bool total = false;
   for (; i < 2; ++i) {
     const bool is_kind = is_among(kKinds, words[i]);
     if (!is_kind && !is_among(kAnyKinds, words[i])) break;
     kind = kind || is_kind;
+    total = total || equal_folded(words[i], "total");
   }
   const std::int64_t count = count_before(words, i);
   if (count < 0) return false;
   // "a 4096-token context", but not "a 6 token ring".
-  if (!is_plural(word)) return kind || is_among(kAboutTokens, next);
-  const bool spending = words.any_of(kSpending, i + 1) || words.any_of(kKinds, i + 1);
-  return kind || count >= kMany || (count >= kSome && spending);
+  if (!is_plural(text.substr(name.begin, name.end - name.begin))) {
+    return kind || is_among(kAboutTokens, After(text, name.end).next());
+  }
+  if (kind) return true;
+  if (words.any_of(kMoney) || any_after(text, name.end, kMoney)) return false;
+  const bool spending = words.any_of(kSpending, i + 1) || words.any_of(kKinds, i + 1) ||
+                        any_after(text, name.end, kSpending);
+  return (count >= kSome && spending) || (count >= kMany && (total || is_alone(text, name)));
 }
 
 // "tokens used: 512", "token limit of 4096". `about`: the word before is a kind of tokens.
@@ -380,6 +434,18 @@ bool has_provider_failure(std::string_view text) {
   return false;
 }
 
+bool names_model(std::string_view text) {
+  static const ShapeSet kVersions(kVersionShapes);
+  for (auto name = kVersions.find(text); name; name = kVersions.find(text, name->end)) {
+    const std::string_view before = Before(text, name->begin)[0];
+    if (name->shape == kNamesOfOthers ? is_among(kBeforeOthers, before)
+                                      : before.empty() || is_among(kBeforeModels, before)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool has_token_count(std::string_view text) {
   static const ShapeSet kNames(kTokenNames);
   for (auto name = kNames.find(text); name; name = kNames.find(text, name->end)) {
@@ -389,7 +455,7 @@ bool has_token_count(std::string_view text) {
       continue;
     }
     const std::string_view word = text.substr(name->begin, name->end - name->begin);
-    if (counts_before(words, word, After(text, name->end).next())) return true;
+    if (counts_before(text, *name, words)) return true;
     if (counts_after(text, name->end, word, is_among(kKinds, words[0]))) return true;
   }
   return false;

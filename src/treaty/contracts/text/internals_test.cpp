@@ -195,6 +195,7 @@ TEST_CASE("ARL-09: paths of source files leak") {
                               "/code/agent/main.go", "components/Button.tsx", "../plan.rb"});
   check_all("a stack trace", {"plan.py, line 41", "index.php on line 12", "Plan.cs(42)",
                               "worker2.py:12", "Run.cs:line 42"});
+  CHECK(find_internals("src/app/main.py line 3") == "a source file");
 }
 
 TEST_CASE("ARL-09: parameters and environment variables leak by their names") {
@@ -233,6 +234,148 @@ TEST_CASE("ARL-09: providers, people and tokens of another kind pass") {
                  "Bedrock is a hard layer.",
                  "24 tokens? No: 24 cookies.",
                  "Ring OpenAI, 500 Howard Street."});
+}
+
+TEST_CASE("ARL-09: crashes of programs leak") {
+  check_all("a crash of a program",
+            {"Segmentation fault", "The planner stopped with a segmentation fault.",
+             "The worker segfaulted.", "It was killed by signal 9.", "Bus error: 10",
+             "JavaScript heap out of memory", "The OOM killer ended the process.",
+             "Unhandled exception in the planner", "Kernel panic - not syncing",
+             "null pointer dereference"});
+}
+
+TEST_CASE("ARL-09: errors of the system and of HTTP leak") {
+  check_all("an error code", {"[Errno 2] No such file",
+                              "[Errno -2] Name or service not known",
+                              "[WinError 5] Denied",
+                              "open failed: errno 13",
+                              "Is that right? (os error 2)",
+                              "No such file or directory",
+                              "curl: connection refused",
+                              "Connection reset by peer",
+                              "No space left on device",
+                              "getaddrinfo failed",
+                              "Error code: 429",
+                              "Request failed with status code 503",
+                              "The server returned 500.",
+                              "HTTP 502",
+                              "HTTP error 500 while searching",
+                              "Error 503",
+                              "API error: 500 from upstream",
+                              "the call returned status 429",
+                              "500 Internal Server Error",
+                              "Rate limit exceeded, retry in 20 s",
+                              "status=504",
+                              "502 Bad Gateway",
+                              "The response code was 401."});
+}
+
+TEST_CASE("ARL-09: exit codes of processes leak, codes of doors do not") {
+  check_all("an exit code", {"exit code 137", "The job ended with exit code 1.",
+                             "Process exited with code 0", "exit status 2", "exit_code=1",
+                             "The container exited with 137.", "returned non-zero exit status 1"});
+  check_all("", {"Take exit 12 and turn left.", "The exit code of the garage is 4821.",
+                 "Use exit code 4821 at the gate.", "She exited with 3 others.",
+                 "The exit is on level 2."});
+}
+
+TEST_CASE("ARL-09: exceptions leak by their qualified names") {
+  check_all("an exception name",
+            {"requests.exceptions.Timeout", "httpx.ReadTimeout while searching",
+             "It raised django.core.exceptions.ObjectDoesNotExist.", "socket.timeout: timed out",
+             "subprocess.TimeoutExpired", "grpc.errors.Cancelled"});
+  check_all("", {"There were errors.Please try again.", "It was closed.Timeout was not the reason.",
+                 "Write to errors@example.com.", "The exceptions. They prove the rule."});
+}
+
+TEST_CASE("ARL-09: failures of databases leak by the name of the engine") {
+  check_all("a failure of a database",
+            {"sqlite error: no such table users", "MySQL server has gone away", "Redis is down.",
+             "PostgreSQL connection timed out", "Database error: the row is gone",
+             "I could not connect to the database.", "The database connection was lost."});
+  check_all("", {"Your PostgreSQL course starts on Monday.",
+                 "I added MySQL to your list of skills.", "Cassandra is unavailable on Friday.",
+                 "The error in the address is corrected.", "I found three books about databases."});
+}
+
+TEST_CASE("ARL-09: models leak by their names and versions in prose") {
+  check_all("a model id",
+            {"Sonnet 4.5", "I asked Sonnet 4.5 for help.", "grok 4", "Answered by Grok 4.",
+             "This was written using Llama 3.", "ChatGPT 4", "Gemini 2.5 wrote this.",
+             "Mistral Large found it.", "OpenAI's o3", "Qwen 3 is used.", "Kimi K2 is used."});
+  check_all("", {"It took me a while to grok 4 of these ideas.", "Sonnet 116 is about love.",
+                 "Opus 4 was her first success.", "Invite Claude 4 weeks before the party.",
+                 "Gemini 4 was the first mission with a spacewalk.",
+                 "The llama 3 stalls away is Coco.", "Gemma 2 is seated beside Gemma 1.",
+                 "Llama wool costs $4.50.", "The Haiku workshop is on May 4."});
+}
+
+TEST_CASE("ARL-09: a level leaks only where a logger writes it") {
+  check_all("a log line",
+            {"2026-03-01 09:30:00 planner INFO started", "INFO[2026-03-01T09:30:00Z] started",
+             "[09:30:00] WARN slow", "2026-03-01 09:30:00.120 [main] INFO c.e.Planner - started",
+             "It said: 2026-03-01T09:30:00+02:00 ERROR no plan"});
+  check_all("",
+            {"The INFO desk opens at 08:30:00.", "At 10:15:00 the WARNING lights are tested.",
+             "WARNING: doors close at 20:00:00.", "The race starts at 09:00:00, INFO at the gate.",
+             "INFO line 0800-555-1234 is open until 18:00:00.",
+             "2026-03-01 09:30:00: The INFO evening for parents", "WARNING - the plate is hot."});
+}
+
+TEST_CASE("ARL-09: numbers of guards, rooms and games are no internals") {
+  check_all("", {"Sentry #3 is on guard.", "The sentry's issue 12 of the magazine is out.",
+                 "Show the sentry your ID.", "Sentry duty is at 10, event 3 at noon.",
+                 "The Sentry alert at 10 was a drill."});
+  check_all("a Sentry id",
+            {"Sentry #4507123", "Sentry issue ACME-WEB-1X", "issue ACME-1X in Sentry"});
+  check_all("", {"Your balance is 1,500 tokens in the game.", "You won 250 tokens at the arcade.",
+                 "You used 300 tokens for a ride.", "The hat costs 400 tokens.",
+                 "Each correct answer gives 100 tokens.", "I bought 120 parking tokens.",
+                 "Players start with 500 tokens and a map."});
+  check_all("a token count",
+            {"Done (1,532 tokens).", "The reply is 812 tokens long.",
+             "The model used 1,500 tokens.", "You exceeded the limit of 500 tokens."});
+  check_all("", {"Set temperature=21 in the living room.", "temperature=1.5 C in the freezer",
+                 "The fridge reports temperature=2°C.", "Bake at 180 °C for 25 minutes.",
+                 "Fever: temperature=38.5"});
+  check_all("a parameter of a model",
+            {"temperature=0", "{\"temperature\": 0.2}", "temperature=1.0"});
+}
+
+TEST_CASE("ARL-09: what assistants say every day passes") {
+  check_all("", {"Your flight LH 429 leaves at 14:05 from gate B12.",
+                 "The invoice over $1,500.00 is due on 2026-04-30.",
+                 "I moved your dentist appointment to Tuesday, March 3, at 9:30.",
+                 "Preheat the oven to 200 °C, then bake for 45 minutes.",
+                 "Add 250 g of flour, 3 eggs and 1.5 tsp of baking powder.",
+                 "Claude will join the call at 15:00:00.",
+                 "Room 404 is on the fourth floor.",
+                 "Your package has the status: delivered.",
+                 "Highway 500 is closed; take the 503 instead.",
+                 "The dishwasher shows error code E24: check the drain hose.",
+                 "There are 137 steps to the tower's exit.",
+                 "I could not reach Ana by phone.",
+                 "The connection from Basel arrives 12 minutes late.",
+                 "The signal at platform 9 is broken.",
+                 "A broken pipe in the kitchen was reported to the landlord.",
+                 "No such restaurant is open today.",
+                 "The email address is already in use by another guest.",
+                 "The fault lies in the segment between Ulm and Augsburg.",
+                 "Your phone has no space left for new photos.",
+                 "The library's catalogue lists 1,200 titles by Agatha Christie.",
+                 "The panic at the concert was unfounded.",
+                 "Redis is the plural of a name in this novel.",
+                 "The score was 3:2 after 90:00 minutes.",
+                 "Version 4.5 of your thesis is saved.",
+                 "I set the timer to 00:12:30.",
+                 "The gateway to the park is on Elm Street.",
+                 "The exceptional concert was sold out.",
+                 "Grok is a word from a novel of 1961.",
+                 "Dial 500 for the front desk, 503 for room service.",
+                 "The code of the locker is 0429.",
+                 "Haiku have 5, 7 and 5 syllables.",
+                 "Your request was received, and somebody will call back."});
 }
 
 TEST_CASE("ARL-09: ordinary prose passes") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "treaty/base/secrets.h"
 #include "treaty/base/text.h"
@@ -126,15 +127,29 @@ bool is_source_ending(std::string_view ending) {
   return std::ranges::find(kSourceEndings, ending) != kSourceEndings.end();
 }
 
-// `(Worker.java:42)` or `main.go:12 +0x1d` anywhere but in a web link.
-bool has_source_place(std::string_view text) {
+// Calls `test` with each name of a source file and what follows it, the number of a line, until it
+// is true of one. Web links have none.
+template <class Test>
+bool any_source_place(std::string_view text, Test test) {
   return any_ending(text, [&](std::size_t at, std::string_view ending) {
-    if (!is_line_number(text, at + ending.size()) || !is_source_ending(ending)) return false;
+    const std::size_t after = at + ending.size();
+    if (!is_line_number(text, after) || !is_source_ending(ending)) return false;
     const std::string_view word = word_before(text, at);
     if (word.empty() || !is_word_character(word.back()) || word.contains("://")) return false;
     // Of `Section 4.c:2` nothing but the letter after the dot looks like a file.
-    return std::ranges::any_of(word, is_letter);
+    return std::ranges::any_of(word, is_letter) && test(word, text.substr(after));
   });
+}
+
+// `src/plan.py line 3`: people name a line of a file so, and no stack trace has this form.
+bool is_path_and_line(std::string_view word, std::string_view rest) {
+  return word.find_first_of("/\\") != std::string_view::npos && rest.starts_with(' ') &&
+         !rest.starts_with(" on ");
+}
+
+// `(Worker.java:42)` or `main.go:12 +0x1d`.
+bool has_source_place(std::string_view text) {
+  return any_source_place(text, std::not_fn(is_path_and_line));
 }
 
 bool has_stack_trace(std::string_view text) {
@@ -319,6 +334,7 @@ std::string_view find_visible_leak(std::string_view text) {
   if (has_named_secret(text)) return "a password or key";
   if (has_environment_line(text)) return "an environment variable";
   if (has_file_path(text)) return "a file path";
+  if (any_source_place(text, is_path_and_line)) return "a source file";
   return {};
 }
 

@@ -18,6 +18,12 @@ TEST_CASE("ARL-09: stack traces of every language leak") {
   }
 }
 
+TEST_CASE("ARL-09: a line of a source file leaks as what it is, and not as a stack trace") {
+  CHECK(find_leak("src/app/main.py line 3") == "a source file");
+  CHECK(find_leak("main.py line 3") == "a stack trace");
+  CHECK(find_leak("in src/app/main.php on line 3") == "a stack trace");
+}
+
 TEST_CASE("ARL-09: file paths leak, below a known root, with a drive, or on a share") {
   for (const char* text :
        {"cannot open /var/lib/agent/store.db", "(/home/build/x)", "see:/etc/hosts",

@@ -124,6 +124,14 @@ std::vector<std::string> without_first_group(std::string_view shape) {
   return all;
 }
 
+std::vector<std::string_view> all_shapes(std::span<const ShapeCategory> categories) {
+  std::vector<std::string_view> all;
+  for (const ShapeCategory& category : categories) {
+    all.insert(all.end(), category.shapes.begin(), category.shapes.end());
+  }
+  return all;
+}
+
 bool is_run(char c) { return c == ' ' || c == '#' || c == '@'; }
 
 }  // namespace
@@ -170,6 +178,20 @@ std::optional<ShapeSet::Match> ShapeSet::find(std::string_view text, std::size_t
 bool ShapeSet::begins(std::string_view text) const {
   return std::ranges::any_of(
       shapes_, [&](std::string_view shape) { return match(shape, text, 0).has_value(); });
+}
+
+ShapeCategories::ShapeCategories(std::span<const ShapeCategory> categories)
+    : categories_(categories), set_(all_shapes(categories)) {}
+
+std::string_view ShapeCategories::find(std::string_view text) const {
+  const auto match = set_.find(text);
+  if (!match) return {};
+  std::size_t before = 0;
+  for (const ShapeCategory& category : categories_) {
+    before += category.shapes.size();
+    if (match->shape < before) return category.shows;
+  }
+  return {};
 }
 
 }  // namespace treaty::contracts

@@ -52,4 +52,24 @@ class ShapeSet {
       pairs_;  // Two bytes that one of them can begin with: most places have none.
 };
 
+// What the shapes of a list show, for a message: "a model id".
+struct ShapeCategory {
+  std::string_view shows;
+  std::span<const std::string_view> shapes;
+};
+
+// Shapes of several categories, looked for in one pass.
+class ShapeCategories {
+ public:
+  // The categories outlive the object.
+  explicit ShapeCategories(std::span<const ShapeCategory> categories);
+
+  // What the first match shows; empty when there is none.
+  std::string_view find(std::string_view text) const;
+
+ private:
+  std::span<const ShapeCategory> categories_;
+  ShapeSet set_;
+};
+
 }  // namespace treaty::contracts

@@ -5,6 +5,8 @@
 #include <array>
 #include <string>
 
+using treaty::contracts::ShapeCategories;
+using treaty::contracts::ShapeCategory;
 using treaty::contracts::ShapeSet;
 
 namespace {
@@ -54,4 +56,15 @@ TEST_CASE("a set begins a text only at its first character") {
   CHECK(set.begins(":12"));
   CHECK(set.begins(" on line 3 of it"));
   CHECK(!set.begins("x:12"));
+}
+
+TEST_CASE("the category of the first match is what a text shows") {
+  constexpr std::array<std::string_view, 2> kAnimals = {"<cat>", "<dog>"};
+  constexpr std::array<std::string_view, 1> kFruits = {"<apple>"};
+  const std::array<ShapeCategory, 2> categories = {{{"an animal", kAnimals}, {"a fruit", kFruits}}};
+  const ShapeCategories all(categories);
+
+  CHECK(all.find("an apple for the dog") == "a fruit");
+  CHECK(all.find("a dog and an apple") == "an animal");
+  CHECK(all.find("nothing").empty());
 }
