@@ -29,23 +29,40 @@ class FixTest(TreatyTest):
         return self.treaty("check", contract, "--fix", "--in-place", *names_and_options)
 
     def assert_repaired(self, contract, before, after, *rules, options=(), code=0):
-        """On stdout and in place, to the byte; and a second time there is nothing left to do."""
+        """On stdout, and in place if it is valid then, to the byte; a second time there is nothing left to do."""
         ran = self.fix(contract, before, *options)
         self.assertEqual(ran.out, after)
         self.assertEqual(ran.code, code, ran)
         told = [line.split()[2] for line in ran.err.splitlines() if line.startswith("-: repaired ")]
         self.assertEqual(told, list(rules))
+        if code != 0:
+            self.assert_untouched(contract, before, is_repairable=before != after, options=options)
+            return
 
         self.write("a.json", before)
         ran = self.fix_in_place(contract, "a.json", *options)
         self.assertEqual(self.read("a.json").decode(), after)
-        self.assertEqual((ran.code, ran.err.count("a.json: repaired ")), (code, len(rules)), ran)
+        self.assertEqual((ran.code, ran.err.count("a.json: repaired ")), (0, len(rules)), ran)
 
         status = (self.folder / "a.json").stat()
         ran = self.fix_in_place(contract, "a.json", *options)
         again = (self.folder / "a.json").stat()
         self.assertEqual((again.st_ino, again.st_mtime_ns), (status.st_ino, status.st_mtime_ns))
-        self.assertEqual((ran.code, ran.err), (code, ""))
+        self.assertEqual((ran.code, ran.err), (0, ""))
+
+    def assert_untouched(self, contract, text, *, is_repairable, options=()):
+        """In place: a part of the repairs is never written."""
+        self.write("a.json", text)
+        status = (self.folder / "a.json").stat()
+
+        ran = self.fix_in_place(contract, "a.json", *options)
+
+        again = (self.folder / "a.json").stat()
+        self.assertEqual(self.read("a.json").decode(), text)
+        self.assertEqual((again.st_ino, again.st_mtime_ns), (status.st_ino, status.st_mtime_ns))
+        self.assertEqual((ran.code, ran.err.count("repaired ")), (1, 0), ran)
+        self.assertEqual(ran.err.count("a.json: left as it is"), 1 if is_repairable else 0, ran)
+        self.assertIn("1 refused", ran.out)
 
 
 class Requests(FixTest):
@@ -350,15 +367,32 @@ class Leftovers(FixTest):
     def test_auto_tells_what_is_to_be_repaired(self):
         self.assert_repaired("auto", envelope(duration='"2.5"'), envelope(duration="2.5"), "BRS-10")
 
-    def test_verdicts_after_a_repair_in_place_are_those_of_the_new_text(self):
+    def test_verdicts_after_a_repair_in_place_are_those_of_the_file(self):
         self.write("good.json", bridge_response(duration_seconds="2"))
         self.write("bad.json", bridge_response(duration_seconds="2", status="done"))
+        before = self.read("bad.json")
 
         verdicts = self.verdicts("bridge-response", "--fix", "--in-place", "good.json", "bad.json", "missing.json", code=1)
 
         self.assertEqual([(verdict["document"], rules_of(verdict["violations"])) for verdict in verdicts],
                          [("good.json", []), ("bad.json", ["BRS-05"]), ("missing.json", ["INPUT"])])
-        self.assertEqual(json.loads(self.read("bad.json"))["duration_seconds"], 2)
+        self.assertEqual(rules_of(verdicts[1]["warnings"]), ["BRS-10"])
+        self.assertEqual(json.loads(self.read("good.json"))["duration_seconds"], 2)
+        self.assertEqual(self.read("bad.json"), before)
+
+    def test_a_file_that_stays_refused_is_left_as_it_is(self):
+        text = json.dumps(bridge_response(duration_seconds="2", status="done"), indent=1)
+        for name, content in (("one repair", text), ("a fence", f"```json\n{text}\n```\n"),
+                              ("a comma", text[:-2] + ",\n}"), ("a byte order mark", "\ufeff" + text)):
+            with self.subTest(name):
+                self.assert_untouched("bridge-response", content, is_repairable=True)
+
+    def test_places_in_a_file_that_is_left_as_it_is_are_those_of_the_file(self):
+        self.write("a.json", '{"error_message":\n"no",\n"status": "done", "duration_seconds": "2"}\n')
+
+        ran = self.fix_in_place("bridge-response", "a.json")
+
+        self.assertIn("a.json:3:11: error BRS-05", ran.out)
 
 
 class Files(FixTest):

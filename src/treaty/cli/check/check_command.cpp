@@ -119,9 +119,8 @@ contracts::Repaired repair(const Job& job, const std::string& text) {
                   : contracts::Repaired{text};
 }
 
-// What is left after a repair is what a person has to mend: the mending profile says why it has no
-// single reading.
-Checked check_repaired(const Job& job, const std::string& path, const std::string& text) {
+// What has to be repaired by hand: the mending profile also says why it has no single reading.
+Checked check_unrepaired(const Job& job, const std::string& path, const std::string& text) {
   Checked checked = check_text(job, path, text);
   if (checked.valid()) return checked;
   Job mending = job;
@@ -130,18 +129,31 @@ Checked check_repaired(const Job& job, const std::string& path, const std::strin
   return explained.valid() ? checked : explained;
 }
 
-// Repairs before it checks.
+// Writes the repaired document only if it is valid: a program that waits for the file shall not
+// find another broken one there.
 void fix_in_place(const Job& job, const std::string& path, const std::string& text,
                   Reporter& reporter) {
   const contracts::Repaired repaired = repair(job, text);
-  if (repaired.text != text) {
-    if (const auto written = replace_file(path, repaired.text); !written) {
-      reporter.add(troubled(job, written.error()));
-      return;
-    }
+  Checked checked = check_text(job, path, repaired.text);
+  if (repaired.text == text) {
+    reporter.add(check_unrepaired(job, path, text));
+    return;
+  }
+  if (!checked.valid()) {
+    print_error(
+        "{}: left as it is, since --fix repairs only a part of what is wrong; without --in-place "
+        "it "
+        "prints that part\n",
+        harmless(path));
+    reporter.add(check_unrepaired(job, path, text));
+    return;
+  }
+  if (const auto written = replace_file(path, repaired.text); !written) {
+    reporter.add(troubled(job, written.error()));
+    return;
   }
   tell_repairs(path, repaired);
-  reporter.add(check_repaired(job, path, repaired.text));
+  reporter.add(std::move(checked));
 }
 
 // The repaired document on stdout; what was done, and what is left to do, on stderr.
@@ -152,7 +164,7 @@ int print_fixed(const Job& job, const std::string& path) {
   tell_repairs(path, repaired);
   // Of a document over the limit there is only a part: nothing to print.
   if (text->size() <= job.options.max_size) print_document(repaired.text);
-  const Checked checked = check_repaired(job, path, repaired.text);
+  const Checked checked = check_unrepaired(job, path, repaired.text);
   if (checked.valid()) return kOk;
   print_error("{}", human_report(checked, false));
   return kViolated;
@@ -318,7 +330,8 @@ FILE may be a glob, or a directory with --recursive. Exit 0: all valid, 1: not, 
                   {"--request", "FILE", "The bridge request that is answered (BRS-12)"},
                   {"--inner", "", "Read a bridge response's text as", {"auto", "json", "text"}},
                   {"--fix", "", "Print the document with all that has one repair repaired"},
-                  {"--in-place", "", "With --fix: write the repaired documents back"},
+                  {"--in-place", "",
+                   "With --fix: write back each document that the repairs make valid"},
                   {"--format", "", "How to report", {"human", "json", "sarif"}},
                   {"--recursive", "",
                    "The .json files below directories; .ndjson, .jsonl with --ndjson"},
