@@ -256,13 +256,11 @@ constexpr std::size_t kLongestId = 128;
 // it as the API of a provider does, `max_tokens`.
 constexpr std::string_view kModeNames[] = {"Mode", "ModeId", "ModeKey", "ModeName",
                                            "ModeDisplayName"};
-constexpr std::string_view kContinuationNames[] = {
-    "PreviousResponseId", "ResponseId",  "ContinuationId",
-    "ContinuationToken",  "Provider",    "Model",
-    "ModelName",          "ThreadId",    "RunId",
-    "ProviderState",      "Temperature", "TopP",
-    "MaxTokens",          "Seed",        "StopSequences",
-};
+constexpr std::string_view kStateNames[] = {"PreviousResponseId", "ResponseId", "ContinuationId",
+                                            "ContinuationToken",  "ThreadId",   "RunId",
+                                            "ProviderState"};
+constexpr std::string_view kSettingNames[] = {
+    "Provider", "Model", "ModelName", "Temperature", "TopP", "MaxTokens", "Seed", "StopSequences"};
 constexpr std::string_view kDiagnosticNames[] = {"CorrelationId", "TraceId", "RequestId",
                                                  "Diagnostics",   "Debug",   "Progress"};
 
@@ -303,10 +301,16 @@ void inspect_unknown(Inspection& inspection, const RequestMembers& members) {
     if (is_one_of(kModeNames, name)) {
       inspection.refuse("REQ-12", extra, "a request names no mode: the server decides it",
                         "leave it out");
-    } else if (is_one_of(kContinuationNames, name)) {
-      inspection.refuse("REQ-13", extra,
-                        "a request carries no state of a provider or a model: the server keeps it",
-                        "leave it out; SessionId and TurnId are all that a follow-on needs");
+    } else if (is_one_of(kStateNames, name)) {
+      inspection.refuse(
+          "REQ-13", extra,
+          fmt::format("{} is state of a provider, and the server keeps it", extra.name),
+          "leave it out; SessionId and TurnId are all that a follow-on needs");
+    } else if (is_one_of(kSettingNames, name)) {
+      inspection.refuse(
+          "REQ-13", extra,
+          fmt::format("{} is a setting, and the configuration of the agent decides it", extra.name),
+          "leave it out, and configure it on the agent");
     } else if (is_one_of(kDiagnosticNames, name)) {
       inspection.refuse("REQ-14", extra, "diagnostics belong to the server", "leave it out");
     } else {

@@ -53,6 +53,20 @@ TEST_CASE("all violations are told, in document order, with line and column") {
   CHECK(found[3].rule == "REQ-02");
 }
 
+TEST_CASE("REQ-13: a refusal says whether a member is state or a setting, and what to do") {
+  const auto request = decode_agent_execute_request(R"({"SessionId": "s", "TurnId": "t",
+      "Instruction": "i", "thread_id": "x", "Temperature": 0.2})");
+
+  REQUIRE(!request);
+  const Findings& found = request.error();
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].message == "thread_id is state of a provider, and the server keeps it");
+  CHECK(found[0].hint == "leave it out; SessionId and TurnId are all that a follow-on needs");
+  CHECK(found[1].message ==
+        "Temperature is a setting, and the configuration of the agent decides it");
+  CHECK(found[1].hint == "leave it out, and configure it on the agent");
+}
+
 TEST_CASE("the dialect follows the first member that the contract knows") {
   CHECK(decode_agent_execute_request(R"({"x": 1, "SessionId": "s", "turnId": "t",
                                          "instruction": "i"})")
