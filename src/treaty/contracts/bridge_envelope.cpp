@@ -266,8 +266,15 @@ class EnvelopeReading {
     return false;
   }
 
+  // An agent that has no error_message may have reported its failure in the metadata.
+  bool metadata_reports_failure() const {
+    const Place* metadata = members_["metadata"];
+    return metadata != nullptr && reports_failure(metadata->value);
+  }
+
   std::string_view why_unclear() const {
     if (!says_something(text_)) return "and neither response nor error_message has a text";
+    if (metadata_reports_failure()) return "and metadata may report a failure";
     return holds_failure(*text_) ? "and response itself may report a failure"
                                  : "and response and the error contradict each other";
   }
@@ -276,7 +283,11 @@ class EnvelopeReading {
   std::string_view meant_status() const {
     const Place* type = members_["error_type"];
     const bool fails = says_something(members_["error_message"]) || says_something(type);
-    if (!fails) return says_something(text_) && !holds_failure(*text_) ? "success" : "";
+    if (!fails) {
+      const bool is_success =
+          says_something(text_) && !holds_failure(*text_) && !metadata_reports_failure();
+      return is_success ? "success" : "";
+    }
     if (says_something(text_)) return "";
     const bool is_timeout =
         says_something(type) && type->value.is_string() && type->value.text() == kTimeout;
@@ -409,10 +420,11 @@ class EnvelopeReading {
       return;
     }
     const bool has_id = options().request_id.has_value();
+    const bool makes_id = !has_id && inspection_.lenient();  // Strict only refuses.
     inspection_.repair(
         "BRS-14", members_.object(),
         fmt::format("this is a part of an envelope, without {}{}", fmt::join(missing_, ", "),
-                    has_id ? "" : fmt::format("; request_id becomes {}", kNobody)),
+                    makes_id ? fmt::format("; request_id becomes {}", kNobody) : ""),
         has_id ? "`treaty bridge respond` writes the envelope"
                : "`treaty bridge respond` writes the envelope; pass the request (--request FILE), "
                  "which has the request_id",

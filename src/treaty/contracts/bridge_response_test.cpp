@@ -93,6 +93,30 @@ TEST_CASE("BRS-14: lenient reads a part of an envelope, and the text is complete
   }
 }
 
+TEST_CASE("BRS-14: strict names a part of an envelope and promises no repair") {
+  const auto response = decode_bridge_response(R"({"response": "x", "metadata": {}})");
+
+  REQUIRE(!response);
+  REQUIRE(response.error().size() == 1);
+  CHECK(response.error()[0].message ==
+        "this is a part of an envelope, without request_id, version, status, error_message, "
+        "error_type, created_at, duration_seconds");
+}
+
+TEST_CASE("BRS-01: a failure in the metadata is never completed as a success") {
+  for (const char* text : {R"({"response": "x", "metadata": {"error": "timeout"}})",
+                           R"({"request_id": "r", "version": "1.0", "response": "x",
+                               "error_message": null, "error_type": null, "duration_seconds": 0,
+                               "created_at": "2025-11-24T14:22:45Z",
+                               "metadata": {"success": false}})"}) {
+    CAPTURE(text);
+    const auto response = decode_bridge_response(text, {.profile = Profile::mending});
+
+    REQUIRE(!response);
+    CHECK(response.error()[0].message.contains("metadata may report a failure"));
+  }
+}
+
 TEST_CASE("BRS-14: what names an error is never read as a success") {
   for (const std::string text :
        {R"({"error_message": "no", "response": "x"})", R"({"error_type": "auth_error"})",
