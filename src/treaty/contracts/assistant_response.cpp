@@ -155,10 +155,15 @@ class Fallbacks {
       inspection_.refuse(rule, place, std::move(message), std::move(hint));
       return;
     }
-    inspection_.repair(
+    std::vector<Edit> edits;
+    if (replaced_ != &member) {
+      edits.push_back(replacement_of(member, fallback_of(member.name, response)));
+    }
+    const bool is_replaced = inspection_.repair(
         rule, place,
         fmt::format("{}; the fallback of the contract replaces {}", message, member.name),
-        std::move(hint), {replacement_of(member, fallback_of(member.name, response))});
+        std::move(hint), std::move(edits));
+    if (is_replaced) replaced_ = &member;
   }
 
  private:
@@ -188,6 +193,7 @@ class Fallbacks {
   }
 
   Inspection& inspection_;
+  const Place* replaced_ = nullptr;  // One edit is enough for a list with many faults.
 };
 
 // Why a text is not one: it is of another type, or blank. Empty when it is one.

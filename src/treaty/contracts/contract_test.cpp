@@ -196,3 +196,14 @@ TEST_CASE("every contract is found by its name") {
   for (const Contract contract : kContracts) CHECK(contract_named(name_of(contract)) == contract);
   CHECK(!contract_named("Response"));
 }
+
+TEST_CASE("ARL-05: a list with many faults is replaced by one edit") {
+  const Verdict verdict = check(Contract::assistant, R"({"assistant_message": "m",
+      "action_taken": "a", "next_steps": [1, "x", 2, 3], "confidence_level": "low",
+      "trace_id": "t", "response_version": "v1"})",
+                                {.profile = Profile::mending});
+
+  CHECK(verdict.valid());
+  CHECK(verdict.warnings.size() == 3);
+  CHECK(verdict.edits.size() == 1);
+}
