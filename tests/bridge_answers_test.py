@@ -127,6 +127,36 @@ class TheAgentsOwnText(BridgeTest):
         self.assertIn("```json", sealed["Result"]["PrimaryOutputText"])
 
 
+class Places(BridgeTest):
+    """Clients see the name of a backend, and no path of the server's file system."""
+
+    def test_an_answer_by_a_script_shows_no_path(self):
+        self.write("play.yaml", "replies: [Fine.]\n")
+        server = self.server({"agents": {"default": {"mode": "General", "backends": [{"script": "play.yaml"}]}}})
+        self.put(".agent-request.json", bridge_request())
+        self.assertEqual(self.bridge("answer", "--url", f"http://127.0.0.1:{server.port}").code, 0)
+        asked = self.journal("request.asked")[0]
+        session, turn = asked["session_id"], asked["turn_id"]
+
+        result = server.get(turn_path(session, turn, "/agent-result"))
+        with server.events(session, 0) as events:
+            told = "".join(event.data for event in events.until("turn.completed"))
+
+        self.assertEqual(self.response()["metadata"]["backend"], "script:play.yaml")
+        self.assertEqual(result.json["metadata"]["backend"], "script:play.yaml")
+        self.assertIn("script:play.yaml", told)
+        shown = [json.dumps(self.response()), result.body.decode(), told, server.turn(session, turn).body.decode(),
+                 server.get("/v1/limits").body.decode(), server.get("/metrics").body.decode()]
+        for text in shown:
+            self.assertNotIn(str(self.folder), text)
+
+    def test_the_answer_of_the_demo_is_announced(self):
+        self.write("treaty.yaml", "{}\n")
+        self.put(".agent-request.json", bridge_request())
+        ran = self.bridge("answer", OPENAI_API_KEY="")
+        self.assertIn("treaty bridge answer: agent default: the built-in demo, since no key of a provider is set", ran.err)
+
+
 class WatchedText(WatchTest):
     def test_a_watch_gives_the_agent_s_own_text(self):
         gate, directory, watch = self.gated_watch("…")

@@ -176,7 +176,9 @@ class Asking(BridgeTest):
         with server.events("s1", 0) as events:
             seen = events.until("turn.completed")
 
-        self.assertIn(f"bridge:{self.room}", "".join(event.data for event in seen))
+        told = "".join(event.data for event in seen)
+        self.assertIn(f"bridge:{os.path.basename(self.room)} (", told)
+        self.assertNotIn(str(self.room), told)
 
 
 class Answers(BridgeTest):

@@ -56,9 +56,27 @@ TEST_CASE("Every key of an agent has its place") {
                                            .preference = 1});
   CHECK(agent.chain[1] ==
         dispatch::Choice{.backend = "main", .model = "gpt-5-mini", .preference = 2});
-  CHECK(agent.chain[2].backend == "script:/work/play.yaml");
+  CHECK(agent.chain[2].backend == "script:play.yaml");
   CHECK(agent.chain[3].model == "actor");
-  CHECK(configuration.find_backend<ScriptFile>("script:/work/play.yaml")->text == "- Hello.");
+  CHECK(configuration.find_backend<ScriptFile>("script:play.yaml")->text == "- Hello.");
+}
+
+TEST_CASE("The name of a backend has no path, and each file has a name of its own") {
+  const Configuration configuration =
+      loaded({.yaml = "agents:\n  writer:\n    backends:\n      - {script: one/play.yaml}\n"
+                      "      - {script: two/play.yaml}\n      - {script: one/play.yaml}\n"
+                      "      - {bridge: {dir: one/room/}}\n      - {bridge: {dir: two/room}}\n",
+              .files = {{"/work/one/play.yaml", "- One."}, {"/work/two/play.yaml", "- Two."}}});
+
+  std::vector<std::string> names;
+  for (const auto& choice : configuration.turns.agents.at("writer").chain) {
+    names.push_back(choice.backend);
+  }
+  CHECK(names == std::vector<std::string>{"script:play.yaml", "script:play.yaml #2",
+                                          "script:play.yaml", "bridge:room (writer, 2m)",
+                                          "bridge:room (writer, 2m) #2"});
+  CHECK(configuration.find_backend<ScriptFile>(names[0])->text == "- One.");
+  CHECK(configuration.find_backend<ScriptFile>(names[1])->text == "- Two.");
 }
 
 TEST_CASE("A bridge is named by its directory, seen from the file, and asks for the agent itself") {

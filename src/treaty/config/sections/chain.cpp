@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <variant>
 
 #include "treaty/backends/scripted/script.h"
 #include "treaty/config/sections/sections.h"
@@ -92,7 +94,7 @@ constexpr auto kChoiceMembers = std::to_array<ConfigMember<ChoiceDraft>>({
 void take_script(ConfigReader& reader, const Node& node, ChoiceDraft& entry, Draft& draft) {
   auto file = reader.file(node);
   if (!file) return;
-  entry.choice.backend = fmt::format("script:{}", file->path);
+  entry.choice.backend = backend_name("script", file->path, draft.configuration);
   if (const auto script = backends::read_script(file->text); !script) {
     const auto& first = script.error().front();
     reader.note(node, fmt::format("the script {} is not in order: {}", node.text, text_of(first)),
@@ -120,8 +122,9 @@ void take_bridge(ConfigReader& reader, const Node& node, ChoiceDraft& entry, con
     reader.note(node, "a bridge needs `dir`, the directory in which it asks",
                 "such as {bridge: {dir: /var/lib/agents/reviewer}}");
   }
-  entry.choice.backend = fmt::format("bridge:{} ({}, {})", bridge.path, bridge.agent_name,
-                                     duration_text(bridge.timeout));
+  entry.choice.backend =
+      backend_name("bridge", bridge.path, draft.configuration,
+                   fmt::format(" ({}, {})", bridge.agent_name, duration_text(bridge.timeout)));
   draft.configuration.backends[entry.choice.backend] = std::move(bridge);
 }
 
@@ -169,6 +172,18 @@ void take_backend(ConfigReader& reader, const Node& node, Agent& agent, Draft& d
   draft.entry_policies[agent.name].push_back(std::move(entry.policy));
 }
 
+// The file or the directory that a backend was made from; empty for a provider.
+std::string_view path_of(const BackendSettings& settings) {
+  const auto path = [](const auto& kind) -> std::string_view {
+    if constexpr (requires { kind.path; }) {
+      return kind.path;
+    } else {
+      return {};
+    }
+  };
+  return std::visit(path, settings);
+}
+
 // Those with `on` wait for others to fail.
 bool is_last_resort(const Node& entry) {
   const Node* on = entry.kind == yaml::Kind::map ? entry.find("on") : nullptr;
@@ -187,6 +202,19 @@ void take_chain(ConfigReader& reader, const Node& node, Agent& agent, Draft& dra
     reader.note(
         node, fmt::format("the agent {} asks nobody first: all its backends have `on`", agent.name),
         "leave `on` out of one of them");
+  }
+}
+
+std::string backend_name(std::string_view kind, const std::string& path,
+                         const Configuration& configuration, std::string_view more) {
+  const std::filesystem::path file = std::filesystem::path(path).lexically_normal();
+  const auto last = file.has_filename() ? file.filename() : file.parent_path().filename();
+  const std::string first = fmt::format("{}:{}{}", kind, last.string(), more);
+  std::string name = first;
+  for (int number = 2;; ++number) {
+    const auto taken = configuration.backends.find(name);
+    if (taken == configuration.backends.end() || path_of(taken->second) == path) return name;
+    name = fmt::format("{} #{}", first, number);
   }
 }
 

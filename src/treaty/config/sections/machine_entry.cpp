@@ -155,7 +155,7 @@ dispatch::Choice take_machine(ConfigReader& reader, const Node& node, const std:
   choice.policy.breaker_failures = 0;
   const auto file = reader.file(node);
   if (!file) return choice;
-  choice.backend = fmt::format("machine:{}", file->path);
+  choice.backend = backend_name("machine", file->path, draft.configuration);
   if (draft.configuration.find_backend<MachineFile>(choice.backend) == nullptr) {
     auto machine = read_machine(reader, file->path, file->text);
     if (!machine) return choice;

@@ -37,11 +37,11 @@ TEST_CASE("A machine is a backend that is tried once and has its name for a mode
 
   REQUIRE(configuration);
   const auto& choice = configuration->turns.agents.at("default").chain.front();
-  CHECK(choice.backend == "machine:/work/m.yml");
+  CHECK(choice.backend == "machine:m.yml");
   CHECK(choice.model == "machine");
   CHECK(choice.policy.max_attempts == 1);
   CHECK(choice.policy.breaker_failures == 0);
-  const auto& file = *configuration->find_backend<MachineFile>("machine:/work/m.yml");
+  const auto& file = *configuration->find_backend<MachineFile>("machine:m.yml");
   CHECK(file.path == "/work/m.yml");
   CHECK(file.machine->directory == "/work");
 }

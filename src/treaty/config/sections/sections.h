@@ -91,6 +91,11 @@ dispatch::Policy overridden(dispatch::Policy policy, const PolicyOverrides& over
 
 void take_chain(ConfigReader& reader, const yaml::Node& node, turns::Agent& agent, Draft& draft);
 
+// The name of a backend that is made from a file or a directory: "script:play.yaml". Clients see it
+// in events and answers, so it has no path. A second file of the same name gets a number.
+std::string backend_name(std::string_view kind, const std::string& path,
+                         const Configuration& configuration, std::string_view more = {});
+
 // `choice` with the machine as its backend. What is wrong with the file is noted with its places.
 dispatch::Choice take_machine(ConfigReader& reader, const yaml::Node& node,
                               const std::string& agent, dispatch::Choice choice, Draft& draft);
