@@ -37,6 +37,29 @@ std::optional<Entry> decode_line(std::string_view line) {
   return entry;
 }
 
+// Takes the next line off the text, with its end if it has one; nothing at the end of the text.
+std::optional<std::string_view> next_line(std::string_view& text) {
+  if (text.empty()) return std::nullopt;
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end == std::string_view::npos ? end : end + 1);
+  text.remove_prefix(line.size());
+  return line;
+}
+
+// The lines of the entries that are kept, and those that are no entries, as they were written.
+std::string lines_of(std::string_view text, const std::vector<Entry>& kept) {
+  std::string lines;
+  auto next = kept.begin();
+  while (const auto line = next_line(text)) {
+    if (is_blank(*line)) continue;
+    const auto entry = decode_line(*line);
+    const bool is_kept = entry && next != kept.end() && *entry == *next;
+    if (is_kept) ++next;
+    if (is_kept || !entry) lines += *line;
+  }
+  return lines;
+}
+
 // Whether the last byte is there and ends no line.
 bool ends_in_a_line(int file) {
   struct stat status{};
@@ -91,6 +114,18 @@ bool write_at_once(int file, std::string_view line) {
   return written == static_cast<ssize_t>(line.size());
 }
 
+// Empty when there is none yet.
+std::expected<std::string, Error> read_journal_file(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) return {};
+  const auto size = std::filesystem::file_size(path, ignored);
+  if (!ignored && size > kLargestJournal) {  // What is last in it counts most.
+    return fail(ErrorCode::unreadable,
+                "is larger than 256 MiB: move the file elsewhere and a new one is started", path);
+  }
+  return read_file(path, kLargestJournal);
+}
+
 }  // namespace
 
 std::string text_in(const Entry& entry, std::string_view name) {
@@ -115,12 +150,9 @@ std::string encode(const Entry& entry) {
 
 JournalText decode_journal(std::string_view text) {
   JournalText journal;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (is_blank(line)) continue;
-    if (auto entry = decode_line(line)) {
+  while (const auto line = next_line(text)) {
+    if (is_blank(*line)) continue;
+    if (auto entry = decode_line(*line)) {
       journal.entries.push_back(*std::move(entry));
     } else {
       ++journal.damaged_lines;
@@ -130,15 +162,7 @@ JournalText decode_journal(std::string_view text) {
 }
 
 std::expected<JournalText, Error> read_journal(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored)))
-    return JournalText{};
-  const auto size = std::filesystem::file_size(path, ignored);
-  if (!ignored && size > kLargestJournal) {  // What is last in it counts most.
-    return fail(ErrorCode::unreadable,
-                "is larger than 256 MiB: move the file elsewhere and a new one is started", path);
-  }
-  TREATY_TRY(const auto text, read_file(path, kLargestJournal));
+  TREATY_TRY(const auto text, read_journal_file(path));
   return decode_journal(text);
 }
 
@@ -156,12 +180,10 @@ std::expected<void, Error> rewrite_journal(const std::string& path, const Choose
   if (!file) return {};
   lock_journal(file.get(), LOCK_EX);
   if (was_replaced(file.get())) return {};
-  TREATY_TRY(const auto journal, read_journal(path));
-  const auto kept = choose(journal.entries);
+  TREATY_TRY(const auto text, read_journal_file(path));
+  const auto kept = choose(decode_journal(text).entries);
   if (!kept) return {};
-  std::string text;
-  for (const Entry& entry : *kept) text += encode(entry) + "\n";
-  return replace_file(path, text, Links::replace);
+  return replace_file(path, lines_of(text, *kept), Links::replace);
 }
 
 }  // namespace treaty::bridge

@@ -49,8 +49,9 @@ std::expected<JournalText, Error> read_journal(const std::string& path);
 // Appends the entry and flushes it to the disk. A line that a crash cut off is ended first.
 std::expected<void, Error> append_to_journal(const std::string& path, const Entry& entry);
 
-// Replaces the journal by the entries that `choose` keeps of it; nothing: it stays as it is.
-// Nothing that others append meanwhile is lost.
+// Replaces the journal by the entries that `choose` keeps of it, in their order; nothing: it stays
+// as it is. Lines that are no entries stay, byte for byte: they may be mended by hand. Nothing that
+// others append meanwhile is lost.
 using ChooseEntries = std::function<std::optional<std::vector<Entry>>(const std::vector<Entry>&)>;
 std::expected<void, Error> rewrite_journal(const std::string& path, const ChooseEntries& choose);
 

@@ -260,6 +260,23 @@ TEST_CASE("a journal that is rewritten has the entries that were kept, and stays
                         [](const std::vector<Entry>& entries) { return std::optional(entries); }));
 }
 
+TEST_CASE("lines that are no entries stay in a rewritten journal, byte for byte") {
+  const Room room;
+  const std::string edited = "{\"at\": oops\xFF}\r\n";
+  const std::string torn = "{\"at\":\"2026";
+  room.write(encode(kFirst) + "\n" + edited + encode(kSecond) + "\n" + encode(kThird) + "\n" +
+             torn);
+
+  REQUIRE(rewrite_journal(room.path(), [](const std::vector<Entry>& entries) {
+    return std::optional(std::vector<Entry>{entries.back()});
+  }));
+
+  CHECK(room.text() == edited + encode(kThird) + "\n" + torn);
+  REQUIRE(append_to_journal(room.path(), kFirst));
+  CHECK(room.journal().entries == std::vector<Entry>{kThird, kFirst});
+  CHECK(room.journal().damaged_lines == 2);
+}
+
 TEST_CASE("nothing that is appended while a journal is rewritten is lost") {
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kEach = 25;
