@@ -449,7 +449,7 @@ class Standings(DoctorTest):
 
     def test_nothing_is_asked(self):
         self.assertEqual(self.standing(), "idle")
-        self.assertEqual(self.bridge("doctor").out, "this directory: nothing is asked here\n")
+        self.assertEqual(self.bridge("doctor").out, "this directory: there is no request\n")
 
     def test_a_request_waits(self):
         self.put(REQUEST, asked())

@@ -67,7 +67,7 @@ class Commands(LookupTest):
         self.ask(STATE)
         ran = self.bridge("respond", "--dir", ".", stdin=b"Fine.")
         self.assertEqual(ran.code, 1, ran)
-        self.assertIn("nothing is asked in this directory", ran.err)
+        self.assertIn("there is no request in this directory", ran.err)
         self.assertEqual(self.bridge("check", "--dir", ".").out, "no request and no answer is here\n")
         self.assertEqual(json.loads(self.bridge("doctor", "--dir", ".", "--format", "json").out)["standing"], "idle")
 
@@ -83,7 +83,7 @@ class Commands(LookupTest):
         for verb in ("answer", "respond"):
             ran = self.bridge(verb, stdin=b"Fine.")
             self.assertEqual(ran.code, 1, ran)
-            self.assertIn("Next: run the program until it leaves with 42", ran.err)
+            self.assertIn("Next: run the program until it exits with 42", ran.err)
 
 
 class Places(LookupTest):

@@ -172,11 +172,11 @@ class WhichRequest(RespondTest):
         self.assertFalse((self.work / RESPONSE).exists())
 
     def test_nothing_is_asked(self):
-        self.refused(words=["nothing is asked", "Next: "])
+        self.refused(words=["there is no request", "Next: "])
         self.put(RESPONSE, bridge_response())
-        self.refused(words=["nothing is asked"])
+        self.refused(words=["there is no request"])
         self.asked()
-        self.refused("--phase", "3", words=["nothing is asked there"])
+        self.refused("--phase", "3", words=["there is no request there"])
 
     def test_a_broken_request_cannot_be_answered(self):
         self.put(REQUEST, bridge_request(prompt=""))

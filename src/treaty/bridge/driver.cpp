@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <span>
 #include <tuple>
 
 #include "treaty/base/files.h"
@@ -189,16 +188,14 @@ bool Driver::has_answered_at(const std::string& path) const {
          });
 }
 
-// A request_id may be used again for a new question, while the old answer lies there.
-bool Driver::answers_earlier_question(const Exchange& exchange, const ResponseFile& there) const {
+// A request_id may be used again for a new question, while the old answer is still there.
+AnswerState Driver::judge_now(const Exchange& exchange, const ResponseFile& there) const {
   const auto journal = read_journal(journal_path(directory_));
-  if (!journal) return false;
-  Exchange now{.suffix = exchange.suffix,
-               .request = exchange.request,
-               .response = there,
-               .answer = AnswerState::answered};
-  recognize_old_answers(std::span(&now, 1), answered_requests(journal->entries));
-  return now.answer != AnswerState::answered;
+  const Exchange now{.suffix = exchange.suffix,
+                     .request = exchange.request,
+                     .response = there,
+                     .answer = judge(exchange.request, there)};
+  return journal ? judge_answer(now, answered_requests(journal->entries)) : now.answer;
 }
 
 std::expected<void, Error> Driver::clear_place(const Exchange& exchange, Existing existing) {
@@ -211,11 +208,8 @@ std::expected<void, Error> Driver::clear_place(const Exchange& exchange, Existin
   }
   const ResponseFile there = read_response(path, exchange.request.document);
   if (auto may = may_replace(there); !may) return may;
-  AnswerState state = judge(exchange.request, there);
+  const AnswerState state = judge_now(exchange, there);
   if (state == AnswerState::none) return {};
-  if (state == AnswerState::answered && answers_earlier_question(exchange, there)) {
-    state = AnswerState::stale;
-  }
   if (state == AnswerState::answered && existing == Existing::keep) {
     return fail(ErrorCode::conflict, "the request is answered already", path);
   }

@@ -63,6 +63,9 @@ class Driver {
   // one; ErrorCode::conflict as below.
   std::expected<void, Error> may_answer(const Exchange& exchange) const;
 
+  // Whether what is in the answer's place now is the answer, by what the journal says now.
+  AnswerState judge_now(const Exchange& exchange, const ResponseFile& there) const;
+
   // Writes the answer to its place and journals it. What is no answer to this request and stands
   // there goes to the quarantine first. ErrorCode::conflict when the request has been answered
   // meanwhile or another one has taken its place, and when the place holds something that never was
@@ -80,7 +83,6 @@ class Driver {
 
   std::expected<void, Error> may_replace(const ResponseFile& there) const;
   bool has_answered_at(const std::string& path) const;
-  bool answers_earlier_question(const Exchange& exchange, const ResponseFile& there) const;
   std::expected<void, Error> clear_place(const Exchange& exchange, Existing existing);
 
   std::string directory_;

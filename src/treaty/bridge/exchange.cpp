@@ -57,15 +57,6 @@ bool is_torn(std::string_view text) {
   return std::ranges::all_of(text.substr(std::min(fault, text.size())), is_of_word);
 }
 
-std::string first_of(const contracts::Findings& violations) {
-  const contracts::Finding& first = violations.front();
-  std::string text = fmt::format("{}{}{}: {}", first.rule.text(), first.where.empty() ? "" : " ",
-                                 first.where, first.message);
-  if (!first.hint.empty()) text += fmt::format(" ({})", first.hint);
-  if (violations.size() > 1) text += fmt::format("; and {} more", violations.size() - 1);
-  return text;
-}
-
 // Everything of a file but what it means. False when there is nothing to decode.
 template <class Document>
 bool load(BridgeFile<Document>& file) {
@@ -102,6 +93,15 @@ bool answers_another(const contracts::Verdict& verdict) {
 }
 
 }  // namespace
+
+std::string first_of(const contracts::Findings& violations) {
+  const contracts::Finding& first = violations.front();
+  std::string text = fmt::format("{}{}{}: {}", first.rule.text(), first.where.empty() ? "" : " ",
+                                 first.where, first.message);
+  if (!first.hint.empty()) text += fmt::format(" ({})", first.hint);
+  if (violations.size() > 1) text += fmt::format("; and {} more", violations.size() - 1);
+  return text;
+}
 
 std::string_view name_of(FileState state) {
   constexpr std::array<std::string_view, 5> kNames = {"absent", "unreadable", "torn", "broken",

@@ -75,6 +75,9 @@ struct Exchange {
   bool waits() const { return is_asked() && answer != AnswerState::answered; }
 };
 
+// The first of these findings, for people, and how many more there are.
+std::string first_of(const contracts::Findings& violations);
+
 std::string_view name_of(FileState state);
 std::string_view name_of(AnswerState state);
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "treaty/base/files.h"
-#include "treaty/bridge/exchange.h"
 #include "treaty/bridge/names.h"
+#include "treaty/bridge/questions.h"
 
 namespace treaty::bridge {
 namespace {
@@ -28,7 +28,7 @@ fs::path canonical_of(const fs::path& path) {
 }
 
 bool has_waiting_request(const std::string& directory) {
-  const auto exchanges = read_exchanges(directory);
+  const auto exchanges = read_judged_exchanges(directory);
   return exchanges && std::ranges::any_of(*exchanges, [](const Exchange& exchange) {
            return exchange.waits() && is_own_file(exchange.request.path);
          });

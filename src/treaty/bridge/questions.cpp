@@ -4,6 +4,7 @@
 
 #include "treaty/base/hash.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/base/try.h"
 #include "treaty/bridge/names.h"
 
 namespace treaty::bridge {
@@ -19,6 +20,14 @@ bool is_later(std::string_view one, std::string_view other) {
   const auto first = seconds_of_timestamp(other);
   const auto second = seconds_of_timestamp(one);
   return first && second && *second > *first;
+}
+
+// The answer that is there was given to the question that was answered before.
+bool has_old_answer(const Exchange& exchange, const AnsweredQuestion& known) {
+  if (!exchange.response.document || !is_new_question(exchange, known)) return false;
+  const std::string& created_at = exchange.response.document->created_at;
+  if (!known.answer_created_at.empty()) return created_at == known.answer_created_at;
+  return !is_later(created_at, known.at);
 }
 
 }  // namespace
@@ -79,22 +88,29 @@ bool was_answered(const Exchange& exchange, const AnsweredQuestions& answered) {
   return known != answered.end() && !is_new_question(exchange, known->second);
 }
 
-bool has_old_answer(const Exchange& exchange, const AnsweredQuestion& known) {
-  if (exchange.answer != AnswerState::answered || !exchange.response.document) return false;
-  if (!is_new_question(exchange, known)) return false;
-  const std::string& created_at = exchange.response.document->created_at;
-  if (!known.answer_created_at.empty()) return created_at == known.answer_created_at;
-  return !is_later(created_at, known.at);
+AnswerState judge_answer(const Exchange& exchange, const AnsweredQuestions& answered) {
+  if (!exchange.is_asked() || exchange.answer != AnswerState::answered) return exchange.answer;
+  const auto known = answered.find(exchange.request.document->request_id);
+  const bool is_old = known != answered.end() && has_old_answer(exchange, known->second);
+  return is_old ? AnswerState::stale : AnswerState::answered;
 }
 
-void recognize_old_answers(std::span<Exchange> exchanges, const AnsweredQuestions& answered) {
-  for (Exchange& exchange : exchanges) {
-    if (!exchange.is_asked()) continue;
-    const auto known = answered.find(exchange.request.document->request_id);
-    if (known != answered.end() && has_old_answer(exchange, known->second)) {
-      exchange.answer = AnswerState::stale;
-    }
-  }
+bool answers_earlier_question(const Exchange& exchange) {
+  return exchange.answer == AnswerState::stale &&
+         judge(exchange.request, exchange.response) == AnswerState::answered;
+}
+
+std::expected<std::vector<Exchange>, Error> read_judged_exchanges(
+    const std::string& directory, const AnsweredQuestions& answered) {
+  TREATY_TRY(auto exchanges, read_exchanges(directory));
+  for (Exchange& exchange : exchanges) exchange.answer = judge_answer(exchange, answered);
+  return exchanges;
+}
+
+std::expected<std::vector<Exchange>, Error> read_judged_exchanges(const std::string& directory) {
+  const auto journal = read_journal(journal_path(directory));
+  return read_judged_exchanges(directory,
+                               journal ? answered_requests(journal->entries) : AnsweredQuestions());
 }
 
 }  // namespace treaty::bridge

@@ -1,11 +1,14 @@
 // Which question a request asks. A program may use a request_id again: what it asks then is a new
-// question when it differs from the old one and was created later. Pure.
+// question when it differs from the old one and was created later. Everything but the last two
+// functions is pure.
 #pragma once
 
+#include <expected>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "treaty/bridge/exchange.h"
 #include "treaty/bridge/journal.h"
@@ -46,11 +49,19 @@ bool is_new_question(const Exchange& exchange, const AnsweredQuestion& known);
 // The request was answered, and asks no new question.
 bool was_answered(const Exchange& exchange, const AnsweredQuestions& answered);
 
-// The answer that lies there was given to an earlier question. Its date alone may not say so: dates
-// are compared to the second.
-bool has_old_answer(const Exchange& exchange, const AnsweredQuestion& known);
+// Whether the request is answered, by all that is known: every command decides it here. An answer
+// that was given to an earlier question under the same request_id is `stale`; its date alone may
+// not say so, since dates are compared to the second.
+AnswerState judge_answer(const Exchange& exchange, const AnsweredQuestions& answered);
 
-// Makes such answers `stale`.
-void recognize_old_answers(std::span<Exchange> exchanges, const AnsweredQuestions& answered);
+// The answer is `stale` because of an earlier question, and not because of its date.
+bool answers_earlier_question(const Exchange& exchange);
+
+// The exchanges of a directory, each judged by judge_answer().
+std::expected<std::vector<Exchange>, Error> read_judged_exchanges(
+    const std::string& directory, const AnsweredQuestions& answered);
+
+// The same by the directory's own journal; by the files alone when the journal cannot be read.
+std::expected<std::vector<Exchange>, Error> read_judged_exchanges(const std::string& directory);
 
 }  // namespace treaty::bridge

@@ -77,8 +77,7 @@ WatchStep RequestTracker::look_at_whole(const Exchange& exchange, Place& place, 
   if (is_known && !is_new_question(exchange, known->second)) {
     return look_at_known(exchange, place, known->second);
   }
-  const bool is_old = is_known && has_old_answer(exchange, known->second);
-  if (exchange.answer == AnswerState::answered && !is_old) {
+  if (judge_answer(exchange, answered_) == AnswerState::answered) {
     const auto& response = exchange.response.document;
     answered_[id] = {.question = question_of(exchange),
                      .answer_created_at = response ? response->created_at : std::string()};

@@ -90,7 +90,8 @@ void look_elsewhere(const DirectoryView& view, std::vector<Diagnosis>& found) {
   const std::string place = place_of_other_request(view);
   if (place.empty()) return;
   const std::string nearest = view.stray_requests.empty() ? place : view.stray_requests.front();
-  add(found, Problem::request_elsewhere, fmt::format("nothing is asked here, but in {}", nearest),
+  add(found, Problem::request_elsewhere,
+      fmt::format("there is no request here, but there is {}", nearest),
       {bridge_command({.directory = place}, "doctor")});
 }
 
@@ -277,15 +278,16 @@ std::string text_of(DirectoryStatus status, const DirectoryView& view) {
   switch (status) {
     case DirectoryStatus::unusable: return "cannot be used";
     case DirectoryStatus::driven: return "a driver is at work";
-    case DirectoryStatus::unreadable: return "what is asked here cannot be read";
+    case DirectoryStatus::unreadable: return "a request cannot be read";
     case DirectoryStatus::waiting: {
       const auto count = std::ranges::count_if(view.exchanges, &Exchange::waits);
       return count == 1 ? "waits for an agent" : fmt::format("waits for {} answers", count);
     }
     case DirectoryStatus::answered: return "answered; run the program with --resume";
-    case DirectoryStatus::interrupted: return "a run was interrupted and can go on";
-    case DirectoryStatus::settled: return "everything is answered, and the program has gone on";
-    case DirectoryStatus::idle: return "nothing is asked here";
+    case DirectoryStatus::interrupted: return "a run was interrupted and can be continued";
+    case DirectoryStatus::settled:
+      return "everything is answered, and the program has taken the answers";
+    case DirectoryStatus::idle: return "there is no request";
   }
   return {};
 }

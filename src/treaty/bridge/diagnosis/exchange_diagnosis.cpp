@@ -13,6 +13,7 @@
 #include "treaty/bridge/diagnosis/wording.h"
 #include "treaty/bridge/driver.h"
 #include "treaty/bridge/names.h"
+#include "treaty/bridge/questions.h"
 
 namespace treaty::bridge {
 namespace {
@@ -56,14 +57,43 @@ bool is_bare_text(const std::string& text) {
   return std::ranges::none_of(kTelling, [&](std::string_view name) { return text.contains(name); });
 }
 
+// What is known of all exchanges, worked out once.
+struct Known {
+  explicit Known(const DirectoryView& view)
+      : first(view.exchanges.data()),
+        run(replay_run(view.journal.entries)),
+        answered(answered_requests(view.journal.entries)) {
+    const Surroundings around{view.exchanges, view.journal.entries, view.now};
+    remedies.reserve(view.exchanges.size());
+    for (const Exchange& exchange : view.exchanges) {
+      remedies.push_back(remedy_for(exchange, around));
+    }
+  }
+
+  const Remedy& remedy_of(const Exchange& exchange) const {
+    return remedies[static_cast<std::size_t>(&exchange - first)];
+  }
+
+  // Whether the answer to this request is in the place of another one.
+  bool has_answer_elsewhere(const Exchange& exchange) const {
+    return std::ranges::find(remedies, &exchange, &Remedy::owner) != remedies.end();
+  }
+
+  const Exchange* first;
+  RunState run;
+  AnsweredQuestions answered;
+  std::vector<Remedy> remedies{};  // In the order of the exchanges.
+};
+
 class ExchangeDiagnosis {
  public:
-  ExchangeDiagnosis(const DirectoryView& view, const Exchange& exchange,
+  ExchangeDiagnosis(const DirectoryView& view, const Known& known, const Exchange& exchange,
                     std::vector<Diagnosis>& found)
       : view_(view),
+        known_(known),
         exchange_(exchange),
-        run_(replay_run(view.journal.entries)),
-        remedy_(remedy_for(exchange, {view.exchanges, view.journal.entries, view.now})),
+        run_(known.run),
+        remedy_(known.remedy_of(exchange)),
         found_(found) {}
 
   void run() {
@@ -95,9 +125,14 @@ class ExchangeDiagnosis {
   }
 
   std::vector<Words> fix() const { return {bridge_command(view_, "check", {"--fix"})}; }
-  std::vector<Words> answer(const Words& more = {}) const {
-    return {bridge_command(view_, "answer", with_phase(more))};
+  // The agent is asked once more only when that is meant.
+  std::vector<Words> answer(bool is_again = false) const {
+    const bool is_replaced = is_again || was_answered(exchange_, known_.answered);
+    return {
+        bridge_command(view_, "answer", with_phase(is_replaced ? Words{"--replace"} : Words{}))};
   }
+  // An answer that is there, in a wrong place, is moved rather than asked for again.
+  std::vector<Words> fix_or_answer() const { return is_answered_elsewhere() ? fix() : answer(); }
 
   // When no writer can be at work any more.
   std::vector<Words> look_again() const {
@@ -147,7 +182,10 @@ class ExchangeDiagnosis {
     if (repairable && !file.verdict.valid()) {
       add(Problem::request_repairable, fmt::format("{}: {}", file.path, file.problem), fix());
     } else {
-      add(Problem::request_broken, fmt::format("{}: {}", file.path, file.problem),
+      const contracts::Verdict verdict = verdict_after_repair(file);
+      add(Problem::request_broken,
+          fmt::format("{}: {}", file.path,
+                      verdict.valid() ? file.problem : first_of(verdict.violations)),
           {bridge_command(view_, "check")});
     }
   }
@@ -210,7 +248,7 @@ class ExchangeDiagnosis {
       mend.insert(mend.begin(), {"mv", place(), set_aside(place(), "old")});
     }
     add(Problem::answer_misplaced,
-        fmt::format("{} answers this request, and the program looks for {}", stray->path, place()),
+        fmt::format("{} answers this request, but the program looks for {}", stray->path, place()),
         std::move(mend));
   }
 
@@ -219,8 +257,13 @@ class ExchangeDiagnosis {
            view_.strays.end();
   }
 
+  // In the place of another request, or where no program looks.
+  bool is_answered_elsewhere() const {
+    return has_stray() || known_.has_answer_elsewhere(exchange_);
+  }
+
   void look_at_waiting() {
-    if (has_stray()) return;
+    if (is_answered_elsewhere()) return;  // Which is reported with its place.
     const std::string folder = std::filesystem::path(place()).parent_path().string();
     if (std::ranges::find(view_.missing_places, folder) != view_.missing_places.end()) {
       add(Problem::answer_place_missing, fmt::format("there is no directory {}", folder),
@@ -240,7 +283,7 @@ class ExchangeDiagnosis {
     const auto asked = seconds_of_timestamp(request().created_at);
     const double age = asked ? view_.now - *asked : age_of(view_, exchange_.request);
     const std::string what =
-        fmt::format("{} waits for the agent {} since {}", exchange_.request.path,
+        fmt::format("{} has waited for the agent {} for {}", exchange_.request.path,
                     request().agent_name, duration_text(age));
     if (age <= static_cast<double>(request().timeout_seconds) || is_driven()) {
       add(Problem::request_waiting, what, go_on(answer()));
@@ -274,7 +317,7 @@ class ExchangeDiagnosis {
     if (run_.stage == Stage::none && was_taken(view_, request().request_id)) {
       add(Problem::request_left, what, {});
     } else {
-      add(Problem::answer_gone, what, answer({"--replace"}));
+      add(Problem::answer_gone, what, answer(true));
     }
   }
 
@@ -293,9 +336,10 @@ class ExchangeDiagnosis {
     const ResponseFile& file = exchange_.response;
     if (is_replaceable(file)) return false;
     add(Problem::answer_place_taken,
-        fmt::format("response_file names {}, which holds something else", file.path),
+        fmt::format("response_file names {}, which is a file of something else", file.path),
         is_below(view_, file.path)
-            ? std::vector<Words>{{"mv", file.path, set_aside(file.path, "old")}, answer().front()}
+            ? std::vector<Words>{{"mv", file.path, set_aside(file.path, "old")},
+                                 fix_or_answer().front()}
             : ask_elsewhere());
     return true;
   }
@@ -314,11 +358,14 @@ class ExchangeDiagnosis {
       look_at_stale_answer();
     } else if (remedy_.act != Act::leave) {
       look_at_foreign_answer();
-    } else if (is_bare_text(file.text)) {
-      add(Problem::answer_bare, fmt::format("{} holds a text without the envelope", file.path),
+    } else if (is_bare_text(file.text) && !is_answered_elsewhere()) {
+      add(Problem::answer_bare, fmt::format("{} is a text without the envelope", file.path),
           {bridge_command(view_, "respond", with_phase({"--text", file.path}))});
     } else {
-      add(Problem::answer_broken, what, answer());
+      const contracts::Verdict verdict = verdict_after_repair(exchange_, file);
+      add(Problem::answer_broken,
+          verdict.valid() ? what : fmt::format("{}: {}", file.path, first_of(verdict.violations)),
+          fix_or_answer());
     }
   }
 
@@ -336,18 +383,54 @@ class ExchangeDiagnosis {
   bool look_for_its_phase() {
     const Exchange* owner = remedy_.owner;
     if (owner == nullptr) return false;
-    const bool is_free = remedy_.act == Act::move && owner->answer == AnswerState::none;
-    add(Problem::answer_other_phase,
-        fmt::format("{} answers {}, whose answer belongs into {}", place(), owner->request.path,
-                    owner->response.path),
-        is_free ? std::vector<Words>{{"mv", place(), owner->response.path}} : fix());
+    if (remedy_.act == Act::swap && known_.remedy_of(*owner).owner == &exchange_) {
+      look_at_swapped(*owner);
+      return true;
+    }
+    const std::string what = fmt::format("{} answers {}, whose answer belongs in {}", place(),
+                                         owner->request.path, owner->response.path);
+    if (remedy_.act == Act::put_away) {
+      add(Problem::answer_other_phase, fmt::format("{}; that request has an answer already", what),
+          fix());
+    } else if (remedy_.act == Act::leave) {
+      add(Problem::answer_other_phase, fmt::format("{}; that file is in the way", what),
+          make_way(*owner));
+    } else {
+      const bool is_free = remedy_.act == Act::move && owner->answer == AnswerState::none;
+      add(Problem::answer_other_phase, what,
+          is_free ? std::vector<Words>{{"mv", place(), owner->response.path}} : fix());
+    }
     return true;
+  }
+
+  // Reported once, with the first of the two.
+  void look_at_swapped(const Exchange& other) {
+    if (&other < &exchange_) return;
+    add(Problem::answer_other_phase,
+        fmt::format("two answers are in each other's place: {} answers {}, and {} answers {}",
+                    place(), other.request.path, other.response.path, exchange_.request.path),
+        fix());
+  }
+
+  // For an answer whose place has a file that no command may move away by itself.
+  std::vector<Words> make_way(const Exchange& owner) const {
+    const ResponseFile& there = owner.response;
+    if (there.state == FileState::torn && is_young(there.version, view_.now)) return look_again();
+    if (!is_below(view_, there.path)) return {{"ls", "-l", there.path}};
+    return {{"mv", there.path, set_aside(there.path, "old")}, fix().front()};
   }
 
   void look_at_stale_answer() {
     if (look_for_its_phase()) return;
+    if (answers_earlier_question(exchange_)) {
+      bridge::add(found_, Problem::answer_stale,
+                  fmt::format("{} answers an earlier question, and {} asks a new one", place(),
+                              exchange_.request.path),
+                  fix(), "the program used the request_id of the earlier question again");
+      return;
+    }
     add(Problem::answer_stale,
-        fmt::format("{} says that it was made at {}, and {} was asked at {}", place(),
+        fmt::format("{} was created at {}, before its request: {} was created at {}", place(),
                     file_document().created_at, exchange_.request.path, request().created_at),
         fix());
   }
@@ -356,24 +439,39 @@ class ExchangeDiagnosis {
     if (was_taken(view_, request().request_id)) return;
     const auto& outcome = exchange_.response.document->outcome;
     if (const auto* error = std::get_if<contracts::BridgeError>(&outcome)) {
-      add(Problem::answer_error,
-          fmt::format("{} is an error{}: {}", place(),
-                      error->error_type ? fmt::format(" ({})", *error->error_type) : "",
-                      error->error_message),
-          answer({"--replace"}));
+      look_at_error(*error);
     } else if (const auto* timeout = std::get_if<contracts::BridgeTimeout>(&outcome)) {
       add(Problem::answer_timeout,
           fmt::format("{} says that time ran out: {}", place(), timeout->error_message),
-          answer({"--replace"}));
+          answer(true));
     } else {
       add(Problem::answer_ready, fmt::format("{} is answered", exchange_.request.path), go_on({}));
     }
   }
 
+  void look_at_error(const contracts::BridgeError& error) {
+    const std::string type = error.error_type.value_or("");
+    const std::string what =
+        fmt::format("{} is an error{}: {}", place(), type.empty() ? "" : fmt::format(" ({})", type),
+                    error.error_message);
+    const bool is_final =
+        exchange_.response.document->metadata.find_boolean("retryable") == std::optional(false);
+    if (!is_final) {
+      add(Problem::answer_error, what, answer(true));
+      return;
+    }
+    bridge::add(
+        found_, Problem::answer_error, what, go_on({}),
+        fmt::format("asking again gives the same error (metadata.retryable is false): {}; the "
+                    "program gets the error when it is run with --resume",
+                    cure_of(type)));
+  }
+
   const DirectoryView& view_;
+  const Known& known_;
   const Exchange& exchange_;
-  const RunState run_;
-  const Remedy remedy_;
+  const RunState& run_;
+  const Remedy& remedy_;
   std::vector<Diagnosis>& found_;
 };
 
@@ -385,7 +483,10 @@ bool was_answered_before(const DirectoryView& view, const Exchange& exchange) {
 }
 
 void diagnose_exchanges(const DirectoryView& view, std::vector<Diagnosis>& found) {
-  for (const Exchange& exchange : view.exchanges) ExchangeDiagnosis(view, exchange, found).run();
+  const Known known(view);
+  for (const Exchange& exchange : view.exchanges) {
+    ExchangeDiagnosis(view, known, exchange, found).run();
+  }
 }
 
 }  // namespace treaty::bridge

@@ -1,8 +1,10 @@
 // Everything that the doctor has a word for. docs/guide/bridge.md has the same table; a test
 // compares them.
+#include <algorithm>
 #include <iterator>
 
 #include "treaty/bridge/diagnosis/diagnosis.h"
+#include "treaty/bridge/diagnosis/wording.h"
 
 namespace treaty::bridge {
 namespace {
@@ -14,8 +16,8 @@ constexpr ProblemKind kKinds[] = {
     {directory_missing, "directory-missing", trouble, "mkdir -p DIR", "there is no such directory",
      "--dir names another place than the program's, or the directory was removed"},
     {not_a_directory, "not-a-directory", trouble, "treaty bridge doctor --dir PARENT",
-     "a file stands where the directory should be",
-     "--dir names the directory of a request, not the request"},
+     "it is a file, not a directory",
+     "--dir has to name the directory of a request, not the request"},
     {directory_unreadable, "directory-unreadable", trouble, "chmod u+rwx DIR",
      "the directory cannot be read", "its permissions do not let this user look into it"},
     {directory_unwritable, "directory-unwritable", trouble, "chmod u+rwx DIR",
@@ -30,7 +32,7 @@ constexpr ProblemKind kKinds[] = {
      "the request cannot be read",
      "the program runs as another user, or something else has the file's name"},
     {request_being_written, "request-being-written", note, "sleep 2 && treaty bridge doctor",
-     "the request is not whole yet", "somebody is writing it at this moment"},
+     "the request is not whole yet", "a program is writing it at this moment"},
     {request_torn, "request-torn", trouble, "treaty bridge run -- PROGRAM, or mv FILE FILE.torn",
      "the request is empty, or ends in the middle",
      "the program was ended while it wrote it; one that writes to a temporary file and renames it "
@@ -43,25 +45,25 @@ constexpr ProblemKind kKinds[] = {
      "the program does not write what the contract says: no agent can be asked"},
     {request_waiting, "request-waiting", note, "treaty bridge answer",
      "a request waits for an agent",
-     "the program has left with 42 and is run again when it is answered"},
+     "the program has exited with 42; run it with --resume when the request is answered"},
     {request_overdue, "request-overdue", trouble, "treaty bridge answer",
-     "a request waits for longer than its timeout_seconds",
-     "nobody answers here: no driver is at work"},
+     "a request has waited for longer than its timeout_seconds",
+     "no driver is at work in this directory"},
     {request_refused, "request-refused", trouble, "treaty bridge answer, when the watch has ended",
      "a watch does not answer the request",
-     "its answer belongs outside of the directory, or its request_id was used before"},
-    {request_left, "request-left", note, "", "a request lies here that is over and done with",
-     "it was answered, the program has taken the answer away and come to its end"},
+     "its response_file is outside of the directory, or its request_id was used before"},
+    {request_left, "request-left", note, "", "a request is left that needs no answer any more",
+     "it was answered, and the program has deleted the answer and ended"},
     {request_elsewhere, "request-elsewhere", note, "treaty bridge doctor --dir PLACE",
-     "nothing is asked here, but nearby",
-     "the program writes its request where it stands, and --dir names another place"},
+     "there is no request here, but one nearby",
+     "the program writes its request to its own current directory, and --dir names another one"},
     {answer_unreadable, "answer-unreadable", trouble, "chmod u+r FILE", "the answer cannot be read",
-     "whoever answered runs as another user, or something else has the file's name"},
+     "another user wrote it, or something else has the file's name"},
     {answer_being_written, "answer-being-written", note, "sleep 2 && treaty bridge doctor",
-     "the answer is not whole yet", "somebody is writing it at this moment"},
+     "the answer is not whole yet", "it is being written at this moment"},
     {answer_torn, "answer-torn", trouble, "treaty bridge check --fix",
      "the answer is empty, or ends in the middle",
-     "whoever wrote it was ended meanwhile; `treaty bridge respond` writes whole files or none"},
+     "its writer was killed; `treaty bridge respond` writes whole files or none"},
     {answer_byte_order_mark, "answer-byte-order-mark", trouble, "treaty bridge check --fix",
      "the answer begins with a byte order mark",
      "an editor or a shell has saved it as \"UTF-8 with BOM\"; JSON has none"},
@@ -75,46 +77,47 @@ constexpr ProblemKind kKinds[] = {
      "it"},
     {answer_broken, "answer-broken", trouble, "treaty bridge answer",
      "the answer breaks its contract",
-     "it was written by hand, and it cannot be told what was meant"},
+     "it was written by hand, and it can be read in several ways"},
     {answer_place_taken, "answer-place-taken", trouble, "mv FILE FILE.old && treaty bridge answer",
-     "something that is no answer stands where the answer belongs",
-     "response_file names a file that somebody else uses; no driver writes over it"},
+     "the file in the answer's place is no answer",
+     "response_file names a file of something else; no driver overwrites it"},
     {answer_place_missing, "answer-place-missing", trouble, "mkdir -p PLACE",
-     "the directory where the answer belongs is not there",
+     "the directory where the answer belongs does not exist",
      "response_file names a place that was removed, or is on another machine"},
     {answer_foreign, "answer-foreign", trouble, "treaty bridge check --fix",
-     "the answer is to another request",
+     "the answer belongs to another request",
      "it is left from an earlier run, or its request_id was made up"},
     {answer_other_phase, "answer-other-phase", trouble,
      "mv FILE PLACE, or treaty bridge check --fix",
-     "the answer of one phase lies in the place of another",
-     "whoever answered did not give the file the request's suffix"},
+     "the answer to one request is in the place of another",
+     "the answer has to have the suffix of its own request (-phaseN)"},
     {answer_stale, "answer-stale", trouble, "treaty bridge check --fix",
-     "the answer says that it was made before it was asked",
-     "it is yesterday's, or the clocks of two machines differ"},
+     "the answer is older than the request",
+     "it answers an earlier question, or the clocks of two machines differ"},
     {answer_orphaned, "answer-orphaned", trouble, "treaty bridge check --fix",
      "there is an answer, no request, and the journal does not know the answer",
      "it is left from an earlier run; the next program could take it for its own"},
     {answer_misplaced, "answer-misplaced", trouble, "mv FILE PLACE, or treaty bridge check --fix",
-     "the answer lies where the program does not look",
-     "whoever answered wrote it where it stood itself, or under another name"},
+     "the answer is where the program does not look",
+     "it was written to another directory or under another name"},
     {answer_gone, "answer-gone", trouble, "treaty bridge answer --replace",
      "the request was answered, and its answer is gone",
-     "the program or somebody else has deleted it, and the request still stands"},
-    {answer_error, "answer-error", trouble, "treaty bridge answer --replace",
-     "the answer is an error", "the agent could not answer; the program is told so"},
+     "it was deleted, and the request is still there"},
+    {answer_error, "answer-error", trouble,
+     "treaty bridge answer --replace, when the error is retryable", "the answer is an error",
+     "the agent could not answer; the program gets the error when it is run with --resume"},
     {answer_timeout, "answer-timeout", trouble, "treaty bridge answer --replace",
      "the answer says that time ran out",
      "the agent took longer than the request's timeout_seconds"},
     {answer_ready, "answer-ready", note, "treaty bridge run -- PROGRAM, when a run was interrupted",
      "the request is answered, and the program has not been run again yet",
-     "whoever drives the program runs it with --resume now"},
+     "the program takes it when it is run with --resume"},
     {driver_at_work, "driver-at-work", note, "", "a driver is at work in this directory",
-     "one at a time answers here"},
+     "only one driver at a time answers here"},
     {lock_dead, "lock-dead", note, "", "the driver that had the lock is gone",
      "it was killed; the next one takes over"},
     {run_interrupted, "run-interrupted", trouble, "treaty bridge run -- PROGRAM",
-     "a run was interrupted", "its driver or its program was ended, or it could not go on"},
+     "a run was interrupted", "its driver or its program was ended, or it could not continue"},
     {run_asks_again, "run-asks-again", trouble, "treaty bridge log",
      "a run was stopped: the program asks again what was answered",
      "the program does not take the answer"},
@@ -124,22 +127,22 @@ constexpr ProblemKind kKinds[] = {
      "allows"},
     {run_without_request, "run-without-request", trouble,
      "treaty bridge run --dir PLACE -- PROGRAM, or treaty bridge log",
-     "a program left with 42 and had asked nothing",
-     "it wrote its request elsewhere, or left before it was written; TREATY_BRIDGE_DIR names the "
+     "a program exited with 42 and had written no request",
+     "it wrote its request elsewhere, or exited before it was written; TREATY_BRIDGE_DIR names the "
      "directory"},
     {run_failed, "run-failed", note, "treaty bridge log", "the last program that was driven failed",
      "that was its own exit code"},
     {journal_unreadable, "journal-unreadable", trouble, "chmod u+rw FILE",
-     "the journal cannot be read", "another user may have made it; without it no driver goes on"},
+     "the journal cannot be read", "another user may have made it; every driver needs it"},
     {journal_damaged, "journal-damaged", note, "treaty bridge log",
      "the journal has lines that are no entries",
-     "a crash of the machine or a full disk cut them off; they are passed over"},
+     "a crash or a full disk cut them off, or they were edited; they are skipped and kept"},
     {leftovers, "leftovers", note, "treaty bridge check --fix",
      "writers that were killed have left unfinished files",
-     "they were ended between writing and renaming; nobody reads these files"},
+     "they were ended between writing and renaming; no program reads these files"},
     {quarantined, "quarantined", note, "ls DIR/.treaty-bridge/quarantine",
      "files are kept in the quarantine",
-     "they stood where they could be taken for something else; they are deleted after 30 days"},
+     "they were in the way, or could be taken for an answer; they are deleted after 30 days"},
 };
 
 constexpr bool is_in_order() {
@@ -150,7 +153,30 @@ constexpr bool is_in_order() {
 }
 static_assert(is_in_order());
 
+struct Cure {
+  std::string_view error_type;
+  std::string_view text;
+};
+
+constexpr Cure kCures[] = {
+    {"auth_error",
+     "correct the key of the agent's provider, then give `treaty bridge answer --replace`"},
+    {"model_unavailable",
+     "choose another model in the configuration, then give `treaty bridge answer --replace`"},
+    {"context_length", "the program has to ask for less at once, in a new request"},
+    {"content_filter", "the program has to ask in other words, in a new request"},
+    {"invalid_request",
+     "correct the configuration of the agent and give `treaty bridge answer --replace`, or correct "
+     "the program and let it ask in a new request"},
+};
+
 }  // namespace
+
+std::string_view cure_of(std::string_view error_type) {
+  const auto* const cure = std::ranges::find(kCures, error_type, &Cure::error_type);
+  if (cure != std::end(kCures)) return cure->text;
+  return "remove the cause that the message names, then give `treaty bridge answer --replace`";
+}
 
 std::span<const ProblemKind> problem_kinds() { return kKinds; }
 

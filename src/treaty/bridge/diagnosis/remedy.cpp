@@ -5,10 +5,12 @@
 #include "treaty/base/timestamp.h"
 #include "treaty/bridge/diagnosis/view.h"
 #include "treaty/bridge/driver.h"
+#include "treaty/bridge/questions.h"
 
 namespace treaty::bridge {
 namespace {
 
+constexpr std::string_view kMissing = "BRS-01";
 constexpr double kYoung = 2;  // Seconds in which a writer may still be at work.
 
 std::string time_of(const FileVersion& version) {
@@ -49,7 +51,8 @@ std::string_view reason_of(const Exchange& exchange) {
 }
 
 // A broken answer of this very request.
-Remedy remedy_for_broken(const Exchange& exchange, contracts::Repaired repaired) {
+Remedy remedy_for_broken(const Exchange& exchange, contracts::Repaired repaired,
+                         std::span<const Entry> journal) {
   auto decoded = contracts::decode_bridge_response(repaired.text, options_for(exchange));
   if (!decoded) {
     const bool is_foreign = std::ranges::any_of(
@@ -58,13 +61,16 @@ Remedy remedy_for_broken(const Exchange& exchange, contracts::Repaired repaired)
     return is_foreign ? Remedy{Act::put_away, name_of(AnswerState::foreign)} : Remedy{};
   }
   if (repaired.repairs.empty()) return {};
-  ResponseFile whole{.state = FileState::whole, .document = std::move(*decoded)};
+  Exchange whole{.suffix = exchange.suffix,
+                 .request = exchange.request,
+                 .response = {.state = FileState::whole, .document = std::move(*decoded)}};
+  whole.answer = judge(whole.request, whole.response);
   // A time that got its zone may turn out to be yesterday's.
-  const bool is_stale = judge(exchange.request, whole) == AnswerState::stale;
+  const bool is_stale = judge_answer(whole, answered_requests(journal)) == AnswerState::stale;
   Remedy remedy{.act = is_stale ? Act::put_away : Act::repair,
                 .reason = is_stale ? name_of(AnswerState::stale) : std::string_view(),
                 .repaired = std::move(repaired),
-                .document = std::move(whole.document)};
+                .document = std::move(whole.response.document)};
   return remedy;
 }
 
@@ -73,23 +79,56 @@ Remedy remedy_for_misplaced(const Exchange& exchange, const Exchange& owner,
                             const Surroundings& around) {
   const auto answer = owner.answer;
   if (answer == AnswerState::none) return {.act = Act::move, .owner = &owner};
-  contracts::Repaired there = repaired_text(owner);
-  const Exchange* next = owner_of(there.text, owner, around.exchanges);
-  if (next != nullptr && next->waits()) return {.act = Act::swap, .owner = &owner};
-  if (answer == AnswerState::answered ||
-      (answer == AnswerState::broken &&
-       remedy_for_broken(owner, std::move(there)).act == Act::repair)) {
-    return {.act = Act::put_away, .reason = reason_of(exchange), .owner = &owner};
-  }
   const bool is_being_written =
       answer == AnswerState::torn && is_young(owner.response.version, around.now);
   if (answer == AnswerState::unreadable || is_being_written || !is_replaceable(owner.response)) {
     return {.act = Act::leave, .owner = &owner};
   }
+  contracts::Repaired there = repaired_text(owner);
+  const Exchange* next = owner_of(there.text, owner, around.exchanges);
+  if (next != nullptr && next->waits()) return {.act = Act::swap, .owner = &owner};
+  if (answer == AnswerState::answered ||
+      (answer == AnswerState::broken &&
+       remedy_for_broken(owner, std::move(there), around.journal).act == Act::repair)) {
+    return {.act = Act::put_away, .reason = reason_of(exchange), .owner = &owner};
+  }
   return {.act = Act::move, .owner = &owner};
 }
 
+template <class Document>
+contracts::Verdict verdict_by(contracts::Contract contract, const BridgeFile<Document>& file,
+                              const contracts::DecodeOptions& options) {
+  if (file.state != FileState::broken) return file.verdict;
+  contracts::Verdict mending = contracts::check(contract, file.text, options);
+  if (mending.valid()) return file.verdict;
+  mending.warnings.clear();  // What has one reading, and would be repaired.
+  // When the status is missing and unknown, so is every other missing member that follows from it.
+  const auto is_missing = [](const contracts::Finding& finding) {
+    return finding.rule.text() == kMissing;
+  };
+  const auto is_status = [&](const contracts::Finding& finding) {
+    return is_missing(finding) && finding.where == "/status";
+  };
+  if (std::ranges::any_of(mending.violations, is_status)) {
+    std::erase_if(mending.violations, [&](const contracts::Finding& finding) {
+      return is_missing(finding) && !is_status(finding);
+    });
+  }
+  return mending;
+}
+
 }  // namespace
+
+contracts::Verdict verdict_after_repair(const Exchange& exchange, const ResponseFile& file) {
+  contracts::DecodeOptions options = options_for(exchange);
+  options.profile = contracts::Profile::mending;
+  return verdict_by(contracts::Contract::bridge_response, file, options);
+}
+
+contracts::Verdict verdict_after_repair(const RequestFile& file) {
+  return verdict_by(contracts::Contract::bridge_request, file,
+                    {.profile = contracts::Profile::mending});
+}
 
 bool is_young(const FileVersion& version, double now) {
   constexpr double kNanosecond = 1e-9;
@@ -127,7 +166,7 @@ Remedy remedy_for(const Exchange& exchange, const Surroundings& around) {
     return {.act = Act::put_away, .reason = reason_of(exchange)};
   }
   if (exchange.answer == AnswerState::broken) {
-    return remedy_for_broken(exchange, std::move(repaired));
+    return remedy_for_broken(exchange, std::move(repaired), around.journal);
   }
   return {.act = Act::put_away, .reason = name_of(exchange.answer)};  // Foreign or stale.
 }

@@ -39,6 +39,12 @@ struct Surroundings {
 // For the answer of an exchange that is one of those of the surroundings.
 Remedy remedy_for(const Exchange& exchange, const Surroundings& around);
 
+// What keeps a broken answer, or a broken request, from being repaired: the verdict of the mending
+// profile, which names the member that has several readings and none that has only one. That of the
+// file itself when there is none.
+contracts::Verdict verdict_after_repair(const Exchange& exchange, const ResponseFile& file);
+contracts::Verdict verdict_after_repair(const RequestFile& file);
+
 // Whether a file is so young that its writer may still be at work.
 bool is_young(const FileVersion& version, double now);
 

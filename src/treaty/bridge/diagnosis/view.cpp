@@ -130,8 +130,9 @@ std::string identity_of(const std::string& path) {
 
 class Search {
  public:
-  Search(std::string directory, std::span<const Exchange> exchanges)
-      : directory_(std::move(directory)) {
+  Search(std::string directory, std::span<const Exchange> exchanges,
+         const AnsweredQuestions& answered)
+      : directory_(std::move(directory)), answered_(answered) {
     for (const Exchange& exchange : exchanges) {
       taken_.insert(identity_of(exchange.response.path));
       if (!exchange.waits()) continue;
@@ -179,19 +180,23 @@ class Search {
     if (!text) return;
     std::string id = answered_id(*text);
     const auto wanted = wanted_.find(id);
-    if (wanted != wanted_.end() && !is_stale(*text, wanted->second->request)) {
+    if (wanted != wanted_.end() && !is_stale(*text, *wanted->second)) {
       found_.push_back({path, std::move(id)});
     }
   }
 
-  static bool is_stale(const std::string& text, const RequestFile& request) {
+  bool is_stale(const std::string& text, const Exchange& wanted) const {
     auto decoded = contracts::decode_bridge_response(text);
     if (!decoded) return false;
-    const ResponseFile whole{.state = FileState::whole, .document = std::move(*decoded)};
-    return judge(request, whole) == AnswerState::stale;
+    Exchange found{.suffix = wanted.suffix,
+                   .request = wanted.request,
+                   .response = {.state = FileState::whole, .document = std::move(*decoded)}};
+    found.answer = judge(found.request, found.response);
+    return judge_answer(found, answered_) == AnswerState::stale;
   }
 
   std::string directory_;
+  const AnsweredQuestions& answered_;
   std::map<std::string, const Exchange*> wanted_{};  // Requests that wait, by their id,
   std::set<std::string> names_{};                    // and how their answers may be called.
   std::set<std::string> taken_{};  // Files that are where they belong, or were looked at.
@@ -226,8 +231,9 @@ std::string answered_id(std::string_view text) {
 }
 
 std::vector<StrayAnswer> find_stray_answers(const std::string& directory,
-                                            std::span<const Exchange> exchanges) {
-  return Search(without_link(directory), exchanges).run();
+                                            std::span<const Exchange> exchanges,
+                                            const AnsweredQuestions& answered) {
+  return Search(without_link(directory), exchanges, answered).run();
 }
 
 std::vector<std::string> find_stray_requests(const std::string& directory) {
@@ -251,7 +257,9 @@ DirectoryView look_at(const std::string& directory) {
                      .now = seconds_of_timestamp(timestamp_now()).value_or(0)};
   if (view.presence != Presence::there) return view;
   view.access = access_to(directory);
-  auto exchanges = read_exchanges(directory);
+  read_the_journal(view);
+  const auto answered = answered_requests(view.journal.entries);
+  auto exchanges = read_judged_exchanges(directory, answered);
   if (!exchanges) {
     view.presence = Presence::unreadable;
     return view;
@@ -260,11 +268,10 @@ DirectoryView look_at(const std::string& directory) {
   view.folder_access = access_to(path_in(directory, kFolder));
   view.space = space_in(directory);
   view.lock = look_at_lock(lock_path(directory));
-  read_the_journal(view);
   find_leftovers(view);
   find_missing_places(view);
   view.quarantined = names_in(quarantine_path(directory), ignored).size();
-  view.strays = find_stray_answers(directory, view.exchanges);
+  view.strays = find_stray_answers(directory, view.exchanges, answered);
   if (!view.has_request()) view.stray_requests = find_stray_requests(directory);
   return view;
 }

@@ -12,6 +12,7 @@
 #include "treaty/bridge/exchange.h"
 #include "treaty/bridge/journal.h"
 #include "treaty/bridge/lock.h"
+#include "treaty/bridge/questions.h"
 
 namespace treaty::bridge {
 
@@ -76,9 +77,10 @@ bool is_like_an_answer(std::string_view file_name);
 std::string answered_id(std::string_view text);
 
 // Looks for the answers that the exchanges wait for: in the directory, in those above it, in those
-// right below it, and where the process stands.
+// right below it, and in the current directory of the process.
 std::vector<StrayAnswer> find_stray_answers(const std::string& directory,
-                                            std::span<const Exchange> exchanges);
+                                            std::span<const Exchange> exchanges,
+                                            const AnsweredQuestions& answered = {});
 
 // Requests right above, right below and where the process stands, for a directory in which nothing
 // is asked.

@@ -26,6 +26,9 @@ std::string duration_text(double seconds);
 void add(std::vector<Diagnosis>& found, Problem problem, std::string what = {},
          std::vector<Words> mend = {}, std::string why = {});
 
+// What has to change before an agent can answer, by the type of its error.
+std::string_view cure_of(std::string_view error_type);
+
 void diagnose_exchanges(const DirectoryView& view, std::vector<Diagnosis>& found);
 
 // Whether a program was started after the request was answered: it has had its answer.

@@ -43,34 +43,54 @@ Result<Exchange> choose(const std::vector<Exchange>& exchanges,
                        fmt::format("treaty check bridge-request {}", shell_word(path)));
   }
   if (taken != nullptr) {
+    const bool is_gone = taken->answer == bridge::AnswerState::none;
     return failed_with(
         kTryLater,
-        fmt::format("{}: request {} was answered, and its answer was taken away",
-                    phase_text(*taken), harmless(taken->request.document->request_id)),
-        "--replace has it answered again");
+        fmt::format("{}: request {} was answered before, and {} {}", phase_text(*taken),
+                    harmless(taken->request.document->request_id), harmless(taken->response.path),
+                    is_gone ? "is gone" : "is no longer that answer"),
+        "the same command with --replace asks the agent again");
   }
   if (settled != nullptr) {
     return failed_with(kViolated,
                        fmt::format("no request waits: {} is answered, in {}", phase_text(*settled),
                                    harmless(settled->response.path)),
-                       "run the program with --resume; --replace has it answered again");
+                       "run the program with --resume; the same command with --replace asks the "
+                       "agent again");
   }
-  return failed_with(kViolated, "no request waits", "run the program until it leaves with 42");
+  return failed_with(kViolated,
+                     phase.empty() ? "no request waits"
+                                   : fmt::format("no request of phase {} waits", harmless(phase)),
+                     "run the program until it exits with 42, or name its directory: --dir DIR");
+}
+
+Result<Exchange> choose_in(const std::string& directory, std::span<const bridge::Entry> journal,
+                           const Arguments& arguments) {
+  const auto answered = bridge::answered_requests(journal);
+  const auto exchanges = bridge::read_judged_exchanges(directory, answered);
+  if (!exchanges) return failed_with(kUnavailable, harmless(exchanges.error().message));
+  return choose(*exchanges, answered, arguments.has("--replace"), arguments.get("--phase"));
+}
+
+// The same before the directory is locked: where nothing is to be answered, nothing is written.
+Result<void> look_first(const std::string& directory, const Arguments& arguments) {
+  const auto journal = bridge::read_journal(bridge::journal_path(directory));
+  const auto lock = bridge::look_at_lock(bridge::lock_path(directory));
+  const bool is_driven = lock.state == bridge::LockState::held;
+  if (!journal || is_driven) return {};  // Opening the directory reports it.
+  TREATY_TRY_VOID(choose_in(directory, journal->entries, arguments));
+  return {};
 }
 
 Result<int> run(const Arguments& arguments, const OpenGateway& open) {
   TREATY_TRY(auto options, read_ask_options(kCommand, arguments));
-  const bool replaces = arguments.has("--replace");
-  if (replaces) options.existing = bridge::Existing::replace;
+  if (arguments.has("--replace")) options.existing = bridge::Existing::replace;
   TREATY_TRY(const auto directory,
              resolved_directory(chosen_directory(kCommand, arguments, Needs::request)));
+  TREATY_TRY_VOID(look_first(directory, arguments));
   Signals signals{SIGINT, SIGTERM};
   TREATY_TRY(auto driver, open_driver("answer", directory));
-  auto exchanges = bridge::read_exchanges(driver.directory());
-  if (!exchanges) return failed_with(kUnavailable, harmless(exchanges.error().message));
-  const auto answered = bridge::answered_requests(driver.history());
-  bridge::recognize_old_answers(*exchanges, answered);
-  TREATY_TRY(const auto chosen, choose(*exchanges, answered, replaces, arguments.get("--phase")));
+  TREATY_TRY(const auto chosen, choose_in(directory, driver.history(), arguments));
   TREATY_TRY(const auto agents,
              open_agent_clients(kCommand, arguments, open, std::span(&directory, 1)));
   const AnswerOutcome reply = answer_shown(driver, *agents, signals, chosen, options);

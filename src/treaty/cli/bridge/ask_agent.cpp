@@ -80,6 +80,17 @@ std::string asks_itself(const config::Configuration& configuration,
   return {};
 }
 
+// Its prepared answers are of no use to a program that asks.
+void warn_of_demo(std::string_view command, const config::Configuration& configuration) {
+  const bool has_demo =
+      std::ranges::any_of(configuration.backends_of<config::ScriptFile>(),
+                          [](const auto& entry) { return entry.second->path.empty(); });
+  if (!has_demo) return;
+  for (const std::string& note : configuration.notes) {
+    print_error("treaty {}: {}\n", command, harmless(note));
+  }
+}
+
 Result<std::unique_ptr<AgentClients>> open_own_agents(std::string_view command,
                                                       const Arguments& arguments,
                                                       const OpenGateway& open,
@@ -92,11 +103,14 @@ Result<std::unique_ptr<AgentClients>> open_own_agents(std::string_view command,
                                    harmless(name)),
                        "answer with another configuration: --config FILE");
   }
+  warn_of_demo(command, configuration);
   const std::string agent = arguments.get("--agent");
   if (!agent.empty() && configuration.turns.find_agent(agent) == nullptr) {
-    return failed_with(kBadConfiguration,
-                       fmt::format("the configuration has no agent {}", harmless(agent)),
-                       "treaty config show lists those that it has");
+    return failed_with(
+        kBadConfiguration, fmt::format("the configuration has no agent {}", harmless(agent)),
+        arguments.has("--config") ? fmt::format("treaty config show --config {} lists its agents",
+                                                shell_word(harmless(arguments.get("--config"))))
+                                  : "treaty config show lists its agents");
   }
   configuration.turns.explicit_sessions = false;  // Each request has a session of its own.
   configuration.workers = 1;
@@ -294,7 +308,7 @@ class Inquiry {
     const auto written = driver_.write_answer(exchange_, *reply.response, options_.existing);
     if (written) return reply;
     auto there = bridge::read_response(exchange_.response.path, exchange_.request.document);
-    if (bridge::judge(exchange_.request, there) != bridge::AnswerState::answered) {
+    if (driver_.judge_now(exchange_, there) != bridge::AnswerState::answered) {
       return unwritable(written.error());
     }
     reply.response = std::move(there.document);  // Somebody was faster.

@@ -1,6 +1,9 @@
 // `treaty bridge check`: the request and the answer of a directory, together.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "treaty/base/files.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
@@ -8,6 +11,7 @@
 #include "treaty/bridge/exchange.h"
 #include "treaty/bridge/journal.h"
 #include "treaty/bridge/names.h"
+#include "treaty/bridge/questions.h"
 #include "treaty/cli/bridge/directory.h"
 #include "treaty/cli/bridge/mending.h"
 #include "treaty/cli/check/check_report.h"
@@ -51,9 +55,12 @@ Checked checked_answer(const Exchange& exchange, const std::vector<bridge::Entry
     // A host may delete a request that was answered.
     if (bridge::is_known_answer(exchange, journal)) return checked;
     checked.trouble = "is an answer without a request";
+  } else if (bridge::answers_earlier_question(exchange)) {
+    checked.trouble =
+        "is stale: it answers an earlier question, for which the program used the same request_id";
   } else if (exchange.answer == AnswerState::stale) {
     checked.trouble =
-        fmt::format("is stale: it says that it was made at {}, and the request at {}",
+        fmt::format("is stale: it was created at {}, before its request ({})",
                     exchange.response.document->created_at, exchange.request.document->created_at);
   }
   return checked;
@@ -70,6 +77,11 @@ void tell(const Mended& mended, const std::string& resolved, const std::string& 
   for (const std::string& repair : mended.repairs) {
     print_error("{}: repaired {}\n", file, harmless(repair));
   }
+  if (mended.reason == kSwapped) {
+    print_error("{0}: exchanged with {1}; {1} is the place of the request that it answers\n", file,
+                shown(mended.moved_to, resolved, given));
+    return;
+  }
   if (!mended.moved_to.empty()) {
     print_error("{}: moved to {}, the place of the request that it answers\n", file,
                 shown(mended.moved_to, resolved, given));
@@ -81,8 +93,20 @@ void tell(const Mended& mended, const std::string& resolved, const std::string& 
       shown(mended.kept_as, resolved, given));
 }
 
-// What was done is told, whether or not all of it could be.
+// Whether there is anything of the bridge, or anything that a killed writer left of it.
+bool has_bridge_files(const std::string& directory) {
+  std::error_code ignored;
+  return std::ranges::any_of(names_in(directory, ignored), [](const std::string& name) {
+    const std::string_view replaced = name_of_replaced(name);
+    const std::string_view meant = replaced.empty() ? std::string_view(name) : replaced;
+    return name == bridge::kFolder || bridge::suffix_of_request(meant) ||
+           bridge::suffix_of_response(meant);
+  });
+}
+
+// What was done is reported, even if something else could not be done.
 Result<void> fix(const std::string& resolved, const std::string& given) {
+  if (!has_bridge_files(resolved)) return {};
   TREATY_TRY(auto driver, open_driver("check", resolved));
   std::vector<Mended> done;
   const auto mended = mend_directory(driver, timestamp_now(), done);
@@ -93,8 +117,10 @@ Result<void> fix(const std::string& resolved, const std::string& given) {
 
 class Report {
  public:
-  Report(bool json, std::vector<bridge::Entry> journal)
-      : json_(json), journal_(std::move(journal)) {}
+  Report(bool json, bool is_fixed, const std::string& directory, std::vector<bridge::Entry> journal)
+      : json_(json), is_fixed_(is_fixed), journal_(std::move(journal)) {
+    if (directory != ".") doctor_.insert(doctor_.end(), {"--dir", directory});
+  }
 
   void add(const Checked& checked) {
     tally_.add(checked);
@@ -106,9 +132,15 @@ class Report {
   }
 
   void add(const Exchange& exchange) {
-    if (exchange.request.state != FileState::absent) add(checked_request(exchange));
+    if (exchange.request.state != FileState::absent) {
+      Checked checked = checked_request(exchange);
+      if (is_fixed_) checked.verdict = bridge::verdict_after_repair(exchange.request);
+      add(checked);
+    }
     if (exchange.response.state != FileState::absent) {
-      add(checked_answer(exchange, journal_));
+      Checked checked = checked_answer(exchange, journal_);
+      if (is_fixed_) checked.verdict = bridge::verdict_after_repair(exchange, exchange.response);
+      add(checked);
     } else if (!json_ && exchange.is_asked()) {
       print("{}: not there yet; the request waits\n", harmless(exchange.response.path));
     }
@@ -120,6 +152,10 @@ class Report {
         print("no request and no answer is here\n");
       } else {
         print("{}", human_summary(tally_, colors_));
+        if (is_fixed_ && tally_.refused > 0) {
+          print_error("treaty bridge check: what is left has no single repair\nNext: {}\n",
+                      harmless(shell_line(doctor_)));
+        }
       }
     }
     return tally_.refused == 0 ? kOk : kViolated;
@@ -127,7 +163,9 @@ class Report {
 
  private:
   bool json_;
+  bool is_fixed_;  // What is still broken was not repaired, and the report says why.
   std::vector<bridge::Entry> journal_;
+  std::vector<std::string> doctor_ = {"treaty", "bridge", "doctor"};
   bool colors_ = stdout_has_colors();
   CheckTally tally_{};
 };
@@ -136,10 +174,10 @@ Result<int> run(const Arguments& arguments) {
   const std::string given = chosen_directory("bridge check", arguments, Needs::request_or_answer);
   TREATY_TRY(const auto resolved, resolved_directory(given));
   if (arguments.has("--fix")) TREATY_TRY_VOID(fix(resolved, given));
-  const auto exchanges = bridge::read_exchanges(given);
+  const auto exchanges = bridge::read_judged_exchanges(given);
   if (!exchanges) return unusable(exchanges.error(), kViolated);
   auto journal = bridge::read_journal(bridge::journal_path(given));
-  Report report(wants_json(arguments),
+  Report report(wants_json(arguments), arguments.has("--fix"), given,
                 journal ? std::move(journal->entries) : std::vector<bridge::Entry>());
   for (const Exchange& exchange : *exchanges) report.add(exchange);
   return report.finish();

@@ -71,7 +71,8 @@ class Mending {
 
   // False when there is nothing to do any more.
   std::expected<bool, Error> mend_one_answer() {
-    TREATY_TRY(const auto exchanges, bridge::read_exchanges(driver_.directory()));
+    const auto answered = bridge::answered_requests(driver_.history());
+    TREATY_TRY(const auto exchanges, bridge::read_judged_exchanges(driver_.directory(), answered));
     const bridge::Surroundings around{exchanges, driver_.history(),
                                       seconds_of_timestamp(now_).value_or(0)};
     for (const Exchange& exchange : exchanges) {
@@ -80,7 +81,7 @@ class Mending {
       TREATY_TRY_VOID(apply(remedy, exchange));
       return true;
     }
-    for (const auto& stray : bridge::find_stray_answers(driver_.directory(), exchanges)) {
+    for (const auto& stray : bridge::find_stray_answers(driver_.directory(), exchanges, answered)) {
       const auto owner = std::ranges::find_if(exchanges, [&](const Exchange& exchange) {
         return exchange.waits() && exchange.request.document->request_id == stray.request_id;
       });
@@ -106,7 +107,7 @@ class Mending {
       case Act::leave: break;
       case Act::put_away: return put_away(path, remedy.reason);
       case Act::move: return move(path, *remedy.owner);
-      case Act::swap: return swap(path, *remedy.owner);
+      case Act::swap: return swap(exchange, *remedy.owner);
       case Act::repair:
         return replace(path, remedy.repaired, "answer.repaired", remedy.document->request_id);
     }
@@ -130,12 +131,16 @@ class Mending {
     return note_move(path, owner);
   }
 
-  Step swap(const std::string& path, const Exchange& owner) {
+  Step swap(const Exchange& exchange, const Exchange& owner) {
+    const std::string& path = exchange.response.path;
     const std::string& place = owner.response.path;
     if (renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) != 0) {
       return std::unexpected(not_moved(path, place));
     }
-    return note_move(path, owner);
+    TREATY_TRY_VOID(note_move(path, owner, kSwapped));
+    const bool is_in_place = exchange.is_asked() && bridge::answered_id(owner.response.text) ==
+                                                        exchange.request.document->request_id;
+    return is_in_place ? journal_move(place, exchange) : Step();
   }
 
   static Error not_moved(const std::string& path, const std::string& place) {
@@ -143,16 +148,20 @@ class Mending {
             fmt::format("cannot be moved to {}: {}", place, std::strerror(errno)), path};
   }
 
-  Step note_move(const std::string& path, const Exchange& owner) {
+  Step journal_move(const std::string& path, const Exchange& owner) {
+    return driver_.note("answer.moved", {{"request_id", owner.request.document->request_id},
+                                         {"file", path},
+                                         {"moved_to", owner.response.path}});
+  }
+
+  Step note_move(const std::string& path, const Exchange& owner, std::string_view how = "moved") {
     const std::string& place = owner.response.path;
     for (const std::string& changed : {path, place}) {
       const auto folder = std::filesystem::path(changed).parent_path();
       TREATY_TRY_VOID(flush_directory(folder.empty() ? "." : folder.string()));
     }
-    TREATY_TRY_VOID(driver_.note(
-        "answer.moved",
-        {{"request_id", owner.request.document->request_id}, {"file", path}, {"moved_to", place}}));
-    done_.push_back({.file = path, .reason = "moved", .moved_to = place});
+    TREATY_TRY_VOID(journal_move(path, owner));
+    done_.push_back({.file = path, .reason = std::string(how), .moved_to = place});
     return {};
   }
 

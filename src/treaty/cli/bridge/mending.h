@@ -5,6 +5,7 @@
 
 #include <expected>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "treaty/base/error.h"
@@ -12,10 +13,12 @@
 
 namespace treaty::cli {
 
+constexpr std::string_view kSwapped = "swapped";
+
 // What was done about a file.
 struct Mended {
   std::string file{};
-  std::string reason{};                // "repaired", "moved"; else why it was put away: "stale".
+  std::string reason{};  // "repaired", "moved", kSwapped; else why it was put away: "stale".
   std::vector<std::string> repairs{};  // "BRS-09 /created_at: created_at has no zone".
   std::string kept_as{};               // The original, or
   std::string moved_to{};              // where the file is now.

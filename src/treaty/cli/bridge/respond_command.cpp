@@ -89,8 +89,8 @@ Result<Selection> read_selection(const Arguments& arguments) {
   selection.suffix = bridge::suffix_of_request(file.filename().string());
   if (!selection.suffix && !arguments.has("--stdout")) {
     return misused(
-        "--request names no request file (.agent-request.json, .agent-request-phaseN.json); for "
-        "another name only --stdout can tell the answer");
+        "--request names no request file (.agent-request.json, .agent-request-phaseN.json); a file "
+        "of another name needs --stdout, which prints the answer");
   }
   return selection;
 }
@@ -130,14 +130,15 @@ Result<Exchange> choose_among(const std::vector<Exchange>& exchanges, const Sele
                   "treaty bridge doctor tells more");
   }
   if (!settled.empty()) {
-    return refuse(fmt::format("already answered: {}", list_of(settled)),
-                  "run the program with --resume; --replace answers once more and keeps the answer "
-                  "that is there in quarantine");
+    return refuse(
+        fmt::format("already answered: {}", list_of(settled)),
+        "run the program with --resume; --replace writes a new answer and keeps the old one "
+        "in the quarantine");
   }
   return refuse(
-      fmt::format("nothing is asked {}",
+      fmt::format("there is no request {}",
                   selection.suffix || !selection.phase.empty() ? "there" : "in this directory"),
-      "run the program until it leaves with 42, or name the place of its request: --dir DIR");
+      "run the program until it exits with 42, or name the directory of its request: --dir DIR");
 }
 
 // The request file of another name, as if it stood where it belongs.
@@ -154,7 +155,7 @@ Result<Exchange> choose(const Selection& selection) {
   if (!selection.request_file.empty() && !selection.suffix) {
     return read_other_file(selection.request_file);
   }
-  const auto exchanges = bridge::read_exchanges(selection.directory);
+  const auto exchanges = bridge::read_judged_exchanges(selection.directory);
   if (!exchanges) {
     return refuse(text_of(exchanges.error()), "treaty bridge doctor tells more");
   }

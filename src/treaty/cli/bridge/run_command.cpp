@@ -155,7 +155,8 @@ class Drive {
     if (is_open && !is_same && !options_.fresh) {
       say(
           fmt::format("a run of another program was interrupted here: {}\n"
-                      "Next: go on with that one, or give --fresh, which puts its files aside",
+                      "Next: continue that run with its own command, or give --fresh, which moves "
+                      "its files to the quarantine",
                       harmless(shell_line(run_.command))));
       return std::unexpected(End{.exit_code = kTryLater, .is_refused = true});
     }
@@ -252,9 +253,8 @@ class Drive {
   }
 
   Step<void> answer_all() {
-    auto exchanges = bridge::read_exchanges(driver_.directory());
+    const auto exchanges = bridge::read_judged_exchanges(driver_.directory());
     if (!exchanges) return std::unexpected(unavailable(exchanges.error()));
-    bridge::recognize_old_answers(*exchanges, run_.answered);
     const auto next = bridge::after_need(*exchanges, run_, options_.most_resumes);
     if (const auto* stop = std::get_if<bridge::Stop>(&next)) {
       const bool has_answer = stop->fault == DriveFault::same_request &&
@@ -311,6 +311,19 @@ class Drive {
     return {};
   }
 
+  // Asks the agent again, with the options of this run.
+  std::vector<std::string> answer_command(const Exchange& exchange) const {
+    std::vector<std::string> words = {"treaty",    "bridge", "answer",
+                                      "--replace", "--dir",  driver_.directory()};
+    const std::string phase = bridge::phase_key(exchange);
+    if (parse_number<std::int64_t>(phase)) words.insert(words.end(), {"--phase", phase});
+    for (std::size_t i = 0; i + 1 < options_.words.size(); i += 2) {
+      if (options_.words[i] == "--max-resumes") continue;
+      words.insert(words.end(), {options_.words[i], options_.words[i + 1]});
+    }
+    return words;
+  }
+
   End end_of(const bridge::Stop& stop, const std::vector<Exchange>& exchanges) const {
     const std::string place = harmless(driver_.directory());
     switch (stop.fault) {
@@ -320,16 +333,16 @@ class Drive {
           std::vector<std::string> words = {"treaty", "bridge", "run", "--dir", found->directory};
           std::ranges::copy(options_.words, std::back_inserter(words));
           return {kViolated, "no_request",
-                  fmt::format("the program left with 42, and its request is in {}, not in {}\n"
+                  fmt::format("the program exited with 42, and its request is in {}, not in {}\n"
                               "Next: {} -- {}",
                               harmless(found->directory), place, harmless(shell_line(words)),
                               harmless(shell_line(options_.command)))};
         }
         return {
             kViolated, "no_request",
-            fmt::format("the program left with 42, but there is no request in {}\n"
+            fmt::format("the program exited with 42, but there is no request in {}\n"
                         "Next: it has to write {} there (TREATY_BRIDGE_DIR names the directory) "
-                        "before it leaves; --dir DIR looks elsewhere",
+                        "before it exits; --dir DIR names another directory",
                         place, bridge::request_name(""))};
       case DriveFault::broken_request: {
         const Exchange& exchange = exchanges[stop.place];
@@ -343,9 +356,10 @@ class Drive {
         const Exchange& exchange = exchanges[stop.place];
         return {kTryLater, "same_request",
                 fmt::format("the program asks again what has been answered ({}); {}\n"
-                            "Next: let the program read the answer when it is run with --resume; "
-                            "`treaty bridge answer --replace --dir {}` has it answered anew",
-                            request_text(exchange), answer_text(exchange), shell_word(place))};
+                            "Next: correct the program, which has to read the answer when it is "
+                            "run with --resume; or ask the agent again: {}",
+                            request_text(exchange), answer_text(exchange),
+                            harmless(shell_line(answer_command(exchange))))};
       }
       case DriveFault::too_many_resumes: break;
     }

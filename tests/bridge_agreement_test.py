@@ -1,0 +1,221 @@
+"""Tests that `bridge answer`, `check`, `doctor`, `respond` and `watch` agree on what is answered, and on what to do."""
+import datetime
+import json
+import os
+import unittest
+
+from bridging import BridgeTest
+from treaty_binary import OTHER_UUID, UUID, bridge_request, bridge_response
+
+REQUEST, RESPONSE = ".agent-request.json", ".agent-response.json"
+
+
+def request_name(phase):
+    return f".agent-request-phase{phase}.json"
+
+
+def response_name(phase):
+    return f".agent-response-phase{phase}.json"
+
+
+class AgreementTest(BridgeTest):
+    def faults(self):
+        return json.loads(self.bridge("doctor", "--format", "json").out)["faults"]
+
+    def commands(self):
+        """What the doctor says, and what to do about it, by the code of the fault."""
+        return {fault["code"]: fault["mend"] for fault in self.faults()}
+
+    def fault(self, code):
+        found = [fault for fault in self.faults() if fault["code"] == code]
+        self.assertEqual(len(found), 1, self.faults())
+        return found[0]
+
+
+class UsedAgain(AgreementTest):
+    """A request_id that is used for a new question, half a second after the answer to the old one."""
+
+    def ask_again(self):
+        self.put(REQUEST, bridge_request(created_at="2025-11-24T14:22:05Z"))
+        self.assertEqual(self.bridge("respond", stdin=b"Old.").code, 0)
+        answered = datetime.datetime.fromisoformat(self.response()["created_at"])
+        later = (answered + datetime.timedelta(seconds=0.5)).isoformat()
+        self.put(REQUEST, bridge_request(created_at=later, prompt="Something else?"))
+
+    def test_answer_asks_and_doctor_and_check_say_that_it_waits(self):
+        self.agent("New.")
+        self.ask_again()
+
+        report = json.loads(self.bridge("doctor", "--format", "json").out)
+        self.assertEqual(report["standing"], "waiting")
+        fault, = [one for one in report["faults"] if one["severity"] == "trouble"]
+        self.assertEqual((fault["code"], fault["mend"]), ("answer-stale", "treaty bridge check --fix"))
+        self.assertIn("answers an earlier question", fault["what"])
+        ran = self.bridge("check")
+        self.assertEqual(ran.code, 1, ran)
+        self.assertIn("is stale: it answers an earlier question", ran.out)
+        self.assertEqual(self.bridge("answer").code, 0)
+        self.assertEqual(self.response()["response"], "New.")
+        self.assertEqual(self.bridge("check").code, 0)
+
+    def test_fix_puts_the_old_answer_away(self):
+        self.ask_again()
+        ran = self.bridge("check", "--fix")
+        self.assertIn("put away, it is stale", ran.err)
+        self.assertFalse((self.work / RESPONSE).exists())
+        self.assertEqual(self.commands()["request-waiting"], "treaty bridge answer")
+
+    def test_respond_takes_the_new_question(self):
+        self.ask_again()
+        ran = self.bridge("respond", stdin=b"New.")
+        self.assertEqual(ran.code, 0, ran)
+        self.assertEqual(self.response()["response"], "New.")
+
+    def test_the_place_with_such_a_question_is_found(self):
+        self.ask_again()
+        below = self.work / "below"
+        below.mkdir()
+        self.assertEqual(self.bridge("respond", stdin=b"New.", cwd=below).code, 0)
+        self.assertEqual(self.response()["response"], "New.")
+
+
+class OneFinding(AgreementTest):
+    """An answer with several readings: one finding, about the member that decides."""
+
+    def test_fix_and_doctor_name_the_member_that_treaty_check_names(self):
+        cases = (({"request_id": UUID, "response": "Fine.", "error_message": "no access"}, "status"),
+                 ({"error": "no access"}, "error"),
+                 ({"request_id": UUID, "status": "success"}, "response"))
+        for document, member in cases:
+            with self.subTest(member):
+                self.setUp()
+                self.put(REQUEST, bridge_request())
+                self.put(RESPONSE, document)
+                alone = self.treaty("check", "bridge-response", "--fix", f"work/{RESPONSE}")
+                fixed = self.bridge("check", "--fix")
+                self.assertEqual(fixed.code, 1, fixed)
+                finding, = [line for line in fixed.out.splitlines() if ": error " in line]
+                self.assertIn(member, finding)
+                self.assertNotIn("warning", fixed.out.replace("0 warnings", ""))
+                self.assertIn(f"work/{finding}", alone.err.splitlines())
+                self.assertIn("Next: treaty bridge doctor", fixed.err)
+                what = self.fault("answer-broken")["what"]
+                self.assertIn(finding.split(": ", 2)[2], what)
+                self.assertNotIn("more", what)
+
+
+class WhatMends(AgreementTest):
+    def test_a_request_whose_answer_is_in_another_place_is_not_asked_again(self):
+        self.put(request_name(1), bridge_request(phase=1))
+        self.put(request_name(2), bridge_request(request_id=OTHER_UUID, phase=2))
+        self.put(response_name(2), bridge_response())
+
+        commands = self.commands()
+
+        self.assertEqual(commands, {"answer-other-phase": f"mv {response_name(2)} {response_name(1)}"})
+
+    def test_nor_is_one_whose_place_has_a_broken_answer(self):
+        self.put(request_name(1), bridge_request(phase=1))
+        self.put(response_name(1), bridge_response(status="done"))
+        self.put(request_name(2), bridge_request(request_id=OTHER_UUID, phase=2))
+        self.put(response_name(2), bridge_response(response="The answer."))
+
+        self.assertEqual(set(self.commands().values()), {"treaty bridge check --fix"})
+        self.bridge("check", "--fix")
+        self.assertEqual(self.response("-phase1")["response"], "The answer.")
+
+    def test_a_file_of_something_else_makes_way_for_the_answer(self):
+        self.put(request_name(1), bridge_request(phase=1, response_file="notes.json"))
+        self.put("notes.json", {"name": "something else"})
+        self.put(request_name(2), bridge_request(request_id=OTHER_UUID, phase=2))
+        self.put(response_name(2), bridge_response())
+
+        mend = "mv notes.json notes.json.old && treaty bridge check --fix"
+        self.assertEqual({self.commands()[code] for code in ("answer-place-taken", "answer-other-phase")}, {mend})
+        self.bridge("check", "--fix")
+        self.assertEqual(self.document("notes.json"), {"name": "something else"})
+        self.assertEqual(self.document(response_name(2)), bridge_response())
+
+    def test_swapped_answers_are_one_finding_with_both_files(self):
+        self.put(request_name(1), bridge_request(phase=1))
+        self.put(request_name(2), bridge_request(request_id=OTHER_UUID, phase=2))
+        self.put(response_name(1), bridge_response(request_id=OTHER_UUID, response="Two."))
+        self.put(response_name(2), bridge_response(response="One."))
+
+        fault = self.fault("answer-other-phase")
+        self.assertEqual(fault["what"], "two answers are in each other's place: "
+                         f"{response_name(1)} answers {request_name(2)}, and {response_name(2)} answers {request_name(1)}")
+        self.assertEqual(fault["mend"], "treaty bridge check --fix")
+        ran = self.bridge("check", "--fix")
+        self.assertEqual(ran.code, 0, ran)
+        self.assertEqual(ran.err, f"{response_name(1)}: exchanged with {response_name(2)}; {response_name(2)} is the "
+                         "place of the request that it answers\n")
+        self.assertEqual([self.response(f"-phase{phase}")["response"] for phase in (1, 2)], ["One.", "Two."])
+        self.assertEqual({entry["request_id"] for entry in self.journal("answer.moved")}, {UUID, OTHER_UUID})
+
+    def test_an_error_that_stays_is_not_asked_again(self):
+        def error(error_type, **metadata):
+            self.put(REQUEST, bridge_request())
+            self.put(RESPONSE, bridge_response(status="error", response=None, error_message="It failed.",
+                                               error_type=error_type, metadata=metadata))
+            return self.fault("answer-error")
+
+        self.assertEqual(error("rate_limit", retryable=True)["mend"], "treaty bridge answer --replace")
+        self.assertEqual(error("rate_limit")["mend"], "treaty bridge answer --replace")
+        refused = error("auth_error", retryable=False)
+        self.assertEqual(refused["mend"], None)
+        self.assertIn("correct the key", refused["why"])
+        self.assertIn("ask for less at once", error("context_length", retryable=False)["why"])
+        self.assertIn("the cause that the message names", error("disk", retryable=False)["why"])
+
+    def test_an_answer_that_was_broken_later_is_asked_for_again_with_replace(self):
+        self.agent("Again.")
+        self.put(REQUEST, bridge_request())
+        self.assertEqual(self.bridge("respond", stdin=b"First.").code, 0)
+        self.put(RESPONSE, bridge_response(status="done"))
+
+        self.assertEqual(self.commands()["answer-broken"], "treaty bridge answer --replace")
+        ran = self.bridge("answer")
+        self.assertEqual(ran.code, 75, ran)
+        self.assertIn("is no longer that answer", ran.err)
+        self.assertEqual(self.bridge("answer", "--replace").code, 0)
+        self.assertEqual(self.response()["response"], "Again.")
+
+
+class NothingToDo(AgreementTest):
+    def test_nothing_is_left_where_nothing_is_asked(self):
+        self.agent("Fine.")
+        for arguments in (["answer"], ["answer", "--replace"], ["answer", "--phase", "3"], ["check"],
+                          ["check", "--fix"], ["doctor"], ["respond"], ["log"]):
+            with self.subTest(arguments):
+                self.bridge(*arguments)
+                self.assertEqual(os.listdir(self.work), [])
+
+    def test_nor_where_everything_is_answered(self):
+        self.agent("Fine.")
+        self.put(REQUEST, bridge_request())
+        self.put(RESPONSE, bridge_response())
+        ran = self.bridge("answer")
+        self.assertEqual(ran.code, 1, ran)
+        self.assertEqual(sorted(os.listdir(self.work)), [REQUEST, RESPONSE])
+
+
+class DamagedJournal(AgreementTest):
+    def test_lines_that_are_no_entries_survive_the_pruning(self):
+        folder = self.work / ".treaty-bridge"
+        folder.mkdir()
+        old = b'{"at":"2020-01-01T00:00:00Z","event":"run.continued"}\n'
+        edited, torn = b'{"at": "2020-01-01T00:00:00Z", "event": oops\xff}\r\n', b'{"at":"2020-01-02T00:00:00Z","ev'
+        (folder / "journal.ndjson").write_bytes(old + edited + old + torn)
+        self.put(REQUEST, bridge_request())
+
+        self.assertEqual(self.bridge("respond", stdin=b"Fine.").code, 0)
+
+        lines = (folder / "journal.ndjson").read_bytes().split(b"\n")
+        self.assertEqual(lines[:2], [edited[:-1], torn])
+        self.assertEqual(json.loads(lines[2])["event"], "answer.written")
+        self.assertIn("2 damaged lines", self.fault("journal-damaged")["what"])
+
+
+if __name__ == "__main__":
+    unittest.main()
