@@ -35,7 +35,10 @@ bool is_overdue(const Turn& turn, store::Milliseconds now) {
   return turn.state == TurnState::awaiting_tools && turn.tool_deadline <= now;
 }
 
-Decision in_progress(const Turn& newest) {
+// Beside a turn that is open: it has to expire first, or the request is refused.
+Decision beside_open(const TurnRequest& asked, const store::View& view) {
+  const Turn& newest = *view.newest;
+  if (is_overdue(newest, asked.now)) return {ExpireFirst{view.session->room, newest.turn_id}};
   return refuse(
       Reason::turn_in_progress,
       newest.state == TurnState::awaiting_tools
@@ -142,12 +145,7 @@ std::expected<Chosen, Refusal> choose_agent(const Settings& settings, const Turn
 // The id of the turn to append; a refusal when the request follows what cannot be followed.
 std::variant<std::string, Decision> name_of_new_turn(const TurnRequest& asked,
                                                      const store::View& view) {
-  if (view.newest && is_open(view.newest->state)) {
-    if (is_overdue(*view.newest, asked.now)) {
-      return Decision{ExpireFirst{view.session->room, view.newest->turn_id}};
-    }
-    return in_progress(*view.newest);
-  }
+  if (view.newest && is_open(view.newest->state)) return beside_open(asked, view);
   const std::string& named = asked.request.turn_id;
   const bool is_opening = view.session && !named.empty() && view.session->opening_turn == named;
   if (!view.named && !is_opening) return asked.is_initial() ? asked.new_id() : named;
@@ -316,7 +314,7 @@ Decision decide_continuation(const Settings& settings, const TurnRequest& asked,
 Decision run_again(const Settings& settings, const TurnRequest& asked, const store::View& view) {
   const Turn& turn = *view.same_turn;
   // Also an older one that was repeated before: one turn at a time.
-  if (view.newest && is_open(view.newest->state)) return in_progress(*view.newest);
+  if (view.newest && is_open(view.newest->state)) return beside_open(asked, view);
   if (view.newest && view.newest->number > turn.number) {
     return superseded(turn.turn_id, view.newest->turn_id);
   }

@@ -359,9 +359,9 @@ TEST_CASE("A failed turn does not run again beside one that runs or waits, thoug
   const TurnRequest request = asked(user_turn("t2"));
   Turn failed = turn(2, TurnState::failed);
   failed.retryable = true;
-  for (const TurnState state : {TurnState::accepted, TurnState::awaiting_tools}) {
+  for (const Turn& newest : {turn(1, TurnState::accepted), waiting({"a"})}) {
     View repeated = seen(request, failed);
-    repeated.newest = turn(1, state);
+    repeated.newest = newest;
     CHECK(reason_of(decide(settings(), request, repeated)) == Reason::turn_in_progress);
   }
   View done = seen(request, failed);

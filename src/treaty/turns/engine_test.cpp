@@ -303,6 +303,18 @@ TEST_CASE("An overdue turn does not stand in the way even when nobody has swept"
   CHECK(fixture.execute(user_turn("t2", "Go on.")).body.contains("two"));
 }
 
+TEST_CASE("A failed turn runs again beside an overdue one, which expires first") {
+  EngineFixture fixture;
+  fixture.answers = {testing::fails("server_error", true), calls_tool("c1"), says("at last")};
+  fixture.execute(user_turn("t1", "Hello."));
+  fixture.execute(user_turn("t2", "Read a.txt."));
+  CHECK(fixture.execute(user_turn("t1", "Hello.")).error_code == "turn_in_progress");
+  fixture.now += std::chrono::milliseconds(std::chrono::hours(25)).count();
+
+  CHECK(fixture.execute(user_turn("t1", "Hello.")).body.contains("at last"));
+  CHECK(fixture.execute(results("t2", "c1")).error_code == "turn_expired");
+}
+
 TEST_CASE("An overdue turn has expired even for whoever comes to cancel it or branches from it") {
   EngineFixture fixture;
   fixture.answers = {says("one"), calls_tool("c1")};
