@@ -1,7 +1,9 @@
 """Work that processes share: each item is done once, also when one of them is killed midway."""
 import json
 import os
+import shlex
 import signal
+import socket
 import sqlite3
 import unittest
 
@@ -172,15 +174,38 @@ class Work(MachineTest):
         deadly = {"type": "command", "config": {"command": ["sh", "-c", "kill -9 $PPID"]}}
         self.write("deadly.json", machine({"end": {"agent": "deadly", **final(ok=True)}}, agents={"deadly": deadly}))
         self.write("harmless.json", machine({"end": final(ok=True)}))
-        self.push("1")
-        for _ in range(3):
-            worker = self.start("work", "deadly.json", "--pool", "jobs", *self.WHERE)
-            self.assertEqual(worker.wait(timeout=60), -signal.SIGKILL)
+        for times in (3, 1):
+            item, = self.push("1", "--max-retries", str(times))["ids"]
+            for _ in range(times):
+                worker = self.start("work", "deadly.json", "--pool", "jobs", *self.WHERE)
+                self.assertEqual(worker.wait(timeout=60), -signal.SIGKILL)
+            with self.subTest(times=times):
+                ran = self.machine("work", "harmless.json", "--pool", "jobs", "--format", "json", *self.WHERE)
 
-        summed = self.json_of("work", "harmless.json", "--pool", "jobs", *self.WHERE)
+                told, summed = [json.loads(line) for line in ran.out.splitlines()]
+                self.assertEqual(ran.code, 1, ran)
+                self.assertEqual((told["item"], told["attempts"]), (item, times))
+                self.assertEqual((told["outcome"]["status"], told["outcome"]["error"]["code"]), ("failed", "worker_gone"))
+                self.assertEqual(summed, {"pool": "jobs", "completed": 0, "failed": 1, "waiting": 0})
+                self.assertIn(f"item {item} is poisoned", ran.err)
+                self.assertIn("claimed 3 times" if times == 3 else "claimed 1 time,", ran.err)
+                shown = self.treaty(*shlex.split(ran.err.partition("how far it came: treaty ")[2]))
+                self.assertEqual(shown.code, 0, shown)
+                again = self.machine("work", "harmless.json", "--pool", "jobs", *self.WHERE)
+                self.assertEqual((again.code, again.err), (0, ""), again)
+        self.assertEqual(self.status(), (0, 0, 0, 2))
 
-        self.assertEqual(summed["completed"], 0)
-        self.assertEqual(self.status(), (0, 0, 0, 1))
+    def test_an_item_that_is_poisoned_while_another_is_claimed_is_named(self):
+        item, = self.push("1", "--max-retries", "1")["ids"]
+        self.assertEqual(self.push("2")["count"], 1)
+        gone = f"{socket.gethostname()}:{os.getpid()}:1"  # A process of that number, but begun at another time.
+        self.assert_told(self.machine("pool", "claim", "jobs", "--worker", gone, *self.WHERE), 0)
+
+        ran = self.machine("pool", "claim", "jobs", "--worker", "w1", *self.WHERE)
+
+        self.assertEqual((ran.code, json.loads(ran.out)["data"]), (0, 2), ran)
+        self.assertIn(f"item {item} is poisoned", ran.err)
+        self.assertIn("treaty machine pool status jobs --store runs", ran.err)
 
     def test_an_item_whose_machine_waits_is_never_poisoned(self):
         self.write("ask.json", machine({"ask": {"wait_for": "c", **to("end")}, "end": final(ok=True)}))

@@ -132,12 +132,12 @@ TEST_CASE_TEMPLATE("a worker that misses two heartbeats loses what it has", Plac
   REQUIRE(wait_for(store->heartbeat("p", kWorker)));
 
   place.pass(60);
-  CHECK(wait_for(store->release_stale_work("p")).value() == 0);
+  CHECK(wait_for(store->release_stale_work("p")).value().pending == 0);
   REQUIRE(wait_for(store->heartbeat("p", kWorker)));
   place.pass(1);
 
-  CHECK(wait_for(store->release_stale_work("p")).value() == 2);
-  CHECK(wait_for(store->release_stale_work("p")).value() == 0);
+  CHECK(wait_for(store->release_stale_work("p")).value().pending == 2);
+  CHECK(wait_for(store->release_stale_work("p")).value().pending == 0);
   CHECK(counts(*store) == Texts{"2", "1", "0", "0"});
   CHECK(is_conflict(wait_for(store->complete_work("p", ids[1], kOther, "{}"))));
   CHECK(wait_for(store->complete_work("p", ids[0], kWorker, "{}")));
@@ -156,7 +156,7 @@ TEST_CASE_TEMPLATE("a worker whose process is gone loses what it has at once", P
   REQUIRE(claim(*store, gone) == "1");
   REQUIRE(claim(*store, "some worker somewhere") == "2");
 
-  CHECK(wait_for(store->release_stale_work("p")).value() == 1);
+  CHECK(wait_for(store->release_stale_work("p")).value().pending == 1);
 
   CHECK(counts(*store) == Texts{"1", "1", "0", "0"});
 }
@@ -165,14 +165,17 @@ TEST_CASE_TEMPLATE("an item whose workers die again and again is poisoned", Plac
                    DirectoryPlace, MemoryPlace) {
   Place place;
   const auto store = place.open();
-  REQUIRE(push(*store, {"deadly", "harmless"}, 3).size() == 2);
+  const Texts ids = push(*store, {"deadly", "harmless"}, 3);
 
   for (int attempt = 1; attempt <= 3; ++attempt) {
     const auto item = wait_for(store->claim_work("p", kWorker)).value();
     REQUIRE(item);
     CHECK(item->data == "deadly");
     place.pass(61);
-    CHECK(wait_for(store->release_stale_work("p")).value() == (attempt < 3 ? 1 : 0));
+    const ReleasedWork released = wait_for(store->release_stale_work("p")).value();
+    CHECK(released.pending == (attempt < 3 ? 1 : 0));
+    CHECK(released.poisoned.size() == (attempt < 3 ? 0 : 1));
+    if (attempt == 3) CHECK(released.poisoned.front() == ReleasedWork::Poisoned{ids[0], 3});
   }
 
   CHECK(counts(*store) == Texts{"1", "0", "0", "1"});
@@ -194,7 +197,7 @@ TEST_CASE_TEMPLATE("an item that waits can be taken up as often as it needs", Pl
     REQUIRE(wait_for(store->excuse_work("p", id, kWorker)));
     CHECK(counts(*store) == Texts{"0", "1", "0", "0"});
     place.pass(61);
-    CHECK(wait_for(store->release_stale_work("p")).value() == 1);
+    CHECK(wait_for(store->release_stale_work("p")).value().pending == 1);
   }
 
   CHECK(counts(*store) == Texts{"1", "0", "0", "0"});

@@ -97,6 +97,17 @@ struct WorkItem {
   int attempts = 0;    // This one included.
 };
 
+// What became of the items of workers that are gone.
+struct ReleasedWork {
+  std::int64_t pending = 0;  // So many are tried again.
+  struct Poisoned {
+    std::string id{};
+    int attempts = 0;
+    bool operator==(const Poisoned&) const = default;
+  };
+  std::vector<Poisoned> poisoned{};
+};
+
 struct WorkCounts {
   std::int64_t pending = 0;
   std::int64_t claimed = 0;
@@ -165,9 +176,8 @@ class MachineStore {
   virtual Task<void> excuse_work(std::string pool, std::string item, std::string worker) = 0;
   virtual Task<void> heartbeat(std::string pool, std::string worker) = 0;  // Every 30 s.
   // Items of workers that missed two heartbeats, or whose process is gone, are pending again,
-  // unless they were claimed `max_retries` times: those are poisoned. Answers how many are pending
-  // again.
-  virtual Task<std::int64_t> release_stale_work(std::string pool) = 0;
+  // unless they were claimed `max_retries` times: those are poisoned.
+  virtual Task<ReleasedWork> release_stale_work(std::string pool) = 0;
   virtual Task<WorkCounts> count_work(std::string pool) = 0;
 };
 

@@ -1,7 +1,5 @@
 #include "treaty/store/work_pool.h"
 
-#include <algorithm>
-
 #include "treaty/base/ids.h"
 #include "treaty/base/try.h"
 #include "treaty/store/leases.h"
@@ -53,11 +51,19 @@ std::int64_t WorkPool::count_of(const std::string& worker) const {
   return found == workers_.end() ? 0 : static_cast<std::int64_t>(found->second.places.size());
 }
 
-std::int64_t WorkPool::count_retried(const std::string& worker) const {
+ReleasedWork WorkPool::what_release_does(const std::string& worker) const {
+  ReleasedWork released;
   const auto found = workers_.find(worker);
-  if (found == workers_.end()) return 0;
-  return std::ranges::count_if(found->second.places,
-                               [this](std::size_t place) { return !entries_[place].is_used_up(); });
+  if (found == workers_.end()) return released;
+  for (const std::size_t place : found->second.places) {
+    const Entry& entry = entries_[place];
+    if (entry.is_used_up()) {
+      released.poisoned.push_back({.id = entry.item.id, .attempts = entry.item.attempts});
+    } else {
+      ++released.pending;
+    }
+  }
+  return released;
 }
 
 void WorkPool::on(WorkPushed& event) {
@@ -191,12 +197,14 @@ Task<void> WorkEventStore::heartbeat(std::string pool, std::string worker) {
   });
 }
 
-Task<std::int64_t> WorkEventStore::release_stale_work(std::string pool) {
-  std::int64_t released = 0;
+Task<ReleasedWork> WorkEventStore::release_stale_work(std::string pool) {
+  ReleasedWork released;
   TREATY_CO_TRY_VOID(change(pool, [&](const WorkPool& work) {
     std::vector<WorkEvent> events;
     for (const std::string& worker : work.stale_workers(now())) {
-      released += work.count_retried(worker);
+      const auto [pending, poisoned] = work.what_release_does(worker);
+      released.pending += pending;
+      released.poisoned.insert(released.poisoned.end(), poisoned.begin(), poisoned.end());
       events.emplace_back(WorkReleased{worker});
     }
     return events;

@@ -59,8 +59,8 @@ class WorkPool {
   bool has(const std::string& worker, const std::string& item) const;
   WorkItem item(const std::string& id) const;  // Of one that is there.
   std::vector<std::string> stale_workers(Milliseconds now) const;
-  std::int64_t count_of(const std::string& worker) const;       // Items that it has,
-  std::int64_t count_retried(const std::string& worker) const;  // and that may be tried again.
+  std::int64_t count_of(const std::string& worker) const;  // Items that it has.
+  ReleasedWork what_release_does(const std::string& worker) const;
   WorkCounts counts() const { return counts_; }
 
  private:
@@ -105,9 +105,9 @@ bool is_stale(std::string_view worker, Milliseconds seen_at, Milliseconds now);
 
 Error not_your_work();
 
-// The error of an item that is poisoned because its workers are gone: JSON.
+// The error of an item that is poisoned because its worker is gone: JSON.
 constexpr std::string_view kWorkerGone =
-    R"({"code":"worker_gone","type":"WorkerGone","message":"Each worker that took this item ended, )"
+    R"({"code":"worker_gone","type":"WorkerGone","message":"The worker that had this item ended, )"
     R"(or gave no sign for two heartbeats, before the item was done."})";
 
 // The work pools of a store that keeps their events: what is decided, and which events come of it.
@@ -122,7 +122,7 @@ class WorkEventStore : public MachineStore {
                        std::string error) final;
   Task<void> excuse_work(std::string pool, std::string item, std::string worker) final;
   Task<void> heartbeat(std::string pool, std::string worker) final;
-  Task<std::int64_t> release_stale_work(std::string pool) final;
+  Task<ReleasedWork> release_stale_work(std::string pool) final;
 
  protected:
   using Decide = std::function<std::expected<std::vector<WorkEvent>, Error>(const WorkPool& pool)>;

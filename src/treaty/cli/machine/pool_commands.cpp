@@ -16,6 +16,7 @@
 #include "treaty/cli/machine/run_report.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/store/leases.h"
+#include "treaty/store/work_pool.h"
 
 namespace treaty::cli::machine_pool {
 namespace {
@@ -59,8 +60,27 @@ Result<int> status(const Job& job) {
   return kOk;
 }
 
+// An item that is poisoned because its workers died. `execution`: whether it has one; `options`:
+// those that the next command needs to find it.
+std::string poisoned_text(const store::ReleasedWork::Poisoned& item, const std::string& pool,
+                          bool execution, const std::string& options) {
+  const std::string next =
+      execution ? "how far it came: treaty machine show " + shell_word(execution_of(pool, item.id))
+                : "how many there are: treaty machine pool status " + shell_word(pool);
+  return fmt::format(
+      "item {} is poisoned and will not be tried again: it was claimed {}, and the last worker "
+      "ended, or gave no sign for two heartbeats, before it was done\n  See {}{}",
+      harmless(item.id), counted(static_cast<std::size_t>(item.attempts), "time"), next, options);
+}
+
 Result<int> claim(const Job& job) {
-  TREATY_TRY_VOID(await_store(job.store.release_stale_work(job.pool)));
+  TREATY_TRY(const auto released, await_store(job.store.release_stale_work(job.pool)));
+  for (const auto& item : released.poisoned) {
+    TREATY_TRY(const auto begun,
+               await_store(job.store.find_execution(execution_of(job.pool, item.id))));
+    print_error("treaty machine pool: {}",
+                poisoned_text(item, job.pool, begun.has_value(), options_to_find(job.arguments)));
+  }
   TREATY_TRY(const auto item, await_store(job.store.claim_work(job.pool, job.worker)));
   if (!item) {
     return failed_with(kNothingPending, fmt::format("{} has no pending item", harmless(job.pool)));
@@ -183,6 +203,7 @@ struct Order {
   std::string pool{};
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
   bool is_json = false;
+  std::string options{};  // Those that another command needs to find the pool.
 };
 
 class Worker {
@@ -212,8 +233,29 @@ class Worker {
     auto item = co_await store_.claim_work(order_.pool, name_);
     if (!item || *item) co_return item;
     TREATY_CO_TRY(const auto released, co_await store_.release_stale_work(order_.pool));
-    if (released == 0) co_return Item();
+    for (const auto& poisoned : released.poisoned) {
+      TREATY_CO_TRY_VOID(co_await end_poisoned(poisoned));
+    }
+    if (released.pending == 0) co_return Item();
     co_return co_await store_.claim_work(order_.pool, name_);
+  }
+
+  // It counts as failed, though it was another worker that failed: no process says so otherwise.
+  asio::awaitable<std::expected<void, Error>> end_poisoned(
+      const store::ReleasedWork::Poisoned& item) {
+    const std::string execution = execution_of(order_.pool, item.id);
+    TREATY_CO_TRY(const auto begun, co_await store_.find_execution(execution));
+    ++failed_;
+    print_error("treaty {}: {}", kWork,
+                poisoned_text(item, order_.pool, begun.has_value(), order_.options));
+    if (order_.is_json) {
+      const json::Document error(store::kWorkerGone);
+      tell({.id = item.id, .attempts = item.attempts},
+           {.status = machines::Status::failed,
+            .execution = execution,
+            .error = json::to_dynamic_object(*error.root())});
+    }
+    co_return std::expected<void, Error>();
   }
 
   asio::awaitable<std::expected<void, Error>> work_on(const store::WorkItem& item) {
@@ -305,7 +347,9 @@ class Worker {
 
 Result<int> work(const OpenMachineAgents& open_agents, const Arguments& arguments) {
   if (arguments.positionals.size() != 1) return misused("name one machine file");
-  Order order{.pool = arguments.get("--pool"), .is_json = wants_json(arguments)};
+  Order order{.pool = arguments.get("--pool"),
+              .is_json = wants_json(arguments),
+              .options = options_to_find(arguments)};
   if (!is_pool_name(order.pool)) {
     return misused("name the pool: --pool NAME, as for `treaty machine pool push`");
   }
@@ -365,9 +409,10 @@ Command work_command(OpenMachineAgents open) {
           R"(Takes items one by one until none is pending. An item is the machine's input; one that
 is no object comes as `input.item`. The execution is named after the pool and the item:
 what a killed worker has begun is gone on with. JSON is a line for each item, then the
-sum. Exit: 0 done, 1 an item failed, 2 refused or wrong usage, 3 a machine waits for a
-signal, 75 interrupted, 69 no store or none that can be used, 78 a configuration that
-is not in order.)",
+sum. An item whose workers died too often is poisoned, and counts as failed. Exit: 0
+done, 1 an item failed, 2 refused or wrong usage, 3 a machine waits for a signal, 75
+interrupted, 69 no store or none that can be used, 78 a configuration that is not in
+order.)",
       .options = joined({{
                              {"--pool", "NAME", "Whose items"},
                              {"--max", "N", "At most so many items"},

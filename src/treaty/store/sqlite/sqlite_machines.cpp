@@ -366,7 +366,7 @@ class SqliteMachines final : public MachineStore {
   Task<void> heartbeat(std::string pool, std::string worker) override {
     return connections_.write(sqlite::heartbeat, std::move(pool), std::move(worker));
   }
-  Task<std::int64_t> release_stale_work(std::string pool) override {
+  Task<ReleasedWork> release_stale_work(std::string pool) override {
     return connections_.write(sqlite::release_stale_work, std::move(pool));
   }
   Task<WorkCounts> count_work(std::string pool) override {

@@ -98,7 +98,7 @@ std::expected<void, Error> excuse_work(const Transaction& transaction, const std
   return work_outcome(transaction.database);
 }
 
-std::int64_t release_stale_work(const Transaction& transaction, const std::string& pool) {
+ReleasedWork release_stale_work(const Transaction& transaction, const std::string& pool) {
   Texts stale;
   {
     Statement workers(transaction.database,
@@ -110,20 +110,26 @@ std::int64_t release_stale_work(const Transaction& transaction, const std::strin
       if (is_stale(worker, workers.integer(), transaction.now)) stale.push_back(std::move(worker));
     }
   }
-  std::int64_t released = 0;
+  ReleasedWork released;
   for (const std::string& worker : stale) {
-    Statement(transaction.database,
-              "UPDATE work_pool SET status = 'poisoned', error = ?, claimed_by = NULL, "
-              "claimed_at = NULL WHERE pool_name = ? AND status = 'claimed' AND claimed_by = ? AND "
-              "attempts >= max_retries",
-              kWorkerGone, pool, worker)
-        .run();
+    {
+      Statement poisoned(
+          transaction.database,
+          "UPDATE work_pool SET status = 'poisoned', error = ?, claimed_by = NULL, "
+          "claimed_at = NULL WHERE pool_name = ? AND status = 'claimed' AND claimed_by = ? AND "
+          "attempts >= max_retries RETURNING item_id, attempts",
+          kWorkerGone, pool, worker);
+      while (poisoned.next()) {
+        released.poisoned.push_back(
+            {.id = poisoned.text(), .attempts = static_cast<int>(poisoned.integer())});
+      }
+    }
     Statement(transaction.database,
               "UPDATE work_pool SET status = 'pending', claimed_by = NULL, claimed_at = NULL "
               "WHERE pool_name = ? AND status = 'claimed' AND claimed_by = ?",
               pool, worker)
         .run();
-    if (!transaction.database.has_failed()) released += transaction.database.changes();
+    if (!transaction.database.has_failed()) released.pending += transaction.database.changes();
   }
   return released;
 }

@@ -32,7 +32,7 @@ std::expected<void, Error> fail_work(const Transaction& transaction, const std::
                                      const std::string& error);
 std::expected<void, Error> excuse_work(const Transaction& transaction, const std::string& pool,
                                        const std::string& item, const std::string& worker);
-std::int64_t release_stale_work(const Transaction& transaction, const std::string& pool);
+ReleasedWork release_stale_work(const Transaction& transaction, const std::string& pool);
 WorkCounts count_work(Database& database, const std::string& pool);
 
 }  // namespace treaty::store::sqlite

@@ -85,7 +85,7 @@ class FailingMachineStore final : public store::MachineStore {
   store::Task<void> heartbeat(std::string pool, std::string worker) override {
     return real_->heartbeat(std::move(pool), std::move(worker));
   }
-  store::Task<std::int64_t> release_stale_work(std::string pool) override {
+  store::Task<store::ReleasedWork> release_stale_work(std::string pool) override {
     return real_->release_stale_work(std::move(pool));
   }
   store::Task<store::WorkCounts> count_work(std::string pool) override {
