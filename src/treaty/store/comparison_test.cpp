@@ -288,7 +288,7 @@ std::vector<std::string> answers_of(testing::StorePlace& place, std::uint32_t se
     if (kind == 0) {
       store.reset();
       store = place.open();
-      answers.push_back(answer_of(wait_for(store->claim_abandoned(diary_of))));
+      answers.push_back(answer_of(wait_for(store->claim_abandoned(diary_of, {}))));
     } else if (kind == 1) {
       const Milliseconds before = place.time() - dice.roll(30'000);
       answers.push_back(answer_of(wait_for(store->prunable(before, room.tenant))) +

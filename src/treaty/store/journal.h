@@ -21,7 +21,7 @@
 
 namespace treaty::store {
 
-// An unfinished turn of a process that is gone, with its session.
+// An unfinished turn of a process that is gone, with its session and its newest round.
 struct Abandoned {
   Session session{};
   TurnRecord record{};
@@ -108,11 +108,12 @@ class TurnJournal {
   virtual Task<std::vector<EventRow>> events(std::int64_t session, std::int64_t from_number,
                                              std::size_t limit) = 0;
 
-  // Takes over the unfinished turns of processes that are gone, and returns them. What those
-  // processes had reserved counts as spent. `diary` returns lines that are appended to the newest
-  // round of a turn; it runs on a thread of the store.
+  // Takes over the unfinished turns of processes that are gone, or only the one with this Turn::id,
+  // and returns them. What those processes had reserved counts as spent. `diary` returns lines that
+  // are appended to the newest round of a turn; it runs on a thread of the store.
   using Diary = std::function<std::string(const Round& newest)>;
-  virtual Task<std::vector<Abandoned>> claim_abandoned(Diary diary) = 0;
+  virtual Task<std::vector<Abandoned>> claim_abandoned(Diary diary,
+                                                       std::optional<std::int64_t> turn) = 0;
 
   // Turns that wait for tools beyond their deadline, at most `limit`.
   struct Overdue {

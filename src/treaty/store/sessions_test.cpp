@@ -68,7 +68,7 @@ TREATY_STORE_TEST(SessionsFixture, "a turn whose process is gone does not keep i
   store = place->open();
 
   CHECK(wait_for(store->delete_session(kRoom)).value());
-  CHECK(wait_for(store->claim_abandoned({})).value().empty());
+  CHECK(wait_for(store->claim_abandoned({}, {})).value().empty());
 }
 
 TREATY_STORE_TEST(SessionsFixture, "a view names the turn whose process is gone") {
@@ -79,8 +79,42 @@ TREATY_STORE_TEST(SessionsFixture, "a view names the turn whose process is gone"
 
   CHECK(look(*store, {.room = kRoom, .turn_id = "t1"}).abandoned == turn->turn);
   CHECK(look(*store, {.room = kRoom}).abandoned == turn->turn);
-  REQUIRE(wait_for(store->claim_abandoned({})).value().size() == 1);
+  REQUIRE(wait_for(store->claim_abandoned({}, {})).value().size() == 1);
   CHECK(look(*store, {.room = kRoom, .turn_id = "t1"}).abandoned == 0);
+}
+
+TREATY_STORE_TEST(SessionsFixture, "one abandoned turn is claimed without the others") {
+  const auto first = begin(*store, kRoom, "t1");
+  const auto second = begin(*store, {"local", "other"}, "t1");
+  store.reset();
+  store = place->open();
+
+  const auto one = wait_for(store->claim_abandoned({}, second->turn)).value();
+  const auto others = wait_for(store->claim_abandoned({}, {})).value();
+
+  REQUIRE(one.size() == 1);
+  CHECK(one.front().record.turn.id == second->turn);
+  REQUIRE(others.size() == 1);
+  CHECK(others.front().record.turn.id == first->turn);
+}
+
+TREATY_STORE_TEST(SessionsFixture, "a turn is claimed with its newest round") {
+  const auto turn = begin(*store, kRoom, "t1");
+  REQUIRE(settle(*store, turn->turn, TurnState::awaiting_tools, "wait"));
+  REQUIRE(wait_for(store->transact({.room = kRoom, .turn_id = "t1"}, [&](const View&) {
+    Change change{.turn = turn->turn};
+    change.update = TurnUpdate{.state = TurnState::accepted, .round = 1, .events = 3};
+    change.request = testing::request_of("results", 1);
+    return change;
+  })));
+  store.reset();
+  store = place->open();
+
+  const auto claimed = wait_for(store->claim_abandoned({}, {})).value();
+
+  REQUIRE(claimed.size() == 1);
+  REQUIRE(claimed.front().record.rounds.size() == 1);
+  CHECK(claimed.front().record.rounds.front().request == testing::request_of("results", 1));
 }
 
 TREATY_STORE_TEST(SessionsFixture, "the row of a deleted turn is never given to another") {

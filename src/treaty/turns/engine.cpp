@@ -360,7 +360,7 @@ Answered<std::shared_ptr<TurnLog>> Engine::follow(Worker& worker, store::Room ro
     }
     if (!runs) co_return nullptr;
     if (const auto run = shared_->live.find_turn(turn.id)) co_return run->log();
-    if (glances % kGlancesToRecover == 0) co_await recover(worker);
+    if (glances % kGlancesToRecover == 0) co_await recover(worker, turn.id);
     co_await sleep_for(kGlance);
   }
 }
@@ -412,9 +412,10 @@ Answered<std::vector<DiaryEvent>> Engine::events_now(std::int64_t session, std::
   co_return events;
 }
 
-asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(Worker& worker) {
+asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(
+    Worker& worker, std::optional<std::int64_t> turn) {
   auto abandoned = co_await shared_->store.claim_abandoned(
-      [at = now()](const store::Round& round) { return recovery_line(round, at); });
+      [at = now()](const store::Round& round) { return recovery_line(round, at); }, turn);
   if (!abandoned) co_return std::unexpected(abandoned.error());
   const std::size_t count = abandoned->size();
   for (store::Abandoned& one : *abandoned) resume(worker, std::move(one));
@@ -423,7 +424,7 @@ asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(Worker& worke
 
 // A turn that cannot run again fails at once: then it does not keep the session any more.
 store::Task<void> Engine::recover_turn(Worker& worker, std::int64_t turn) {
-  TREATY_CO_TRY_VOID(co_await recover(worker));
+  TREATY_CO_TRY_VOID(co_await recover(worker, turn));
   const auto run = shared_->live.find_turn(turn);
   if (run && run->fails_at_once()) co_await run->log()->outcome();
   co_return std::expected<void, Error>();

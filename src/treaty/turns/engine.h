@@ -107,9 +107,11 @@ class Engine {
 
   // Claims turns of processes that are gone and runs their newest rounds again; one that has
   // streamed fails instead, retryable, and so does one whose request cannot be read, for good.
-  // Called before anybody is served, every now and then, and when a request meets such a turn.
+  // Called before anybody is served, every now and then, and when a request meets such a turn: then
+  // for that turn alone, since a process that runs one turn does not live to run the others.
   // Returns how many.
-  boost::asio::awaitable<std::expected<std::size_t, Error>> recover(Worker& worker);
+  boost::asio::awaitable<std::expected<std::size_t, Error>> recover(
+      Worker& worker, std::optional<std::int64_t> turn = {});
 
   // Ends turns whose tools did not answer in time. To be called every now and then.
   boost::asio::awaitable<void> expire_overdue(Worker& worker);

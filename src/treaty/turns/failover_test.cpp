@@ -139,6 +139,21 @@ TEST_CASE_FIXTURE(TwoProcesses, "A branch leaves out a stream of a process that 
   CHECK(here.run(here.engine().branch(here.worker(), {"local", "s1"}, "t1")));
 }
 
+TEST_CASE_FIXTURE(TwoProcesses,
+                  "A request that meets a turn of a dead process recovers only that one") {
+  begin_at_other(user_turn("t1"));
+  AgentExecuteRequest elsewhere = user_turn("t1");
+  elsewhere.session_id = "s2";
+  other->begin(elsewhere);
+  other.reset();
+  here.answers = {says("once more"), says("never asked for")};
+
+  CHECK(here.execute(user_turn("t1")).body.contains("once more"));
+
+  CHECK(here.calls.size() == 1);
+  CHECK(here.run(here.engine().recover(here.worker())) == 1U);
+}
+
 TEST_CASE("A clock that is set back while a turn expires does not keep its session") {
   EngineFixture fixture;
   fixture.answers = {

@@ -102,11 +102,11 @@ TEST_CASE_FIXTURE(BudgetsFixture,
                   "claiming abandoned turns spends the reservations of a killed process") {
   const auto other = other_process();
   REQUIRE(other->has_done_it());
-  REQUIRE(wait_for(store->claim_abandoned({})));
+  REQUIRE(wait_for(store->claim_abandoned({}, {})));
   CHECK(today() == of_agent(0, 600, 0));
 
   other->kill();
-  REQUIRE(wait_for(store->claim_abandoned({})));
+  REQUIRE(wait_for(store->claim_abandoned({}, {})));
 
   CHECK(today() == of_agent(600, 0, 1));
 }

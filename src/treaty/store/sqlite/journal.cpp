@@ -82,7 +82,8 @@ void mark_streamed(const Transaction& transaction, std::int64_t turn) {
 }
 
 std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& transaction,
-                                                             const TurnJournal::Diary& diary) {
+                                                             const TurnJournal::Diary& diary,
+                                                             std::optional<std::int64_t> only) {
   if (transaction.owner == 0) return std::unexpected(conflict("this process does not run turns"));
   Database& database = transaction.database;
   std::vector<std::int64_t> turns;
@@ -91,7 +92,8 @@ std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& 
                  "WHERE state < 2 AND state = 0 ORDER BY id");
   while (open.next()) {
     const std::int64_t turn = open.integer();
-    if (transaction.is_gone(open.integer())) turns.push_back(turn);
+    const std::int64_t owner = open.integer();
+    if (only.value_or(turn) == turn && transaction.is_gone(owner)) turns.push_back(turn);
   }
   SqliteRows rows(database);
   std::vector<Abandoned> abandoned;
@@ -101,14 +103,16 @@ std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& 
     if (!row) continue;
     auto session = rows.find_session(row->turn.session);
     if (!session) continue;
-    auto rounds = read_rounds(database, turn);
-    if (!rounds.empty() && diary) {
-      const std::string lines = diary(rounds.back());
-      append_events(database, {.turn = turn, .round = rounds.back().request.round}, lines);
-      append_events(rounds.back(), lines);
+    Abandoned one{.session = std::move(session->session), .record = {.turn = row->turn}};
+    if (auto newest = read_round(database, {.turn = turn, .round = row->turn.round})) {
+      if (diary) {
+        const std::string lines = diary(*newest);
+        append_events(database, {.turn = turn, .round = row->turn.round}, lines);
+        append_events(*newest, lines);
+      }
+      one.record.rounds.push_back(*std::move(newest));
     }
-    abandoned.push_back({.session = std::move(session->session),
-                         .record = {.turn = std::move(row->turn), .rounds = std::move(rounds)}});
+    abandoned.push_back(std::move(one));
   }
   spend_abandoned(database, transaction.is_gone);
   return abandoned;

@@ -27,6 +27,7 @@ std::expected<Applied, Error> decide(const Transaction& transaction, const Looku
 std::expected<void, Error> settle(const Transaction& transaction, const Settlement& settlement);
 void mark_streamed(const Transaction& transaction, std::int64_t turn);
 std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& transaction,
-                                                             const TurnJournal::Diary& diary);
+                                                             const TurnJournal::Diary& diary,
+                                                             std::optional<std::int64_t> only);
 
 }  // namespace treaty::store::sqlite

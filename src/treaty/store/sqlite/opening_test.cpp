@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(OpeningFixture, "a store that is maintained runs no turns") {
 
   REQUIRE(store);
   CHECK(!testing::begin(*store, kRoom, "t2"));
-  CHECK(!wait_for(store->claim_abandoned({})));
+  CHECK(!wait_for(store->claim_abandoned({}, {})));
   CHECK(wait_for(store->delete_session(kRoom)).value());
 }
 

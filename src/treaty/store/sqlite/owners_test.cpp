@@ -59,20 +59,20 @@ TEST_CASE_FIXTURE(OwnersFixture,
   const auto store = open_store(path);
   REQUIRE(store);
 
-  CHECK(wait_for(store->claim_abandoned({})).value().empty());
+  CHECK(wait_for(store->claim_abandoned({}, {})).value().empty());
   const auto turn = wait_for(store->find_turn(kRoom, "t1")).value();
   CHECK(!settle(*store, turn->turn.id, TurnState::completed, "not mine"));
   CHECK(!wait_for(store->delete_session(kRoom)));
 
   other.kill();
-  const auto claimed = wait_for(store->claim_abandoned({})).value();
+  const auto claimed = wait_for(store->claim_abandoned({}, {})).value();
 
   REQUIRE(claimed.size() == 1);
   CHECK(claimed[0].session.room == kRoom);
   CHECK(claimed[0].record.turn.turn_id == "t1");
   REQUIRE(claimed[0].record.rounds.size() == 1);
   CHECK(claimed[0].record.rounds[0].request == testing::request_of("key of t1"));
-  CHECK(wait_for(store->claim_abandoned({})).value().empty());
+  CHECK(wait_for(store->claim_abandoned({}, {})).value().empty());
   CHECK(settle(*store, turn->turn.id, TurnState::completed, "mine now"));
 }
 
@@ -87,7 +87,7 @@ TEST_CASE_FIXTURE(OwnersFixture, "a turn that a killed process began is there af
 
   REQUIRE(store);
   CHECK(wait_for(store->find_turn(kRoom, "t1")).value());
-  CHECK(wait_for(store->claim_abandoned({})).value().size() == 1);
+  CHECK(wait_for(store->claim_abandoned({}, {})).value().size() == 1);
 }
 
 TEST_CASE_FIXTURE(OwnersFixture, "turns that were running when a store was closed are abandoned") {
@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(OwnersFixture, "turns that were running when a store was close
   }
 
   const auto store = open_store(path);
-  const auto claimed = wait_for(store->claim_abandoned({})).value();
+  const auto claimed = wait_for(store->claim_abandoned({}, {})).value();
 
   REQUIRE(claimed.size() == 1);
   CHECK(claimed[0].record.turn.id == turn);
@@ -113,8 +113,8 @@ TEST_CASE_FIXTURE(OwnersFixture,
   const auto one = open_store(path);
   const auto two = open_store(path);
 
-  const auto first = wait_for(one->claim_abandoned({})).value();
-  const auto second = wait_for(two->claim_abandoned({})).value();
+  const auto first = wait_for(one->claim_abandoned({}, {})).value();
+  const auto second = wait_for(two->claim_abandoned({}, {})).value();
 
   CHECK(first.size() == 3);
   CHECK(second.empty());
@@ -128,7 +128,7 @@ TEST_CASE_FIXTURE(OwnersFixture, "a process that resumes a waiting turn has it f
     REQUIRE(settle(*store, turn, TurnState::awaiting_tools, "call"));
   }
   const auto store = open_store(path);
-  CHECK(wait_for(store->claim_abandoned({})).value().empty());
+  CHECK(wait_for(store->claim_abandoned({}, {})).value().empty());
 
   REQUIRE(wait_for(store->transact({kRoom}, [&](const View&) {
     return Change{.turn = turn,

@@ -210,8 +210,9 @@ class SqliteStore final : public Store {
                                      std::size_t limit) override {
     return connections_.browse(in_session(sqlite::events), session, from_number, limit);
   }
-  Task<std::vector<Abandoned>> claim_abandoned(Diary diary) override {
-    return connections_.write(sqlite::claim_abandoned, std::move(diary));
+  Task<std::vector<Abandoned>> claim_abandoned(Diary diary,
+                                               std::optional<std::int64_t> turn) override {
+    return connections_.write(sqlite::claim_abandoned, std::move(diary), turn);
   }
   Task<std::vector<Overdue>> overdue(Milliseconds now, std::size_t limit) override {
     return connections_.read(sqlite::overdue, now, limit);

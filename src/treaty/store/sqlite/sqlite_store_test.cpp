@@ -169,7 +169,7 @@ class StoreRun {
 
   void claim() {
     RC_ASSERT(store_ != nullptr);
-    const auto claimed = wait_for(store_->claim_abandoned({}));
+    const auto claimed = wait_for(store_->claim_abandoned({}, {}));
     RC_ASSERT(claimed.has_value());
     std::size_t running = 0;
     for (const auto& [name, session] : sessions_) {

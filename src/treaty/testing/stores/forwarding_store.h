@@ -44,8 +44,9 @@ class ForwardingStore : public store::Store {
                                                    std::size_t limit) override {
     return store_.events(session, from_number, limit);
   }
-  store::Task<std::vector<store::Abandoned>> claim_abandoned(Diary diary) override {
-    return store_.claim_abandoned(std::move(diary));
+  store::Task<std::vector<store::Abandoned>> claim_abandoned(
+      Diary diary, std::optional<std::int64_t> turn) override {
+    return store_.claim_abandoned(std::move(diary), turn);
   }
   store::Task<std::vector<Overdue>> overdue(store::Milliseconds now, std::size_t limit) override {
     return store_.overdue(now, limit);

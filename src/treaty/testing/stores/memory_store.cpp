@@ -70,8 +70,10 @@ class MemoryStore final : public Store {
     co_return with(
         [&](MemoryTables& tables) { return tables.events(session, from_number, limit); });
   }
-  Task<std::vector<Abandoned>> claim_abandoned(Diary diary) override {
-    co_return with([&](MemoryTables& tables) { return tables.claim_abandoned(diary, writer()); });
+  Task<std::vector<Abandoned>> claim_abandoned(Diary diary,
+                                               std::optional<std::int64_t> turn) override {
+    co_return with(
+        [&](MemoryTables& tables) { return tables.claim_abandoned(diary, turn, writer()); });
   }
   Task<std::vector<Overdue>> overdue(Milliseconds now, std::size_t limit) override {
     co_return with([&](MemoryTables& tables) { return tables.overdue(now, limit); });

@@ -107,16 +107,20 @@ void MemoryTables::mark_streamed(std::int64_t turn, const WriterIdentity& writer
 }
 
 std::vector<Abandoned> MemoryTables::claim_abandoned(const TurnJournal::Diary& diary,
+                                                     std::optional<std::int64_t> only,
                                                      const WriterIdentity& writer) {
   std::vector<Abandoned> abandoned;
   for (auto& [id, turn] : turns_) {
     if (turn.row.turn.state != TurnState::accepted || owners_.contains(turn.row.owner)) continue;
+    if (only.value_or(id) != id) continue;
     turn.row.owner = writer.owner;
     if (const auto rounds = rounds_of(turn); !rounds.empty() && diary) {
       append_events(turn, rounds.back().request.round, diary(rounds.back()));
     }
+    auto rounds = rounds_of(turn);
+    if (rounds.size() > 1) rounds.erase(rounds.begin(), rounds.end() - 1);
     abandoned.push_back({.session = row_of(sessions_[turn.row.turn.session]).session,
-                         .record = {.turn = turn.row.turn, .rounds = rounds_of(turn)}});
+                         .record = {.turn = turn.row.turn, .rounds = std::move(rounds)}});
   }
   spend_abandoned(writer.owner);
   return abandoned;

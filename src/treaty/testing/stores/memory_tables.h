@@ -31,6 +31,7 @@ class MemoryTables final : public JournalRows {
   std::expected<void, Error> settle(Settlement settlement, const WriterIdentity& writer);
   void mark_streamed(std::int64_t turn, const WriterIdentity& writer);
   std::vector<Abandoned> claim_abandoned(const TurnJournal::Diary& diary,
+                                         std::optional<std::int64_t> only,
                                          const WriterIdentity& writer);
   std::expected<bool, Error> delete_session(const Room& room);
   std::expected<Session, Error> branch(const Room& from, const std::string& turn_id,
