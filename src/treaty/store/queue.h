@@ -79,8 +79,9 @@ void complete(std::vector<std::unique_ptr<Operation<Context>>> done) {
   }
 }
 
-// `yielding`: a step of a long piece of work. It is taken when nothing else waits, and with every
-// eighth batch of others, so that it neither holds them up nor waits forever.
+// `yielding`: a step of a long piece of work. It is taken when nothing else waits, and after seven
+// batches of others, so that it neither holds them up nor waits forever. It is taken alone: when it
+// fails, because a large step needs more of the disk than a turn does, no other fails with it.
 enum class Priority { normal, yielding };
 
 // A bounded queue between event loops and threads of the store. For any thread.
@@ -114,21 +115,22 @@ class OperationQueue {
     complete(std::move(refused));
   }
 
-  // Waits for something to do, then takes all that waits, up to `most`, and perhaps one that
-  // yields. Empty: closed and drained.
+  // Waits for something to do, then takes all that waits, up to `most`, or one that yields. Empty:
+  // closed and drained.
   std::vector<Item> take(std::size_t most) {
     MutexLock lock(mutex_);
     sleep(lock, 1, std::nullopt);
     std::vector<Item> taken;
+    if (!yielding_.empty() && (waiting_.empty() || ++passed_over_ > kPassedOver)) {
+      passed_over_ = 0;
+      taken.push_back(std::move(yielding_.front()));
+      yielding_.pop_front();
+      return taken;
+    }
     while (!waiting_.empty() && taken.size() < most) {
       taken.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
     }
-    if (yielding_.empty()) return taken;
-    if (!taken.empty() && ++passed_over_ < kPassedOver) return taken;
-    passed_over_ = 0;
-    taken.push_back(std::move(yielding_.front()));
-    yielding_.pop_front();
     return taken;
   }
 
@@ -147,7 +149,7 @@ class OperationQueue {
   }
 
  private:
-  static constexpr int kPassedOver = 8;
+  static constexpr int kPassedOver = 7;
 
   bool is_ready(std::size_t wanted) const TREATY_REQUIRES(mutex_) {
     return waiting_.size() >= wanted || (wanted == 1 && !yielding_.empty()) || is_closed_;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <optional>
 #include <thread>
@@ -62,16 +63,22 @@ TEST_CASE_FIXTURE(QueueFixture, "an operation that yields is taken when no other
   CHECK(queue.take(64).size() == 1);
 }
 
-TEST_CASE_FIXTURE(QueueFixture, "an operation that yields goes with every eighth batch of others") {
+TEST_CASE_FIXTURE(QueueFixture,
+                  "an operation that yields is taken alone, after seven batches of others") {
   queue.add(item(0), Priority::yielding);
   queue.add(item(0), Priority::yielding);
   std::vector<std::size_t> sizes;
-  for (int i = 0; i < 16; ++i) {
-    queue.add(item(i));
-    sizes.push_back(queue.take(64).size());
+  for (int i = 0; i < 17; ++i) {
+    if (i % 8 != 0) queue.add(item(1));
+    queue.add(item(1));
+    auto taken = queue.take(64);
+    sizes.push_back(taken.size());
+    complete(std::move(taken));
   }
+  loop.run();
 
-  CHECK(sizes == std::vector<std::size_t>{1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 2});
+  CHECK(sizes == std::vector<std::size_t>{1, 2, 2, 2, 2, 2, 2, 1, 3, 2, 2, 2, 2, 2, 2, 1, 3});
+  CHECK(std::ranges::count(done, Numbered::Done{0, false}) == 2);
 }
 
 TEST_CASE_FIXTURE(QueueFixture, "gather returns as soon as enough operations wait") {
