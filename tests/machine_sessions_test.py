@@ -51,9 +51,9 @@ class Sessions(MachineServingTest):
 
         self.assertEqual(server.ask("DELETE", "/v1/sessions/s1").status, 204)
 
-        self.assertEqual(self.ended(server), 3)
+        self.until(lambda: self.ended(server) == 3, "the executions of the first session to be deleted")
         self.assertEqual(server.ask("DELETE", "/v1/sessions/s2").status, 204)
-        self.assertFalse(any(self.rows(server).values()), self.rows(server))
+        self.until(lambda: not any(self.rows(server).values()), "everything to be deleted")
 
     def test_a_session_that_is_pruned_takes_its_executions_along(self):
         _, server = self.behind(states=FAMILY)
@@ -78,7 +78,7 @@ class Sessions(MachineServingTest):
         self.assertEqual(server.say("s2").text, "Gone.")
         self.until(lambda: gate.count == 2 and self.ended(server) == 2, "the machine of another session to end")
 
-        self.assertEqual(self.rows(server)["machine_latest"], 2, "nothing of the first session was written again")
+        self.until(lambda: self.rows(server)["machine_latest"] == 2, "what the first session had to be deleted")
 
     def test_a_session_whose_machine_runs_is_not_pruned(self):
         states = {"go": {"launch": "side", "launch_input": {"message": "{{ input.message }}"},

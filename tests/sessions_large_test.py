@@ -7,10 +7,12 @@ import sqlite3
 import threading
 import unittest
 
-from serving import ServingTest
+from serving import DISK_FAULTS, ServingTest, configuration
 
 MEGABYTE = 1 << 20
 LARGEST_LOG = 40 * MEGABYTE
+MOST_WRITES = 100  # Hiding a session takes fewer; each page in the log takes two.
+WRITES_OF_PARTS = 1500  # A part of a branch, of about a megabyte, takes some 500.
 
 
 def peak(server):
@@ -161,9 +163,19 @@ class Deletions(LargeSessionsTest):
 
         self.assertEqual(server.ask("DELETE", "/v1/sessions/s1").status, 204)
 
-        self.assertEqual(self.rows(server), {"sessions": 1, "turns": 1, "names": 3, "requests": 1, "answers": 1,
-                                             "contexts": 0, "hidden_sessions": 0})
+        self.assertEqual(server.get("/v1/sessions/s1").status, 404)
+        left = {"sessions": 1, "turns": 1, "names": 3, "requests": 1, "answers": 1, "contexts": 0, "hidden_sessions": 0}
+        self.until(lambda: self.rows(server) == left, "its rows to be deleted")
         self.assertLess(self.log_size(server), LARGEST_LOG)
+
+    def test_what_a_killed_prune_has_left_is_deleted_by_the_server_beside_it(self):
+        _, server = self.gated()
+        self.say_much(server, 5)
+        self.change(server, "INSERT INTO hidden_sessions SELECT id, 0 FROM sessions", ())
+        self.change(server, "DELETE FROM sessions", ())
+
+        self.until(lambda: not any(self.rows(server).values()), "the rest to be deleted")
+        self.assertEqual(server.say("s1", "t1").status, 200)
 
     def test_what_kill_9_leaves_of_a_deleted_session_is_deleted_after_the_restart(self):
         _, server = self.gated()
@@ -175,6 +187,41 @@ class Deletions(LargeSessionsTest):
 
         self.assertEqual(server.get("/v1/sessions/s1").status, 404)
         self.until(lambda: not any(self.rows(server).values()), "the rest to be deleted")
+
+    @unittest.skipUnless(DISK_FAULTS, "TREATY_DISK_FAULTS is set by ctest")
+    def test_a_session_that_is_hidden_is_deleted_though_the_disk_is_full_from_then_on(self):
+        server = self.server(configuration(self.gate()), faults=True)
+        self.say_much(server, 5)
+
+        for writes in range(MOST_WRITES):  # The first that are enough to hide it are not enough for more.
+            server.disk(f"ENOSPC write {writes}")
+            deleted = server.ask("DELETE", "/v1/sessions/s1")
+            if deleted.status == 204:
+                break
+            self.assertEqual((deleted.status, deleted.code), (503, "store_unavailable"), deleted)
+            self.assertEqual(server.get("/v1/sessions/s1").status, 200)
+
+        self.assertEqual(deleted.status, 204, deleted)
+        self.assertEqual(server.get("/v1/sessions/s1").status, 404)
+        self.assertEqual(self.value(server, "SELECT count(*) FROM hidden_sessions"), 1)
+        self.assertEqual(self.value(server, "SELECT count(*) FROM turns"), 5)
+        server.disk()
+        self.until(lambda: not any(self.rows(server).values()), "the rows to be deleted")
+
+    @unittest.skipUnless(DISK_FAULTS, "TREATY_DISK_FAULTS is set by ctest")
+    def test_half_a_branch_on_a_full_disk_is_deleted_when_there_is_room_again(self):
+        server = self.server(configuration(self.gate()), faults=True)
+        last = self.say_much(server, 10)
+        before = self.rows(server)
+
+        server.disk(f"ENOSPC write {WRITES_OF_PARTS}")
+        refused = self.branch(server, last)
+
+        self.assert_refused(refused, 503, "store_unavailable")
+        self.assertEqual(self.value(server, "SELECT count(*) FROM hidden_sessions"), 1)
+        server.disk()
+        self.until(lambda: self.rows(server) == before, "half the branch to be deleted")
+        self.assertEqual(self.branch(server, last).status, 201)
 
     def test_prune_beside_a_running_server_deletes_in_steps_and_keeps_the_log_small(self):
         _, server = self.gated()

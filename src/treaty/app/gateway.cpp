@@ -35,8 +35,8 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// How often turns of dead processes, turns whose tools are overdue and abandoned machines are
-// looked for, and the state of the quota pools is saved.
+// How often turns of dead processes, turns whose tools are overdue, abandoned machines and rows of
+// deleted sessions are looked for, and the state of the quota pools is saved.
 constexpr auto kSweep = 1s;
 
 // How long connections have to send what they were given, once all turns have ended.
@@ -175,6 +175,7 @@ class RunningGateway final : public cli::Gateway {
     TREATY_TRY_VOID(
         asio::co_spawn(first.context(), engine_.recover(first.worker()), asio::use_future).get());
     asio::co_spawn(first.context(), sweep(), asio::detached);
+    asio::co_spawn(first.context(), delete_leftovers(), asio::detached);
     std::uint16_t port = configuration_.listen.port;
     for (auto& thread : threads_) {
       TREATY_TRY(port, thread->call([&] {
@@ -310,6 +311,16 @@ class RunningGateway final : public cli::Gateway {
       co_await engine_.expire_overdue(threads_.front()->worker());
       co_await pools_->save(*store_);
       co_await threads_.front()->resume_launched();
+      timer.expires_after(kSweep);
+      co_await timer.async_wait(asio::use_awaitable);
+    }
+  }
+
+  // Apart from sweep(), which does not wait until large sessions are deleted.
+  asio::awaitable<void> delete_leftovers() {
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    while (true) {
+      co_await store_->delete_leftovers();  // What fails is tried again.
       timer.expires_after(kSweep);
       co_await timer.async_wait(asio::use_awaitable);
     }

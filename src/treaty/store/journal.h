@@ -122,13 +122,18 @@ class TurnJournal {
   };
   virtual Task<std::vector<Overdue>> overdue(Milliseconds now, std::size_t limit) = 0;
 
+  // With the executions of machines that ran for its turns; those that still run are cancelled,
+  // since whatever they write is refused. False when there is none. `conflict` while a process that
+  // lives runs one of its turns. What was deleted is never seen again; delete_leftovers() makes
+  // room on the disk.
+  virtual Task<bool> delete_session(Room room) = 0;
+
   // What follows is done in small steps between which others can write. A session is never seen in
   // part: not meanwhile, and not after a crash.
 
-  // With the executions of machines that ran for its turns; those that still run are cancelled,
-  // since whatever they write is refused. False when there is none. `conflict` while a process that
-  // lives runs one of its turns.
-  virtual Task<bool> delete_session(Room room) = 0;
+  // Deletes the rows of sessions that were deleted, and those of branches and prunes that did not
+  // come to their end. To be called after delete_session() and every now and then.
+  virtual Task<void> delete_leftovers() = 0;
 
   // A new session `into` with copies of the completed turns of `from` up to `turn_id`, and the
   // solution context as it was then. `not_found` when there is no such turn, `conflict` when `into`

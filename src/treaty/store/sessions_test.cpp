@@ -260,6 +260,21 @@ TREATY_STORE_TEST(SessionsFixture, "the executions of a session are deleted with
   CHECK(!wait_for(store->machines().find_execution("ours")).value());
 }
 
+TREATY_STORE_TEST(SessionsFixture, "a signal is not lost to a machine of a deleted session") {
+  const auto turn = begin(*store, kRoom, "t1");
+  REQUIRE(settle(*store, turn->turn, TurnState::completed, "done"));
+  auto write = testing::write_of("ours", testing::lease_of(store->machines(), "ours"),
+                                 {testing::checkpoint_of(1, "waiting", "wait", "c")});
+  write.session = turn->session;
+  write.releases = true;
+  REQUIRE(wait_for(store->machines().write(std::move(write))));
+  REQUIRE(wait_for(store->delete_session(kRoom)).value());
+
+  CHECK(wait_for(store->machines().send_signal("c", "1")).value().empty());
+
+  CHECK(testing::take(store->machines(), "another", "c") == "1");
+}
+
 TREATY_STORE_TEST(SessionsFixture,
                   "a machine that runs for a deleted session writes nothing more") {
   const auto turn = begin(*store, kRoom, "t1");

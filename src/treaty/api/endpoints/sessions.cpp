@@ -1,4 +1,7 @@
 // Sessions and their turns: opened, listed, shown, branched, cancelled, deleted.
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
 #include "treaty/api/endpoints/endpoints.h"
 #include "treaty/api/negotiation.h"
 #include "treaty/api/records_json.h"
@@ -158,6 +161,9 @@ Reply delete_session(const RequestContext& context) {
   if (!*deleted) co_return std::unexpected(unknown_session(context));
   // Who follows its diary looks again, and finds no session.
   if (session && *session) context.engine.diary_notifier((*session)->id)->notify_all();
+  // Not waited for: a large session takes long. What fails is tried again by the server's sweep.
+  boost::asio::co_spawn(context.worker.executor, context.engine.store().delete_leftovers(),
+                        boost::asio::detached);
   co_return http::Response{.status = 204, .headers = {{"cache-control", "no-store"}}};
 }
 

@@ -98,6 +98,7 @@ class MemoryMachines final : public MemoryMachineStore {
 
   Task<Texts> send_signal(std::string channel, std::string data) override {
     const MutexLock lock(mutex_);
+    forget_deleted();
     Texts waiters;
     for (const auto& [id, entry] : executions_) {
       if (!entry.latest || entry.latest->event != kWaiting || entry.latest->channel != channel) {

@@ -181,7 +181,11 @@ bool delete_some(const Transaction& transaction, std::int64_t session) {
   return true;
 }
 
-bool sweep_some(const Transaction& transaction) {
+bool has_hidden_sessions(Database& database) {
+  return database.value_of("SELECT EXISTS (SELECT 1 FROM hidden_sessions)") != 0;
+}
+
+bool sweep_some(const Transaction& transaction, bool copies) {
   Database& database = transaction.database;
   std::int64_t session = 0;
   {
@@ -189,7 +193,8 @@ bool sweep_some(const Transaction& transaction) {
     while (session == 0 && hidden.next()) {
       const std::int64_t candidate = hidden.integer();
       const std::int64_t owner = hidden.integer();
-      if (owner == 0 || transaction.is_gone(owner)) session = candidate;
+      const bool is_left = owner == transaction.owner ? !copies : transaction.is_gone(owner);
+      if (owner == 0 || is_left) session = candidate;
     }
   }
   if (session == 0) return !database.has_failed();

@@ -1,6 +1,6 @@
 // How sessions and executions leave the store: a session disappears from view in one transaction,
-// then its rows are deleted a few at a time, so that other operations can write in between. What a
-// process that was killed has left behind is deleted by the next one.
+// then its rows are deleted a few at a time, so that other operations can write in between. What
+// could not be deleted, because the process was killed or the disk was full, is swept up later.
 //
 // A session that is in `hidden_sessions` and not in `sessions` is either being deleted or the copy
 // of another one that is not complete yet (branching.h). No query finds it.
@@ -54,8 +54,12 @@ std::expected<std::optional<std::int64_t>, Error> hide_session(const Transaction
 // Deletes a portion of what is left of a hidden session. True when that was all.
 bool delete_some(const Transaction& transaction, std::int64_t session);
 
-// The same for the hidden sessions that no living process copies to. True when there are none.
-bool sweep_some(const Transaction& transaction);
+// The same for the hidden sessions to which nothing is copied any more: neither by another process
+// that lives nor, unless `copies`, by this one. True when there are none.
+bool sweep_some(const Transaction& transaction, bool copies);
+
+// Whether there is any hidden session, also one to which something is copied.
+bool has_hidden_sessions(Database& database);
 
 // Sessions that may be pruned, a page at a time.
 struct StaleQuery {

@@ -134,9 +134,11 @@ TEST_CASE_FIXTURE(DeletingFixture, "while a session is deleted others write, and
   open();
   REQUIRE(fill(*store, kRoom));
   const std::int64_t session = wait_for(store->find_session(kRoom)).value()->id;
-  Stepping deleting(store->delete_session(kRoom));
+  REQUIRE(wait_for(store->delete_session(kRoom)).value());
+  REQUIRE(rows("SELECT count(*) FROM turns") == kTurns);
+  Stepping deleting(store->delete_leftovers());
 
-  deleting.run_until([&] { return is_hidden(); });
+  deleting.run_until([&] { return rows("SELECT count(*) FROM turns") < kTurns; });
 
   REQUIRE(!deleting.has_ended());
   CHECK(rows("SELECT count(*) FROM turns") > 0);
@@ -144,7 +146,8 @@ TEST_CASE_FIXTURE(DeletingFixture, "while a session is deleted others write, and
   CHECK(wait_for(store->history(session, 100, 100'000'000)).value().turns.empty());
   CHECK(wait_for(store->events(session, 0, 100)).value().empty());
   REQUIRE(complete(*store, kRoom, "t1") != 0);  // Another one of that name.
-  CHECK(deleting.finish().value());
+  CHECK(deleting.finish());
+  CHECK(!is_hidden());
   CHECK(rows("SELECT count(*) FROM turns") == 1);
   CHECK(rows("SELECT count(*) FROM names") == 3);
   CHECK(rows("SELECT count(*) FROM machine_checkpoints") == 0);
@@ -165,6 +168,7 @@ TEST_CASE_FIXTURE(DeletingFixture, "a branch whose source is deleted meanwhile i
 
   REQUIRE(!branched);
   CHECK(branched.error().code == ErrorCode::not_found);
+  REQUIRE(wait_for(store->delete_leftovers()));  // Of the source.
   CHECK(!is_hidden());
   CHECK(rows("SELECT count(*) FROM turns") == 0);
 }
@@ -200,7 +204,10 @@ TEST_CASE_FIXTURE(DeletingFixture, "half a branch of a killed process is never s
 }
 
 TEST_CASE_FIXTURE(DeletingFixture, "what a killed process began to delete is deleted by the next") {
-  kill_during([](Store& theirs) { return theirs.delete_session(kRoom); });
+  kill_during([](Store& theirs) -> Task<void> {
+    (void)co_await theirs.delete_session(kRoom);
+    co_return co_await theirs.delete_leftovers();
+  });
 
   open();
 
@@ -210,6 +217,71 @@ TEST_CASE_FIXTURE(DeletingFixture, "what a killed process began to delete is del
   CHECK(rows("SELECT count(*) FROM turns") == 0);
   CHECK(rows("SELECT count(*) FROM answers") == 0);
   CHECK(rows("SELECT count(*) FROM machine_checkpoints") == 0);
+}
+
+TEST_CASE_FIXTURE(DeletingFixture, "what another process has hidden is deleted by a running one") {
+  open();
+  REQUIRE(fill(*store, kRoom));
+  const auto other = open_store(path, {.purpose = Purpose::maintain});
+  REQUIRE(other);
+  REQUIRE(wait_for(other->delete_session(kRoom)).value());
+  REQUIRE(is_hidden());
+
+  REQUIRE(wait_for(store->delete_leftovers()));
+
+  CHECK(!is_hidden());
+  CHECK(rows("SELECT count(*) FROM turns") == 0);
+  CHECK(rows("SELECT count(*) FROM machine_checkpoints") == 0);
+}
+
+TEST_CASE_FIXTURE(DeletingFixture, "a session is deleted although its rows cannot be") {
+  open();
+  REQUIRE(fill(*store, kRoom));
+  REQUIRE(wait_for(store->delete_session(kRoom)).value());
+
+  {
+    const testing::FullDisk full;
+    CHECK(!wait_for(store->delete_leftovers()));
+  }
+  CHECK(is_hidden());
+  CHECK(!wait_for(store->find_session(kRoom)).value());
+
+  REQUIRE(wait_for(store->delete_leftovers()));
+  CHECK(!is_hidden());
+  CHECK(rows("SELECT count(*) FROM turns") == 0);
+}
+
+TEST_CASE_FIXTURE(DeletingFixture, "half a branch is deleted when the disk has room again") {
+  open();
+  REQUIRE(fill(*store, kRoom));
+  {
+    Stepping branching(store->branch(kRoom, "t23", "s2"));
+    branching.run_until([&] { return is_hidden(); });
+    const testing::FullDisk full;
+    REQUIRE(!branching.finish());
+  }
+  REQUIRE(is_hidden());
+
+  REQUIRE(wait_for(store->delete_leftovers()));
+
+  CHECK(!is_hidden());
+  CHECK(rows("SELECT count(*) FROM turns") == kTurns);
+  CHECK(wait_for(store->branch(kRoom, "t23", "s2")));
+}
+
+TEST_CASE_FIXTURE(DeletingFixture, "a branch that is being copied is not taken for leftovers") {
+  open();
+  REQUIRE(fill(*store, kRoom));
+  Stepping branching(store->branch(kRoom, "t23", "s2"));
+  branching.run_until([&] { return is_hidden(); });
+  REQUIRE(!branching.has_ended());
+
+  REQUIRE(wait_for(store->delete_leftovers()));
+
+  const auto branched = branching.finish();
+  REQUIRE(branched);
+  CHECK(branched->turns == kTurns);
+  CHECK(rows("SELECT count(*) FROM answers") == 2 * kTurns);
 }
 
 TEST_CASE_FIXTURE(DeletingFixture, "a prune that was killed leaves whole sessions or none") {

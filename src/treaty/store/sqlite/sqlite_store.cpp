@@ -127,23 +127,43 @@ Task<T> uninterrupted(Task<T> work) {
                                     without_cancellation(std::move(work)), asio::use_awaitable);
 }
 
-// Deletes what is left of hidden sessions that no living process copies to. Ends early when `stop`
-// becomes true.
-Task<void> sweep(Connections& connections, const std::atomic<bool>& stop) {
+// How many branches this process is copying now. It is raised before the first write of a branch
+// and lowered after the last one: when it is 0, no hidden session of this process will be
+// completed.
+using CopyCount = std::atomic<int>;
+
+class Copying {
+ public:
+  explicit Copying(CopyCount& count) : count_(count) { ++count_; }
+  ~Copying() { --count_; }
+  Copying(const Copying&) = delete;
+  Copying& operator=(const Copying&) = delete;
+
+ private:
+  CopyCount& count_;
+};
+
+// Deletes what is left of hidden sessions to which nothing is copied any more. Ends early when
+// `stop` becomes true.
+Task<void> sweep(Connections& connections, const CopyCount& copies, const std::atomic<bool>& stop) {
+  const auto step = [&copies](const Transaction& transaction) {
+    return sweep_some(transaction, copies > 0);
+  };
   while (!stop) {
-    TREATY_CO_TRY(const bool is_done, co_await connections.write_step(sweep_some));
+    TREATY_CO_TRY(const bool is_done, co_await connections.write_step(step));
     if (is_done) break;
   }
   co_return std::expected<void, Error>();
 }
 
-// The same on a thread of its own. What fails is left for the next process that opens the store.
+// The same on a thread of its own, when the store is opened. What fails is left for
+// delete_leftovers().
 class BackgroundSweep {
  public:
-  explicit BackgroundSweep(Connections& connections)
-      : thread_([this, &connections] {
+  BackgroundSweep(Connections& connections, const CopyCount& copies)
+      : thread_([this, &connections, &copies] {
           asio::io_context loop;
-          asio::co_spawn(loop, sweep(connections, stop_), asio::detached);
+          asio::co_spawn(loop, sweep(connections, copies, stop_), asio::detached);
           loop.run();
         }) {}
   ~BackgroundSweep() {
@@ -175,7 +195,7 @@ class SqliteStore final : public Store {
     });
   }
 
-  void sweep_in_background() { sweep_.emplace(connections_); }
+  void sweep_in_background() { sweep_.emplace(connections_, copies_); }
 
   Task<Applied> transact(Lookup lookup, ChangeFunction decide) override {
     return connections_.write(sqlite::decide, std::move(lookup), std::move(decide));
@@ -218,7 +238,14 @@ class SqliteStore final : public Store {
     return connections_.read(sqlite::overdue, now, limit);
   }
   Task<bool> delete_session(Room room) override {
-    return uninterrupted(hide_and_delete(std::move(room)));
+    TREATY_CO_TRY(const auto session,
+                  co_await connections_.write(sqlite::hide_session, std::move(room)));
+    co_return session.has_value();
+  }
+  Task<void> delete_leftovers() override {
+    TREATY_CO_TRY(const bool has_some, co_await connections_.browse(has_hidden_sessions));
+    if (has_some) co_return co_await sweep(connections_, copies_, false);
+    co_return std::expected<void, Error>();
   }
   Task<Session> branch(Room from, std::string turn_id, std::string into) override {
     return uninterrupted(copy_session(std::move(from), std::move(turn_id), std::move(into)));
@@ -261,23 +288,16 @@ class SqliteStore final : public Store {
   }
 
  private:
-  Task<bool> hide_and_delete(Room room) {
-    TREATY_CO_TRY(const auto session,
-                  co_await connections_.write(sqlite::hide_session, std::move(room)));
-    if (!session) co_return false;
-    TREATY_CO_TRY_VOID(co_await delete_hidden(*session));
-    co_return true;
-  }
-
   Task<Session> copy_session(Room from, std::string turn_id, std::string into) {
     TREATY_CO_TRY(BranchSource source,
                   co_await connections_.browse(find_source, std::move(from), std::move(turn_id),
                                                std::move(into)));
+    const Copying copying(copies_);
     Branch branch{.row = source.plan.session};
     auto copied = co_await copy(source, branch);
     if (copied) co_return std::move(branch.row.session);
     if (const std::int64_t half = branch.row.session.id; half != 0) {
-      // What fails here is left for the next process that opens the store.
+      // What fails here is left for delete_leftovers().
       if (co_await connections_.write(give_up, half)) (void)co_await delete_hidden(half);
     }
     co_return std::unexpected(std::move(copied.error()));
@@ -296,12 +316,12 @@ class SqliteStore final : public Store {
                           hide_stale, std::vector<std::int64_t>(some.begin(), some.end()), before));
         total.sessions += pruned.sessions;
         total.turns += pruned.turns;
-        TREATY_CO_TRY_VOID(co_await sweep(connections_, false));
+        TREATY_CO_TRY_VOID(co_await sweep(connections_, copies_, false));
       }
       if (!page.next) break;
       query.after = *page.next;
     }
-    TREATY_CO_TRY_VOID(co_await sweep(connections_, false));
+    TREATY_CO_TRY_VOID(co_await sweep(connections_, copies_, false));
     co_return total;
   }
 
@@ -325,6 +345,7 @@ class SqliteStore final : public Store {
   }
 
   const std::shared_ptr<const Clock> clock_;
+  CopyCount copies_ = 0;
   Connections connections_;
   const std::unique_ptr<MachineStore> machines_;
   std::optional<BackgroundCheck> check_{};
@@ -343,8 +364,7 @@ std::expected<std::unique_ptr<Store>, Error> open_sqlite_store(const std::string
   const bool is_suspect = opened.was_left_open;
   const std::uintmax_t size = std::filesystem::file_size(absolute, code);
   const bool has_leftovers =
-      options.purpose == Purpose::run &&
-      opened.database.value_of("SELECT EXISTS (SELECT 1 FROM hidden_sessions)") != 0;
+      options.purpose == Purpose::run && sqlite::has_hidden_sessions(opened.database);
   if (is_suspect && size <= sqlite::kSmall) {
     if (auto damage = sqlite::find_damage(opened.database, absolute, false)) {
       return std::unexpected(*std::move(damage));

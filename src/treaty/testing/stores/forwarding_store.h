@@ -54,6 +54,7 @@ class ForwardingStore : public store::Store {
   store::Task<bool> delete_session(store::Room room) override {
     return store_.delete_session(std::move(room));
   }
+  store::Task<void> delete_leftovers() override { return store_.delete_leftovers(); }
   store::Task<store::Session> branch(store::Room from, std::string turn_id,
                                      std::string into) override {
     return store_.branch(std::move(from), std::move(turn_id), std::move(into));

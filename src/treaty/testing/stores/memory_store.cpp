@@ -81,6 +81,7 @@ class MemoryStore final : public Store {
   Task<bool> delete_session(Room room) override {
     co_return with([&](MemoryTables& tables) { return tables.delete_session(room); });
   }
+  Task<void> delete_leftovers() override { co_return std::expected<void, Error>(); }
   Task<Session> branch(Room from, std::string turn_id, std::string into) override {
     co_return with(
         [&](MemoryTables& tables) { return tables.branch(from, turn_id, into, writer()); });
