@@ -92,7 +92,7 @@ constexpr std::string_view kStatusShapes[] = {
 };
 constexpr std::size_t kErrorAlone = std::size(kStatusShapes) - 1;
 
-constexpr std::array<std::string_view, 20> kHttpErrors = {
+constexpr std::array<std::string_view, 20> kHttpStatuses = {
     "400", "401", "402", "403", "404", "405", "408", "409", "410", "413",
     "422", "429", "500", "501", "502", "503", "504", "520", "524", "529"};
 // Machines show numbers, too: these are known as those of HTTP.
@@ -112,7 +112,8 @@ bool has_http_error(std::string_view text) {
     const auto is_status = [&](const auto& among) {
       return std::ranges::find(among, status) != std::end(among);
     };
-    if (found->shape == kErrorAlone ? is_status(kKnownErrors) : is_status(kHttpErrors)) return true;
+    if (found->shape == kErrorAlone ? is_status(kKnownErrors) : is_status(kHttpStatuses))
+      return true;
   }
   return false;
 }
@@ -229,7 +230,7 @@ constexpr std::string_view kDatabaseShapes[] = {
     "<lost connection to (mysql|the database|database)",
 };
 
-constexpr ShapeCategory kFailures[] = {
+constexpr ShapeCategory kFailureShapes[] = {
     {"a crash of a program", kCrashShapes},
     {"an error code", kSystemShapes},
     {"an error code", kApiShapes},
@@ -240,7 +241,7 @@ constexpr ShapeCategory kFailures[] = {
 }  // namespace
 
 std::string_view find_failure(std::string_view text) {
-  static const ShapeCategories kAll(kFailures);
+  static const ShapeCategories kAll(kFailureShapes);
   if (const std::string_view shows = kAll.find(text); !shows.empty()) return shows;
   if (has_http_error(text)) return "an error code";
   if (has_exit_code(text)) return "an exit code";
