@@ -156,6 +156,13 @@ TEST_CASE("An answer is told by what it is") {
         Codes{"answer-foreign"});
 }
 
+TEST_CASE("A part of an envelope can be repaired and is no bare output") {
+  CHECK(codes(view({with_answer(asked(), R"({"response": "Fine."})")})) ==
+        Codes{"answer-repairable"});
+  CHECK(codes(view({with_answer(asked(), R"({"error_message": "no access"})")})) ==
+        Codes{"answer-repairable"});
+}
+
 TEST_CASE("An answer that a repair makes stale is stale") {
   BridgeResponse old = response();
   old.created_at = "2026-11-15T10:00:30";

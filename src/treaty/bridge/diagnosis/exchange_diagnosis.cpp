@@ -350,9 +350,11 @@ class ExchangeDiagnosis {
     const std::string what = fmt::format("{}: {}", file.path, file.problem);
     if (remedy_.act == Act::repair) {
       const bool is_marked = file.text.starts_with(kUtf8Mark);
-      add(breaks(file.verdict, "BRS-14") ? Problem::answer_bare
-          : is_marked                    ? Problem::answer_byte_order_mark
-                                         : Problem::answer_repairable,
+      // BRS-14 is also about a part of an envelope, which is no bare output.
+      const bool is_bare = breaks(file.verdict, "BRS-14") && is_bare_text(file.text);
+      add(is_bare     ? Problem::answer_bare
+          : is_marked ? Problem::answer_byte_order_mark
+                      : Problem::answer_repairable,
           what, fix());
     } else if (remedy_.act == Act::put_away && remedy_.document) {
       look_at_stale_answer();
