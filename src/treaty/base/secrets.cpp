@@ -261,7 +261,8 @@ std::optional<SecretSpan> find_secret(std::string_view text, std::size_t from) {
 
 std::string mask_secrets(std::string_view text, std::string_view known) {
   // First, so that no shape masks a part of it and leaves the rest.
-  const auto without_known = KnownSecrets(std::array{std::string(known)}).masked(text);
+  const auto without_known =
+      known.empty() ? std::nullopt : KnownSecrets(std::array{std::string(known)}).masked(text);
   if (without_known) text = *without_known;
   std::string out;
   std::size_t copied = 0;

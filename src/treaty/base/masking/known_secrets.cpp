@@ -1,7 +1,5 @@
 #include "treaty/base/masking/known_secrets.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "treaty/base/text.h"
@@ -10,21 +8,6 @@ namespace treaty {
 namespace {
 
 constexpr std::string_view kMaskText = "***";
-
-constexpr std::size_t pair_of(char first, char second) {
-  return static_cast<std::size_t>(static_cast<unsigned char>(first)) << 8U |
-         static_cast<unsigned char>(second);
-}
-
-// What follows the backslash where JSON escapes `c`: a letter of its own if it has one, `u`, or
-// another backslash, which is escaped itself.
-std::string escapes_of(char c) {
-  std::string escapes = "u\\";
-  constexpr std::string_view kMeant = "/\"\b\f\n\r\t";
-  constexpr std::string_view kLetters = "/\"bfnrt";
-  if (const std::size_t place = kMeant.find(c); place != kMeant.npos) escapes += kLetters[place];
-  return escapes;
-}
 
 }  // namespace
 
@@ -42,30 +25,19 @@ void KnownSecrets::add(const std::string& secret) {
   if (secret.size() < kShortestKnown || std::ranges::find(secrets_, secret) != secrets_.end())
     return;
   secrets_.push_back(secret);
-  const auto byte = static_cast<unsigned char>(secret[0]);
-  starts_.set(byte);
-  for (const char first : {secret[0], '\\', '%'}) first_.set(static_cast<unsigned char>(first));
-  for (const char second : {secret[1], '\\', '%'}) pairs_.set(pair_of(secret[0], second));
-  for (const char escape : escapes_of(secret[0])) pairs_.set(pair_of('\\', escape));
-  for (const auto& hex : {fmt::format("{:02x}", byte), fmt::format("{:02X}", byte)}) {
-    pairs_.set(pair_of('%', hex[0]));
-  }
-}
-
-bool KnownSecrets::may_begin(std::string_view text, std::size_t at) const {
-  const bool may = at + 1 < text.size() ? pairs_[pair_of(text[at], text[at + 1])]
-                                        : first_[static_cast<unsigned char>(text[at])];
-  return may && (text[at] != '\\' || may_begin_escaped(text.substr(at), starts_));
+  beginnings_.add(secret);
 }
 
 std::optional<KnownSecrets::Place> KnownSecrets::find(std::string_view text,
                                                       std::size_t from) const {
   if (secrets_.empty()) return std::nullopt;
   for (std::size_t at = from; at < text.size(); ++at) {
-    if (!may_begin(text, at)) continue;
+    if (!beginnings_.may_be_at(text, at)) continue;
     const std::string_view rest = text.substr(at);
     Place place{.begin = at, .size = 0, .is_open = false, .most = 0};
+    const bool is_escape = rest[0] == '\\' || rest[0] == '%';
     for (const std::string& secret : secrets_) {
+      if (rest[0] != secret[0] && !is_escape) continue;
       const SpelledMatch match = match_spelled(rest, secret);
       place.size = std::max(place.size, match.size);
       place.is_open = place.is_open || match.is_open;
@@ -89,7 +61,7 @@ std::optional<std::string> KnownSecrets::masked(std::string_view text) const {
 // What is masked has at least the first bytes of a secret, also where a text ends within it.
 bool KnownSecrets::may_be_in(std::string_view text) const {
   for (std::size_t at = 0; !secrets_.empty() && at + 1 < text.size(); ++at) {
-    if (!may_begin(text, at)) continue;
+    if (!beginnings_.may_be_at(text, at)) continue;
     for (const std::string& secret : secrets_) {
       if (match_spelled(text.substr(at), utf8_prefix(secret, kShortestKnown)).size > 0) return true;
     }

@@ -1,7 +1,6 @@
 // Secrets that this process knows: masked in every text, whatever their shape and spelling.
 #pragma once
 
-#include <bitset>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -43,14 +42,11 @@ class KnownSecrets {
     std::size_t most;  // Of a secret of which most is there, should the text end here; 0: of none.
   };
   std::optional<Place> find(std::string_view text, std::size_t from) const;
-  bool may_begin(std::string_view text, std::size_t at) const;
 
   void add(const std::string& secret);
 
   std::vector<std::string> secrets_{};
-  Bytes starts_{};                  // Bytes that a secret begins with,
-  Bytes first_{};                   // those that a spelling begins with,
-  std::bitset<1U << 16U> pairs_{};  // and pairs of them: these pass over most of a text.
+  SpelledBeginnings beginnings_{};
 };
 
 // The same for a text that comes in pieces, however it is cut: joined, what feed() and finish()

@@ -139,9 +139,10 @@ TEST_CASE("a piece without a trace of a secret is passed on as it is") {
 TEST_CASE("however a text is cut, its masked pieces are the masked text") {
   const KnownSecrets secrets =
       known({"abababac", "ababacabab", "babababababab", "key/with\"quotes", "key/with"});
-  const auto part = rc::gen::element<std::string>("a", "b", "ab", "ababac", "abababac", "c", "key/",
-                                                  "key/with", "\"quotes", "\\", "/", " ", "\\u002f",
-                                                  "\\u006", "b", "key", "%2f", "with", "u");
+  const auto part = rc::gen::element<std::string>(
+      "a", "b", "ab", "ababac", "abababac", "c", "key/", "key/with", "\"quotes", "\\", "/", " ",
+      "\\u002f", "\\u006", "b", "key", "%2f", "with", "u", "\\\\", "\\u0061", "\\\\u0062",
+      "\\u005c", "\\u005cu0061", "%61", "%");
   CHECK(rc::check([&] {
     std::string text;
     for (const auto& one : *rc::gen::container<std::vector<std::string>>(part)) text += one;
