@@ -1,5 +1,7 @@
 #include "treaty/turns/embedded_files.h"
 
+#include <array>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -16,7 +18,26 @@ constexpr std::string_view kMarker = ";base64";
 constexpr std::size_t kShortestFile = 1024;  // RES-31, padding included.
 constexpr std::size_t kMostPadding = 2;
 
-bool is_run_character(char c) { return is_alphanumeric(c) || c == '+' || c == '/'; }
+constexpr bool is_run_character(char c) { return is_alphanumeric(c) || c == '+' || c == '/'; }
+
+// What a character may be the beginning of.
+enum class Kind : std::uint8_t { other, run, scheme };
+
+class Kinds {
+ public:
+  constexpr Kinds() {
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+      const char c = static_cast<char>(i);
+      if (is_run_character(c)) kinds_[i] = Kind::run;
+      if (to_lower(c) == kScheme.front()) kinds_[i] = Kind::scheme;
+    }
+  }
+  constexpr Kind operator[](char c) const { return kinds_[static_cast<unsigned char>(c)]; }
+
+ private:
+  std::array<Kind, 256> kinds_{};
+};
+constexpr Kinds kKinds;
 
 bool is_body_character(char c) {
   return is_run_character(c) || c == '=' || c == '-' || c == '_' || c == '%';
@@ -25,6 +46,24 @@ bool is_body_character(char c) {
 bool ends_uri_head(char c) { return std::string_view(", \t\r\n()<>\"").contains(c); }
 
 }  // namespace
+
+void EmbeddedFileFilter::feed(std::string_view text, std::string& out) {
+  while (!text.empty()) {
+    std::size_t size = 0;
+    if (state_ == State::text && scheme_ == 0 && held_.empty()) {
+      size = plain_run(text);
+      out += text.substr(0, size);
+    } else if (state_ == State::uri_body) {
+      size = run_length(text, 0, is_body_character, text.size());
+    } else if (state_ == State::run_body && padding_ == 0) {
+      size = run_length(text, 0, is_run_character, text.size());
+    }
+    text.remove_prefix(size);
+    if (text.empty()) return;
+    feed(text.front(), out);
+    text.remove_prefix(1);
+  }
+}
 
 void EmbeddedFileFilter::feed(char c, std::string& out) {
   switch (state_) {
@@ -44,11 +83,36 @@ void EmbeddedFileFilter::feed(char c, std::string& out) {
   }
 }
 
+// A file has begun before, or it has all of `data:;base64,`.
+std::size_t EmbeddedFileFilter::most_added(std::size_t fed) {
+  constexpr std::size_t kShortestHead = kScheme.size() + 1 + kMarker.size() + 1;
+  return (fed / kShortestHead + 1) * kRemovedNote.size();
+}
+
 void EmbeddedFileFilter::finish(std::string& out) {
   if (state_ == State::uri_head) replay_without_uri(out);
   release(out);
   state_ = State::text;
   run_ = padding_ = scheme_ = 0;
+}
+
+// How many characters from the beginning on are plain text, which passes as it is: no `data` begins
+// there, and no run of base64 becomes a long one.
+std::size_t EmbeddedFileFilter::plain_run(std::string_view text) {
+  std::size_t run = run_;
+  std::size_t size = 0;
+  for (; size < text.size(); ++size) {
+    const Kind kind = kKinds[text[size]];
+    const std::size_t longer = kind == Kind::other ? 0 : run + 1;
+    if (longer > kShownOfRun) break;
+    if (kind == Kind::scheme &&
+        (size + 1 == text.size() || to_lower(text[size + 1]) == kScheme[1])) {
+      break;
+    }
+    run = longer;
+  }
+  run_ = run;
+  return size;
 }
 
 void EmbeddedFileFilter::feed_text(char c, std::string& out) {
@@ -137,7 +201,7 @@ void EmbeddedFileFilter::replay_without_uri(std::string& out) {
   state_ = State::text;
   run_ = scheme_ = 0;
   looks_for_uris_ = false;
-  for (const char c : word) feed(c, out);
+  feed(word, out);
   looks_for_uris_ = true;
   scheme_ = 0;
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace treaty::turns {
 
@@ -18,6 +19,7 @@ class EmbeddedFileFilter {
   static constexpr std::size_t kShownOfRun = 16;
 
   // Appends to `out` what is certain to stay.
+  void feed(std::string_view text, std::string& out);
   void feed(char c, std::string& out);
 
   // The text has ended here; the next character begins another one.
@@ -25,7 +27,8 @@ class EmbeddedFileFilter {
 
   std::size_t removed() const { return removed_; }  // How many files.
   void set_removed(std::size_t count) { removed_ = count; }
-  std::size_t added() const { return added_; }  // Bytes of all notes in their places.
+  std::size_t added() const { return added_; }     // Bytes of all notes in their places.
+  static std::size_t most_added(std::size_t fed);  // By so many bytes more.
 
  private:
   enum class State : std::uint8_t {
@@ -36,6 +39,7 @@ class EmbeddedFileFilter {
     run_body,  // The same.
   };
 
+  std::size_t plain_run(std::string_view text);
   void feed_text(char c, std::string& out);
   void feed_long_run(char c, std::string& out);
   void feed_uri_head(char c, std::string& out);

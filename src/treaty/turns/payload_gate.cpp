@@ -100,7 +100,7 @@ void PayloadPrefix::begin_value(char c) {
 }
 
 void PayloadGate::feed_filtered(std::string_view text, std::string& out) {
-  for (const char c : text) filtered_prefix_.feed(c);
+  filtered_prefix_.feed(text);
   filtered_ += text;
   if (raw_prefix_.is_possible() || filtered_prefix_.is_possible()) return;
   is_open_ = true;

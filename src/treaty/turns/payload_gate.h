@@ -1,6 +1,7 @@
 // Holds a text back as long as it may be a JSON payload as a whole (RES-30). Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,6 +12,9 @@ namespace treaty::turns {
 // allowed. Never says no to a beginning of one; some mistakes are only seen by is_payload().
 class PayloadPrefix {
  public:
+  void feed(std::string_view text) {
+    for (std::size_t i = 0; i < text.size() && is_possible(); ++i) feed(text[i]);
+  }
   void feed(char c);
   bool is_possible() const { return next_ != Next::impossible; }
 
@@ -47,9 +51,12 @@ class PayloadGate {
  public:
   bool is_open() const { return is_open_; }
 
-  void feed(char c) {
-    raw_.push_back(c);
-    raw_prefix_.feed(c);
+  // Whether the text as it is, so far, may become a payload.
+  bool may_be_raw() const { return raw_prefix_.is_possible(); }
+
+  void feed(std::string_view text) {
+    raw_ += text;
+    raw_prefix_.feed(text);
   }
 
   // Appends to `out` the filtered text, as soon as neither form can be a payload.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstdint>
 #include <utility>
 
 #include "treaty/base/text.h"
@@ -40,6 +42,49 @@ std::size_t escaped_size(std::string_view character) {
 
 constexpr std::string_view kTag = "json";
 
+// Of plain text that are taken at once.
+constexpr std::size_t kLongestRun = std::size_t{64} << 10U;
+
+// What a byte of plain text takes in a JSON string.
+enum class Width : std::uint8_t { none, one, two, character };  // The first byte of a longer one.
+
+class Widths {
+ public:
+  constexpr Widths() {
+    for (std::size_t i = 0x20; i < 0x7F; ++i) widths_[i] = Width::one;
+    for (std::size_t i = 0xC2; i < 0xF5; ++i) widths_[i] = Width::character;
+    widths_['"'] = widths_['\\'] = widths_['\t'] = Width::two;
+  }
+  constexpr Width operator[](char c) const { return widths_[static_cast<unsigned char>(c)]; }
+
+ private:
+  std::array<Width, 256> widths_{};
+};
+constexpr Widths kWidths;
+
+// Whole characters of one line that need no replacement, and the bytes that they take in a JSON
+// string.
+struct PlainRun {
+  std::size_t size = 0;
+  std::size_t escaped_size = 0;
+};
+
+PlainRun plain_run(std::string_view bytes) {
+  PlainRun run;
+  std::size_t escaped = 0;  // Characters that a backslash is put before.
+  while (run.size < bytes.size()) {
+    const Width width = kWidths[bytes[run.size]];
+    if (width == Width::none) break;
+    std::size_t length = 1;
+    if (width == Width::character) length = read_code_point(bytes.substr(run.size)).length;
+    if (length == 0) break;
+    if (width == Width::two) ++escaped;
+    run.size += length;
+  }
+  run.escaped_size = run.size + escaped;
+  return run;
+}
+
 void tell(Sealed& sealed, bool happened, std::string_view rule, std::string_view warning) {
   if (!happened) return;
   sealed.notes.push_back({"sealed", fmt::format(R"({{"Rule":"{}"}})", rule)});
@@ -50,22 +95,28 @@ void tell(Sealed& sealed, bool happened, std::string_view rule, std::string_view
 
 Sealed seal(std::string_view text) {
   Sealer sealer;
-  std::string beginning = sealer.feed(text);
+  std::string whole = sealer.feed(text);
   Sealed sealed = sealer.finish();
-  sealed.text.insert(0, beginning);
+  whole += sealed.text;
+  sealed.text = std::move(whole);
   return sealed;
 }
 
 std::string Sealer::feed(std::string_view piece) {
-  bytes_ += piece;
-  feed_bytes(false);
+  if (bytes_.empty()) {
+    bytes_ = piece.substr(feed_bytes(piece, false));
+  } else {
+    std::string joined = std::exchange(bytes_, {});
+    joined += piece;
+    bytes_ = joined.substr(feed_bytes(joined, false));
+  }
   std::string out;
   give_whole(out);
   return out;
 }
 
 Sealed Sealer::finish() {
-  feed_bytes(true);
+  feed_bytes(std::exchange(bytes_, {}), true);
   if (!has_text_) {
     changes_.was_blank = true;
     return told(std::string(kNoAnswer));
@@ -73,7 +124,7 @@ Sealed Sealer::finish() {
   if (place_ == Place::untagged_fence) {
     const bool is_closed = closes();
     if (!is_closed) {
-      for (const char c : closing_) feed_body(c);
+      feed_body(closing_);
       closing_.clear();
     }
     end_fence();
@@ -122,10 +173,15 @@ Sealed Sealer::told(std::string text) const {
 
 // --- Characters
 
+// Returns how many bytes were taken: not the beginning of a character that has not come whole yet.
 // Bytes that are not UTF-8 are replaced one by one, as repaired_utf8() does.
-void Sealer::feed_bytes(bool is_end) {
-  std::string_view rest = bytes_;
+std::size_t Sealer::feed_bytes(std::string_view bytes, bool is_end) {
+  std::string_view rest = bytes;
   while (!rest.empty()) {
+    if (const std::size_t size = feed_plain(rest); size > 0) {
+      rest.remove_prefix(size);
+      continue;
+    }
     const CodePoint next = read_code_point(rest);
     if (next.length > 0) {
       feed_code_point(rest.substr(0, next.length));
@@ -137,7 +193,32 @@ void Sealer::feed_bytes(bool is_end) {
     feed_code_point(kReplacement);
     rest.remove_prefix(1);
   }
-  bytes_.erase(0, bytes_.size() - rest.size());
+  return bytes.size() - rest.size();
+}
+
+// Takes the characters up to the end of the line at once, if the line is ordinary text: what the
+// other functions do with them one by one. Returns how many bytes it took; 0 if this is not the
+// place, or the limit is near.
+std::size_t Sealer::feed_plain(std::string_view bytes) {
+  if (!has_text_ || !line_.is_text || changes_.cut) return 0;
+  const PlainRun run = plain_run(bytes.substr(0, kLongestRun));
+  const std::size_t most =
+      size_ + files_.added() + run.escaped_size + EmbeddedFileFilter::most_added(run.size);
+  if (run.size == 0 || most > kLongestText) return 0;
+  size_ += run.escaped_size;
+  const std::string_view text = bytes.substr(0, run.size);
+  if (!whole_.is_open()) whole_.feed(text);
+  switch (place_) {
+    case Place::outside: files_.feed(text, made_); break;
+    case Place::untagged_fence: feed_body(text); break;
+    case Place::tagged_fence: made_ += text; break;
+  }
+  if (!whole_.is_open() && !whole_.may_be_raw()) {
+    std::string out;
+    give_whole(out);
+    made_ = std::move(out);
+  }
+  return run.size;
 }
 
 void Sealer::feed_code_point(std::string_view character) {
@@ -159,7 +240,7 @@ void Sealer::feed_code_point(std::string_view character) {
 }
 
 void Sealer::feed_text(char c) {
-  if (!whole_.is_open()) whole_.feed(c);
+  if (!whole_.is_open()) whole_.feed({&c, 1});
   switch (place_) {
     case Place::outside: feed_outside(c); break;
     case Place::untagged_fence: feed_untagged(c); break;
@@ -212,7 +293,7 @@ void Sealer::feed_outside(char c) {
   extend(line_, c);
   const bool may_open = !line_.is_text && line_.length >= kShortestFence;
   if (!may_open && !info_.empty()) {
-    for (const char held : info_) files_.feed(held, made_);
+    files_.feed(info_, made_);
     info_.clear();
   }
   if (may_open && ends_line(c)) return end_opening(c);
@@ -252,17 +333,17 @@ void Sealer::feed_untagged(char c) {
     line_ = {};
     return;
   }
-  for (const char held : closing_) feed_body(held);
+  feed_body(closing_);
   closing_.clear();
-  feed_body(c);
+  feed_body({&c, 1});
   if (ends_line(c)) line_ = {};
 }
 
-void Sealer::feed_body(char c) {
-  if (body_.is_open()) return files_.feed(c, made_);
-  body_.feed(c);
+void Sealer::feed_body(std::string_view text) {
+  if (body_.is_open()) return files_.feed(text, made_);
+  body_.feed(text);
   std::string filtered;
-  files_.feed(c, filtered);
+  files_.feed(text, filtered);
   std::string out;
   body_.feed_filtered(filtered, out);
   if (body_.is_open()) made_.append(opening_end_).append(out);

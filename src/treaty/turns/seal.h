@@ -67,12 +67,13 @@ class Sealer {
     bool guarded = false;
   };
 
-  void feed_bytes(bool is_end);
+  std::size_t feed_bytes(std::string_view bytes, bool is_end);
+  std::size_t feed_plain(std::string_view bytes);
   void feed_code_point(std::string_view character);
   void feed_text(char c);
   void feed_outside(char c);
   void feed_untagged(char c);
-  void feed_body(char c);
+  void feed_body(std::string_view text);
   void end_opening(char c);
   void end_fence();
   static void extend(LineMark& mark, char c);

@@ -155,6 +155,22 @@ TEST_CASE("a text of the full length that grows when it is sealed still keeps th
   }
 }
 
+TEST_CASE("a text of many lines is cut at the same place whether it comes whole or in pieces") {
+  std::string text;
+  while (text.size() + 200 < kLongestText) text += "Some \"quoted\" words, and then data.\n";
+  for (int i = 0; i < 40; ++i) text += "data:;base64,QUJD \x01";
+
+  const Sealed whole = seal(text);
+  Sealer sealer;
+  std::string left;
+  const std::size_t end = text.size() - 2'000;
+  left += sealer.feed(std::string_view(text).substr(0, end));
+  for (const char c : text.substr(end)) left += sealer.feed({&c, 1});
+
+  CHECK(left + sealer.finish().text == whole.text);
+  CHECK(whole.notes.front().data == R"({"Rule":"JSON-03"})");
+}
+
 namespace {
 
 rc::Gen<std::string> any_answer() {
@@ -165,7 +181,9 @@ rc::Gen<std::string> any_answer() {
       "==", "sk-proj-abcdefgh12345678", "Bearer abcdefgh1234567890", "-----BEGIN PRIVATE KEY-----",
       "-----END PRIVATE KEY-----", std::string(64, 'M'), "eyJhbGciOiJI.eyJzdWIiOiIx.c2ln", "\xFF",
       "\xC3", "\xE2\x82", "é", "😀", std::string("\0", 1), "\x01", "\u2028", "\u00A0", "true",
-      "[1,null]", "```\n{\"a\":1}\n```\n", "{\"a\":\"data:\\q;base64,QUJD\"}", "text");
+      "[1,null]", "\\u0073", "\\\\u0073", "\\\\", "\\\"", "\t", "\x7F", "D", "Dada",
+      "data:;base64,", "and added words, ", "0123456789abcde", "0123456789abcdefd",
+      "```\n{\"a\":1}\n```\n", "{\"a\":\"data:\\q;base64,QUJD\"}", "text");
   return rc::gen::map(rc::gen::container<std::vector<std::string>>(piece),
                       [](const std::vector<std::string>& pieces) {
                         std::string text;
