@@ -130,7 +130,7 @@ Conversation Api::handle(http::Exchange& exchange) {
   std::vector<std::string> names = names_in(route, target.segments());
   return call(route.handler, RequestContext{.engine = engine_,
                                             .worker = worker_,
-                                            .pool = pool_,
+                                            .pool = *worker_.pool,
                                             .exchange = exchange,
                                             .settings = settings_,
                                             .renderer = route.renderer(),

@@ -29,6 +29,7 @@ struct ApiSettings {
 // Belongs to the thread of its worker. Engine and worker outlive it.
 class Api {
  public:
+  // The worker has a pool.
   Api(turns::Engine& engine, turns::Worker& worker, std::shared_ptr<const ApiSettings> settings);
 
   // No coroutine of its own: an idle stream holds the frame of its endpoint and none besides.
@@ -39,8 +40,6 @@ class Api {
   std::optional<http::Response> admit(const http::Request& head) const;
 
   void configure(std::shared_ptr<const ApiSettings> settings);
-
-  OffloadPool& pool() { return pool_; }  // For large requests.
 
   // For what http::Server refuses itself: a header too large, a body too large, bad framing.
   static http::Response refusal(int status, std::string_view message);
@@ -56,7 +55,6 @@ class Api {
   turns::Engine& engine_;
   turns::Worker& worker_;
   std::shared_ptr<const ApiSettings> settings_;
-  OffloadPool pool_{{.threads = 1, .most_waiting = 1'024}};  // For large bodies.
 };
 
 }  // namespace treaty::api

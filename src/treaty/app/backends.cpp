@@ -222,7 +222,7 @@ std::expected<std::shared_ptr<const SharedBackends>, Error> share_backends(
 
 WorkerBackends make_backends(boost::asio::io_context& context,
                              const config::Configuration& configuration,
-                             std::shared_ptr<const SharedBackends> shared) {
+                             std::shared_ptr<const SharedBackends> shared, OffloadPool* pool) {
   auto catalog = std::make_shared<Catalog>(std::move(shared));
   const BackendBuilder builder{context, configuration, catalog};
   dispatch::BackendSources sources;
@@ -232,7 +232,7 @@ WorkerBackends make_backends(boost::asio::io_context& context,
   }
   for (auto& [name, source] : sources) {
     source.backend =
-        std::make_shared<backends::MaskedBackend>(source.backend, catalog->shared->secrets);
+        std::make_shared<backends::MaskedBackend>(source.backend, catalog->shared->secrets, pool);
   }
   catalog->dispatcher = std::make_unique<dispatch::Dispatcher>(
       std::move(sources), dispatch::Dispatcher::Services{.pools = catalog->shared->pools,

@@ -12,6 +12,7 @@
 #include "treaty/backends/scripted/scripted_backend.h"
 #include "treaty/base/error.h"
 #include "treaty/base/masking/known_secrets.h"
+#include "treaty/base/offload_pool.h"
 #include "treaty/config/configuration.h"
 #include "treaty/dispatch/dispatcher.h"
 #include "treaty/results/prices.h"
@@ -43,9 +44,11 @@ struct WorkerBackends {
   std::function<boost::asio::awaitable<void>()> resume_launched{};
 };
 
-// For the event loop of `context`, on whose thread both must be dropped.
+// For the event loop of `context`, on whose thread both must be dropped. `pool` is for large
+// answers and outlives the calls; none: they are processed on the event loop.
 WorkerBackends make_backends(boost::asio::io_context& context,
                              const config::Configuration& configuration,
-                             std::shared_ptr<const SharedBackends> shared);
+                             std::shared_ptr<const SharedBackends> shared,
+                             OffloadPool* pool = nullptr);
 
 }  // namespace treaty::app

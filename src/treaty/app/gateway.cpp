@@ -81,14 +81,12 @@ class WorkerThread {
                std::shared_ptr<const turns::Settings> settings,
                std::shared_ptr<const SharedBackends> shared, std::shared_ptr<http::ServerLoad> load,
                bool is_first)
-      : backends_(make_backends(context_, configuration, std::move(shared))),
-        worker_{context_.get_executor(), std::move(settings), backends_.dispatcher},
+      : backends_(make_backends(context_, configuration, std::move(shared), &pool_)),
+        worker_{context_.get_executor(), std::move(settings), backends_.dispatcher, &pool_},
         api_(engine, worker_, api_settings(configuration)),
         server_(
             context_, [this](http::Exchange& exchange) { return api_.handle(exchange); },
-            server_options(configuration.http, std::move(load), is_first, api_)) {
-    worker_.pool = &api_.pool();
-  }
+            server_options(configuration.http, std::move(load), is_first, api_)) {}
 
   ~WorkerThread() { join(); }
   WorkerThread(const WorkerThread&) = delete;
@@ -113,8 +111,10 @@ class WorkerThread {
   }
 
   // Called on the loop's thread.
-  void configure(WorkerBackends backends, std::shared_ptr<const turns::Settings> settings) {
-    backends_ = std::move(backends);
+  void configure(const config::Configuration& configuration,
+                 std::shared_ptr<const turns::Settings> settings,
+                 std::shared_ptr<const SharedBackends> shared) {
+    backends_ = make_backends(context_, configuration, std::move(shared), &pool_);
     worker_.settings = std::move(settings);
     worker_.dispatcher = backends_.dispatcher;
   }
@@ -133,6 +133,7 @@ class WorkerThread {
   asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard_ =
       asio::make_work_guard(context_);
+  OffloadPool pool_{{.threads = 1, .most_waiting = 1'024}};  // For large requests and answers.
   WorkerBackends backends_;
   turns::Worker worker_;
   api::Api api_;
@@ -202,7 +203,7 @@ class RunningGateway final : public cli::Gateway {
     const auto access = api_settings(configuration);
     for (auto& thread : threads_) {
       thread->call([&] {
-        thread->configure(make_backends(thread->context(), configuration, shared), settings);
+        thread->configure(configuration, settings, shared);
         thread->api().configure(access);
         thread->server().configure(
             server_options(configuration.http, nullptr, false, thread->api()));

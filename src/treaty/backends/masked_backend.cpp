@@ -129,23 +129,32 @@ class MaskedSink final : public Sink {
   MaskedSink(Sink& sink, const KnownSecrets& secrets)
       : sink_(sink), masking_(secrets), pieces_(secrets) {}
 
-  void on_text(std::string_view delta) override { give(pieces_.feed(delta)); }
+  void on_text(std::string_view delta) override {
+    if (late_.empty() && delta.size() <= kManyBytes) return give(pieces_.feed(delta));
+    late_ += delta;
+  }
   void on_progress(std::string_view kind, std::string_view data) override {
     std::string masked(data);
     masking_.mask_json(masked);
     sink_.on_progress(kind, masked);
   }
   void on_pictures_left_out() override { sink_.on_pictures_left_out(); }
-  void finish() { give(pieces_.finish()); }
 
- private:
+  std::size_t late_bytes() const { return late_.size(); }
+  // What was not given yet, masked. For any thread.
+  std::string rest() {
+    std::string out(pieces_.feed(late_));
+    return out += pieces_.finish();
+  }
   void give(std::string_view text) {
     if (!text.empty()) sink_.on_text(text);
   }
 
+ private:
   Sink& sink_;
   Masking masking_;
   MaskedPieces pieces_;
+  std::string late_{};  // From a large delta on.
 };
 
 }  // namespace
@@ -167,8 +176,15 @@ boost::asio::awaitable<AgentResult> MaskedBackend::run(const Call& call, Sink& s
   co_await boost::asio::this_coro::throw_if_cancelled(false);  // A cancelled call has its result.
   MaskedSink masked(sink, *secrets_);
   AgentResult result = co_await backend_->run(call, masked);
-  masked.finish();
-  mask(result, *secrets_);
+  const auto mask_all = [&] {
+    mask(result, *secrets_);
+    return masked.rest();
+  };
+  std::optional<std::string> rest;
+  if (pool_ != nullptr && text_bytes(result) + masked.late_bytes() > kManyBytes) {
+    if (auto done = co_await pool_->run(mask_all)) rest = *std::move(done);
+  }
+  masked.give(rest ? *rest : mask_all());
   co_return result;
 }
 

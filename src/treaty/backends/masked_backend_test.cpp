@@ -5,6 +5,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
+#include <latch>
 
 namespace treaty::backends {
 namespace {
@@ -153,6 +154,45 @@ TEST_CASE("what was held back is told when the answer fails, too") {
   const MaskedRun ran = run({"a Plain"}, {.error = contracts::AgentError{.message = "cut"}});
 
   CHECK(ran.deltas == std::vector<std::string>{"a ", "Plain"});
+}
+
+TEST_CASE("a large answer is masked on the pool, a small one on the event loop") {
+  for (const bool is_large : {false, true}) {
+    std::latch go_on{1};
+    OffloadPool pool({.threads = 1});
+    pool.post([&] { go_on.wait(); });
+    const std::string text = std::string(is_large ? 2 * kManyBytes : 10, '.') + kKey + "!";
+    const std::string expected = text.substr(0, text.find(kKey)) + "***!";
+    MaskedBackend backend(
+        std::make_shared<Said>(std::vector<std::string>{text}, AgentResult{.content = text}),
+        secrets(), &pool);
+    boost::asio::io_context context;
+    Heard heard;
+    auto done =
+        boost::asio::co_spawn(context, backend.run({.model = "m"}, heard), boost::asio::use_future);
+
+    context.poll();
+
+    CHECK(heard.deltas.empty() == is_large);
+    go_on.count_down();
+    context.restart();
+    context.run();
+    CHECK(done.get().content == expected);
+    std::string joined;
+    for (const std::string& delta : heard.deltas) joined += delta;
+    CHECK(joined == expected);
+  }
+}
+
+TEST_CASE("what follows a large delta is given after it") {
+  const std::string large(2 * kManyBytes, '.');
+  const auto [deltas, result] =
+      run({"a", large, "b" + kKey.substr(0, 5), kKey.substr(5)}, {.content = "x"});
+  std::string joined;
+  for (const std::string& delta : deltas) joined += delta;
+
+  CHECK(deltas.front() == "a");
+  CHECK(joined == "a" + large + "b***");
 }
 
 }  // namespace treaty::backends

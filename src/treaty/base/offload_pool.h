@@ -38,6 +38,9 @@ enum class OffloadError : std::uint8_t {
   given_up,  // The time was up, or the coroutine was cancelled.
 };
 
+// Of a text: work on more would block an event loop for too long.
+inline constexpr std::size_t kManyBytes = std::size_t{256} << 10U;
+
 class OffloadPool {
  public:
   // What happens to work that is left when the pool goes.

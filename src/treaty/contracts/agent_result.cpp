@@ -349,6 +349,21 @@ void write(json::Writer& writer, const AgentResult& result, Content content) {
   writer.end_object();
 }
 
+std::size_t text_bytes(const AgentResult& result) {
+  std::size_t bytes = 0;
+  for (const auto* object : {&result.output, &result.metadata, &result.provider_data}) {
+    if (*object) bytes += (*object)->text().size();
+  }
+  for (const auto* text : {&result.content, &result.rendered_user_prompt}) {
+    if (*text) bytes += (*text)->size();
+  }
+  if (result.error) bytes += result.error->message.size();
+  if (result.tool_calls) {
+    for (const AgentToolCall& call : *result.tool_calls) bytes += call.arguments.size();
+  }
+  return bytes;
+}
+
 std::string encode(const AgentResult& result) { return written(result); }
 std::string encode(const RateLimitState& state) { return written(state); }
 std::string encode(const AgentError& error) { return written(error); }

@@ -84,6 +84,9 @@ struct AgentResult {
   bool operator==(const AgentResult&) const = default;
 };
 
+// Of all its texts that may be large.
+std::size_t text_bytes(const AgentResult& result);
+
 std::string encode(const AgentResult& result);
 enum class Content { written, left_out };  // Left out: whoever writes it has it elsewhere.
 void write(json::Writer& writer, const AgentResult& result, Content content = Content::written);

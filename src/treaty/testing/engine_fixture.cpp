@@ -36,7 +36,8 @@ class EngineFixture::Told final : public backends::Backend {
     std::string_view text = result.content ? std::string_view(*result.content) : "";
     if (!fixture_.streamed.empty()) text = fixture_.streamed;
     while (!text.empty()) {  // A word each.
-      const std::size_t end = std::min(text.find(' ', 1), text.size());
+      const std::size_t end =
+          fixture_.streamed_whole ? text.size() : std::min(text.find(' ', 1), text.size());
       sink.on_text(text.substr(0, end));
       text.remove_prefix(end);
     }

@@ -38,7 +38,8 @@ class EngineFixture {
 
   std::vector<contracts::AgentResult> answers{};  // What the backend says, one after the other,
   std::vector<backends::Call> calls{};            // and what it was asked.
-  std::string streamed{};                         // What it streams, if it is not what it says.
+  std::string streamed{};                         // What it streams, if it is not what it says,
+  bool streamed_whole = false;                    // and whether in one piece.
   store::Milliseconds now = 1'000'000'000'000;
 
   turns::Settings& settings() { return *settings_; }

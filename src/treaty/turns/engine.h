@@ -35,7 +35,7 @@ struct Worker {
   boost::asio::any_io_executor executor;
   std::shared_ptr<const Settings> settings;
   std::shared_ptr<dispatch::Dispatcher> dispatcher;
-  OffloadPool* pool = nullptr;  // For large requests; none: they are processed on the event loop.
+  OffloadPool* pool = nullptr;  // For large requests and answers; none: the event loop has them.
 };
 
 // A request that keeps its contract, and what came with it.

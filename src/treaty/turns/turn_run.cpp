@@ -96,7 +96,12 @@ asio::awaitable<void> TurnRun::run(std::shared_ptr<TurnRun> self) {
                                    "same request again, and report it"},
                                   TurnState::failed, true);
   }
-  auto outcome = std::make_shared<const Outcome>(self->outcome_of(conclusion));
+  const auto make_outcome = [&] {
+    return std::make_shared<const Outcome>(self->outcome_of(conclusion));
+  };
+  auto outcome = self->said_bytes_ <= kManyBytes
+                     ? make_outcome()
+                     : co_await self->beside_the_loop(self->said_bytes_, make_outcome);
   co_await self->settle(conclusion, std::move(outcome));
   live.remove(*self);
   live.leave(self->order_.key, *self->log_);
@@ -143,7 +148,9 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
   while (true) {
     if (const Stop stop = stop_; stop != Stop::none) co_return stopped(stop);
     dispatch::Dispatched call = co_await ask_backend();
+    if (!unsealed_.empty()) co_await stream_large();
     totals_.add(call.result);
+    said_bytes_ += text_bytes(call.result);
     result_ = std::move(call.result);
     const AgentResult& result = result_;
     if (const Stop stop = stop_; stop != Stop::none && result.error) co_return stopped(stop);
@@ -156,12 +163,16 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
       co_return conclude_failure(fail->error, result.rate_limit, std::move(call.limits));
     }
     transcript_.messages.emplace_back(std::move(stepped.said));
-    if (auto* finish = std::get_if<Finish>(&stepped.step)) co_return finished(std::move(*finish));
+    if (auto* finish = std::get_if<Finish>(&stepped.step)) {
+      if (said_bytes_ <= kManyBytes) co_return finished(std::move(*finish));
+      co_return co_await beside_the_loop(said_bytes_, [&] { return finished(std::move(*finish)); });
+    }
     auto* ask = std::get_if<AskClient>(&stepped.step);
     auto& results = ask != nullptr ? ask->known : std::get<AskAgain>(stepped.step).results;
     for (auto& known : results) transcript_.messages.emplace_back(std::move(known));
     if (ask != nullptr) co_return asking(std::move(*ask));
     begin_next_call(std::get<AskAgain>(stepped.step).text);
+    if (!unsealed_.empty()) co_await stream_large();
   }
 }
 
@@ -204,18 +215,6 @@ Conclusion TurnRun::stopped(Stop stop) const {
                            .code = "timeout",
                            .type = "Deadline",
                            .retryable = true});
-}
-
-// What `work` returns. Work on many bytes does not block the event loop; on too many at a time it
-// does, rather than that the turn fails.
-template <class Work>
-asio::awaitable<std::invoke_result_t<Work&>> TurnRun::beside_the_loop(std::size_t bytes,
-                                                                      Work work) {
-  constexpr std::size_t kMany = std::size_t{256} << 10U;
-  if (bytes > kMany && worker_.pool != nullptr) {
-    if (auto result = co_await worker_.pool->run(work)) co_return *std::move(result);
-  }
-  co_return work();
 }
 
 // Step 4: everything that the model is told.
@@ -389,7 +388,19 @@ void TurnRun::on_text(std::string_view delta) {
   std::string sealed;
   if (!has_spoken_ && !said_.empty()) sealed = sealer_.feed(kParagraph);
   has_spoken_ = true;
-  sealed += sealer_.feed(delta);
+  if (!unsealed_.empty() || delta.size() > kManyBytes) {
+    unsealed_ += delta;
+  } else {
+    sealed += sealer_.feed(delta);
+  }
+  if (!sealed.empty()) stream(sealed);
+}
+
+// What is too much to be sealed on the event loop.
+asio::awaitable<void> TurnRun::stream_large() {
+  const std::string sealed =
+      co_await beside_the_loop(unsealed_.size(), [&] { return sealer_.feed(unsealed_); });
+  unsealed_ = {};
   if (!sealed.empty()) stream(sealed);
 }
 

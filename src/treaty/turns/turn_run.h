@@ -20,13 +20,12 @@
 #include "treaty/turns/compose.h"
 #include "treaty/turns/decision.h"
 #include "treaty/turns/diary.h"
+#include "treaty/turns/engine.h"
 #include "treaty/turns/history.h"
 #include "treaty/turns/running_turns.h"
 #include "treaty/turns/turn_log.h"
 
 namespace treaty::turns {
-
-struct Worker;
 
 // Memory for the histories of all sessions of a process, pictures included. What is not kept is
 // read from the journal again.
@@ -92,6 +91,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   template <class Work>
   boost::asio::awaitable<std::invoke_result_t<Work&>> beside_the_loop(std::size_t bytes, Work work);
   boost::asio::awaitable<dispatch::Dispatched> ask_backend();
+  boost::asio::awaitable<void> stream_large();
   boost::asio::awaitable<void> settle(const Conclusion& conclusion,
                                       std::shared_ptr<const Outcome> outcome);
   static boost::asio::awaitable<void> mark_streamed(std::shared_ptr<TurnRun> self);
@@ -137,10 +137,12 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   std::vector<std::string> prompt_warnings_{};  // About what the model does not get.
   bool left_out_pictures_ = false;              // By the backend that was asked last.
   std::shared_ptr<const History> history_{};
-  Transcript transcript_{};  // Of this round.
-  std::string said_{};       // By the model in this round, in the calls before this one.
-  bool has_spoken_ = false;  // In this call, to the sink.
-  Sealer sealer_{};          // Of all that is said in this round, if it is streamed.
+  Transcript transcript_{};     // Of this round.
+  std::string said_{};          // By the model in this round, in the calls before this one.
+  bool has_spoken_ = false;     // In this call, to the sink.
+  Sealer sealer_{};             // Of all that is said in this round, if it is streamed.
+  std::string unsealed_{};      // A large delta and what follows it, until the call has ended.
+  std::size_t said_bytes_ = 0;  // By the backends in this round, calls of tools included.
   std::size_t progress_notes_ = 0;
   contracts::AgentResult result_{};                // Of the last call of this round,
   dispatch::Totals totals_{};                      // what all its calls have taken,
@@ -152,5 +154,16 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   boost::asio::cancellation_signal stop_signal_{};
   std::atomic<Stop> stop_ = Stop::none;
 };
+
+// What `work` returns. Work on many bytes does not block the event loop; on too many at a time it
+// does, rather than that the turn fails.
+template <class Work>
+boost::asio::awaitable<std::invoke_result_t<Work&>> TurnRun::beside_the_loop(std::size_t bytes,
+                                                                             Work work) {
+  if (bytes > kManyBytes && worker_.pool != nullptr) {
+    if (auto result = co_await worker_.pool->run(work)) co_return *std::move(result);
+  }
+  co_return work();
+}
 
 }  // namespace treaty::turns

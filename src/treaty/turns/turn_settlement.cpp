@@ -112,7 +112,9 @@ Outcome TurnRun::outcome_of(Conclusion& conclusion) {
 asio::awaitable<void> TurnRun::settle(const Conclusion& conclusion,
                                       std::shared_ptr<const Outcome> outcome) {
   while (true) {
-    const auto settled = co_await services_->store.settle(settlement_of(conclusion, *outcome));
+    const auto write = [&] { return settlement_of(conclusion, *outcome); };
+    const auto settled = co_await services_->store.settle(
+        said_bytes_ <= kManyBytes ? write() : co_await beside_the_loop(said_bytes_, write));
     if (settled) break;
     if (settled.error().code == ErrorCode::conflict) co_return tell_ended_elsewhere();
     tell_store_unavailable();
