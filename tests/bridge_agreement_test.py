@@ -148,8 +148,8 @@ class WhatMends(AgreementTest):
         self.assertEqual(fault["mend"], "treaty bridge check --fix")
         ran = self.bridge("check", "--fix")
         self.assertEqual(ran.code, 0, ran)
-        self.assertEqual(ran.err, f"{response_name(1)}: exchanged with {response_name(2)}; {response_name(2)} is the "
-                         "place of the request that it answers\n")
+        self.assertEqual(ran.err, f"{response_name(1)}: exchanged with {response_name(2)}: each answered the request "
+                         "of the other\n")
         self.assertEqual([self.response(f"-phase{phase}")["response"] for phase in (1, 2)], ["One.", "Two."])
         self.assertEqual({entry["request_id"] for entry in self.journal("answer.moved")}, {UUID, OTHER_UUID})
 

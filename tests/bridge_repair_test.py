@@ -119,10 +119,15 @@ class PartsOfAnEnvelope(RepairTest):
             with self.subTest(content):
                 self.assert_refused(content, "BRS-14", *names)
 
-    def test_the_repair_says_that_it_knows_no_request_id(self):
-        ran = self.treaty("check", "bridge-response", "--fix", "-", stdin=b'{"response": "Fine."}')
-        self.assertEqual(json.loads(ran.out)["request_id"], "00000000-0000-0000-0000-000000000000")
-        self.assertIn("request_id becomes 00000000-0000-0000-0000-000000000000", ran.err)
+    def test_a_repair_never_makes_up_a_request_id(self):
+        for content in (b'{"response": "Fine."}', b'{"error_message": "no access"}', b'{"findings": []}'):
+            with self.subTest(content):
+                self.put(RESPONSE, content.decode())
+                ran = self.treaty("check", "bridge-response", "--fix", "--in-place", str(self.work / RESPONSE))
+                self.assertEqual(ran.code, 1, ran)
+                self.assertIn("only the request has", ran.out + ran.err)
+                self.assertIn("--request FILE", ran.out + ran.err)
+                self.assertEqual((self.work / RESPONSE).read_bytes(), content)
 
     def test_the_lenient_profile_reads_them_alike(self):
         for content, valid, kind in (({"response": "text"}, True, "success"), ({"result": {}}, True, "success"),
@@ -137,7 +142,8 @@ class PartsOfAnEnvelope(RepairTest):
                 self.assertIn("BRS-14", [finding["rule"] for finding in findings])
 
     def test_doctor_does_not_make_a_success_of_a_failure(self):
-        for content in ({"response": "a", "error_message": "b"}, {"error": "no access"},
+        for content in ({"response": "a", "error_message": "b"}, {"error": "no access"}, {"success": False, "x": 1},
+                        {"is_error": True, "why": "no access"}, {"errors": ["no access"]},
                         '{"error_message": "no access" "error_type": "x"}'):
             with self.subTest(content):
                 self.put(REQUEST, bridge_request())

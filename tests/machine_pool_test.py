@@ -189,6 +189,7 @@ class Work(MachineTest):
                 self.assertEqual(summed, {"pool": "jobs", "completed": 0, "failed": 1, "waiting": 0})
                 self.assertIn(f"item {item} is poisoned", ran.err)
                 self.assertIn("claimed 3 times" if times == 3 else "claimed 1 time,", ran.err)
+                self.assertTrue(ran.err.endswith("\n"), ran.err)
                 shown = self.treaty(*shlex.split(ran.err.partition("how far it came: treaty ")[2]))
                 self.assertEqual(shown.code, 0, shown)
                 again = self.machine("work", "harmless.json", "--pool", "jobs", *self.WHERE)
@@ -205,7 +206,7 @@ class Work(MachineTest):
 
         self.assertEqual((ran.code, json.loads(ran.out)["data"]), (0, 2), ran)
         self.assertIn(f"item {item} is poisoned", ran.err)
-        self.assertIn("treaty machine pool status jobs --store runs", ran.err)
+        self.assertIn("treaty machine pool status jobs --store runs\n", ran.err)
 
     def test_an_item_whose_machine_waits_is_never_poisoned(self):
         self.write("ask.json", machine({"ask": {"wait_for": "c", **to("end")}, "end": final(ok=True)}))

@@ -309,8 +309,11 @@ void inspect_unknown(Inspection& inspection, const RequestMembers& members) {
     } else if (is_one_of(kSettingNames, name)) {
       inspection.refuse(
           "REQ-13", extra,
-          fmt::format("{} is a setting, and the configuration of the agent decides it", extra.name),
-          "leave it out, and configure it on the agent");
+          fmt::format(
+              "{} is a setting of a model, and a request has none: the configuration of the "
+              "agent decides how its models are called",
+              extra.name),
+          "leave it out");
     } else if (is_one_of(kDiagnosticNames, name)) {
       inspection.refuse("REQ-14", extra, "diagnostics belong to the server", "leave it out");
     } else {

@@ -63,8 +63,9 @@ TEST_CASE("REQ-13: a refusal says whether a member is state or a setting, and wh
   CHECK(found[0].message == "thread_id is state of a provider, and the server keeps it");
   CHECK(found[0].hint == "leave it out; SessionId and TurnId are all that a follow-on needs");
   CHECK(found[1].message ==
-        "Temperature is a setting, and the configuration of the agent decides it");
-  CHECK(found[1].hint == "leave it out, and configure it on the agent");
+        "Temperature is a setting of a model, and a request has none: the configuration of the "
+        "agent decides how its models are called");
+  CHECK(found[1].hint == "leave it out");
 }
 
 TEST_CASE("the dialect follows the first member that the contract knows") {

@@ -420,6 +420,13 @@ class EnvelopeReading {
       return;
     }
     const bool has_id = options().request_id.has_value();
+    if (options().profile == Profile::mending && !has_id) {
+      inspection_.refuse("BRS-14", members_.object(),
+                         "this is a part of an envelope: request_id is missing, and only the "
+                         "request has it",
+                         "pass the request: --request FILE");
+      return;
+    }
     const bool makes_id = !has_id && inspection_.lenient();  // Strict only refuses.
     inspection_.repair(
         "BRS-14", members_.object(),

@@ -31,6 +31,13 @@ BridgeResponse wrap_bare_output(Inspection& inspection, const EnvelopeMembers& m
                       "--error MESSAGE");
     return response;
   }
+  if (options.profile == Profile::mending && !options.request_id) {
+    inspection.refuse("BRS-14", root,
+                      "this is an agent's bare output, and only the request has the request_id of "
+                      "its envelope",
+                      "pass the request: --request FILE");
+    return response;
+  }
   inspection.set_kind("success");
   inspection.repair("BRS-14", root, "this is an agent's bare output, without the envelope",
                     options.request_id

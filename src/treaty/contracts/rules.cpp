@@ -252,8 +252,7 @@ constexpr Rule kRules[] = {
      "response parses as JSON when JSON is declared or asked for."},
     {"BRS-14", "Agent Response Format 1.0: Common Mistakes 4",
      "An object with neither request_id nor status is a part of an envelope or the output of an "
-     "agent without one; lenient completes the one where there is a single reading, and wraps the "
-     "other."},
+     "agent without one; lenient completes a part that has a single reading, and wraps an output."},
 
     // Assistant Response v1.
     {"ARL-01", "Assistant Response v1: Required Fields",

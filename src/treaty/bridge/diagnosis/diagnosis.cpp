@@ -89,7 +89,8 @@ std::string place_of_other_request(const DirectoryView& view) {
 void look_elsewhere(const DirectoryView& view, std::vector<Diagnosis>& found) {
   const std::string place = place_of_other_request(view);
   if (place.empty()) return;
-  const std::string nearest = view.stray_requests.empty() ? place : view.stray_requests.front();
+  const std::string nearest =
+      view.stray_requests.empty() ? "one in " + place : view.stray_requests.front();
   add(found, Problem::request_elsewhere,
       fmt::format("there is no request here, but there is {}", nearest),
       {bridge_command({.directory = place}, "doctor")});

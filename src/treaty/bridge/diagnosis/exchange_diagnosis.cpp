@@ -356,15 +356,16 @@ class ExchangeDiagnosis {
           : is_marked ? Problem::answer_byte_order_mark
                       : Problem::answer_repairable,
           what, fix());
-    } else if (remedy_.act == Act::put_away && remedy_.document) {
-      look_at_stale_answer();
-    } else if (remedy_.act != Act::leave) {
-      look_at_foreign_answer();
-    } else if (is_bare_text(file.text) && !is_answered_elsewhere()) {
+      return;
+    }
+    if (remedy_.act == Act::put_away && remedy_.document) return look_at_stale_answer();
+    if (remedy_.act != Act::leave) return look_at_foreign_answer();
+    const contracts::Verdict verdict = verdict_after_repair(exchange_, file);
+    // An object that may report a failure breaks BRS-14 also after the repair.
+    if (is_bare_text(file.text) && !breaks(verdict, "BRS-14") && !is_answered_elsewhere()) {
       add(Problem::answer_bare, fmt::format("{} is a text without the envelope", file.path),
           {bridge_command(view_, "respond", with_phase({"--text", file.path}))});
     } else {
-      const contracts::Verdict verdict = verdict_after_repair(exchange_, file);
       add(Problem::answer_broken,
           verdict.valid() ? what : fmt::format("{}: {}", file.path, first_of(verdict.violations)),
           fix_or_answer());

@@ -77,7 +77,7 @@ constexpr ProblemKind kKinds[] = {
      "it"},
     {answer_broken, "answer-broken", trouble, "treaty bridge answer",
      "the answer breaks its contract",
-     "it was written by hand, and it can be read in several ways"},
+     "it was written by hand, and a repair would have to guess what was meant"},
     {answer_place_taken, "answer-place-taken", trouble, "mv FILE FILE.old && treaty bridge answer",
      "the file in the answer's place is no answer",
      "response_file names a file of something else; no driver overwrites it"},

@@ -60,7 +60,7 @@ Checked checked_answer(const Exchange& exchange, const std::vector<bridge::Entry
         "is stale: it answers an earlier question, for which the program used the same request_id";
   } else if (exchange.answer == AnswerState::stale) {
     checked.trouble =
-        fmt::format("is stale: it was created at {}, before its request ({})",
+        fmt::format("it is stale: it was created at {}, before its request ({})",
                     exchange.response.document->created_at, exchange.request.document->created_at);
   }
   return checked;
@@ -78,7 +78,7 @@ void tell(const Mended& mended, const std::string& resolved, const std::string& 
     print_error("{}: repaired {}\n", file, harmless(repair));
   }
   if (mended.reason == kSwapped) {
-    print_error("{0}: exchanged with {1}; {1} is the place of the request that it answers\n", file,
+    print_error("{0}: exchanged with {1}: each answered the request of the other\n", file,
                 shown(mended.moved_to, resolved, given));
     return;
   }

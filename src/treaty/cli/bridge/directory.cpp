@@ -35,7 +35,9 @@ bool is_found(const std::string& directory, Needs needs) {
 }  // namespace
 
 std::vector<Option> directory_options() {
-  return {{"--dir", "DIR", "Where requests and answers lie (the current directory)"}};
+  return {{"--dir", "DIR",
+           "Where requests and answers lie (default: where the request is found, see treaty bridge "
+           "--help)"}};
 }
 
 bridge::StartingPoint starting_point() {

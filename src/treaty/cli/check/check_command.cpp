@@ -141,9 +141,8 @@ void fix_in_place(const Job& job, const std::string& path, const std::string& te
   }
   if (!checked.valid()) {
     print_error(
-        "{}: left as it is, since --fix repairs only a part of what is wrong; without --in-place "
-        "it "
-        "prints that part\n",
+        "{}: left as it is: --fix cannot repair all of it (without --in-place it prints the "
+        "document with what it can repair)\n",
         harmless(path));
     reporter.add(check_unrepaired(job, path, text));
     return;
@@ -341,7 +340,8 @@ FILE may be a glob, or a directory with --recursive. Exit 0: all valid, 1: not, 
                    {"check auto --recursive examples", "Everything in a directory"},
                    {"check bridge-response .agent-response.json --request .agent-request.json",
                     "An answer, and whether it answers that request"},
-                   {"check bridge-response --fix --in-place .agent-response.json",
+                   {"check bridge-response --fix --in-place .agent-response.json "
+                    "--request .agent-request.json",
                     "Repair a response file that was written by hand"},
                    {"check continuation pending.json submitted.json --format json",
                     "Do these results answer those calls?"}},

@@ -68,8 +68,8 @@ std::string poisoned_text(const store::ReleasedWork::Poisoned& item, const std::
       execution ? "how far it came: treaty machine show " + shell_word(execution_of(pool, item.id))
                 : "how many there are: treaty machine pool status " + shell_word(pool);
   return fmt::format(
-      "item {} is poisoned and will not be tried again: it was claimed {}, and the last worker "
-      "ended, or gave no sign for two heartbeats, before it was done\n  See {}{}",
+      "item {} is poisoned and will not be tried again: it was claimed {}, and its last worker "
+      "died before it was done\n  See {}{}\n",
       harmless(item.id), counted(static_cast<std::size_t>(item.attempts), "time"), next, options);
 }
 
