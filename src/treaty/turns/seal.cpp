@@ -201,10 +201,12 @@ std::size_t Sealer::feed_bytes(std::string_view bytes, bool is_end) {
 // place, or the limit is near.
 std::size_t Sealer::feed_plain(std::string_view bytes) {
   if (!has_text_ || !line_.is_text || changes_.cut) return 0;
-  const PlainRun run = plain_run(bytes.substr(0, kLongestRun));
-  const std::size_t most =
-      size_ + files_.added() + run.escaped_size + EmbeddedFileFilter::most_added(run.size);
-  if (run.size == 0 || most > kLongestText) return 0;
+  bytes = bytes.substr(0, kLongestRun);
+  // Asked before the bytes are looked at: near the limit it is asked for every character.
+  const std::size_t most = 2 * bytes.size() + EmbeddedFileFilter::most_added(bytes.size());
+  if (size_ + files_.added() + most > kLongestText) return 0;
+  const PlainRun run = plain_run(bytes);
+  if (run.size == 0) return 0;
   size_ += run.escaped_size;
   const std::string_view text = bytes.substr(0, run.size);
   if (!whole_.is_open()) whole_.feed(text);
