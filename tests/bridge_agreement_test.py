@@ -114,6 +114,20 @@ class WhatMends(AgreementTest):
 
         self.assertEqual(commands, {"answer-other-phase": f"mv {response_name(2)} {response_name(1)}"})
 
+    def test_two_answers_to_one_request_are_both_kept(self):
+        self.put(request_name(1), bridge_request(phase=1))
+        self.put(request_name(2), bridge_request(request_id=OTHER_UUID, phase=2))
+        self.put(".agent-response.json", bridge_response(response="The one."))
+        self.put(response_name(2), bridge_response(response="The other."))
+
+        mends = [fault["mend"] for fault in self.faults()]
+        self.assertIn("treaty bridge check --fix", mends)
+        self.assertEqual([mend for mend in mends if "mv " in mend], [])
+        self.bridge("check", "--fix")
+        kept = "".join(file.read_text() for file in self.work.rglob("*.json") if file.is_file())
+        self.assertIn("The one.", kept)
+        self.assertIn("The other.", kept)
+
     def test_nor_is_one_whose_place_has_a_broken_answer(self):
         self.put(request_name(1), bridge_request(phase=1))
         self.put(response_name(1), bridge_response(status="done"))

@@ -94,7 +94,8 @@ class PartsOfAnEnvelope(RepairTest):
 
     def test_an_output_of_an_agent_is_wrapped_as_before(self):
         for output in ({"sections": []}, {"result": "pass", "findings": []}, {"version": "2", "agents": []},
-                       {"error": None, "score": 1}, {"error": False}, {"error": ""}, {"error": []}):
+                       {"error": None, "score": 1}, {"error": False}, {"error": ""}, {"error": []},
+                       {"passed": 10, "failed": 0, "errors": 0}):
             with self.subTest(output):
                 response = self.assert_read(output, "BRS-14", status="success", metadata={"auto_wrapped": True})
                 self.assertEqual(json.loads(response["response"]), output)
@@ -115,6 +116,11 @@ class PartsOfAnEnvelope(RepairTest):
                                ({"success": False}, ("success",)), ({"errors": ["no access"]}, ("errors",)),
                                ({"finish_reason": "error", "content": ""}, ("finish_reason",)),
                                ({"response": {"status": "error", "why": "no access"}}, ("status is missing", "response")),
+                               ({"response": {"error_message": "no access", "error_type": "auth_error"}},
+                                ("status is missing", "response")),
+                               ({"result": {"error_message": "no access"}}, ("status is missing", "response")),
+                               ({"errorMessage": "no access"}, ("errorMessage",)), ({"failed": True}, ("failed",)),
+                               ({"finish_reason": "aborted", "content": "par"}, ("finish_reason",)),
                                ({"response": ""}, ("status is missing",))):
             with self.subTest(content):
                 self.assert_refused(content, "BRS-14", *names)

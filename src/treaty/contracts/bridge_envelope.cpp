@@ -457,14 +457,17 @@ bool may_report_failure(std::string_view member, json::Value value) {
   const std::string text = value.is_string() ? folded(value.text()) : "";
   if (name == "success" || name == "ok") return value.source() == "false";
   if (name == "status" || name == "finish_reason" || name == "stop_reason") {
-    return text == "error" || text == "failed" || text == "failure" || text == kTimeout;
+    return text == "error" || text == "failed" || text == "failure" || text == "aborted" ||
+           text == "cancelled" || text == kTimeout;
   }
-  constexpr std::string_view kReports[] = {"error",     "errors",    "is_error",   "iserror",
-                                           "exception", "traceback", "stack_trace"};
+  if (name == "failed") return value.source() == "true";  // A number counts what failed.
+  constexpr std::string_view kReports[] = {
+      "error",       "errors",        "is_error",     "iserror",    "exception", "traceback",
+      "stack_trace", "error_message", "errormessage", "error_type", "errortype"};
   if (std::ranges::find(kReports, name) == std::ranges::end(kReports)) return false;
   if (value.is_string()) return !is_blank(text);
   const std::string source = json::minified(value);
-  return source != "null" && source != "false" && source != "[]" && source != "{}";
+  return source != "null" && source != "false" && source != "0" && source != "[]" && source != "{}";
 }
 
 Extent extent_of(const EnvelopeMembers& members) {

@@ -214,6 +214,29 @@ void diagnose_run(const DirectoryView& view, std::vector<Diagnosis>& found) {
 
 }  // namespace
 
+namespace {
+
+std::string_view target_of_move(const Diagnosis& diagnosis) {
+  const bool moves = !diagnosis.mend.empty() && diagnosis.mend.back().size() == 3 &&
+                     diagnosis.mend.back().front() == "mv";
+  return moves ? std::string_view(diagnosis.mend.back()[2]) : std::string_view();
+}
+
+// Of two files for one place, the second `mv` would overwrite the first. `check --fix` keeps both.
+void keep_files_apart(const DirectoryView& view, std::vector<Diagnosis>& found) {
+  const auto shares_its_target = [&](const Diagnosis& one) {
+    const std::string_view target = target_of_move(one);
+    return !target.empty() && std::ranges::count(found, target, target_of_move) > 1;
+  };
+  std::vector<Diagnosis*> shared;
+  for (Diagnosis& one : found) {
+    if (shares_its_target(one)) shared.push_back(&one);
+  }
+  for (Diagnosis* one : shared) one->mend = {bridge_command(view, "check", {"--fix"})};
+}
+
+}  // namespace
+
 std::vector<Diagnosis> diagnose(const DirectoryView& view) {
   std::vector<Diagnosis> found;
   look_at_presence(view, found);
@@ -223,6 +246,7 @@ std::vector<Diagnosis> diagnose(const DirectoryView& view) {
                  found);
   look_at_space(view, found);
   diagnose_exchanges(view, found);
+  keep_files_apart(view, found);
   diagnose_run(view, found);
   look_elsewhere(view, found);
   look_at_holder(view, found);
