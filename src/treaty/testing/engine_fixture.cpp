@@ -94,7 +94,9 @@ EngineFixture::EngineFixture(const std::string& directory) {
   settings_->agents["default"] = {
       .name = "default",
       .role = {.tools = {{.declaration = {.name = "read_file"}}}},
-      .chain = {{.backend = "told", .model = "m", .policy = {.max_attempts = 1}}}};
+      // No breaker: it would have turns wait for 30 s of real time.
+      .chain = {
+          {.backend = "told", .model = "m", .policy = {.max_attempts = 1, .breaker_failures = 0}}}};
   auto dispatcher = std::make_shared<dispatch::Dispatcher>(
       dispatch::BackendSources{{"told",
                                 {.backend = std::make_shared<Told>(*this),
