@@ -157,7 +157,7 @@ void measure_recovery(const std::string& directory) {
   std::size_t claimed = 0;
   asio::io_context loop(1);
   asio::co_spawn(
-      loop, (*opened)->claim_abandoned([](const store::Round&) { return ""; }),
+      loop, (*opened)->claim_abandoned([](const store::Round&) { return ""; }, std::nullopt),
       [&](const std::exception_ptr&, auto answer) { claimed = answer ? answer->size() : 0; });
   loop.run();
   const std::chrono::duration<double> took = Clock::now() - begin;
