@@ -118,7 +118,7 @@ std::string message_of(const AgentError& error, std::string_view code) {
 
 }  // namespace
 
-contracts::FinalResponse final_response(const Finish& finish, const Sealed& sealed,
+contracts::FinalResponse final_response(const Finish& finish, Sealed sealed,
                                         const Progress& progress,
                                         std::vector<std::string> user_warnings) {
   if (finish.was_cut) {
@@ -128,7 +128,7 @@ contracts::FinalResponse final_response(const Finish& finish, const Sealed& seal
   user_warnings.insert(user_warnings.end(), sealed.user_warnings.begin(),
                        sealed.user_warnings.end());
   std::erase_if(user_warnings, [](const std::string& warning) { return is_blank(warning); });
-  contracts::FinalResponse response{.primary_output_text = sealed.text};
+  contracts::FinalResponse response{.primary_output_text = std::move(sealed.text)};
   if (!user_warnings.empty()) response.user_warnings = std::move(user_warnings);
   response.usage = progress.usage;
   return response;
@@ -158,9 +158,10 @@ AnswerError error_of(const AgentError& error) {
 Conclusion conclude_finish(const Finish& finish, const Progress& progress,
                            std::vector<std::string> warnings) {
   Sealed sealed = seal(finish.text);
+  std::vector<StepNote> notes = std::exchange(sealed.notes, {});
   return {.state = TurnState::completed,
-          .answer = final_response(finish, sealed, progress, std::move(warnings)),
-          .notes = std::move(sealed.notes)};
+          .answer = final_response(finish, std::move(sealed), progress, std::move(warnings)),
+          .notes = std::move(notes)};
 }
 
 Conclusion conclude_asking(const AskClient& ask) {

@@ -42,7 +42,7 @@ Conclusion conclude_refusal(const Refusal& refusal, store::TurnState state, bool
 contracts::AgentError interrupted();
 
 // What was cut at its length has a warning, and so has what the seal changed.
-contracts::FinalResponse final_response(const Finish& finish, const Sealed& sealed,
+contracts::FinalResponse final_response(const Finish& finish, Sealed sealed,
                                         const Progress& progress,
                                         std::vector<std::string> user_warnings);
 

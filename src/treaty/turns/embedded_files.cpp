@@ -1,5 +1,6 @@
 #include "treaty/turns/embedded_files.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -99,19 +100,27 @@ void EmbeddedFileFilter::finish(std::string& out) {
 // How many characters from the beginning on are plain text, which passes as it is: no `data` begins
 // there, and no run of base64 becomes a long one.
 std::size_t EmbeddedFileFilter::plain_run(std::string_view text) {
-  std::size_t run = run_;
   std::size_t size = 0;
-  for (; size < text.size(); ++size) {
+  while (size < text.size()) {
+    // Words and what is between them, each in a loop of its own: most of a text passes here.
+    const std::size_t end = std::min(text.size(), size + kShownOfRun - run_);
+    const std::size_t begin = size;
+    while (size < end && kKinds[text[size]] == Kind::run) ++size;
+    run_ += size - begin;
+    if (size == text.size()) break;
     const Kind kind = kKinds[text[size]];
-    const std::size_t longer = kind == Kind::other ? 0 : run + 1;
-    if (longer > kShownOfRun) break;
-    if (kind == Kind::scheme &&
-        (size + 1 == text.size() || to_lower(text[size + 1]) == kScheme[1])) {
-      break;
+    if (kind == Kind::other) {
+      run_ = 0;
+      do ++size;
+      while (size < text.size() && kKinds[text[size]] == Kind::other);
+      continue;
     }
-    run = longer;
+    if (run_ == kShownOfRun) break;
+    const bool is_last = size + 1 == text.size();
+    if (is_last || to_lower(text[size + 1]) == kScheme[1]) break;
+    ++run_;  // A `d` that does not begin `data`.
+    ++size;
   }
-  run_ = run;
   return size;
 }
 

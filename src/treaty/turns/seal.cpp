@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
 
+#include "treaty/base/json/scan.h"
 #include "treaty/base/text.h"
 
 namespace treaty::turns {
@@ -32,14 +34,6 @@ std::size_t length_of_character(char first) {
   return byte >= 0xC0 ? 2 : 1;
 }
 
-// Bytes that a character takes in a JSON string.
-std::size_t escaped_size(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character.front());
-  constexpr std::size_t kUnicodeEscape = 6;
-  if (std::string_view("\"\\\n\r\t").contains(character.front())) return 2;
-  return first < 0x20 || first == 0x7F ? kUnicodeEscape : character.size();
-}
-
 constexpr std::string_view kTag = "json";
 
 // Of plain text that are taken at once.
@@ -62,24 +56,48 @@ class Widths {
 };
 constexpr Widths kWidths;
 
-// Whole characters of one line that need no replacement, and the bytes that they take in a JSON
-// string.
+constexpr char kDelete = 0x7F;  // The one ASCII character that only some JSON escapes; ours does.
+
+// Bytes that a character takes in a JSON string.
+std::size_t escaped_size(std::string_view character) {
+  constexpr std::size_t kUnicodeEscape = 6;
+  switch (kWidths[character.front()]) {
+    case Width::one: return 1;
+    case Width::two: return 2;
+    case Width::character: return character.size();
+    case Width::none: break;
+  }
+  return ends_line(character.front()) ? 2 : kUnicodeEscape;
+}
+
+// Whole characters of one line that need no replacement, with its end, and the bytes that they take
+// in a JSON string.
 struct PlainRun {
   std::size_t size = 0;
   std::size_t escaped_size = 0;
 };
 
 PlainRun plain_run(std::string_view bytes) {
+  constexpr std::size_t kGlance = 64;  // Bytes that are looked at together.
   PlainRun run;
   std::size_t escaped = 0;  // Characters that a backslash is put before.
   while (run.size < bytes.size()) {
+    const std::string_view next = bytes.substr(run.size, kGlance);
+    const std::string_view plain =
+        next.substr(0, json::plain_run(next.data(), next.data() + next.size()));
+    const std::size_t size = std::min(plain.find(kDelete), plain.size());
+    run.size += size;
+    if (size == next.size()) continue;
     const Width width = kWidths[bytes[run.size]];
-    if (width == Width::none) break;
-    std::size_t length = 1;
+    std::size_t length = width == Width::two ? 1 : 0;
+    escaped += length;
     if (width == Width::character) length = read_code_point(bytes.substr(run.size)).length;
     if (length == 0) break;
-    if (width == Width::two) ++escaped;
     run.size += length;
+  }
+  if (run.size < bytes.size() && ends_line(bytes[run.size])) {
+    ++run.size;
+    ++escaped;
   }
   run.escaped_size = run.size + escaped;
   return run;
@@ -103,6 +121,7 @@ Sealed seal(std::string_view text) {
 }
 
 std::string Sealer::feed(std::string_view piece) {
+  made_.reserve(piece.size());
   if (bytes_.empty()) {
     bytes_ = piece.substr(feed_bytes(piece, false));
   } else {
@@ -110,9 +129,7 @@ std::string Sealer::feed(std::string_view piece) {
     joined += piece;
     bytes_ = joined.substr(feed_bytes(joined, false));
   }
-  std::string out;
-  give_whole(out);
-  return out;
+  return give_whole();
 }
 
 Sealed Sealer::finish() {
@@ -132,8 +149,7 @@ Sealed Sealer::finish() {
     made_ += info_;  // The line is a fence, tagged or empty.
     files_.finish(made_);
   }
-  std::string out;
-  give_whole(out);
+  std::string out = give_whole();
   if (whole_.is_open()) return told(std::move(out));
   switch (whole_.verdict()) {
     case PayloadGate::Verdict::no_payload: return told(whole_.filtered());
@@ -147,13 +163,11 @@ Sealed Sealer::finish() {
   return told(fenced(whole_.raw()));
 }
 
-void Sealer::give_whole(std::string& out) {
-  if (whole_.is_open()) {
-    out += made_;
-  } else {
-    whole_.feed_filtered(made_, out);
-  }
-  made_.clear();
+std::string Sealer::give_whole() {
+  if (whole_.is_open()) return std::exchange(made_, {});
+  std::string out;
+  whole_.feed_filtered(std::exchange(made_, {}), out);
+  return out;
 }
 
 Sealed Sealer::told(std::string text) const {
@@ -178,6 +192,10 @@ Sealed Sealer::told(std::string text) const {
 std::size_t Sealer::feed_bytes(std::string_view bytes, bool is_end) {
   std::string_view rest = bytes;
   while (!rest.empty()) {
+    if (!whole_.is_open() && !whole_.may_be_raw()) {  // As early as it can be known.
+      made_ = give_whole();
+      if (whole_.is_open()) made_.reserve(rest.size());
+    }
     if (const std::size_t size = feed_plain(rest); size > 0) {
       rest.remove_prefix(size);
       continue;
@@ -196,11 +214,11 @@ std::size_t Sealer::feed_bytes(std::string_view bytes, bool is_end) {
   return bytes.size() - rest.size();
 }
 
-// Takes the characters up to the end of the line at once, if the line is ordinary text: what the
-// other functions do with them one by one. Returns how many bytes it took; 0 if this is not the
-// place, or the limit is near.
+// Takes the rest of a line at once, if it is ordinary text: what the other functions do with its
+// characters one by one. Returns how many bytes it took; 0 if this is not the place, or the limit
+// is near.
 std::size_t Sealer::feed_plain(std::string_view bytes) {
-  if (!has_text_ || !line_.is_text || changes_.cut) return 0;
+  if (!has_text_ || changes_.cut || !is_line_of_text(bytes.front())) return 0;
   bytes = bytes.substr(0, kLongestRun);
   // Asked before the bytes are looked at: near the limit it is asked for every character.
   const std::size_t most = 2 * bytes.size() + EmbeddedFileFilter::most_added(bytes.size());
@@ -215,12 +233,15 @@ std::size_t Sealer::feed_plain(std::string_view bytes) {
     case Place::untagged_fence: feed_body(text); break;
     case Place::tagged_fence: made_ += text; break;
   }
-  if (!whole_.is_open() && !whole_.may_be_raw()) {
-    std::string out;
-    give_whole(out);
-    made_ = std::move(out);
-  }
+  line_ = {};
+  line_.is_text = !ends_line(text.back());
   return run.size;
+}
+
+// Whether the line is ordinary text when this is its next character.
+bool Sealer::is_line_of_text(char next) const {
+  const bool is_new = line_.indent == 0 && line_.character == 0;
+  return line_.is_text || (is_new && !std::string_view(" `~\r\n").contains(next));
 }
 
 void Sealer::feed_code_point(std::string_view character) {

@@ -77,9 +77,10 @@ class Sealer {
   void end_opening(char c);
   void end_fence();
   static void extend(LineMark& mark, char c);
+  bool is_line_of_text(char next) const;
   bool may_close() const;
   bool closes() const;
-  void give_whole(std::string& out);
+  std::string give_whole();
   Sealed told(std::string text) const;
 
   std::string bytes_{};         // The beginning of a character.

@@ -185,7 +185,7 @@ void TurnRun::begin_next_call(std::string_view said) {
 }
 
 Conclusion TurnRun::finished(Finish finish) {
-  finish.text = joined(said_, finish.text);
+  if (!said_.empty()) finish.text = joined(said_, finish.text);
   std::vector<std::string> warnings = prompt_warnings_;
   if (left_out_pictures_) warnings.emplace_back(kPicturesLeftOut);
   if (transcript_.progress.was_continued) warnings.emplace_back(kContinued);

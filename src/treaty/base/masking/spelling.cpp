@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "treaty/base/json/scan.h"
 #include "treaty/base/percent.h"
 #include "treaty/base/text.h"
 
@@ -64,8 +65,6 @@ Read read_unit(std::string_view text, const Character& first) {
   return Character{code, false, next->end};
 }
 
-bool is_high_surrogate(char32_t code) { return code >= 0xD800 && code <= 0xDBFF; }
-
 // The second half of a surrogate pair, when it follows `high`; else `high`.
 template <int Layers>
 Read read_pair(std::string_view text, const Character& high) {
@@ -74,7 +73,7 @@ Read read_pair(std::string_view text, const Character& high) {
   if (backslash->code != '\\') return high;
   const Read low = read_unit<Layers>(text, *backslash);
   if (!low) return std::nullopt;
-  if (low->code < 0xDC00 || low->code > 0xDFFF) return high;
+  if (!json::is_low_surrogate(low->code)) return high;
   return Character{0x10000 + ((high.code - 0xD800) << 10U) + (low->code - 0xDC00), false, low->end};
 }
 
@@ -110,7 +109,7 @@ std::optional<char32_t> unit_at(std::string_view text, std::size_t at) {
 Read read_plain_unit(std::string_view text, std::size_t at) {
   if (!text.substr(at + 1).starts_with('u')) return std::nullopt;
   const auto unit = unit_at(text, at + 2);
-  if (!unit || *unit == '\\' || is_high_surrogate(*unit)) return std::nullopt;
+  if (!unit || *unit == '\\' || json::is_high_surrogate(*unit)) return std::nullopt;
   return Character{*unit, false, at + 6};
 }
 
@@ -131,7 +130,7 @@ Read read_json(std::string_view text, std::size_t at) {
       return Character{meant, false, letter->end};
     }
     const Read unit = read_unit<Layers - 1>(text, *first);
-    if (!unit || !is_high_surrogate(unit->code)) return unit;
+    if (!unit || !json::is_high_surrogate(unit->code)) return unit;
     return read_pair<Layers - 1>(text, *unit);
   }
 }
@@ -164,7 +163,7 @@ Meanings meanings_at(std::string_view text, std::size_t at) {
     }
     const auto unit = unit_at(text, at + 1);
     // Digits that are escapes themselves, a text that ends here, an escaped `u`, half of a pair.
-    if (!unit || *unit == 'u' || is_high_surrogate(*unit)) return {};
+    if (!unit || *unit == 'u' || json::is_high_surrogate(*unit)) return {};
     at += 5;
     if (*unit == '\\') continue;
     const char32_t meant = short_escape(*unit);
