@@ -285,7 +285,7 @@ class RunningGateway final : public cli::Gateway {
     const store::Room room{kOwnTenant, opening.session_id};
     const auto record = co_await store_->find_turn(room, opening.turn_id);
     if (!record || !*record) co_return;
-    // Whoever answered tools of an earlier round was told of that round then.
+    // The client saw the events of earlier rounds when it answered their tools.
     const store::Turn& turn = (*record)->turn;
     std::int64_t last_id =
         turn.number * turns::kEventsPerTurn + turn.round * turns::kEventsPerRound;

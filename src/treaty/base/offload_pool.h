@@ -38,7 +38,7 @@ enum class OffloadError : std::uint8_t {
   given_up,  // The time was up, or the coroutine was cancelled.
 };
 
-// Of a text: work on more would block an event loop for too long.
+// Work on a text with more bytes than this would block an event loop for too long.
 inline constexpr std::size_t kManyBytes = std::size_t{256} << 10U;
 
 class OffloadPool {

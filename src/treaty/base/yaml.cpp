@@ -308,8 +308,8 @@ class GuardedText final : public std::streambuf {
   const std::size_t most_;
   std::string piece_{};
   std::size_t given_ = 0;
-  std::size_t events_ = 0;   // Of the builder, when it was last looked at.
-  std::size_t entries_ = 0;  // Since the builder was told of something.
+  std::size_t events_ = 0;   // Events that the builder had received at the last check.
+  std::size_t entries_ = 0;  // Entries in the text since the last event.
   bool is_over_ = false;
 };
 

@@ -7,8 +7,8 @@
 //   }
 //
 // Threads: several threads may call tidy(), note(), quarantine(), may_answer() and write_answer()
-// of one driver at the same time, as long as each is about another request. Moving the driver and
-// ending it needs that nobody else uses it.
+// of one driver at the same time, as long as each is about another request. No other
+// thread may use a driver while it is moved or destroyed.
 #pragma once
 
 #include <expected>

@@ -420,8 +420,7 @@ TEST_CASE("an answer is no older than its question, whatever clock the question 
   CHECK(written.response.document->created_at == ahead.created_at);
 }
 
-TEST_CASE(
-    "whoever opens a directory deletes what is old there, but no answer that is in its place") {
+TEST_CASE("opening a directory deletes old entries, but never an answer that is in its place") {
   testing::TemporaryDirectory directory;
   const std::string path = fs::canonical(directory.path()).string();
   {

@@ -81,8 +81,8 @@ FileDescriptor open_journal(const std::string& path) {
   return made;
 }
 
-// Shared by those who append, and exclusive for whoever replaces the file. Where the system has no
-// such locks, a line that is appended during a replacement may be lost.
+// A shared lock to append, an exclusive one to replace the file. Where the system has no such
+// locks, a line that is appended during a replacement may be lost.
 void lock_journal(int file, int operation) {
   while (flock(file, operation) != 0 && errno == EINTR) {
   }

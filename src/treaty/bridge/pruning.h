@@ -23,7 +23,7 @@ struct KeepingRules {
 
 // What the directory still has.
 struct StillThere {
-  std::set<std::string> request_ids{};                      // Of its requests.
+  std::set<std::string> request_ids{};                      // The ids of its requests.
   std::function<bool(const std::string& path)> has_file{};  // Anywhere.
 };
 

@@ -37,9 +37,9 @@ class KnownSecrets {
   // A place where a secret begins, or where the text ends before it is known whether one does.
   struct Place {
     std::size_t begin;
-    std::size_t size;  // Of the longest secret that is whole; 0: none is.
-    bool is_open;      // A longer one may come to be.
-    std::size_t most;  // Of a secret of which most is there, should the text end here; 0: of none.
+    std::size_t size;  // Bytes of the longest complete secret here; 0: none.
+    bool is_open;      // More text may complete a longer one.
+    std::size_t most;  // Bytes to mask if the text ends here within a secret; 0: none.
   };
   std::optional<Place> find(std::string_view text, std::size_t from) const;
 

@@ -12,9 +12,9 @@ constexpr int kJsonLayers = 3;
 
 // How far one text begins with another.
 struct SpelledMatch {
-  std::size_t size = 0;  // Of its longest whole spelling; 0: there is none.
+  std::size_t size = 0;  // Bytes of the longest complete spelling; 0: none.
   bool is_open = false;  // The text ends within a spelling:
-  std::size_t read = 0;  // so many bytes of what was looked for are there.
+  std::size_t read = 0;  // this many bytes of the wanted text were found.
 };
 
 // Whether `text` begins with `wanted`, however it is spelled: every character may stand there as it

@@ -222,7 +222,8 @@ std::string_view target_of_move(const Diagnosis& diagnosis) {
   return moves ? std::string_view(diagnosis.mend.back()[2]) : std::string_view();
 }
 
-// Of two files for one place, the second `mv` would overwrite the first. `check --fix` keeps both.
+// If two files belong in one place, the second `mv` would overwrite the first; `check --fix` keeps
+// both.
 void keep_files_apart(const DirectoryView& view, std::vector<Diagnosis>& found) {
   const auto shares_its_target = [&](const Diagnosis& one) {
     const std::string_view target = target_of_move(one);
