@@ -153,6 +153,50 @@ TEST_CASE("A refusal is rendered for the family of routes that is refused") {
   CHECK(fixture.run(log->outcome())->body.starts_with("refused: "));
 }
 
+// Cannot write finals, as a bug or a lack of memory would have it.
+class BrokenRenderer final : public Renderer {
+ public:
+  std::string_view format() const override { return lines_.format(); }
+  std::string_view content_type() const override { return lines_.content_type(); }
+  Rendered render(const SettledTurn& turn, contracts::Dialect dialect) const override {
+    if (const auto* error = std::get_if<AnswerError>(&turn.answer)) {
+      return {.body = lines_.render(turn, dialect).body, .error_code = error->code};
+    }
+    return {.body = {std::string().at(1)}};  // Throws.
+  }
+  std::string render(const Refusal& refusal, contracts::Dialect dialect,
+                     std::string answer_id) const override {
+    return lines_.render(refusal, dialect, std::move(answer_id));
+  }
+  std::string respell(const std::string& body, contracts::Dialect dialect) const override {
+    return lines_.respell(body, dialect);
+  }
+  int status_of(std::string_view error_code) const override { return lines_.status_of(error_code); }
+
+ private:
+  LineRenderer lines_;
+};
+
+TEST_CASE("A round whose answer cannot be written fails as internal, and its session is free") {
+  EngineFixture fixture;
+  fixture.answers = {says("one"), says("two")};
+  const BrokenRenderer broken;
+  auto submission = testing::submission(user_turn("t1", "Hello."));
+  submission.renderer = &broken;
+
+  const auto log = fixture.run(fixture.engine().execute(fixture.worker(), std::move(submission)));
+  const auto outcome = fixture.run(log->outcome());
+  fixture.run_until_idle();
+
+  CHECK(outcome->error_code == "internal");
+  CHECK(fixture.engine().running() == 0);
+  const auto record = fixture.run(fixture.store().find_turn({"local", "s1"}, "t1"));
+  REQUIRE((record && *record));
+  CHECK((*record)->turn.state == TurnState::failed);
+  CHECK((*record)->turn.retryable);
+  CHECK(fixture.execute(user_turn("t2", "And now?")).body.contains("two"));
+}
+
 TEST_CASE("Eight of the same at once are one call and eight times the same bytes") {
   EngineFixture fixture;
   fixture.answers = {says("one")};

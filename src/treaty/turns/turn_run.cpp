@@ -87,22 +87,13 @@ asio::awaitable<void> TurnRun::run(std::shared_ptr<TurnRun> self) {
       {begin.session.room.session_id, begin.turn.turn_id, begin.turn.mode, begin.turn.round},
       begin.turn.events + 1 + (begin.turn.has_streamed ? kUnknownDeltas : 0));
   live.notify_diary(self->session());
-  Conclusion conclusion;
+  bool has_ended = false;
   try {
-    conclusion = co_await self->conclude();
+    co_await self->journal(co_await self->conclude());
+    has_ended = true;
   } catch (const std::exception&) {  // A bug, or no memory: this turn fails, the server lives.
-    conclusion = conclude_refusal({Reason::internal,
-                                   "the server failed to run this turn; send the "
-                                   "same request again, and report it"},
-                                  TurnState::failed, true);
   }
-  const auto make_outcome = [&] {
-    return std::make_shared<const Outcome>(self->outcome_of(conclusion));
-  };
-  auto outcome = self->said_bytes_ <= kManyBytes
-                     ? make_outcome()
-                     : co_await self->beside_the_loop(self->said_bytes_, make_outcome);
-  co_await self->settle(conclusion, std::move(outcome));
+  if (!has_ended) co_await self->fail_internally();
   live.remove(*self);
   live.leave(self->order_.key, *self->log_);
   live.notify_diary(self->session());

@@ -92,6 +92,8 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   boost::asio::awaitable<std::invoke_result_t<Work&>> beside_the_loop(std::size_t bytes, Work work);
   boost::asio::awaitable<dispatch::Dispatched> ask_backend();
   boost::asio::awaitable<void> stream_large();
+  boost::asio::awaitable<void> journal(Conclusion conclusion);
+  boost::asio::awaitable<void> fail_internally();
   boost::asio::awaitable<void> settle(const Conclusion& conclusion,
                                       std::shared_ptr<const Outcome> outcome);
   static boost::asio::awaitable<void> mark_streamed(std::shared_ptr<TurnRun> self);

@@ -2,6 +2,8 @@
 // the followers (steps 6 and 7 of the life of a turn, ARCHITECTURE.md).
 #include <fmt/format.h>
 
+#include <exception>
+
 #include "treaty/base/ids.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/notifier.h"
@@ -107,6 +109,42 @@ Outcome TurnRun::outcome_of(Conclusion& conclusion) {
           .source = std::move(turn)};
 }
 
+// Steps 6 and 7.
+asio::awaitable<void> TurnRun::journal(Conclusion conclusion) {
+  const auto make_outcome = [&] { return std::make_shared<const Outcome>(outcome_of(conclusion)); };
+  auto outcome = said_bytes_ <= kManyBytes ? make_outcome()
+                                           : co_await beside_the_loop(said_bytes_, make_outcome);
+  co_await settle(conclusion, std::move(outcome));
+}
+
+// After an exception, wherever it came from: the round is journalled as failed, without what the
+// backend said, since that may be what cannot be written.
+asio::awaitable<void> TurnRun::fail_internally() {
+  if (log_->outcome_now()) co_return;  // It has been answered.
+  const Refusal refusal{
+      Reason::internal,
+      "the server failed to run this turn; send the same request again, and report it"};
+  try {
+    result_ = {};
+    transcript_ = {};
+    said_bytes_ = 0;
+    co_await journal(conclude_refusal(refusal, TurnState::failed, true));
+  } catch (const std::exception& error) {
+    // The turn stays accepted, and runs again when the server is started again.
+    if (services_->report) {
+      services_->report(fmt::format("turn {} of session {} cannot be ended: {}",
+                                    order_.begin.turn.turn_id, order_.begin.session.room.session_id,
+                                    error.what()));
+    }
+    if (!log_->outcome_now()) {
+      log_->finish(Outcome{.dialect = order_.request.dialect,
+                           .renderer = order_.renderer,
+                           .error_code = std::string(code_of(Reason::internal)),
+                           .source = refusal});
+    }
+  }
+}
+
 // What cannot be journalled is not told; it is tried again until it can be, so that nothing that
 // was paid for is lost.
 asio::awaitable<void> TurnRun::settle(const Conclusion& conclusion,
@@ -120,8 +158,8 @@ asio::awaitable<void> TurnRun::settle(const Conclusion& conclusion,
     tell_store_unavailable();
     co_await sleep_for(kStoreRetry);
   }
-  remember(conclusion);
   log_->finish(std::move(outcome));
+  remember(conclusion);
 }
 
 // Those who wait are told so; whoever comes next waits for the next try, under ids of its own: the
