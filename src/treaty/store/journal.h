@@ -109,8 +109,11 @@ class TurnJournal {
                                              std::size_t limit) = 0;
 
   // Takes over the unfinished turns of processes that are gone, or only the one with this Turn::id,
-  // and returns them. What those processes had reserved counts as spent. `diary` returns lines that
-  // are appended to the newest round of a turn; it runs on a thread of the store.
+  // and returns them: at most kMostClaimed, since each comes with its request and other operations
+  // wait meanwhile. Call it again until it returns none. What those processes had reserved counts
+  // as spent. `diary` returns lines that are appended to the newest round of a turn; it runs on a
+  // thread of the store.
+  static constexpr std::size_t kMostClaimed = 16;
   using Diary = std::function<std::string(const Round& newest)>;
   virtual Task<std::vector<Abandoned>> claim_abandoned(Diary diary,
                                                        std::optional<std::int64_t> turn) = 0;

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "treaty/store/journal.h"
 #include "treaty/testing/stores/machine_places.h"
@@ -96,6 +98,24 @@ TREATY_STORE_TEST(SessionsFixture, "one abandoned turn is claimed without the ot
   CHECK(one.front().record.turn.id == second->turn);
   REQUIRE(others.size() == 1);
   CHECK(others.front().record.turn.id == first->turn);
+}
+
+TREATY_STORE_TEST(SessionsFixture, "many abandoned turns are claimed a few at a time, each once") {
+  constexpr std::size_t kTurns = TurnJournal::kMostClaimed + 3;
+  for (std::size_t i = 0; i < kTurns; ++i) begin(*store, {"local", std::to_string(i)}, "t1");
+  store.reset();
+  store = place->open();
+
+  const auto first = wait_for(store->claim_abandoned({}, {})).value();
+  const auto rest = wait_for(store->claim_abandoned({}, {})).value();
+
+  CHECK(first.size() == TurnJournal::kMostClaimed);
+  CHECK(rest.size() == 3);
+  std::set<std::int64_t> claimed;
+  for (const auto& one : first) claimed.insert(one.record.turn.id);
+  for (const auto& one : rest) claimed.insert(one.record.turn.id);
+  CHECK(claimed.size() == kTurns);
+  CHECK(wait_for(store->claim_abandoned({}, {})).value().empty());
 }
 
 TREATY_STORE_TEST(SessionsFixture, "a turn is claimed with its newest round") {

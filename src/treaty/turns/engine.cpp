@@ -21,7 +21,7 @@ using store::TurnState;
 
 // How often a turn that another process runs is looked at.
 constexpr std::chrono::milliseconds kGlance{100};
-constexpr int kGlancesToRecover = 10;  // So often it may be that the other process is gone.
+constexpr int kGlancesToRecover = 10;  // Every so often the other process may be gone.
 constexpr int kMostRecoveries = 10;    // Before one decision: processes may die one after another.
 
 Refusal session_unknown() {
@@ -339,7 +339,7 @@ Answered<TurnState> Engine::cancel(Worker& worker, store::Room room, std::string
 Answered<std::shared_ptr<TurnLog>> Engine::follow(Worker& worker, store::Room room,
                                                   std::string turn_id,
                                                   std::optional<std::int64_t> last_id) {
-  for (int glances = 1;; ++glances) {
+  while (true) {
     TREATY_CO_TRY(const auto found, stored(co_await shared_->store.find_turn(room, turn_id)));
     if (!found) {
       TREATY_CO_TRY(const auto session, stored(co_await shared_->store.find_session(room)));
@@ -360,9 +360,25 @@ Answered<std::shared_ptr<TurnLog>> Engine::follow(Worker& worker, store::Room ro
     }
     if (!runs) co_return nullptr;
     if (const auto run = shared_->live.find_turn(turn.id)) co_return run->log();
-    if (glances % kGlancesToRecover == 0) co_await recover(worker, turn.id);
-    co_await sleep_for(kGlance);
+    TREATY_CO_TRY_VOID(stored(co_await wait_for_other_process(worker, turn)));
   }
+}
+
+// Returns when the round has ended, or runs in this process. Its row is read again and again, and
+// not its requests and answers, which may be large.
+store::Task<void> Engine::wait_for_other_process(Worker& worker, store::Turn turn) {
+  for (int glances = 1;; ++glances) {
+    co_await sleep_for(kGlance);
+    if (glances % kGlancesToRecover == 0) co_await recover(worker, turn.id);
+    if (shared_->live.find_turn(turn.id)) break;
+    TREATY_CO_TRY(const auto rows,
+                  co_await shared_->store.list_turns(turn.session, turn.number - 1, 1));
+    const bool still_runs = !rows.empty() && rows.front().id == turn.id &&
+                            rows.front().state == TurnState::accepted &&
+                            rows.front().round == turn.round;
+    if (!still_runs) break;
+  }
+  co_return std::expected<void, Error>();
 }
 
 Answered<std::vector<DiaryEvent>> Engine::events(Worker& worker, store::Room room,
@@ -410,79 +426,6 @@ Answered<std::vector<DiaryEvent>> Engine::events_now(std::int64_t session, std::
     if (event.id > last) events.push_back(std::move(event));
   }
   co_return events;
-}
-
-asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(
-    Worker& worker, std::optional<std::int64_t> turn) {
-  auto abandoned = co_await shared_->store.claim_abandoned(
-      [at = now()](const store::Round& round) { return recovery_line(round, at); }, turn);
-  if (!abandoned) co_return std::unexpected(abandoned.error());
-  const std::size_t count = abandoned->size();
-  for (store::Abandoned& one : *abandoned) resume(worker, std::move(one));
-  co_return count;
-}
-
-// A turn that cannot run again fails at once: then it does not keep the session any more.
-store::Task<void> Engine::recover_turn(Worker& worker, std::int64_t turn) {
-  TREATY_CO_TRY_VOID(co_await recover(worker, turn));
-  const auto run = shared_->live.find_turn(turn);
-  if (run && run->fails_at_once()) co_await run->log()->outcome();
-  co_return std::expected<void, Error>();
-}
-
-// Runs the newest round of a turn that was claimed again.
-void Engine::resume(Worker& worker, store::Abandoned abandoned) {
-  auto& [session, record] = abandoned;
-  Begin begin{.session = session, .turn = record.turn};
-  begin.history_until = Begin::kUnknown;
-  if (const auto chosen = find_agent(*worker.settings, session.agent, session.conversation)) {
-    begin.agent = chosen->agent;
-    begin.role = chosen->role;
-  }
-  const store::Round newest =
-      record.rounds.empty() ? store::Round() : std::move(record.rounds.back());
-  const store::RequestRecord& stored = newest.request;
-  if (newest.answer) begin.earlier_events = newest.answer->events;
-  begin.diary_after = last_place(newest).index;
-  auto request = contracts::decode_agent_execute_request(
-      stored.body, {.max_size = stored.body.size() + 1, .ids_optional = true});
-  RunOrder order{std::move(begin),
-                 worker.settings,
-                 worker.dispatcher,
-                 request ? std::move(*request) : contracts::AgentExecuteRequest(),
-                 live_key(session.room, stored.key),
-                 stored.streaming,
-                 &shared_->renderer_of(stored.format),
-                 warnings_of(stored),
-                 stored.body.size()};
-  order.request.dialect = stored.dialect;
-  order.is_unreadable = !request;
-  if (order.is_unreadable && shared_->report) {
-    shared_->report(
-        fmt::format("turn {} of session {} (tenant {}) has failed: its request cannot "
-                    "be read from the journal",
-                    record.turn.turn_id, session.room.session_id, session.room.tenant));
-  }
-  start(worker, {std::make_shared<TurnLog>(), stored.fingerprint}, std::move(order));
-}
-
-// One look at the clock for each batch: what is overdue at that time expires, and a clock that is
-// set back meanwhile changes nothing. A store that cannot be written to is left alone until the
-// next call.
-asio::awaitable<void> Engine::expire_overdue(Worker& worker) {
-  constexpr std::size_t kAtOnce = 100;
-  while (true) {
-    const store::Milliseconds at = now();
-    const auto overdue = co_await shared_->store.overdue(at, kAtOnce);
-    if (!overdue) co_return;
-    bool has_ended = false;
-    for (const auto& turn : *overdue) {
-      const auto ended = co_await end_turn(worker, turn.room, turn.turn_id, TurnState::expired, at);
-      if (!ended && ended.error().reason == Reason::store_unavailable) co_return;
-      has_ended = has_ended || ended.has_value();
-    }
-    if (!has_ended || overdue->size() < kAtOnce) co_return;
-  }
 }
 
 }  // namespace treaty::turns

@@ -131,6 +131,7 @@ class Engine {
   boost::asio::awaitable<TurnVerdict> decide_turn(Worker& worker, const Settings& settings,
                                                   const dispatch::Dispatcher& dispatcher,
                                                   TurnRequest& asked, const TurnLog& log);
+  store::Task<void> wait_for_other_process(Worker& worker, store::Turn turn);
   store::Task<void> recover_turn(Worker& worker, std::int64_t turn);
   void resume(Worker& worker, store::Abandoned abandoned);
   Answered<store::TurnState> end_turn(Worker& worker, store::Room room, std::string turn_id,

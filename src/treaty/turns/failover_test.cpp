@@ -154,6 +154,42 @@ TEST_CASE_FIXTURE(TwoProcesses,
   CHECK(here.run(here.engine().recover(here.worker())) == 1U);
 }
 
+TEST_CASE_FIXTURE(TwoProcesses, "All turns of a dead process run here, however many there are") {
+  constexpr std::size_t kTurns = 2 * store::TurnJournal::kMostClaimed + 1;
+  begin_at_other(user_turn("t1"));
+  for (std::size_t i = 1; i < kTurns; ++i) {
+    AgentExecuteRequest elsewhere = user_turn("t1");
+    elsewhere.session_id = std::to_string(i);
+    other->begin(elsewhere);
+  }
+  other.reset();
+  here.answers.assign(kTurns, says("taken over"));
+
+  CHECK(here.run(here.engine().recover(here.worker())) == kTurns);
+  here.run_until_idle();
+
+  CHECK(here.calls.size() == kTurns);
+  CHECK(state_of("t1") == TurnState::completed);
+}
+
+TEST_CASE_FIXTURE(TwoProcesses, "Who follows a turn of another process gets its end from there") {
+  begin_at_other(user_turn("t1"));
+  auto following = asio::co_spawn(
+      here.worker().executor,
+      here.engine().follow(here.worker(), {"local", "s1"}, "t1", std::nullopt), asio::use_future);
+  here.run(here.store().find_session({"local", "s1"}));
+
+  REQUIRE(other->run(other->engine().cancel(other->worker(), {"local", "s1"}, "t1")));
+  while (following.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    here.run(here.store().find_session({"local", "s1"}));
+  }
+
+  const auto log = following.get();
+  REQUIRE(log);
+  REQUIRE(*log != nullptr);
+  CHECK((*log)->outcome_now()->error_code == "turn_cancelled");
+}
+
 TEST_CASE("A clock that is set back while a turn expires does not keep its session") {
   EngineFixture fixture;
   fixture.answers = {

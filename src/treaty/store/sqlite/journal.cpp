@@ -90,7 +90,7 @@ std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& 
   Statement open(database,
                  "SELECT id, owner FROM turns INDEXED BY open_turns "
                  "WHERE state < 2 AND state = 0 ORDER BY id");
-  while (open.next()) {
+  while (turns.size() < TurnJournal::kMostClaimed && open.next()) {
     const std::int64_t turn = open.integer();
     const std::int64_t owner = open.integer();
     if (only.value_or(turn) == turn && transaction.is_gone(owner)) turns.push_back(turn);

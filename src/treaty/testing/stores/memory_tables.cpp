@@ -111,6 +111,7 @@ std::vector<Abandoned> MemoryTables::claim_abandoned(const TurnJournal::Diary& d
                                                      const WriterIdentity& writer) {
   std::vector<Abandoned> abandoned;
   for (auto& [id, turn] : turns_) {
+    if (abandoned.size() == TurnJournal::kMostClaimed) break;
     if (turn.row.turn.state != TurnState::accepted || owners_.contains(turn.row.owner)) continue;
     if (only.value_or(id) != id) continue;
     turn.row.owner = writer.owner;
