@@ -159,6 +159,7 @@ TEST_CASE("what was held back is told when the answer fails, too") {
 TEST_CASE("a large answer is masked on the pool, a small one on the event loop") {
   for (const bool is_large : {false, true}) {
     std::latch go_on{1};
+    boost::asio::io_context context;
     OffloadPool pool({.threads = 1});
     pool.post([&] { go_on.wait(); });
     const std::string text = std::string(is_large ? 2 * kManyBytes : 10, '.') + kKey + "!";
@@ -166,7 +167,6 @@ TEST_CASE("a large answer is masked on the pool, a small one on the event loop")
     MaskedBackend backend(
         std::make_shared<Said>(std::vector<std::string>{text}, AgentResult{.content = text}),
         secrets(), &pool);
-    boost::asio::io_context context;
     Heard heard;
     auto done =
         boost::asio::co_spawn(context, backend.run({.model = "m"}, heard), boost::asio::use_future);

@@ -5,8 +5,10 @@
 //   if (!verdict) co_return too_busy();  // 503: more waits than the pool takes.
 //   co_return json_response(200, *verdict);
 //
-// Every function may be called on any thread; a coroutine goes on where it has called. Threads are
-// started when there is work for them.
+// Every function may be called on any thread; a coroutine resumes on the thread from which it
+// called. Threads are started when there is work for them. A pool that finishes its work is
+// destroyed before the event loops of its callers: its threads use the loop for a moment after a
+// caller was resumed.
 #pragma once
 
 #include <atomic>

@@ -101,9 +101,9 @@ TEST_CASE("If a backend streams another text than it answers, the streamed one i
 }
 
 TEST_CASE("A large answer is worked on beside the event loop, a small one on it") {
-  OffloadPool pool({});
   const Watched renderer;
   EngineFixture fixture;
+  OffloadPool pool({});
   fixture.worker().pool = &pool;
   const auto outcome_of = [&](const char* turn_id, std::string text) {
     fixture.answers = {says(std::move(text))};
@@ -122,9 +122,9 @@ TEST_CASE("A large answer is worked on beside the event loop, a small one on it"
 TEST_CASE("While a large answer is worked on, the event loop serves other turns") {
   for (const bool streams : {false, true}) {
     std::latch go_on{1};
+    EngineFixture fixture;
     OffloadPool pool({.threads = 1});
     pool.post([&] { go_on.wait(); });
-    EngineFixture fixture;
     fixture.worker().pool = &pool;
     fixture.answers = {says(large_text()), says("A word.")};
     fixture.streamed_whole = true;
@@ -146,15 +146,15 @@ TEST_CASE("While a large answer is worked on, the event loop serves other turns"
 
 TEST_CASE("If too much is waiting for the pool, a large answer is worked on at once") {
   std::latch go_on{1};
-  OffloadPool pool({.threads = 1, .most_waiting = 1});
   std::latch began{1};
+  EngineFixture fixture;
+  OffloadPool pool({.threads = 1, .most_waiting = 1});
   pool.post([&] {
     began.count_down();
     go_on.wait();
   });
   began.wait();
   pool.post([] {});
-  EngineFixture fixture;
   fixture.worker().pool = &pool;
   fixture.answers = {says(large_text())};
 
