@@ -1,94 +1,13 @@
-// The parts of the filter that read sentences: failures of providers, and counts of tokens.
+// The parts of the filter that read sentences: failures of providers, and names of models.
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <span>
 
 #include "treaty/base/text.h"
 #include "treaty/contracts/text/internals.h"
 #include "treaty/contracts/text/shapes.h"
+#include "treaty/contracts/text/words.h"
 
 namespace treaty::contracts {
 namespace {
-
-constexpr std::size_t kLongestWord = 16;  // Of those in the lists below, which are sorted.
-
-bool is_among(std::span<const std::string_view> words, std::string_view word) {
-  if (word.size() > kLongestWord) return false;
-  std::array<char, kLongestWord> lower{};
-  std::ranges::transform(word, lower.begin(), to_lower);
-  return std::ranges::binary_search(words, std::string_view(lower.data(), word.size()));
-}
-
-// A sentence ends at a full stop, a question mark or an exclamation mark before a space, at a
-// semicolon and at the end of a line.
-bool ends_sentence(std::string_view text, std::size_t at) {
-  const char c = text[at];
-  if (c == '\n' || c == ';') return true;
-  const bool stop = c == '.' || c == '!' || c == '?';
-  return stop && at + 1 < text.size() && text[at + 1] == ' ';
-}
-
-constexpr std::size_t kAhead = 9;   // Words of a sentence that are looked at after a place,
-constexpr std::size_t kBehind = 7;  // and before it.
-constexpr std::size_t kFar = 200;   // Characters that they may be away.
-
-// The words of the sentence after `at`.
-class After {
- public:
-  After(std::string_view text, std::size_t at)
-      : text_(text), at_(at), end_(std::min(text.size(), at + kFar)) {}
-
-  // Empty at the end of the sentence.
-  std::string_view next() {
-    for (; at_ < end_ && !is_word_character(text_[at_]); ++at_) {
-      if (ends_sentence(text_, at_)) at_ = end_ - 1;
-    }
-    if (at_ >= end_) return {};
-    const std::size_t size = run_length(text_, at_, is_word_character);
-    at_ += size;
-    return text_.substr(at_ - size, size);
-  }
-
- private:
-  std::string_view text_;
-  std::size_t at_;
-  std::size_t end_;
-};
-
-// The words of the sentence before `at`, the nearest first.
-class Before {
- public:
-  Before(std::string_view text, std::size_t at) {
-    const std::size_t least = at - std::min(at, kFar);
-    while (at > least && count_ < kBehind) {
-      if (!is_word_character(text[at - 1])) {
-        if (ends_sentence(text, at - 1)) return;
-        --at;
-        continue;
-      }
-      const std::size_t end = at;
-      while (at > least && is_word_character(text[at - 1])) --at;
-      words_[count_++] = text.substr(at, end - at);
-    }
-  }
-
-  // Empty when there is none.
-  std::string_view operator[](std::size_t i) const {
-    return i < count_ ? words_[i] : std::string_view();
-  }
-
-  bool any_of(std::span<const std::string_view> words, std::size_t from = 0) const {
-    for (std::size_t i = from; i < count_; ++i) {
-      if (is_among(words, words_[i])) return true;
-    }
-    return false;
-  }
-
- private:
-  std::array<std::string_view, kBehind> words_{};
-  std::size_t count_ = 0;
-};
 
 // --- Failures of providers --------------------------------------------------------------------
 
@@ -261,7 +180,7 @@ class FailureAfter {
 
 bool fails_after(std::string_view text, std::size_t at, bool is_ambiguous) {
   FailureAfter reader(is_ambiguous);
-  After sentence(text, at);
+  WordsAfter sentence(text, at);
   for (std::size_t i = 0; i < kAhead; ++i) {
     const std::string_view word = sentence.next();
     if (word.empty()) return false;
@@ -272,7 +191,7 @@ bool fails_after(std::string_view text, std::size_t at, bool is_ambiguous) {
 }
 
 // Whether the words before a name tell that something failed there.
-bool fails_before(const Before& words, bool is_technical) {
+bool fails_before(const WordsBefore& words, bool is_technical) {
   for (std::size_t i = 0; i < kBehind && !words[i].empty(); ++i) {
     if (is_among(kFailuresBack, words[i])) return true;
     if (is_among(kSoftFailures, words[i])) return is_technical || words.any_of(kTechnical);
@@ -298,135 +217,15 @@ constexpr std::string_view kBeforeModels[] = {
     "our", "runs", "the",   "use", "used",   "uses", "using", "via", "was",   "with", "xai"};
 constexpr std::string_view kBeforeOthers[] = {"model", "models", "using", "via"};
 
-// --- Counts of tokens -------------------------------------------------------------------------
-
-constexpr std::string_view kTokenNames[] = {
-    "<(tokens|token)>",
-    "_tokens>",
-    "Tokens>",
-};
-
-constexpr std::string_view kKinds[] = {
-    "cache_read", "cache_write", "cached", "completion", "context", "generated", "input",   "max",
-    "maximum",    "output",      "prompt", "reasoning",  "request", "response",  "thinking"};
-constexpr std::string_view kAnyKinds[] = {"additional", "more", "new", "total"};
-// Words about a model at work, in the sentence of a number of tokens.
-constexpr std::string_view kSpending[] = {
-    "api",    "billed", "budget",    "consumed", "consumes", "context",   "exceeded", "exceeds",
-    "length", "limit",  "llm",       "long",     "model",    "processed", "prompt",   "reply",
-    "spent",  "took",   "truncated", "usage",    "used",     "uses",      "using",    "window"};
-// Where tokens are a kind of money.
-constexpr std::string_view kMoney[] = {
-    "arcade",   "balance", "bonus",   "bought",  "buy",     "casino", "chips", "coin",
-    "coins",    "crypto",  "earn",    "earned",  "game",    "games",  "gift",  "laundry",
-    "loyalty",  "machine", "parking", "player",  "players", "points", "prize", "prizes",
-    "purchase", "redeem",  "reward",  "rewards", "ride",    "rides",  "shop",  "store",
-    "ticket",   "tickets", "vending", "wallet",  "washer",  "win",    "won"};
-constexpr std::string_view kAboutTokens[] = {"budget", "context", "count", "counts", "length",
-                                             "limit",  "limits",  "usage", "window"};
-constexpr std::string_view kFillers[] = {
-    "budget", "consumed", "context", "count", "counts",    "far",       "generated", "is",
-    "length", "limit",    "limits",  "of",    "processed", "remaining", "so",        "spent",
-    "total",  "usage",    "used",    "was",   "were",      "window"};
-constexpr std::string_view kUsed[] = {"consumed", "generated", "used"};
-
-constexpr std::int64_t kMany = 100;  // So many tokens are those of a model if nothing else is said,
-constexpr std::int64_t kSome = 10;   // and so many, when something is said of their use.
-
-// 1532 of "1,532", 2000 of "2k"; -1 when it is no number.
-std::int64_t count_in(std::string_view word) {
-  constexpr std::size_t kLongest = 12;
-  const bool thousands = word.ends_with('k') || word.ends_with('K');
-  const bool millions = word.ends_with('m') || word.ends_with('M');
-  if (thousands || millions) word.remove_suffix(1);
-  if (word.empty() || word.size() > kLongest || !std::ranges::all_of(word, is_digit)) return -1;
-  std::int64_t count = 0;
-  for (const char digit : word) count = count * 10 + (digit - '0');
-  return count * (millions ? 1'000'000 : thousands ? 1'000 : 1);
-}
-
-// The count that ends at the word `i` before a place; groups of digits are words of their own.
-std::int64_t count_before(const Before& words, std::size_t i) {
-  const std::int64_t last = count_in(words[i]);
-  if (last < 0) return -1;
-  const bool grouped = words[i].size() >= 3 && count_in(words[i + 1]) > 0;
-  return grouped ? std::max(last, kMany) : last;
-}
-
-bool is_plural(std::string_view word) { return equal_folded(word, "tokens"); }
-
-// Whether the count of the tokens at `name` is all that a sentence or a bracket has to say:
-// "1,532 tokens", "(512/4096 tokens)".
-bool is_alone(std::string_view text, const ShapeSet::Match& name) {
-  constexpr std::string_view kCount = "0123456789.,/~kKmM ";
-  constexpr std::size_t kLongest = 32;
-  std::size_t begin = name.begin;
-  while (begin > 0 && name.begin - begin < kLongest && kCount.contains(text[begin - 1])) --begin;
-  const bool begins = begin == 0 || std::string_view("\n([|").contains(text[begin - 1]);
-  const std::size_t end = text.find_first_not_of(' ', name.end);
-  return begins &&
-         (end == std::string_view::npos || std::string_view("\n)]|,;.").contains(text[end]));
-}
-
-bool any_after(std::string_view text, std::size_t at, std::span<const std::string_view> words) {
-  After sentence(text, at);
-  for (std::size_t i = 0; i < kAhead; ++i) {
-    const std::string_view word = sentence.next();
-    if (word.empty()) return false;
-    if (is_among(words, word)) return true;
-  }
-  return false;
-}
-
-// A number before "token" or "tokens" at `name`. `words` are those before it.
-bool counts_before(std::string_view text, const ShapeSet::Match& name, const Before& words) {
-  std::size_t i = 0;
-  bool kind = false;
-  bool total = false;
-  for (; i < 2; ++i) {
-    const bool is_kind = is_among(kKinds, words[i]);
-    if (!is_kind && !is_among(kAnyKinds, words[i])) break;
-    kind = kind || is_kind;
-    total = total || equal_folded(words[i], "total");
-  }
-  const std::int64_t count = count_before(words, i);
-  if (count < 0) return false;
-  // "a 4096-token context", but not "a 6 token ring".
-  if (!is_plural(text.substr(name.begin, name.end - name.begin))) {
-    return kind || is_among(kAboutTokens, After(text, name.end).next());
-  }
-  if (kind) return true;
-  if (words.any_of(kMoney) || any_after(text, name.end, kMoney)) return false;
-  const bool spending = words.any_of(kSpending, i + 1) || words.any_of(kKinds, i + 1) ||
-                        any_after(text, name.end, kSpending);
-  return (count >= kSome && spending) || (count >= kMany && (total || is_alone(text, name)));
-}
-
-// "tokens used: 512", "token limit of 4096". `about`: the word before is a kind of tokens.
-bool counts_after(std::string_view text, std::size_t at, std::string_view word, bool about) {
-  const std::size_t sign = text.find_first_not_of(" \t\"'`*", at);
-  const bool assigned = sign != std::string_view::npos && (text[sign] == ':' || text[sign] == '=');
-  After sentence(text, at);
-  constexpr std::size_t kNear = 4;
-  for (std::size_t i = 0; i < kNear; ++i) {
-    const std::string_view next = sentence.next();
-    if (const std::int64_t count = count_in(next); count >= 0) {
-      return about || (is_plural(word) && i == 0 && assigned && count >= kSome);
-    }
-    about = about || is_among(kAboutTokens, next) || is_among(kUsed, next);
-    if (!is_among(kFillers, next)) return false;
-  }
-  return false;
-}
-
 }  // namespace
 
 bool has_provider_failure(std::string_view text) {
   static const ShapeSet kNames(kNameShapes);
   for (auto name = kNames.find(text); name; name = kNames.find(text, name->end)) {
     const bool is_ambiguous = name->shape == kAmbiguousNames;
-    const bool is_technical = is_among(kTechnical, After(text, name->end).next());
-    if ((!is_ambiguous || is_technical) && fails_before(Before(text, name->begin), is_technical)) {
+    const bool is_technical = is_among(kTechnical, WordsAfter(text, name->end).next());
+    if ((!is_ambiguous || is_technical) &&
+        fails_before(WordsBefore(text, name->begin), is_technical)) {
       return true;
     }
     if (fails_after(text, name->end, is_ambiguous)) return true;
@@ -437,26 +236,11 @@ bool has_provider_failure(std::string_view text) {
 bool names_model(std::string_view text) {
   static const ShapeSet kVersions(kVersionShapes);
   for (auto name = kVersions.find(text); name; name = kVersions.find(text, name->end)) {
-    const std::string_view before = Before(text, name->begin)[0];
+    const std::string_view before = WordsBefore(text, name->begin)[0];
     if (name->shape == kNamesOfOthers ? is_among(kBeforeOthers, before)
                                       : before.empty() || is_among(kBeforeModels, before)) {
       return true;
     }
-  }
-  return false;
-}
-
-bool has_token_count(std::string_view text) {
-  static const ShapeSet kNames(kTokenNames);
-  for (auto name = kNames.find(text); name; name = kNames.find(text, name->end)) {
-    const Before words(text, name->begin);
-    if (name->shape != 0) {  // `prompt_tokens`, `totalTokens`.
-      if (is_among(kKinds, words[0]) || equal_folded(words[0], "total")) return true;
-      continue;
-    }
-    const std::string_view word = text.substr(name->begin, name->end - name->begin);
-    if (counts_before(text, *name, words)) return true;
-    if (counts_after(text, name->end, word, is_among(kKinds, words[0]))) return true;
   }
   return false;
 }
