@@ -137,13 +137,14 @@ bool is_run(char c) { return c == ' ' || c == '#' || c == '@'; }
 }  // namespace
 
 ShapeSet::ShapeSet(std::span<const std::string_view> shapes)
-    : shapes_(shapes.begin(), shapes.end()) {
+    : shapes_(shapes.begin(), shapes.end()), second_bytes_(shapes.size()) {
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
-    note_prefixes(shapes_[i].starts_with('<') ? shapes_[i].substr(1) : shapes_[i], i);
+    const bool at_word = shapes_[i].starts_with('<');
+    note_prefixes(shapes_[i].substr(at_word ? 1 : 0), i, at_word);
   }
 }
 
-void ShapeSet::note_prefixes(std::string_view shape, std::size_t index) {
+void ShapeSet::note_prefixes(std::string_view shape, std::size_t index, bool at_word) {
   for (const std::string& one : without_first_group(shape)) {
     const std::string_view after = std::string_view(one).substr(one[0] == '\\' ? 2 : 1);
     std::string seconds;
@@ -156,8 +157,11 @@ void ShapeSet::note_prefixes(std::string_view shape, std::size_t index) {
         listed.push_back(static_cast<std::uint16_t>(index));
       }
       for (const char second : seconds) {
-        pairs_.set(static_cast<std::size_t>(static_cast<unsigned char>(first)) << 8U |
-                   static_cast<unsigned char>(second));
+        const std::size_t pair = static_cast<std::size_t>(static_cast<unsigned char>(first)) << 8U |
+                                 static_cast<unsigned char>(second);
+        second_bytes_[index].set(static_cast<unsigned char>(second));
+        pairs_.set(pair);
+        if (!at_word) anywhere_.set(pair);
       }
     }
   }
@@ -167,8 +171,10 @@ std::optional<ShapeSet::Match> ShapeSet::find(std::string_view text, std::size_t
   for (std::size_t at = from; at < text.size(); ++at) {
     const auto first = static_cast<unsigned char>(text[at]);
     const auto second = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : '\0');
-    if (!pairs_.test(static_cast<std::size_t>(first) << 8U | second)) continue;
+    const std::size_t pair = static_cast<std::size_t>(first) << 8U | second;
+    if (!pairs_.test(pair) || (!begins_word(text, at) && !anywhere_.test(pair))) continue;
     for (const std::uint16_t i : by_first_byte_[first]) {
+      if (!second_bytes_[i].test(second)) continue;
       if (const auto end = match(shapes_[i], text, at)) return Match{at, *end, i};
     }
   }

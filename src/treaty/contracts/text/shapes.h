@@ -44,12 +44,18 @@ class ShapeSet {
   bool begins(std::string_view text) const;
 
  private:
-  void note_prefixes(std::string_view shape, std::size_t index);
+  // Two bytes that a shape can begin with: most places have none.
+  using Pairs = std::bitset<1U << 16U>;
+
+  void note_prefixes(std::string_view shape, std::size_t index, bool at_word);
 
   std::vector<std::string_view> shapes_;
-  std::array<std::vector<std::uint16_t>, 256> by_first_byte_;  // Which of them can begin with it.
-  std::bitset<1U << 16U>
-      pairs_;  // Two bytes that one of them can begin with: most places have none.
+  // Which of them can begin with a byte, and which bytes can be the second of each.
+  std::array<std::vector<std::uint16_t>, 256> by_first_byte_;
+  std::vector<std::bitset<256>> second_bytes_;
+  // Of all shapes, and of those that need not begin where a word does.
+  Pairs pairs_;
+  Pairs anywhere_;
 };
 
 // What the shapes of a list show, for a message: "a model id".
