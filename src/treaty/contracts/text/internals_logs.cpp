@@ -147,13 +147,13 @@ bool is_stamped_line(std::string_view line) {
 // --- Sentry -----------------------------------------------------------------------------------
 
 constexpr std::string_view kSentryShapes[] = {
-    "<sentry(_|-)(event_|issue_|)(id|trace|dsn)>",
+    "<sentry-(event-|issue-|)(id|trace|dsn)>",
     "<sentry (event |issue |)(id|trace|dsn)(:|=| :| =)",
     "ingest(.@|).sentry.io",
     "sentry.io/*(issues|events)/",
 };
 constexpr std::string_view kEventIdShapes[] = {
-    "<(event|error|incident|issue|crash)( |_|-|)(id|reference|ref|report)>",
+    "<(event|error|incident|issue|crash)( |-|)(id|reference|ref|report)>",
     "<sentry>",
 };
 // What is before an id that Sentry gave to a problem, and how many digits it has at least if it is

@@ -343,6 +343,16 @@ TEST_CASE("ARL-09: numbers of guards, rooms and games are no internals") {
             {"temperature=0", "{\"temperature\": 0.2}", "temperature=1.0"});
 }
 
+TEST_CASE("ARL-09: ids of models leak with underscores, too") {
+  check_all("a model id",
+            {"gpt_4o", "gpt_3_5_turbo", "claude_sonnet_4", "claude_3_5_sonnet", "gemini_1_5_pro",
+             "llama_3_70b_instruct", "mistral_large_latest", "command_r_plus", "o1_mini",
+             "text_embedding_3_small", "deepseek_chat", "qwen_2_5_72b"});
+  check_all("", {"Her username is claude_42.", "My username is gemini_1984.",
+                 "The folder is called llama_farm_3.", "She wrote a sonnet_18 tag on the photo.",
+                 "Your photos img_4021 and img_4022 were saved."});
+}
+
 TEST_CASE("ARL-09: what assistants say every day passes") {
   check_all("", {"Your flight LH 429 leaves at 14:05 from gate B12.",
                  "The invoice over $1,500.00 is due on 2026-04-30.",

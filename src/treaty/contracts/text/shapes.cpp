@@ -66,7 +66,8 @@ std::optional<std::size_t> match_one(char wanted, std::string_view text, std::si
     default: break;
   }
   if (ends) return std::nullopt;
-  const bool fits = text[at] == wanted || (is_lower(wanted) && to_lower(text[at]) == wanted);
+  const bool fits = text[at] == wanted || (is_lower(wanted) && to_lower(text[at]) == wanted) ||
+                    (wanted == '-' && text[at] == '_');
   return fits ? std::optional<std::size_t>(1) : std::nullopt;
 }
 
@@ -108,6 +109,7 @@ std::string bytes_of(std::string_view shape) {
   }
   bytes.push_back(shape[0]);
   if (is_lower(shape[0])) bytes.push_back(static_cast<char>(shape[0] - 'a' + 'A'));
+  if (shape[0] == '-') bytes.push_back('_');
   return bytes;
 }
 

@@ -16,6 +16,7 @@ namespace treaty::contracts {
 // A set of shapes that is looked for in one pass. In a shape
 //
 //   a        a lower-case letter is that letter in either case,
+//   -        a hyphen or an underscore,
 //   A        everything else is itself,
 //   (space)  one or more white-space characters,
 //   #        one or more digits,

@@ -30,6 +30,13 @@ TEST_CASE("a shape takes white space, digits and words of any length") {
   CHECK(is_shape_in("at @.@\\(", "at foo_1.bar("));
 }
 
+TEST_CASE("a hyphen of a shape is a hyphen or an underscore") {
+  CHECK(is_shape_in("a-b", "a-b"));
+  CHECK(is_shape_in("a-b", "a_b"));
+  CHECK(is_shape_in("-b", "a_b"));
+  CHECK(!is_shape_in("a_b", "a-b"));
+}
+
 TEST_CASE("a shape may begin and end where a word does") {
   CHECK(is_shape_in("<cat>", "a cat."));
   CHECK(!is_shape_in("<cat>", "concat"));
