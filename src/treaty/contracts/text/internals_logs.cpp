@@ -33,16 +33,19 @@ constexpr std::string_view kLogShapes[] = {
     "<npm ERR!",
 };
 
-constexpr std::array<std::string_view, 12> kLevels = {"ERROR", "ERR",    "WARN",   "WARNING",
-                                                      "INFO",  "DEBUG",  "FATAL",  "CRITICAL",
-                                                      "TRACE", "NOTICE", "SEVERE", "PANIC"};
+constexpr std::array<std::string_view, 14> kLevels = {
+    "ERROR",    "ERR",   "WARN",   "WARNING", "INFO",  "DEBUG", "FATAL",
+    "CRITICAL", "TRACE", "NOTICE", "SEVERE",  "PANIC", "ALERT", "EMERGENCY"};
 
-bool is_level(std::string_view word, bool in_brackets) {
+bool is_level(std::string_view word, bool in_any_case) {
   const bool upper = std::ranges::find(kLevels, word) != kLevels.end();
-  return upper || (in_brackets && std::ranges::any_of(kLevels, [&](std::string_view level) {
+  return upper || (in_any_case && std::ranges::any_of(kLevels, [&](std::string_view level) {
                      return equal_folded(level, word);
                    }));
 }
+
+// `planner.ERROR` is ERROR: some loggers join the level to their name.
+std::string_view without_channel(std::string_view word) { return word.substr(word.rfind('.') + 1); }
 
 // Whether `pattern` is at `at`; its digits stand for any digit.
 bool is_like(std::string_view text, std::size_t at, std::string_view pattern) {
@@ -61,12 +64,24 @@ struct Stamp {
   bool is_dated;
 };
 
+// `2026-11-18T`, `18/Nov/2026:` and `18.11.2026 `, in any order.
 Stamp with_date(std::string_view line, std::size_t clock) {
   Stamp stamp{clock, clock + std::string_view("00:00:00").size(), false};
-  constexpr std::size_t kDate = std::string_view("0000-00-00T").size();
-  if (clock < kDate || (line[clock - 1] != 'T' && line[clock - 1] != ' ')) return stamp;
-  if (is_like(line, clock - kDate, "0000-00-00") || is_like(line, clock - kDate, "0000/00/00")) {
-    stamp.begin -= kDate;
+  if (clock == 0 || !std::string_view("T :").contains(line[clock - 1])) return stamp;
+  constexpr std::size_t kLongest = std::string_view("18/Nov/2026").size();
+  const std::size_t end = clock - 1;
+  std::size_t begin = end;
+  std::size_t separators = 0;
+  for (; begin > 0 && end - begin < kLongest; --begin) {
+    const char c = line[begin - 1];
+    if (std::string_view("-/.").contains(c)) {
+      ++separators;
+    } else if (!is_alphanumeric(c)) {
+      break;
+    }
+  }
+  if (separators == 2 && is_digit(line[begin]) && is_digit(line[end - 1])) {
+    stamp.begin = begin;
     stamp.is_dated = true;
   }
   return stamp;
@@ -91,18 +106,21 @@ std::size_t after_zone(std::string_view line, std::size_t at) {
 // of a thread in brackets; after a date, also its own name or a number.
 bool is_followed_by_level(std::string_view line, const Stamp& stamp) {
   constexpr std::size_t kMostParts = 4;
-  constexpr std::string_view kSeparators = " \t]-|:";
+  constexpr std::string_view kSeparators = " \t]>-|:#";
   std::size_t at = after_zone(line, stamp.end);
   for (std::size_t part = 0; part < kMostParts; ++part) {
     at = line.find_first_not_of(kSeparators, at);
     if (at == std::string_view::npos) return false;
-    const bool in_brackets = line[at] == '[';
+    const bool in_brackets = line[at] == '[' || line[at] == '<';
     if (in_brackets) ++at;
     const std::size_t size = run_length(line, at, [&](char c) {
-      return in_brackets ? c != ']' : is_word_character(c) || c == '.' || c == '/' || c == '-';
+      return in_brackets ? c != ']' && c != '>'
+                         : is_word_character(c) || c == '.' || c == '/' || c == '-';
     });
     const std::string_view word = line.substr(at, size);
-    if (is_level(word, in_brackets)) return true;
+    const bool is_label = stamp.is_dated && !word.empty() && is_lower(word[0]) &&
+                          at + size < line.size() && line[at + size] == ':';
+    if (is_level(without_channel(word), in_brackets || is_label)) return true;
     const bool is_logger =
         !word.empty() && stamp.is_dated && (is_lower(word[0]) || is_digit(word[0]));
     if (!in_brackets && !is_logger) return false;
@@ -120,6 +138,16 @@ bool is_preceded_by_level(std::string_view line, const Stamp& stamp) {
   return is_level(line.substr(begin, last + 1 - begin), false) && (stamp.is_dated || begin == 0);
 }
 
+// `planner.ERROR: boom`, without a stamp.
+bool begins_with_channel(std::string_view line, std::size_t first) {
+  if (first == line.size() || !is_lower(line[first])) return false;
+  const std::size_t size =
+      run_length(line, first, [](char c) { return is_word_character(c) || c == '.' || c == '-'; });
+  const std::string_view word = line.substr(first, size);
+  return line.substr(first + size).starts_with(':') && word.contains('.') &&
+         is_level(without_channel(word), false);
+}
+
 // `host planner[123]: `, as the system's own log has it.
 bool is_followed_by_process(std::string_view line, const Stamp& stamp) {
   static constexpr std::string_view kShape[] = {" *@\\[#\\]: "};
@@ -132,6 +160,7 @@ bool is_followed_by_process(std::string_view line, const Stamp& stamp) {
 bool is_stamped_line(std::string_view line) {
   constexpr std::string_view kClock = "00:00:00";
   const std::size_t first = std::min(line.find_first_not_of(" \t[(\"'`>*"), line.size());
+  if (begins_with_channel(line, first)) return true;
   for (std::size_t colon = line.find(':'); colon != std::string_view::npos;
        colon = line.find(':', colon + 1)) {
     if (colon < 2 || !is_like(line, colon - 2, kClock)) continue;

@@ -343,6 +343,20 @@ TEST_CASE("ARL-09: numbers of guards, rooms and games are no internals") {
             {"temperature=0", "{\"temperature\": 0.2}", "temperature=1.0"});
 }
 
+TEST_CASE("ARL-09: a channel may be joined to the level of a log line") {
+  check_all("a log line",
+            {"2026-11-18 10:00:00 planner.ERROR: boom",
+             "[2026-11-18T10:00:00.123456+00:00] app.CRITICAL: boom {} []",
+             "[2026-11-18 10:00:00] staging.ALERT: disk full", "production.ERROR: no plan",
+             "2026-11-18 10:00:00.1 worker.pool.WARN: slow", "18-Nov-2026 10:00:00.123 SEVERE boom",
+             "E, [2026-11-18T10:00:00.123456 #812] ERROR -- : boom",
+             "2026-11-18T10:00:00.000Z error: boom", "2026-11-18 10:00:00 <error> planner: boom"});
+  check_all("", {"2026-11-18 10:00:00 dentist. Bring your card.",
+                 "2026-12-01 08:00:00 yoga. Warning: bring a mat.",
+                 "2026-12-01 08:00:00 Warning: bring a mat.", "Done.WARNING: the plate is hot.",
+                 "The planner: INFO evening on 2026-03-01 at 18:00:00 in room 3."});
+}
+
 TEST_CASE("ARL-09: ids of models leak with underscores, too") {
   check_all("a model id",
             {"gpt_4o", "gpt_3_5_turbo", "claude_sonnet_4", "claude_3_5_sonnet", "gemini_1_5_pro",
