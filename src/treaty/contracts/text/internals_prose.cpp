@@ -1,5 +1,6 @@
 // The parts of the filter that read sentences: failures of providers, and names of models.
 #include <algorithm>
+#include <utility>
 
 #include "treaty/base/text.h"
 #include "treaty/contracts/text/internals.h"
@@ -36,150 +37,133 @@ constexpr std::string_view kFailures[] = {
 constexpr std::string_view kSoftFailures[] = {
     "busy",    "denied",   "denies",  "expired", "forbidden", "invalid", "issue",  "issues",
     "problem", "problems", "refused", "refuses", "rejected",  "rejects", "trouble"};
+// What happens to one exchange with a provider. Companies also close deals and lose clients.
+constexpr std::string_view kBreaks[] = {"aborted", "broke",     "broken",     "closed",
+                                        "dropped", "empty",     "incomplete", "interrupted",
+                                        "lost",    "malformed", "truncated"};
+constexpr std::string_view kExchanges[] = {"connection", "prompt",   "query",
+                                           "request",    "requests", "response"};
 // Nobody says this of a person.
 constexpr std::string_view kTechnicalFailures[] = {"overloaded", "quota",   "ratelimited",
                                                    "throttled",  "timeout", "unreachable"};
 constexpr std::string_view kHttpErrors[] = {"400", "401", "402", "403", "404", "408", "413", "422",
                                             "429", "500", "502", "503", "504", "520", "524", "529"};
 // "did not respond", "is not available".
-constexpr std::string_view kAbilities[] = {"answer", "available", "reachable",  "reached",
-                                           "reply",  "respond",   "responding", "working"};
+constexpr std::string_view kAbilities[] = {
+    "answer", "answered", "available", "contacted",  "reachable", "reached",    "replied",
+    "reply",  "respond",  "responded", "responding", "running",   "successful", "working"};
+// Of something technical that did not come to an end.
+constexpr std::string_view kOutcomes[] = {"complete", "completed", "found", "processed", "succeed"};
+constexpr std::string_view kUnable[] = {"can", "could", "couldn", "did", "didn"};
 
-// What may be between a name and the failure after it.
+// What may be between a name and the failure after it: words of grammar, and words about exchanges.
+constexpr std::string_view kSmallWords[] = {
+    "a",      "after", "again",  "an",   "and",   "are",  "be",   "been",  "being", "by",  "can",
+    "cannot", "could", "couldn", "did",  "didn",  "do",   "does", "doesn", "due",   "had", "has",
+    "hasn",   "have",  "having", "is",   "isn",   "its",  "just", "many",  "never", "not", "of",
+    "our",    "out",   "per",    "s",    "still", "t",    "that", "the",   "this",  "to",  "too",
+    "unable", "us",    "was",    "wasn", "were",  "with", "your"};
 constexpr std::string_view kLinks[] = {
-    "a",          "account",      "after",   "again",     "ai",        "an",
-    "and",        "answered",     "appears", "are",       "bad",       "be",
-    "been",       "being",        "by",      "can",       "cannot",    "chat",
-    "code",       "completion",   "could",   "couldn",    "currently", "daily",
-    "did",        "didn",         "do",      "does",      "doesn",     "due",
-    "embeddings", "experiencing", "gave",    "gives",     "got",       "had",
-    "has",        "hasn",         "have",    "having",    "http",      "internal",
-    "is",         "isn",          "its",     "just",      "limit",     "limits",
-    "many",       "messages",     "minute",  "monthly",   "not",       "of",
-    "our",        "out",          "partial", "per",       "raised",    "rate",
-    "replied",    "reported",     "reports", "responded", "responses", "returned",
-    "returning",  "returns",      "s",       "seconds",   "seems",     "sent",
-    "server",     "status",       "still",   "stream",    "t",         "temporarily",
-    "temporary",  "the",          "threw",   "timed",     "to",        "token",
-    "too",        "unexpectedly", "unknown", "us",        "usage",     "was",
-    "wasn",       "went",         "were",    "with"};
+    "account",      "ai",          "answered",   "appears",   "bad",      "chat",
+    "code",         "completed",   "completion", "currently", "daily",    "embeddings",
+    "experiencing", "gave",        "gives",      "got",       "hit",      "http",
+    "internal",     "keeps",       "limit",      "limits",    "messages", "minute",
+    "monthly",      "partial",     "processed",  "raised",    "rate",     "replied",
+    "reported",     "reports",     "responded",  "responses", "returned", "returning",
+    "returns",      "seconds",     "seems",      "sent",      "server",   "status",
+    "stream",       "temporarily", "temporary",  "threw",     "timed",    "token",
+    "unexpectedly", "unknown",     "usage",      "went"};
 
 // What may be between a failure and the name after it.
-constexpr std::string_view kLinksBack[] = {"a",
-                                           "access",
-                                           "accessing",
-                                           "an",
-                                           "answer",
-                                           "api",
-                                           "at",
-                                           "authenticate",
-                                           "authenticating",
-                                           "azure",
-                                           "backend",
-                                           "by",
-                                           "call",
-                                           "called",
-                                           "calling",
-                                           "communicate",
-                                           "communicating",
-                                           "connect",
-                                           "connecting",
-                                           "connection",
-                                           "contact",
-                                           "contacting",
-                                           "during",
-                                           "from",
-                                           "get",
-                                           "google",
-                                           "in",
-                                           "invoke",
-                                           "invoking",
-                                           "model",
-                                           "of",
-                                           "on",
-                                           "our",
-                                           "out",
-                                           "provider",
-                                           "query",
-                                           "querying",
-                                           "reach",
-                                           "reaching",
-                                           "received",
-                                           "reply",
-                                           "request",
-                                           "requests",
-                                           "response",
-                                           "responses",
-                                           "server",
-                                           "service",
-                                           "t",
-                                           "talking",
-                                           "the",
-                                           "through",
-                                           "to",
-                                           "upstream",
-                                           "use",
-                                           "using",
-                                           "via",
-                                           "when",
-                                           "while",
-                                           "with"};
+constexpr std::string_view kLinksBack[] = {
+    "a",       "an",        "answer",     "api",       "at",     "azure",     "backend",  "be",
+    "by",      "completed", "connection", "during",    "from",   "google",    "handled",  "in",
+    "model",   "of",        "on",         "our",       "out",    "processed", "provider", "reply",
+    "request", "requests",  "response",   "responses", "server", "service",   "t",        "the",
+    "through", "to",        "upstream",   "via",       "when",   "while",     "with"};
+constexpr std::string_view kContacting[] = {
+    "access",     "accessing",   "authenticate",  "authenticating", "call",       "called",
+    "calling",    "communicate", "communicating", "connect",        "connecting", "contact",
+    "contacting", "get",         "invoke",        "invoking",       "query",      "querying",
+    "reach",      "reaching",    "received",      "talking",        "use",        "using"};
 constexpr std::string_view kFailuresBack[] = {
     "cannot",  "couldn",  "error",   "errors",       "exception",  "failed",
     "failing", "fails",   "failure", "limited",      "outage",     "throttled",
     "timed",   "timeout", "unable",  "unauthorized", "unavailable"};
 constexpr std::string_view kCould[] = {"can", "could", "did", "was", "would"};
 
+bool is_negation(std::string_view word) {
+  constexpr std::string_view kNegations[] = {"cannot", "never", "not", "t"};
+  return is_among(kNegations, word);
+}
+
 // Reads the words after a name one by one, until it is clear whether they tell of a failure.
 class FailureAfter {
  public:
-  explicit FailureAfter(bool is_ambiguous) : is_technical_(!is_ambiguous) {}
+  // `object` is what goes to the name or comes from it: "request" of "the request to OpenAI".
+  FailureAfter(bool is_ambiguous, std::string_view object) : is_technical_(!is_ambiguous) {
+    note(object);
+  }
 
   enum class Verdict { open, failure, none };
 
   Verdict read(std::string_view word) {
     const bool first = count_++ == 0;
-    const bool noun = is_among(kTechnical, word);
-    saw_noun_ = saw_noun_ || noun;
-    is_technical_ = is_technical_ || (first && (noun || equal_folded(word, "ai")));
+    const bool links = note(word);
+    is_technical_ =
+        is_technical_ || (first && (is_among(kTechnical, word) || equal_folded(word, "ai")));
     if (is_failure(word, first)) return Verdict::failure;
-    if (is_soft_ || is_among(kSoftFailures, word)) {
-      is_soft_ = true;  // It is a failure if something technical follows.
-      return saw_noun_ && is_technical_ ? Verdict::failure : Verdict::open;
-    }
-    saw_limit_ = saw_limit_ || starts_with_folded(word, "limit");
-    saw_not_ = saw_not_ || equal_folded(word, "not") || equal_folded(word, "t") ||
-               equal_folded(word, "cannot") || equal_folded(word, "never");
     previous_ = word;
-    const bool links = noun || std::ranges::all_of(word, is_digit) || is_among(kLinks, word);
     return links ? Verdict::open : Verdict::none;
   }
 
  private:
+  // Whether a failure may follow the word.
+  bool note(std::string_view word) {
+    const bool noun = is_among(kTechnical, word);
+    const bool soft = is_among(kSoftFailures, word);
+    const bool breaks = is_among(kBreaks, word);
+    const bool cannot = equal_folded(word, "cannot") || equal_folded(word, "unable") ||
+                        (is_negation(word) && is_among(kUnable, previous_));
+    const bool links = noun || soft || breaks || std::ranges::all_of(word, is_digit) ||
+                       is_among(kSmallWords, word) || is_among(kLinks, word) ||
+                       std::exchange(is_verb_due_, false);
+    saw_noun_ = saw_noun_ || noun;
+    saw_exchange_ = saw_exchange_ || is_among(kExchanges, word);
+    saw_limit_ = saw_limit_ || starts_with_folded(word, "limit");
+    saw_not_ = saw_not_ || is_negation(word);
+    is_soft_ = is_soft_ || soft;
+    is_broken_ = is_broken_ || breaks || cannot;
+    is_verb_due_ = is_verb_due_ || cannot;
+    return links;
+  }
+
   bool is_failure(std::string_view word, bool first) const {
-    if (is_soft_) return false;
     if (equal_folded(previous_, "rate") && starts_with_folded(word, "limit")) return true;
     if (equal_folded(previous_, "timed") && equal_folded(word, "out")) return true;
     if (is_among(kTechnicalFailures, word)) return true;
     if (!first && is_among(kHttpErrors, word)) return true;  // Right after the name: an address.
     if (!is_technical_) return false;
+    if ((is_soft_ && saw_noun_) || (is_broken_ && saw_exchange_)) return true;
     if (is_among(kFailures, word)) return true;
     if (saw_limit_ && (equal_folded(word, "reached") || equal_folded(word, "hit"))) return true;
     if (saw_not_ && is_among(kAbilities, word)) return true;
-    return saw_not_ && saw_noun_ && equal_folded(word, "found");
+    return saw_not_ && saw_noun_ && is_among(kOutcomes, word);
   }
 
   bool is_technical_;
-  bool saw_noun_ = false;   // Something technical since the name.
+  bool saw_noun_ = false;  // Something technical.
+  bool saw_exchange_ = false;
   bool saw_limit_ = false;  // A limit, which may then be reached.
   bool saw_not_ = false;
-  bool is_soft_ = false;
+  bool is_soft_ = false;      // A failure if it is one of something technical.
+  bool is_broken_ = false;    // A failure if it is one of an exchange.
+  bool is_verb_due_ = false;  // Of "could not complete the request", where any verb may stand.
   std::size_t count_ = 0;
   std::string_view previous_;
 };
 
-bool fails_after(std::string_view text, std::size_t at, bool is_ambiguous) {
-  FailureAfter reader(is_ambiguous);
+bool fails_after(std::string_view text, std::size_t at, FailureAfter reader) {
   WordsAfter sentence(text, at);
   for (std::size_t i = 0; i < kAhead; ++i) {
     const std::string_view word = sentence.next();
@@ -196,8 +180,10 @@ bool fails_before(const WordsBefore& words, bool is_technical) {
     if (is_among(kFailuresBack, words[i])) return true;
     if (is_among(kSoftFailures, words[i])) return is_technical || words.any_of(kTechnical);
     if (equal_folded(words[i], "not")) return is_among(kCould, words[i + 1]);
+    if (equal_folded(words[i], "able")) return is_negation(words[i + 1]);
+    if (equal_folded(words[i], "wrong")) return equal_folded(words[i + 2], "something");
     if (equal_folded(words[i], "no")) return i > 0;
-    if (!is_among(kLinksBack, words[i])) return false;
+    if (!is_among(kLinksBack, words[i]) && !is_among(kContacting, words[i])) return false;
   }
   return false;
 }
@@ -224,11 +210,11 @@ bool has_provider_failure(std::string_view text) {
   for (auto name = kNames.find(text); name; name = kNames.find(text, name->end)) {
     const bool is_ambiguous = name->shape == kAmbiguousNames;
     const bool is_technical = is_among(kTechnical, WordsAfter(text, name->end).next());
-    if ((!is_ambiguous || is_technical) &&
-        fails_before(WordsBefore(text, name->begin), is_technical)) {
-      return true;
-    }
-    if (fails_after(text, name->end, is_ambiguous)) return true;
+    const WordsBefore before(text, name->begin);
+    if ((!is_ambiguous || is_technical) && fails_before(before, is_technical)) return true;
+    const bool is_object = equal_folded(before[0], "to") || equal_folded(before[0], "from");
+    const std::string_view object = is_object ? before[1] : std::string_view();
+    if (fails_after(text, name->end, FailureAfter(is_ambiguous, object))) return true;
   }
   return false;
 }

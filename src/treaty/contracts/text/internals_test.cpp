@@ -367,6 +367,30 @@ TEST_CASE("ARL-09: ids of models leak with underscores, too") {
                  "Your photos img_4021 and img_4022 were saved."});
 }
 
+TEST_CASE("ARL-09: an exchange with a provider that did not come to an end leaks") {
+  check_all(
+      "a failure of a provider",
+      {"The OpenAI request could not be completed.",
+       "Our request to OpenAI could not be completed.",
+       "The request could not be completed by OpenAI.", "OpenAI couldn't process your request.",
+       "Anthropic was unable to complete the request.", "The Groq call did not succeed.",
+       "OpenAI never answered.", "The OpenAI response could not be parsed.",
+       "The response from OpenAI was empty.", "OpenAI closed the connection.",
+       "The connection to Anthropic was interrupted.", "The Gemini request could not be completed.",
+       "Something went wrong while calling Anthropic.", "I wasn't able to reach OpenAI."});
+  check_all("", {"Your request to meet OpenAI could not be completed because the calendar is full.",
+                 "The OpenAI course could not be booked.",
+                 "The OpenAI call could not be moved to Friday.",
+                 "The call with OpenAI did not take place.",
+                 "I could not find the request that you sent to OpenAI's press office.",
+                 "I could not complete the form for the Anthropic event.",
+                 "OpenAI could not process your application.", "Anthropic lost a client.",
+                 "OpenAI closed the deal.", "Nothing went wrong at the Anthropic interview.",
+                 "Claude could not complete the marathon.",
+                 "Claude's request for leave could not be processed.",
+                 "Anthropic rejected your application for the service desk."});
+}
+
 TEST_CASE("ARL-09: what assistants say every day passes") {
   check_all("", {"Your flight LH 429 leaves at 14:05 from gate B12.",
                  "The invoice over $1,500.00 is due on 2026-04-30.",
