@@ -71,6 +71,7 @@ constexpr std::string_view kEnvironmentShapes[] = {
 constexpr std::string_view kSqlShapes[] = {
     "<SQLSTATE>",
     "<sql error:",
+    "<SELECT * FROM @( WHERE|;| LIMIT| ORDER BY)",
     "<SELECT \\* FROM @",
     "<INSERT INTO @",
     "<DELETE FROM @ WHERE ",
@@ -91,7 +92,7 @@ constexpr std::string_view kSqlShapes[] = {
     "<(unique|primary key|foreign key|not null|check) constraint failed",
     "<violates (unique|foreign key|not-null|check|exclusion) constraint",
     "<violation of (unique|primary|foreign) key (constraint|)",
-    "<duplicate key (value|error)",
+    "<duplicate key (value violates|error collection)",
     "<duplicate entry '*' for key",
     "<cannot insert duplicate key",
     "<E11000 duplicate",
@@ -103,34 +104,46 @@ constexpr std::string_view kSqlShapes[] = {
     "<invalid (object|column) name '",
     "<database is locked",
     "<database disk image is malformed",
-    "<deadlock (detected|found when)",
+    "<deadlock (found when trying|detected while waiting)",
+    "<deadlocked on lock",
     "<lock wait timeout exceeded",
     "<could not serialize access",
     "<canceling statement due to",
-    "<current transaction is aborted",
-    "<(permission|access) denied for (table|relation|schema|database|sequence|user) ",
+    "<current transaction is aborted, commands",
+    "<permission denied for (table|relation|schema|database|sequence) ",
+    "<access denied for user '",
     "<password authentication failed for",
-    "<too many clients already",
+    "<sorry, too many clients already",
     "<remaining connection slots are reserved",
     "<string or binary data would be truncated",
-    "<terminating connection due to",
+    "<terminating connection due to (administrator|idle|conflict)",
     "<connection to server at \"",
     "<server closed the connection unexpectedly",
-    "<data too long for column",
+    "<data too long for column '",
     "<wrongtype operation against",
 };
 
-// `column "price" does not exist` as a database says it: as a clause of its own. In prose a word is
-// before it.
-bool has_unknown_name(std::string_view text) {
+// Whether nothing but `:` or `(` is before `at`.
+bool begins_clause(std::string_view text, std::size_t at) {
+  const std::size_t last = text.substr(0, at).find_last_not_of(" \t\r\n");
+  return last == std::string_view::npos || std::string_view(":(").contains(text[last]);
+}
+
+// Whether a sentence ends at `at`: no other word of it follows.
+bool ends_clause(std::string_view text, std::size_t at) {
+  const std::size_t next = text.find_first_not_of(' ', at);
+  return next == std::string_view::npos || !is_lower(text[next]);
+}
+
+// `column "price" does not exist` and `deadlock detected`, as a database says them: in prose a word
+// is before the one, and after the other.
+bool has_database_clause(std::string_view text) {
   static constexpr std::string_view kShape[] = {
+      "<deadlock detected>",
       "<(column|table|role|database|schema|function|type) \"@\" does not exist"};
-  static const ShapeSet kUnknown(kShape);
-  for (auto found = kUnknown.find(text); found; found = kUnknown.find(text, found->begin + 1)) {
-    const std::size_t last =
-        text.find_last_not_of(" \t\r\n", found->begin == 0 ? 0 : found->begin - 1);
-    if (found->begin == 0 || last == std::string_view::npos ||
-        std::string_view(":(").contains(text[last])) {
+  static const ShapeSet kClauses(kShape);
+  for (auto found = kClauses.find(text); found; found = kClauses.find(text, found->begin + 1)) {
+    if (found->shape == 0 ? ends_clause(text, found->end) : begins_clause(text, found->begin)) {
       return true;
     }
   }
@@ -165,7 +178,7 @@ constexpr std::string_view kModelShapes[] = {
     "<claude (sonnet|opus|haiku)>",
     "<claude #(.#|) (sonnet|opus|haiku)>",
     "<claude (2.0|2.1|3.5|3.7|4.1|4.5|4.6)>",
-    "<(sonnet|opus|haiku) (3|4|5).#>",
+    "<(sonnet|haiku) (3|4|5).#>",
     "<openai('s|) o#>",
     "<gemini-(pro|flash|ultra|nano|exp|embedding)",
     "<gemini (pro|flash|ultra|nano)>",
@@ -260,7 +273,7 @@ constexpr ShapeCategory kCategories[] = {
 std::string_view find_in_prose(std::string_view text) {
   static const ShapeCategories kAll(kCategories);
   if (const std::string_view shows = kAll.find(text); !shows.empty()) return shows;
-  if (has_unknown_name(text)) return "an SQL error";
+  if (has_database_clause(text)) return "an SQL error";
   if (has_log_line(text)) return "a log line";
   if (has_provider_failure(text)) return "a failure of a provider";
   if (const std::string_view shows = find_failure(text); !shows.empty()) return shows;

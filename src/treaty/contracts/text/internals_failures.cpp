@@ -84,13 +84,14 @@ constexpr std::string_view kStatusShapes[] = {
     "<api error(:|) #>",
     "<(failed|returned|responded|replied|answered)( with|)( a| an|) (status|http status|http)(:|) "
     "#>",
+    "<status=#>",
+    "<error #>",
     "<(api|backend|endpoint|gateway|server|service|upstream) (returned|responded with|answered "
     "with)"
     "( a| an|) #>",
-    "<status=#>",
-    "<error #>",
 };
-constexpr std::size_t kErrorAlone = std::size(kStatusShapes) - 1;
+constexpr std::size_t kErrorAlone = std::size(kStatusShapes) - 2;
+constexpr std::size_t kAnswer = std::size(kStatusShapes) - 1;
 
 constexpr std::array<std::string_view, 20> kHttpStatuses = {
     "400", "401", "402", "403", "404", "405", "408", "409", "410", "413",
@@ -105,6 +106,24 @@ std::string_view digits_before(std::string_view text, std::size_t end) {
   return text.substr(begin, end - begin);
 }
 
+// "The service returned 500 dollars." A status is followed by a word about it, or by none.
+constexpr std::string_view kAfterStatus[] = {
+    "after",    "again",        "and",      "at",        "bad",   "because", "but",    "code",
+    "error",    "errors",       "for",      "forbidden", "from",  "gateway", "http",   "instead",
+    "internal", "on",           "response", "service",   "since", "so",      "status", "too",
+    "twice",    "unauthorized", "when",     "while",     "with",  "without"};
+
+bool counts_things(std::string_view text, std::size_t at) {
+  const std::string_view rest = text.substr(at);
+  const std::size_t next = std::min(rest.find_first_not_of(' '), rest.size());
+  const std::size_t size = run_length(rest, next, is_word_character);
+  if (size > 0) return !is_among(kAfterStatus, rest.substr(next, size));
+  static constexpr std::string_view kShape[] = {"(.|,)#", "-@", "( |)%", "( |)$",
+                                                "( |)\xE2\x82\xAC"};
+  static const ShapeSet kThings(kShape);
+  return kThings.begins(rest);
+}
+
 bool has_http_error(std::string_view text) {
   static const ShapeSet kStatuses(kStatusShapes);
   for (auto found = kStatuses.find(text); found; found = kStatuses.find(text, found->end)) {
@@ -112,8 +131,9 @@ bool has_http_error(std::string_view text) {
     const auto is_status = [&](const auto& among) {
       return std::ranges::find(among, status) != std::end(among);
     };
-    if (found->shape == kErrorAlone ? is_status(kKnownErrors) : is_status(kHttpStatuses))
-      return true;
+    if (found->shape == kErrorAlone && !is_status(kKnownErrors)) continue;
+    if (found->shape == kAnswer && counts_things(text, found->end)) continue;
+    if (is_status(kHttpStatuses)) return true;
   }
   return false;
 }

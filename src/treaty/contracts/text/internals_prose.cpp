@@ -191,17 +191,35 @@ bool fails_before(const WordsBefore& words, bool is_technical) {
 // --- Models -----------------------------------------------------------------------------------
 
 constexpr std::string_view kVersionShapes[] = {
+    "<opus (3|4|5).#>",
+    "<(claude|llama|gemini|gemma|phi|sonnet|opus|haiku) #>",
     "<grok #>",
-    "<grok #.#>",
-    "<(claude|llama|gemini|gemma|phi) #>",
 };
-constexpr std::size_t kNamesOfOthers = 2;  // People and animals have these names, too.
+constexpr std::size_t kOpus = 0;           // Works of music are numbered like this, too.
+constexpr std::size_t kNamesOfOthers = 1;  // People, animals and poems have these names, too.
 
 // What is before the name of a model. To grok is also a verb, which has a subject.
 constexpr std::string_view kBeforeModels[] = {
     "a",   "and",  "asked", "by",  "called", "from", "in",    "is",  "model", "of",   "on", "or",
     "our", "runs", "the",   "use", "used",   "uses", "using", "via", "was",   "with", "xai"};
 constexpr std::string_view kBeforeOthers[] = {"model", "models", "using", "via"};
+// Words about the work of a model.
+constexpr std::string_view kWork[] = {"ai",      "answered", "anthropic", "api",       "asked",
+                                      "llm",     "model",    "models",    "processed", "prompt",
+                                      "request", "response", "switched",  "switching", "tokens",
+                                      "use",     "used",     "uses",      "using",     "via"};
+
+bool is_at_work(std::string_view text, const ShapeSet::Match& name, const WordsBefore& before) {
+  const bool is_alone = before[0].empty() && WordsAfter(text, name.end).next().empty();
+  return is_alone || before.any_of(kWork) || any_after(text, name.end, kWork);
+}
+
+bool is_model(std::string_view text, const ShapeSet::Match& name) {
+  const WordsBefore before(text, name.begin);
+  if (name.shape == kOpus) return is_at_work(text, name, before);
+  if (name.shape == kNamesOfOthers) return is_among(kBeforeOthers, before[0]);
+  return before[0].empty() || is_among(kBeforeModels, before[0]);
+}
 
 }  // namespace
 
@@ -222,11 +240,7 @@ bool has_provider_failure(std::string_view text) {
 bool names_model(std::string_view text) {
   static const ShapeSet kVersions(kVersionShapes);
   for (auto name = kVersions.find(text); name; name = kVersions.find(text, name->end)) {
-    const std::string_view before = WordsBefore(text, name->begin)[0];
-    if (name->shape == kNamesOfOthers ? is_among(kBeforeOthers, before)
-                                      : before.empty() || is_among(kBeforeModels, before)) {
-      return true;
-    }
+    if (is_model(text, *name)) return true;
   }
   return false;
 }

@@ -391,6 +391,40 @@ TEST_CASE("ARL-09: an exchange with a provider that did not come to an end leaks
                  "Anthropic rejected your application for the service desk."});
 }
 
+TEST_CASE("ARL-09: a number that counts things is no status") {
+  check_all("an error code",
+            {"The service returned 500.", "The server returned 500 for this request.",
+             "The gateway answered with 502, so I stopped.", "The server returned a 500 error.",
+             "The service responded with 401 and no message.", "The backend responded with a 404.",
+             "The endpoint returned 404 when I asked for the plan.", "The API returned 429"});
+  check_all("", {"The service returned 500 dollars to you.", "The service returned 500 € to you.",
+                 "The server returned 402 glasses to the bar.",
+                 "The service returned 503 of the 600 books.",
+                 "The service returned 500.50 to your card.",
+                 "The loan service responded with 500 pages of paperwork.",
+                 "The repair service answered with a 500-franc voucher."});
+}
+
+TEST_CASE("ARL-09: juries, composers and tax forms use words of programs, too") {
+  check_all("", {"The deadlock detected by the jury surprised everyone.",
+                 "A deadlock found when the council voted was broken by the mayor.",
+                 "The duplicate key error at the locksmith cost us an hour.",
+                 "There are too many clients already, so the salon closed its list.",
+                 "The Opus 3.1 recording is out of print.", "Her Opus 5.2 premieres in Vienna.",
+                 "The collector sold Opus 4.1 for 200 euros.",
+                 "File \"Taxes 2025\", line 3 needs your signature.",
+                 "File \"Budget\", line 14, in red.", "File \"Schedule C.pdf\", line 31"});
+  check_all("an SQL error", {"ERROR: deadlock detected DETAIL: Process 12 waits",
+                             "Saving failed, deadlock detected.",
+                             "ORA-00060: deadlock detected while waiting for resource",
+                             "Deadlock found when trying to get lock; try restarting transaction",
+                             "SELECT id, name FROM plans WHERE id = 3"});
+  check_all("a model id", {"Opus 4.1", "Answered by Opus 4.1.", "I switched to Opus 4.5.",
+                           "This was written using Opus 4."});
+  check_all("a stack trace", {"File \"<stdin>\", line 1, in <module>", "File \"plan.py\", line 12",
+                              "  File \"worker\", line 3, in run", "File \"<string>\", line 4"});
+}
+
 TEST_CASE("ARL-09: what assistants say every day passes") {
   check_all("", {"Your flight LH 429 leaves at 14:05 from gate B12.",
                  "The invoice over $1,500.00 is due on 2026-04-30.",

@@ -84,6 +84,10 @@ bool is_trace_line(std::string_view line) {
   return is_debugger_frame(line) || line.starts_with("panic: ");
 }
 
+bool is_source_ending(std::string_view ending) {
+  return std::ranges::find(kSourceEndings, ending) != kSourceEndings.end();
+}
+
 // Frames that need not begin a line: those of Python, Java, C#, Go and C.
 constexpr std::string_view kFrameShapes[] = {
     "<File \"*\", line #",
@@ -91,6 +95,30 @@ constexpr std::string_view kFrameShapes[] = {
     "<at @.@.@(.@|.@.@|.@.@.@|.@.@.@.@|)\\(",
     "+0x@",
 };
+constexpr std::size_t kPythonFrame = 0;
+
+// Documents of people have lines, too. Here the file is one of a program or a place such as
+// `<stdin>`, or the name of a function ends the line: `File "worker", line 3, in run`.
+bool is_python_frame(std::string_view text, const ShapeSet::Match& frame) {
+  constexpr std::size_t kLongest = 128;
+  constexpr std::string_view kFunction = ", in ";
+  const std::size_t begin = text.find('"', frame.begin) + 1;
+  const std::string_view file = text.substr(begin, text.find("\", line", begin) - begin);
+  const std::size_t dot = std::min(file.rfind('.'), file.size());
+  if (file.starts_with('<') || is_source_ending(file.substr(dot))) return true;
+  std::string_view rest = text.substr(frame.end, kLongest);
+  rest = rest.substr(0, rest.find('\n'));
+  return rest.starts_with(kFunction) && !rest.substr(kFunction.size()).contains(' ') &&
+         (is_word_character(rest.back()) || rest.back() == '>');
+}
+
+bool has_frame(std::string_view text) {
+  static const ShapeSet kFrames(kFrameShapes);
+  for (auto frame = kFrames.find(text); frame; frame = kFrames.find(text, frame->end)) {
+    if (frame->shape != kPythonFrame || is_python_frame(text, *frame)) return true;
+  }
+  return false;
+}
 
 // The characters of the word that ends at `end`.
 std::string_view word_before(std::string_view text, std::size_t end) {
@@ -123,10 +151,6 @@ bool any_ending(std::string_view text, Test test) {
   return false;
 }
 
-bool is_source_ending(std::string_view ending) {
-  return std::ranges::find(kSourceEndings, ending) != kSourceEndings.end();
-}
-
 // Calls `test` with each name of a source file and what follows it, the number of a line, until it
 // is true of one. Web links have none.
 template <class Test>
@@ -156,8 +180,7 @@ bool has_stack_trace(std::string_view text) {
   for (const std::string_view phrase : kTellingPhrases) {
     if (text.contains(phrase)) return true;
   }
-  static const ShapeSet kFrames(kFrameShapes);
-  if (has_source_place(text) || kFrames.is_in(text)) return true;
+  if (has_source_place(text) || has_frame(text)) return true;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     if (is_trace_line(trimmed(text.substr(0, end)))) return true;
