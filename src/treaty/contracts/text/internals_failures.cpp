@@ -180,7 +180,7 @@ constexpr std::string_view kExceptionShapes[] = {
     "<std::bad_@",
     "<std::(exception|out_of_range|invalid_argument|terminate)>",
     "<std::(runtime|logic|system|domain|range|overflow|length|future|regex)_error>",
-    "::(RecordNotFound|RecordInvalid|ReadTimeout|OpenTimeout|NotFound|Timeout)>",
+    "::(RecordNotFound|RecordInvalid|StatementInvalid|ReadTimeout|OpenTimeout|NotFound|Timeout)>",
     "<(NullReference|IndexOutOfRange|OutOfMemory)>",
     "<NoneType>",
     "<object has no attribute '",
@@ -194,9 +194,9 @@ bool ends_with_any(std::string_view word, const auto& ends) {
       ends, [&](std::string_view end) { return word.size() > end.size() && word.ends_with(end); });
 }
 
-// `KeyError`, `NullPointerException`. "Error" and "Exception" alone are words.
+// `KeyError`, `NullPointerException`, `ResourceWarning`. "Error" alone is a word.
 bool is_exception_name(std::string_view word) {
-  constexpr std::array<std::string_view, 3> kEnds = {"Error", "Exception", "Interrupt"};
+  constexpr std::array<std::string_view, 4> kEnds = {"Error", "Exception", "Interrupt", "Warning"};
   return is_upper(word[0]) && ends_with_any(word, kEnds);
 }
 

@@ -27,14 +27,27 @@ TEST_CASE("ARL-09: what find_leak() finds is refused, too") {
 }
 
 TEST_CASE("ARL-09: names of exceptions leak") {
-  check_all("an exception name",
-            {"KeyError", "It failed with a NullPointerException.", "TypeError: x is not a function",
-             "openai.RateLimitError: slow down", "java.lang.IllegalStateException: no plan",
-             "System.InvalidOperationException was raised", "OSError while reading",
-             "JSONDecodeError: Expecting value", "KeyboardInterrupt", "StopIteration",
-             "ActiveRecord::RecordNotFound", "Net::ReadTimeout", "std::bad_alloc",
-             "'NoneType' object", "Cannot read properties of undefined", "std::runtime_error",
-             "builtins.ValueError('x')", "MongoServerError: no"});
+  check_all("an exception name", {"KeyError",
+                                  "It failed with a NullPointerException.",
+                                  "TypeError: x is not a function",
+                                  "openai.RateLimitError: slow down",
+                                  "java.lang.IllegalStateException: no plan",
+                                  "System.InvalidOperationException was raised",
+                                  "OSError while reading",
+                                  "JSONDecodeError: Expecting value",
+                                  "KeyboardInterrupt",
+                                  "StopIteration",
+                                  "ActiveRecord::RecordNotFound",
+                                  "Net::ReadTimeout",
+                                  "std::bad_alloc",
+                                  "'NoneType' object",
+                                  "Cannot read properties of undefined",
+                                  "std::runtime_error",
+                                  "builtins.ValueError('x')",
+                                  "MongoServerError: no",
+                                  "ActiveRecord::StatementInvalid",
+                                  "UnhandledPromiseRejectionWarning: boom",
+                                  "DeprecationWarning: use plan()"});
 }
 
 TEST_CASE("ARL-09: codes of systems and of providers leak") {
