@@ -52,9 +52,8 @@ constexpr std::string_view kSystemShapes[] = {
     "<bind*address already in use>",
     "<permission denied \\(",
     "<getaddrinfo>",
-    "<E(CONNREFUSED|CONNRESET|CONNABORTED|TIMEDOUT|NOTFOUND|HOSTUNREACH|NETUNREACH|PIPE|ADDRINUSE)"
-    ">",
-    "<E(ACCES|PERM|NOENT|NOSPC|MFILE|EXIST|ISDIR|NOTDIR|AI_AGAIN|INVAL|NOMEM)>",
+    "<E(CONNREFUSED|CONNRESET|CONNABORTED|TIMEDOUT|NOTFOUND|HOSTUNREACH|NETUNREACH|ADDRINUSE)>",
+    "<E(ACCES|PERM|PIPE|NOENT|NOSPC|MFILE|EXIST|ISDIR|NOTDIR|AI_AGAIN|INVAL|NOMEM)>",
     "<SIG(SEGV|KILL|ABRT|TERM|BUS|FPE|ILL|PIPE|HUP|INT|QUIT)>",
 };
 
@@ -82,16 +81,14 @@ constexpr std::string_view kStatusShapes[] = {
     "<http/# #>",
     "<http/#.# #>",
     "<api error(:|) #>",
-    "<(failed|returned|responded|replied|answered)( with|)( a| an|) (status|http status|http)(:|) "
-    "#>",
+    "<(failed|returned|responded|replied|answered)( with|)( a|) status(:|) #>",
     "<status=#>",
     "<error #>",
-    "<(api|backend|endpoint|gateway|server|service|upstream) (returned|responded with|answered "
-    "with)"
-    "( a| an|) #>",
+    "<(api|backend|endpoint|gateway|server|service|upstream) returned( a|) #>",
+    "<(api|backend|endpoint|gateway|server|service|upstream) (responded|answered) with( a|) #>",
 };
-constexpr std::size_t kErrorAlone = std::size(kStatusShapes) - 2;
-constexpr std::size_t kAnswer = std::size(kStatusShapes) - 1;
+constexpr std::size_t kErrorAlone = std::size(kStatusShapes) - 3;
+constexpr std::size_t kAnswers = kErrorAlone + 1;  // This shape and the next.
 
 constexpr std::array<std::string_view, 20> kHttpStatuses = {
     "400", "401", "402", "403", "404", "405", "408", "409", "410", "413",
@@ -132,7 +129,7 @@ bool has_http_error(std::string_view text) {
       return std::ranges::find(among, status) != std::end(among);
     };
     if (found->shape == kErrorAlone && !is_status(kKnownErrors)) continue;
-    if (found->shape == kAnswer && counts_things(text, found->end)) continue;
+    if (found->shape >= kAnswers && counts_things(text, found->end)) continue;
     if (is_status(kHttpStatuses)) return true;
   }
   return false;
@@ -234,19 +231,18 @@ bool has_qualified_exception(std::string_view text) {
 // ------------------------------------------------------------------------------------
 
 constexpr std::string_view kDatabaseShapes[] = {
-    "<(sqlite|sqlite3|mysql|mariadb|postgres|postgresql|mssql|sql server|mongodb|redis|dynamodb)"
+    "<(sqlite|sqlite3|mysql|mariadb|postgres|postgresql|mssql|sql server|mongodb|redis|dynamodb"
+    "|elasticsearch|clickhouse|cockroachdb|oracle database|oracle db|cassandra cluster)"
     "( database| server| cluster| connection| query| client|)"
     "( is| has| was| returned an| reported an| threw an| raised an|)"
     " (error|errors|exception|down|unavailable|unreachable|timeout|timed out|failed|failure|crashed"
     "|refused|gone away)>",
-    "<(elasticsearch|clickhouse|cockroachdb|oracle database|oracle db|cassandra cluster)"
-    "( is| has| was| returned an|)"
-    " (error|exception|down|unavailable|unreachable|timeout|timed out|failed|failure)>",
     "<(database|db) (error|exception)(:| #)",
-    "<(database|db) (connection|query|server|host)( has| was| is|)"
-    " (failed|error|timed out|timeout|refused|lost|down|unavailable)>",
-    "<(failed to|unable to|could not|couldn't|cannot|can't) (connect to|reach|query|contact)"
-    " (the |our |)(database|db)>",
+    "<(database|db) (connection|query|server|host)( has| was| is|) (failed|error|refused|lost)>",
+    "<(database|db) (connection|query|server|host)( has| was| is|) (timed out|timeout|down)>",
+    "<(database|db) (connection|query|server|host)( was| is|) unavailable>",
+    "<(failed|unable) to (connect to|reach|query|contact) (the |our |)(database|db)>",
+    "<(could|can)( not|n't|not|'t) (connect to|reach|query|contact) (the |our |)(database|db)>",
     "<lost connection to (mysql|the database|database)",
 };
 

@@ -306,7 +306,9 @@ TEST_CASE("ARL-09: failures of databases leak by the name of the engine") {
   check_all("a failure of a database",
             {"sqlite error: no such table users", "MySQL server has gone away", "Redis is down.",
              "PostgreSQL connection timed out", "Database error: the row is gone",
-             "I could not connect to the database.", "The database connection was lost."});
+             "I could not connect to the database.", "The database connection was lost.",
+             "I can't reach our database.", "We couldn't query the db.",
+             "The database query has timed out.", "The Elasticsearch server is down."});
   check_all("", {"Your PostgreSQL course starts on Monday.",
                  "I added MySQL to your list of skills.", "Cassandra is unavailable on Friday.",
                  "The error in the address is corrected.", "I found three books about databases."});
