@@ -54,6 +54,12 @@ class RepairTest(BridgeTest):
         self.assertEqual(self.bridge("check", "--fix").err, "", "a second time there is nothing to do")
         return response
 
+    def doctor_says(self, content):
+        self.put(REQUEST, bridge_request())
+        self.put(RESPONSE, content)
+        fault = json.loads(self.bridge("doctor", "--format", "json").out)["faults"][0]
+        return fault["code"], fault["mend"]
+
     def assert_refused(self, content, *names):
         """Both commands say which member has no single reading, and nothing is written."""
         ran = self.check_fix(content)
@@ -125,6 +131,27 @@ class PartsOfAnEnvelope(RepairTest):
             with self.subTest(content):
                 self.assert_refused(content, "BRS-14", *names)
 
+    def test_a_failure_that_is_nested_is_refused_by_name(self):
+        for content, name in (({"data": {"status": "error", "why": "no access"}}, "data.status"),
+                              ({"output": {"data": {"is_error": True}}}, "output.data.is_error"),
+                              ({"type": "result", "payload": {"error": {"message": "no access"}}}, "payload.error"),
+                              ({"sections": [], "metadata": {"error": "no access"}}, "metadata.error")):
+            with self.subTest(content):
+                self.assert_refused(content, "BRS-14", f"{name} may be the agent's output or a report of its failure")
+                self.assertFalse(self.verdict("bridge-response", content, "--profile", "lenient")["valid"])
+        self.assert_refused({"response": {"data": {"success": False}}}, "status is missing", "response itself")
+
+    def test_failures_in_a_list_are_what_the_agent_found(self):
+        for output in ({"findings": [{"error": "unused variable"}]}, {"tests": [{"name": "a", "status": "failed"}]}):
+            with self.subTest(output):
+                self.assert_read(output, "BRS-14", status="success", response=json.dumps(output, separators=(",", ":")))
+
+    def test_an_object_without_any_output_is_refused(self):
+        for content in ({}, {"version": "1.0", "metadata": {}}, {"duration_seconds": 3}):
+            with self.subTest(content):
+                self.assert_refused(content, "BRS-14", "neither an envelope nor an output")
+                self.assertFalse(self.verdict("bridge-response", content, "--profile", "lenient")["valid"])
+
     def test_a_repair_never_makes_up_a_request_id(self):
         for content in (b'{"response": "Fine."}', b'{"error_message": "no access"}', b'{"findings": []}'):
             with self.subTest(content):
@@ -150,13 +177,10 @@ class PartsOfAnEnvelope(RepairTest):
     def test_doctor_does_not_make_a_success_of_a_failure(self):
         for content in ({"response": "a", "error_message": "b"}, {"error": "no access"}, {"success": False, "x": 1},
                         {"is_error": True, "why": "no access"}, {"errors": ["no access"]},
+                        {}, {"data": {"status": "error", "why": "no access"}},
                         '{"error_message": "no access" "error_type": "x"}'):
             with self.subTest(content):
-                self.put(REQUEST, bridge_request())
-                self.put(RESPONSE, content)
-                report = json.loads(self.bridge("doctor", "--format", "json").out)
-                fault = report["faults"][0]
-                self.assertEqual((fault["code"], fault["mend"]), ("answer-broken", "treaty bridge answer"))
+                self.assertEqual(self.doctor_says(content), ("answer-broken", "treaty bridge answer"))
 
 
 class DocumentedMistakes(RepairTest):

@@ -10,6 +10,7 @@
 #include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/contracts/bridge_outcome.h"
 #include "treaty/contracts/inspection/edits.h"
 
 namespace treaty::contracts {
@@ -25,10 +26,6 @@ std::string quote(std::string_view text) {
 const Place* result_in(const EnvelopeMembers& members) {
   const auto found = std::ranges::find(members.unknown(), "result", &Place::name);
   return members["response"] != nullptr || found == members.unknown().end() ? nullptr : &*found;
-}
-
-bool is_blank_text(const Place* place) {
-  return place != nullptr && place->value.is_string() && is_blank(place->value.text());
 }
 
 class EnvelopeReading {
@@ -234,64 +231,16 @@ class EnvelopeReading {
   std::string_view read_status() {
     const Place* place = members_["status"];
     if (place == nullptr) {
-      const std::string_view status = completes_ ? meant_status() : "";
-      supply("status", status.empty() ? std::nullopt : std::optional(quote(status)), why_unclear());
-      return status;
+      const MeantStatus meant = completes_ ? meant_status(members_, text_) : MeantStatus();
+      supply("status", meant.status.empty() ? std::nullopt : std::optional(quote(meant.status)),
+             meant.why_unclear);
+      return meant.status;
     }
     const std::string_view status = place->value.is_string() ? place->value.text() : "";
     if (status == "success" || status == "error" || status == kTimeout) return status;
     inspection_.refuse("BRS-05", *place, "there is no such status",
                        "\"success\", \"error\" or \"timeout\", exactly");
     return {};
-  }
-
-  static bool says_something(const Place* place) {
-    return unless_null(place) != nullptr && !is_blank_text(place);
-  }
-
-  // A document of the agent that may report its failure, as an object or as the text of one.
-  static bool holds_failure(const Place& text) {
-    if (text.value.is_string()) {
-      const json::Document document(text.value.text());
-      return document.faults().empty() && document.root() && reports_failure(*document.root());
-    }
-    return reports_failure(text.value);
-  }
-
-  static bool reports_failure(json::Value document) {
-    if (!document.is_object()) return false;
-    for (const json::Member member : document.members()) {
-      if (may_report_failure(member.name.text(), member.value)) return true;
-    }
-    return false;
-  }
-
-  // An agent that has no error_message may have reported its failure in the metadata.
-  bool metadata_reports_failure() const {
-    const Place* metadata = members_["metadata"];
-    return metadata != nullptr && reports_failure(metadata->value);
-  }
-
-  std::string_view why_unclear() const {
-    if (!says_something(text_)) return "and neither response nor error_message has a text";
-    if (metadata_reports_failure()) return "and metadata may report a failure";
-    return holds_failure(*text_) ? "and response itself may report a failure"
-                                 : "and response and the error contradict each other";
-  }
-
-  // What response and error say without a status.
-  std::string_view meant_status() const {
-    const Place* type = members_["error_type"];
-    const bool fails = says_something(members_["error_message"]) || says_something(type);
-    if (!fails) {
-      const bool is_success =
-          says_something(text_) && !holds_failure(*text_) && !metadata_reports_failure();
-      return is_success ? "success" : "";
-    }
-    if (says_something(text_)) return "";
-    const bool is_timeout =
-        says_something(type) && type->value.is_string() && type->value.text() == kTimeout;
-    return is_timeout ? kTimeout : "error";
   }
 
   BridgeSuccess read_success(std::optional<std::string> text, bool refused) {
@@ -451,24 +400,6 @@ class EnvelopeReading {
 };
 
 }  // namespace
-
-bool may_report_failure(std::string_view member, json::Value value) {
-  const std::string name = folded(member);
-  const std::string text = value.is_string() ? folded(value.text()) : "";
-  if (name == "success" || name == "ok") return value.source() == "false";
-  if (name == "status" || name == "finish_reason" || name == "stop_reason") {
-    return text == "error" || text == "failed" || text == "failure" || text == "aborted" ||
-           text == "cancelled" || text == kTimeout;
-  }
-  if (name == "failed") return value.source() == "true";  // A number counts what failed.
-  constexpr std::string_view kReports[] = {
-      "error",       "errors",        "is_error",     "iserror",    "exception", "traceback",
-      "stack_trace", "error_message", "errormessage", "error_type", "errortype"};
-  if (std::ranges::find(kReports, name) == std::ranges::end(kReports)) return false;
-  if (value.is_string()) return !is_blank(text);
-  const std::string source = json::minified(value);
-  return source != "null" && source != "false" && source != "0" && source != "[]" && source != "{}";
-}
 
 Extent extent_of(const EnvelopeMembers& members) {
   if (members["request_id"] != nullptr || members["status"] != nullptr) return Extent::envelope;

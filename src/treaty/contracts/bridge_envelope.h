@@ -27,10 +27,6 @@ enum class Extent {
 
 Extent extent_of(const EnvelopeMembers& members);
 
-// Whether a member of an agent's own output may report that the agent failed. Null, false and what
-// is empty report nothing.
-bool may_report_failure(std::string_view name, json::Value value);
-
 // Of an envelope, or of a part of one. What is missing or written otherwise and can mean one thing
 // only is a repair of the mending profile; in a part, of which BRS-14 says so, of the lenient one,
 // too.

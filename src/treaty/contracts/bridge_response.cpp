@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/contracts/bridge_envelope.h"
+#include "treaty/contracts/bridge_outcome.h"
 #include "treaty/contracts/inspection/edits.h"
 
 namespace treaty::contracts {
 namespace {
+
+constexpr const char* kWriteEnvelope =
+    "`treaty bridge respond` writes the envelope; a failure with --status error --error MESSAGE";
 
 BridgeResponse wrap_bare_output(Inspection& inspection, const EnvelopeMembers& members) {
   const Place& root = members.object();
@@ -19,16 +21,17 @@ BridgeResponse wrap_bare_output(Inspection& inspection, const EnvelopeMembers& m
                           .outcome = BridgeSuccess{json::minified(root.value)},
                           .created_at = options.now,
                           .metadata = {{kAutoWrapped, true}}};
-  const auto error = std::ranges::find_if(members.unknown(), [](const Place& member) {
-    return may_report_failure(member.name, member.value);
-  });
-  if (error != members.unknown().end()) {
+  if (members.unknown().empty()) {
+    inspection.refuse("BRS-14", root, "this has neither an envelope nor an output of an agent",
+                      kWriteEnvelope);
+    return response;
+  }
+  if (const std::string report = failure_report_in(root.value); !report.empty()) {
     inspection.refuse("BRS-14", root,
                       fmt::format("this has no envelope, and {} may be the agent's output or a "
                                   "report of its failure",
-                                  error->name),
-                      "`treaty bridge respond` writes the envelope; a failure with --status error "
-                      "--error MESSAGE");
+                                  report),
+                      kWriteEnvelope);
     return response;
   }
   if (options.profile == Profile::mending && !options.request_id) {
