@@ -95,6 +95,20 @@ class Verdicts(CheckTest):
                 self.both(document)
                 self.assertEqual(sorted(rules_of(self.checked(code=1)[RESPONSE]["violations"])), rules)
 
+    def test_the_hint_for_a_missing_member_is_a_value_that_it_may_have(self):
+        failure = bridge_response(status="error", response=None, error_message="It failed.")
+        for document, name, hint in ((bridge_response(), "response", 'write the answer as a string; an empty answer is ""'),
+                                     (bridge_response(), "error_message", "write null"),
+                                     (failure, "response", "write null"),
+                                     (failure, "error_message", "say what went wrong, as a string"),
+                                     (bridge_response(), "metadata", "write an object; {} if there is nothing to add"),
+                                     (bridge_response(), "duration_seconds", "write a number")):
+            with self.subTest(name, status=document["status"]):
+                self.both(without(document, name))
+                finding, = self.checked(code=1)[RESPONSE]["violations"]
+                self.assertEqual((finding["rule"], finding["where"]), ("BRS-01", f"/{name}"))
+                self.assertIn(hint, finding["hint"])
+
     def test_an_answer_to_another_request_is_refused(self):
         self.both(bridge_response(request_id=OTHER_UUID))
         self.assertEqual(rules_of(self.checked(code=1)[RESPONSE]["violations"]), ["BRS-12"])

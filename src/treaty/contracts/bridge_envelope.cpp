@@ -28,6 +28,37 @@ const Place* result_in(const EnvelopeMembers& members) {
   return members["response"] != nullptr || found == members.unknown().end() ? nullptr : &*found;
 }
 
+// Empty when it is no string.
+std::string_view status_in(const EnvelopeMembers& members) {
+  const Place* place = members["status"];
+  return place != nullptr && place->value.is_string() ? place->value.text() : "";
+}
+
+// What to write for a member that is missing. Null is allowed for three of the nine, and there the
+// status decides (BRS-07, BRS-08).
+std::string hint_for_missing(std::string_view name, std::string_view status) {
+  const bool is_success = status == "success";
+  const bool is_failure = status == "error" || status == kTimeout;
+  if (name == "response") {
+    if (is_success) return "write the answer as a string; an empty answer is \"\"";
+    return is_failure ? "write null" : "write the answer as a string, or null after a failure";
+  }
+  if (name == "error_message") {
+    if (is_success) return "write null";
+    return is_failure ? "say what went wrong, as a string"
+                      : "write null, or after a failure what went wrong";
+  }
+  if (name == "error_type") {
+    return is_failure ? "write the kind of error as a string, or null" : "write null";
+  }
+  if (name == "request_id") return "copy it from the request file";
+  if (name == "version") return "write \"1.0\", as a string";
+  if (name == "status") return "write \"success\", \"error\" or \"timeout\"";
+  if (name == "created_at") return "write the time with its zone, such as 2025-11-24T14:22:45Z";
+  if (name == "duration_seconds") return "write a number; 0 if the time was not measured";
+  return "write an object; {} if there is nothing to add";  // metadata
+}
+
 class EnvelopeReading {
  public:
   EnvelopeReading(Inspection& inspection, const EnvelopeMembers& members, Extent extent)
@@ -75,7 +106,7 @@ class EnvelopeReading {
       refuse_part(std::move(message));
     } else {
       inspection_.refuse_missing("BRS-01", members_.object(), name, std::move(message),
-                                 "all nine members are always there; null where there is nothing");
+                                 hint_for_missing(name, status_in(members_)));
     }
   }
 
