@@ -169,6 +169,16 @@ class WrongSuffixes(RemedyTest):
         self.fix()
         self.assertEqual(self.response("-phase2"), bridge_response())
 
+    def test_an_answer_whose_id_differs_in_letter_case_is_moved_and_repaired(self):
+        for name in (RESPONSE, "agent_response.json"):
+            with self.subTest(name):
+                self.setUp()
+                self.put(request_name(2), bridge_request(phase=2))
+                self.put(name, bridge_response(request_id=UUID.upper()))
+                self.fix()
+                self.assertEqual(self.response("-phase2"), bridge_response())
+                self.assertNotIn(name, self.files())
+
     def test_answers_that_have_changed_places_are_changed_back(self):
         ids = {1: UUID, 2: OTHER_UUID, 3: THIRD_UUID}
         for answered in ({1: 2, 2: 1}, {1: 2, 2: 3, 3: 1}):

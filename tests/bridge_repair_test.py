@@ -243,6 +243,23 @@ class DocumentedMistakes(RepairTest):
         many = "\n".join(f"line {number}" for number in range(500))
         self.assert_read(text_of(bridge_response(response="TEXT"), ("TEXT", many)), response=many)
 
+    def test_a_request_id_that_differs_only_in_letter_case_is_repaired(self):
+        upper = bridge_response(request_id=UUID.upper())
+        self.assert_read(upper, "BRS-12", response="Fine.")
+        self.assertEqual(self.doctor_says(upper), ("answer-repairable", "treaty bridge check --fix"))
+        ran = self.bridge("check")
+        self.assertEqual(ran.code, 1, ran)
+        self.assertIn(f'BRS-12: request_id differs from that of the request, "{UUID}", only in letter case', ran.out)
+        self.write("request.json", bridge_request())
+        for profile in ("strict", "lenient"):
+            verdict = self.verdict("bridge-response", upper, "--request", "request.json", "--profile", profile)
+            self.assertEqual([finding["rule"] for finding in verdict["violations"]], ["BRS-12"])
+
+    def test_only_a_uuid_may_differ_in_letter_case(self):
+        self.put(REQUEST, bridge_request(request_id="review-1"))
+        self.put(RESPONSE, bridge_response(request_id="Review-1"))
+        self.assertIn("put away, it is foreign", self.bridge("check", "--fix").err)
+
     def test_missing_members_with_one_possible_value_are_supplied(self):
         for name, value in (("request_id", UUID), ("version", "1.0"), ("status", "success"), ("error_message", None),
                             ("error_type", None), ("metadata", {}), ("duration_seconds", 0)):

@@ -86,10 +86,15 @@ void take(BridgeFile<Document>& file, contracts::Decoded<Document> decoded) {
   file.verdict = std::move(decoded).verdict();
 }
 
-bool answers_another(const contracts::Verdict& verdict) {
-  return std::ranges::any_of(verdict.violations, [](const contracts::Finding& finding) {
-    return finding.rule.text() == "BRS-12";
-  });
+// An id that differs only in letter case breaks BRS-12, too, and is repaired.
+bool answers_another(const RequestFile& request, const ResponseFile& response) {
+  const bool has_other_id = std::ranges::any_of(
+      response.verdict.violations,
+      [](const contracts::Finding& finding) { return finding.rule.text() == "BRS-12"; });
+  if (!has_other_id || !request.document) return has_other_id;
+  const json::Document document(response.text);
+  return !contracts::is_same_request_id(json::find_text(document.root(), "request_id"),
+                                        request.document->request_id);
 }
 
 }  // namespace
@@ -137,7 +142,7 @@ AnswerState judge(const RequestFile& request, const ResponseFile& response) {
     case FileState::unreadable: return AnswerState::unreadable;
     case FileState::torn: return AnswerState::torn;
     case FileState::broken:
-      return answers_another(response.verdict) ? AnswerState::foreign : AnswerState::broken;
+      return answers_another(request, response) ? AnswerState::foreign : AnswerState::broken;
     case FileState::whole: break;
   }
   if (!request.document || response.document->request_id != request.document->request_id) {

@@ -161,12 +161,24 @@ class EnvelopeReading {
       inspection_.warn("BRS-03", *place, "request_id is not a UUID",
                        "copy it from the request file as it stands there");
     }
-    if (expected && id != *expected) {
-      inspection_.refuse(
-          "BRS-12", *place,
-          fmt::format("this answers another request; the one at hand is \"{}\"", *expected),
-          "the answer is stale or foreign: answer the request that waits");
+    if (expected && id != *expected) read_other_id(*place, *expected);
+  }
+
+  // BRS-12.
+  void read_other_id(const Place& place, const std::string& expected) {
+    if (is_same_request_id(response_.request_id, expected)) {
+      mend("BRS-12", place,
+           fmt::format("request_id differs from that of the request, \"{}\", only in letter case",
+                       expected),
+           "copy it from the request file as it stands there",
+           {replacement_of(place, quote(expected))});
+      response_.request_id = expected;
+      return;
     }
+    inspection_.refuse(
+        "BRS-12", place,
+        fmt::format("this answers another request; the one at hand is \"{}\"", expected),
+        "the answer is stale or foreign: answer the request that waits");
   }
 
   // BRS-04.

@@ -86,6 +86,10 @@ Decoded<BridgeResponse> decode_bridge_response(std::string_view bytes,
                                    kEnvelopeNames);
 }
 
+bool is_same_request_id(std::string_view one, std::string_view other) {
+  return one == other || (is_uuid(one) && is_uuid(other) && equal_folded(one, other));
+}
+
 std::string encode(const BridgeResponse& response) {
   json::Writer writer(json::Layout::indented);
   writer.begin_object();

@@ -46,6 +46,9 @@ struct BridgeResponse {
 Decoded<BridgeResponse> decode_bridge_response(std::string_view bytes,
                                                const DecodeOptions& options = {});
 
+// Whether two request_ids are the same id: equal, or UUIDs that differ only in letter case.
+bool is_same_request_id(std::string_view one, std::string_view other);
+
 // Indented, as the file is written. A timeout is written as status timeout, error_type timeout.
 std::string encode(const BridgeResponse& response);
 

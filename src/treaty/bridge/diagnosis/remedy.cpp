@@ -38,10 +38,12 @@ const Exchange* owner_of(const std::string& text, const Exchange& exchange,
                          std::span<const Exchange> exchanges) {
   const std::string id = answered_id(text);
   if (id.empty()) return nullptr;
-  if (exchange.is_asked() && exchange.request.document->request_id == id) return nullptr;
+  const auto asks = [&](const Exchange& one) {
+    return one.is_asked() && contracts::is_same_request_id(one.request.document->request_id, id);
+  };
+  if (asks(exchange)) return nullptr;
   const auto owner = std::ranges::find_if(exchanges, [&](const Exchange& other) {
-    return other.suffix != exchange.suffix && other.is_asked() &&
-           other.request.document->request_id == id;
+    return other.suffix != exchange.suffix && asks(other);
   });
   return owner == exchanges.end() ? nullptr : &*owner;
 }

@@ -50,6 +50,19 @@ Remedy remedy(const std::vector<Exchange>& exchanges, std::size_t place = 0,
 
 }  // namespace
 
+TEST_CASE("BRS-12: a UUID that differs only in letter case is repaired; any other id is foreign") {
+  const std::string id = "6f1c2a34-9d0b-4e57-8a1f-2b7c5d90e3a6";
+  const std::string upper = "6F1C2A34-9D0B-4E57-8A1F-2B7C5D90E3A6";
+  const Exchange same = exchange("", id, answer_text(upper));
+  CHECK(same.answer == AnswerState::broken);
+  CHECK(remedy({same}).act == Act::repair);
+  CHECK(remedy({same}).repaired.text == answer_text(id));
+
+  const Exchange other = exchange("", "review-1", answer_text("Review-1"));
+  CHECK(other.answer == AnswerState::foreign);
+  CHECK(remedy({other}).act == Act::put_away);
+}
+
 TEST_CASE("An answer in its place is left, and one that has one repair is repaired") {
   CHECK(remedy({exchange("", "a", answer_text("a"))}).act == Act::leave);
   CHECK(remedy({exchange("", "a", "")}).act == Act::leave);

@@ -178,10 +178,11 @@ class Search {
     if (++files_ > kMostFiles) return;
     const auto text = read_file(path, kLargestStray);
     if (!text) return;
-    std::string id = answered_id(*text);
-    const auto wanted = wanted_.find(id);
+    const std::string id = answered_id(*text);
+    const auto wanted = std::ranges::find_if(
+        wanted_, [&](const auto& entry) { return contracts::is_same_request_id(entry.first, id); });
     if (wanted != wanted_.end() && !is_stale(*text, *wanted->second)) {
-      found_.push_back({path, std::move(id)});
+      found_.push_back({path, wanted->first});
     }
   }
 

@@ -138,8 +138,9 @@ class Mending {
       return std::unexpected(not_moved(path, place));
     }
     TREATY_TRY_VOID(note_move(path, owner, kSwapped));
-    const bool is_in_place = exchange.is_asked() && bridge::answered_id(owner.response.text) ==
-                                                        exchange.request.document->request_id;
+    const bool is_in_place = exchange.is_asked() &&
+                             contracts::is_same_request_id(bridge::answered_id(owner.response.text),
+                                                           exchange.request.document->request_id);
     return is_in_place ? journal_move(place, exchange) : Step();
   }
 
