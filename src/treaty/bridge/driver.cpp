@@ -14,6 +14,7 @@
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
+#include "treaty/bridge/half_written.h"
 #include "treaty/bridge/names.h"
 #include "treaty/bridge/pruning.h"
 #include "treaty/bridge/quarantine.h"
@@ -206,8 +207,11 @@ std::expected<void, Error> Driver::clear_place(const Exchange& exchange, Existin
   if (asked && now.document && now.document->request_id != asked->request_id) {
     return fail(ErrorCode::conflict, "another request has taken its place", exchange.request.path);
   }
-  const ResponseFile there = read_response(path, exchange.request.document);
+  const ResponseFile there = await_response(path, exchange.request.document);
   if (auto may = may_replace(there); !may) return may;
+  if (is_being_written_now(there)) {
+    return fail(ErrorCode::conflict, "is being written at this moment; it stays as it is", path);
+  }
   const AnswerState state = judge_now(exchange, there);
   if (state == AnswerState::none) return {};
   if (state == AnswerState::answered && existing == Existing::keep) {

@@ -67,9 +67,9 @@ class Driver {
   AnswerState judge_now(const Exchange& exchange, const ResponseFile& there) const;
 
   // Writes the answer to its place and journals it. What is no answer to this request and stands
-  // there goes to the quarantine first. ErrorCode::conflict when the request has been answered
-  // meanwhile or another one has taken its place, and when the place holds something that never was
-  // an answer.
+  // there goes to the quarantine first; the rest of half a file is waited for. ErrorCode::conflict
+  // when the request has been answered meanwhile or another one has taken its place, when the file
+  // there is still being written, and when the place holds something that never was an answer.
   std::expected<void, Error> write_answer(const Exchange& exchange,
                                           const contracts::BridgeResponse& response,
                                           Existing existing = Existing::keep);

@@ -25,6 +25,8 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 // Of clocks and of those who write whole seconds.
 constexpr double kTolerance = 1;
 
+constexpr double kYoung = 2;  // Seconds in which a writer may still be at work.
+
 std::int64_t nanoseconds(const timespec& time) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   return static_cast<std::int64_t>(time.tv_sec) * kSecond + time.tv_nsec;
@@ -106,6 +108,11 @@ std::string first_of(const contracts::Findings& violations) {
   if (!first.hint.empty()) text += fmt::format(" ({})", first.hint);
   if (violations.size() > 1) text += fmt::format("; and {} more", violations.size() - 1);
   return text;
+}
+
+bool is_young(const FileVersion& version, double now) {
+  constexpr double kNanosecond = 1e-9;
+  return now - static_cast<double>(version.changed_at) * kNanosecond < kYoung;
 }
 
 std::string_view name_of(FileState state) {

@@ -52,6 +52,15 @@ struct BridgeFile {
   contracts::Verdict verdict{};        // Of what could be read.
   std::optional<Document> document{};  // When it is whole.
 };
+// Whether a file is so young that its writer may still be at work. `now` is in seconds since 1970.
+bool is_young(const FileVersion& version, double now);
+
+// Whether the rest of a file may be on its way: it ends in the middle, and it is young.
+template <class Document>
+bool is_being_written(const BridgeFile<Document>& file, double now) {
+  return file.state == FileState::torn && is_young(file.version, now);
+}
+
 using RequestFile = BridgeFile<contracts::BridgeRequest>;
 using ResponseFile = BridgeFile<contracts::BridgeResponse>;
 

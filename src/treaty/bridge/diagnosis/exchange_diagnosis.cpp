@@ -165,7 +165,7 @@ class ExchangeDiagnosis {
 
   void look_at_torn_request() {
     const RequestFile& file = exchange_.request;
-    if (is_young(file.version, view_.now)) {
+    if (is_being_written(file, view_.now)) {
       add(Problem::request_being_written, fmt::format("{}: {}", file.path, file.problem),
           look_again());
       return;
@@ -194,7 +194,7 @@ class ExchangeDiagnosis {
     const ResponseFile& file = exchange_.response;
     if (file.state == FileState::unreadable) {
       look_at_unreadable(Problem::answer_unreadable, file);
-    } else if (file.state == FileState::torn && is_young(file.version, view_.now)) {
+    } else if (is_being_written(file, view_.now)) {
       add(Problem::answer_being_written, fmt::format("{}: {}", file.path, file.problem),
           look_again());
     } else if (look_for_its_phase()) {
@@ -324,7 +324,7 @@ class ExchangeDiagnosis {
   void look_at_torn_answer() {
     const ResponseFile& file = exchange_.response;
     const std::string what = fmt::format("{}: {}", file.path, file.problem);
-    if (is_young(file.version, view_.now)) {
+    if (is_being_written(file, view_.now)) {
       add(Problem::answer_being_written, what, look_again());
     } else if (!look_for_another_use()) {
       add(Problem::answer_torn, what, fix());
@@ -418,7 +418,7 @@ class ExchangeDiagnosis {
   // For an answer whose place has a file that no command may move away by itself.
   std::vector<Words> make_way(const Exchange& owner) const {
     const ResponseFile& there = owner.response;
-    if (there.state == FileState::torn && is_young(there.version, view_.now)) return look_again();
+    if (is_being_written(there, view_.now)) return look_again();
     if (!is_below(view_, there.path)) return {{"ls", "-l", there.path}};
     return {{"mv", there.path, set_aside(there.path, "old")}, fix().front()};
   }

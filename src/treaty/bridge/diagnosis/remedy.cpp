@@ -11,7 +11,6 @@ namespace treaty::bridge {
 namespace {
 
 constexpr std::string_view kMissing = "BRS-01";
-constexpr double kYoung = 2;  // Seconds in which a writer may still be at work.
 
 std::string time_of(const FileVersion& version) {
   constexpr std::int64_t kNanosecondsOfOne = 1'000'000;  // Millisecond.
@@ -81,9 +80,8 @@ Remedy remedy_for_misplaced(const Exchange& exchange, const Exchange& owner,
                             const Surroundings& around) {
   const auto answer = owner.answer;
   if (answer == AnswerState::none) return {.act = Act::move, .owner = &owner};
-  const bool is_being_written =
-      answer == AnswerState::torn && is_young(owner.response.version, around.now);
-  if (answer == AnswerState::unreadable || is_being_written || !is_replaceable(owner.response)) {
+  if (answer == AnswerState::unreadable || is_being_written(owner.response, around.now) ||
+      !is_replaceable(owner.response)) {
     return {.act = Act::leave, .owner = &owner};
   }
   contracts::Repaired there = repaired_text(owner);
@@ -132,11 +130,6 @@ contracts::Verdict verdict_after_repair(const RequestFile& file) {
                     {.profile = contracts::Profile::mending});
 }
 
-bool is_young(const FileVersion& version, double now) {
-  constexpr double kNanosecond = 1e-9;
-  return now - static_cast<double>(version.changed_at) * kNanosecond < kYoung;
-}
-
 bool answers(const Entry& entry, std::string_view request_id) {
   return entry.event.starts_with("answer.") && text_in(entry, "request_id") == request_id;
 }
@@ -156,7 +149,7 @@ Remedy remedy_for(const Exchange& exchange, const Surroundings& around) {
   if (file.state == FileState::absent || file.state == FileState::unreadable) return {};
   if (exchange.is_asked() && !is_replaceable(file)) return {};
   if (file.state == FileState::torn) {
-    if (is_young(file.version, around.now)) return {};
+    if (is_being_written(file, around.now)) return {};
     return {.act = Act::put_away, .reason = is_orphan ? "orphaned" : name_of(AnswerState::torn)};
   }
   contracts::Repaired repaired = repaired_text(exchange);

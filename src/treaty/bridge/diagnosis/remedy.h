@@ -45,9 +45,6 @@ Remedy remedy_for(const Exchange& exchange, const Surroundings& around);
 contracts::Verdict verdict_after_repair(const Exchange& exchange, const ResponseFile& file);
 contracts::Verdict verdict_after_repair(const RequestFile& file);
 
-// Whether a file is so young that its writer may still be at work.
-bool is_young(const FileVersion& version, double now);
-
 // Whether an entry says that a request was answered.
 bool answers(const Entry& entry, std::string_view request_id);
 

@@ -10,6 +10,7 @@
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
+#include "treaty/bridge/half_written.h"
 #include "treaty/cli/bridge/agent_answer.h"
 #include "treaty/cli/bridge/progress.h"
 #include "treaty/cli/shared/configured.h"
@@ -150,6 +151,9 @@ class Inquiry {
         })) {}
 
   AnswerOutcome run(std::optional<AskedRequest> earlier) {
+    if (exchange_.answer == bridge::AnswerState::torn) {
+      if (auto ended = await_other_writer()) return *std::move(ended);
+    }
     // An answer that has no place is not paid for.
     if (const auto may = driver_.may_answer(exchange_); !may) return unwritable(may.error());
     AnswerOutcome reply = ask(std::move(earlier));
@@ -163,6 +167,30 @@ class Inquiry {
   }
 
  private:
+  // Half an answer may be whole in a moment: then no agent needs to be asked. Nothing when its
+  // writer was cut off.
+  std::optional<AnswerOutcome> await_other_writer() {
+    const std::string& path = exchange_.response.path;
+    auto there = bridge::await_response(path, exchange_.request.document, [&] {
+      tell(fmt::format("{} is being written; waiting for the rest of it", harmless(path)));
+    });
+    if (bridge::is_being_written_now(there)) {
+      return AnswerOutcome{
+          .exit_code = kTryLater,
+          .failure = fmt::format("{} is still being written; no agent was asked", harmless(path))};
+    }
+    const bool is_answer = driver_.judge_now(exchange_, there) == bridge::AnswerState::answered;
+    if (!is_answer || options_.existing == bridge::Existing::replace) return std::nullopt;
+    json::ObjectText details = {{"request_id", request_.request_id},
+                                {"phase_key", bridge::phase_key(exchange_)},
+                                {"file", path}};
+    bridge::add_question(details, exchange_, *there.document);
+    if (const auto noted = driver_.note("answer.found", std::move(details)); !noted) {
+      return unwritable(noted.error());
+    }
+    return AnswerOutcome{.response = std::move(there.document)};
+  }
+
   // The agents to try, in their order: the one that was wanted; else the one that the request
   // names, and the default one where nobody has that name.
   std::vector<std::string> candidates() const {

@@ -97,7 +97,7 @@ class Mending {
   static bool makes_way(const Exchange& exchange, double now) {
     const bridge::ResponseFile& file = exchange.response;
     if (file.state == FileState::absent) return true;
-    if (file.state == FileState::torn && bridge::is_young(file.version, now)) return false;
+    if (bridge::is_being_written(file, now)) return false;
     return file.state != FileState::unreadable && bridge::is_replaceable(file);
   }
 

@@ -1,0 +1,81 @@
+"""Tests that half an answer is waited for, or named, and never moved away from under its writer."""
+import os
+import time
+import unittest
+
+from bridging import BridgeTest
+from treaty_binary import UUID, as_bytes, bridge_request, bridge_response
+
+REQUEST, RESPONSE = ".agent-request.json", ".agent-response.json"
+WHOLE = as_bytes(bridge_response(response="By another writer."))
+HALF = WHOLE[:len(WHOLE) // 2]
+
+
+class HalfWritten(BridgeTest):
+    def put_half(self, age=-3600):
+        """Half an answer; with a time in the future, its writer counts as at work for as long as the test runs."""
+        self.put(REQUEST, bridge_request())
+        self.put(RESPONSE, HALF)
+        changed = time.time() - age
+        os.utime(self.work / RESPONSE, (changed, changed))
+
+    def assert_untouched(self):
+        self.assertEqual((self.work / RESPONSE).read_bytes(), HALF)
+        self.assertEqual(self.quarantined(), {})
+
+    def test_answer_asks_no_agent_while_the_answer_is_being_written(self):
+        for options in ([], ["--replace"]):
+            with self.subTest(options):
+                gate = self.agent("By the agent.")
+                self.put_half()
+                ran = self.bridge("answer", *options)
+                self.assertEqual(ran.code, 75, ran)
+                self.assertIn(f"{RESPONSE} is still being written; no agent was asked", ran.err)
+                self.assert_untouched()
+                self.assertEqual(gate.count, 0)
+
+    def test_answer_waits_for_the_rest_and_takes_it(self):
+        gate = self.agent("By the agent.")
+        self.put_half()
+        child = self.start("answer")
+        self.assertIn(b"is being written; waiting for the rest of it", child.stderr.readline())
+
+        self.put(RESPONSE, WHOLE)
+
+        self.assertEqual(self.ended(child).code, 0)
+        self.assertEqual((self.work / RESPONSE).read_bytes(), WHOLE)
+        self.assertEqual((self.quarantined(), gate.count), ({}, 0))
+        entry, = self.journal("answer.found")
+        self.assertEqual(entry["request_id"], UUID)
+        self.assertEqual(self.bridge("check").code, 0)
+
+    def test_respond_and_run_leave_it_alone_too(self):
+        self.put_half()
+        ran = self.bridge("respond", stdin=b"Mine.")
+        self.assertEqual(ran.code, 1, ran)
+        self.assertIn("is being written at this moment", ran.err)
+        self.assert_untouched()
+
+        self.setUp()
+        gate = self.agent("By the agent.")
+        ran = self.drive(self.program(f"""
+write(name("response"), {HALF.decode()!r})
+os.utime(name("response"), (4e9, 4e9))
+ask(request_id={UUID!r})
+"""))
+        self.assertEqual(ran.code, 75, ran)
+        self.assertIn("is still being written", ran.err)
+        self.assert_untouched()
+        self.assertEqual(gate.count, 0)
+
+    def test_half_an_answer_whose_writer_was_cut_off_is_replaced(self):
+        self.agent("By the agent.")
+        self.put_half(age=3600)
+        ran = self.bridge("answer")
+        self.assertEqual(ran.code, 0, ran)
+        self.assertEqual(self.response()["response"], "By the agent.")
+        self.assertEqual(self.quarantined(), {"torn": HALF})
+
+
+if __name__ == "__main__":
+    unittest.main()
