@@ -79,6 +79,100 @@ class UsedAgain(AgreementTest):
         self.assertEqual(self.response()["response"], "New.")
 
 
+class AskedAgain(AgreementTest):
+    """A request in the same words, created after it was answered: the answer is stale, and only --replace asks again."""
+
+    def ask_again(self):
+        self.put(REQUEST, bridge_request(created_at="2025-11-24T14:22:05Z"))
+        self.assertEqual(self.bridge("answer").code, 0)
+        later = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
+        self.put(REQUEST, bridge_request(created_at=later.isoformat()))
+
+    def test_every_command_says_the_same_of_it(self):
+        gate = self.agent("First.", "Again.")
+        self.ask_again()
+        words = f"answers this question as it was asked before, and {REQUEST} asks the same again"
+
+        fault = self.fault("answer-stale")
+        self.assertIn(f"{RESPONSE} {words}", fault["what"])
+        self.assertEqual(fault["mend"], "treaty bridge answer --replace")
+        ran = self.bridge("check")
+        self.assertEqual(ran.code, 1, ran)
+        self.assertIn(f"is stale: it {words}", ran.out)
+        ran = self.bridge("answer")
+        self.assertEqual(ran.code, 75, ran)
+        self.assertIn("was answered before", ran.err)
+        self.assertIn(f"{RESPONSE} answers this question as it was asked before", ran.err)
+        self.assertIn("--replace", ran.err)
+        self.assertEqual(gate.count, 1)
+
+    def test_the_command_of_the_doctor_answers_it(self):
+        self.agent("First.", "Again.")
+        self.ask_again()
+        self.assertEqual(self.bridge("answer", "--replace").code, 0)
+        self.assertEqual(self.response()["response"], "Again.")
+        self.assertEqual(self.bridge("check").code, 0)
+        self.assertEqual(self.bridge("doctor").code, 0)
+
+    def test_fix_puts_the_answer_away_and_the_same_command_is_next(self):
+        self.agent("First.")
+        self.ask_again()
+        self.assertIn("put away, it is stale", self.bridge("check", "--fix").err)
+        self.assertEqual(self.commands()["answer-gone"], "treaty bridge answer --replace")
+
+
+class Places(AgreementTest):
+    """An answer that is not where its program looks: `check` finds what `doctor` finds, in the same words."""
+
+    def assert_agreed(self, code, *files):
+        """The doctor's finding is what `check` says of these files; answers what `check` prints."""
+        what = self.fault(code)["what"]
+        ran = self.bridge("check")
+        self.assertEqual(ran.code, 1, ran)
+        for file in files:
+            text, = [line for line in ran.out.splitlines() if line.startswith(f"{file}: error:")]
+            self.assertIn(text.replace(": error:", ""), what)
+        return ran.out
+
+    def test_a_wrong_suffix_with_the_right_id(self):
+        self.put(request_name(2), bridge_request(phase=2))
+        self.put(RESPONSE, bridge_response())
+        out = self.assert_agreed("answer-other-phase", RESPONSE)
+        self.assertIn(f"{RESPONSE}: error: answers {request_name(2)}, whose answer belongs in {response_name(2)}", out)
+        self.assertIn(f"{response_name(2)}: not there; the answer is in {RESPONSE}\n", out)
+
+    def test_an_answer_in_the_place_of_another_phase(self):
+        self.put(request_name(1), bridge_request(phase=1))
+        self.put(request_name(2), bridge_request(request_id=OTHER_UUID, phase=2))
+        self.put(response_name(2), bridge_response())
+        self.assertNotIn("BRS-12", self.assert_agreed("answer-other-phase", response_name(2)))
+
+    def test_an_answer_whose_request_has_one_already(self):
+        self.put(REQUEST, bridge_request())
+        self.put(RESPONSE, bridge_response())
+        self.put(response_name(4), bridge_response(response="Another."))
+        self.assert_agreed("answer-other-phase", response_name(4))
+
+    def test_two_answers_that_were_swapped(self):
+        self.put(request_name(1), bridge_request(phase=1))
+        self.put(request_name(2), bridge_request(request_id=OTHER_UUID, phase=2))
+        self.put(response_name(1), bridge_response(request_id=OTHER_UUID))
+        self.put(response_name(2), bridge_response())
+        self.assertIn("two answers are in each other's place", self.fault("answer-other-phase")["what"])
+        verdicts = [json.loads(line) for line in self.bridge("check", "--format", "json").out.splitlines()]
+        said = {verdict["document"]: verdict["violations"][0]["message"] for verdict in verdicts
+                if verdict["violations"]}
+        self.assertEqual(said, {response_name(one): f"answers {request_name(other)}, whose answer belongs in "
+                                f"{response_name(other)}" for one, other in ((1, 2), (2, 1))})
+
+    def test_an_answer_under_another_name(self):
+        self.put(REQUEST, bridge_request())
+        self.put("agent_response.json", bridge_response())
+        out = self.assert_agreed("answer-misplaced", "agent_response.json")
+        self.assertIn(f"{RESPONSE}: not there; the answer is in agent_response.json\n", out)
+        self.assertEqual(self.bridge("check", "--fix").code, 0)
+
+
 class OneFinding(AgreementTest):
     """An answer with several readings: one finding, about the member that decides."""
 

@@ -95,9 +95,31 @@ AnswerState judge_answer(const Exchange& exchange, const AnsweredQuestions& answ
   return is_old ? AnswerState::stale : AnswerState::answered;
 }
 
-bool answers_earlier_question(const Exchange& exchange) {
-  return exchange.answer == AnswerState::stale &&
-         judge(exchange.request, exchange.response) == AnswerState::answered;
+StaleReason stale_reason(const Exchange& exchange, const AnsweredQuestions& answered) {
+  if (judge(exchange.request, exchange.response) == AnswerState::answered) {
+    return StaleReason::earlier_question;
+  }
+  const auto known = answered.find(exchange.request.document->request_id);
+  const bool is_same = known != answered.end() && known->second.question &&
+                       known->second.question->digest == question_of(exchange).digest &&
+                       known->second.answer_created_at == exchange.response.document->created_at;
+  return is_same ? StaleReason::asked_again : StaleReason::older;
+}
+
+std::string text_of(StaleReason reason, const Exchange& exchange) {
+  const std::string& request = exchange.request.path;
+  const std::string& asked_at = exchange.request.document->created_at;
+  switch (reason) {
+    case StaleReason::earlier_question:
+      return fmt::format("answers an earlier question, and {} asks a new one", request);
+    case StaleReason::asked_again:
+      return fmt::format(
+          "answers this question as it was asked before, and {} asks the same again, created at {}",
+          request, asked_at);
+    case StaleReason::older: break;
+  }
+  return fmt::format("was created at {}, before its request: {} was created at {}",
+                     exchange.response.document->created_at, request, asked_at);
 }
 
 std::expected<std::vector<Exchange>, Error> read_judged_exchanges(

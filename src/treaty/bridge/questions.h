@@ -1,5 +1,6 @@
 // Which question a request asks. A program may use a request_id again: what it asks then is a new
-// question when it differs from the old one and was created later. Everything but the last two
+// question when it differs from the old one and was created later. The same words once more are the
+// same question, whenever they were written. Everything but the last two
 // functions is pure.
 #pragma once
 
@@ -54,8 +55,19 @@ bool was_answered(const Exchange& exchange, const AnsweredQuestions& answered);
 // not say so, since dates are compared to the second.
 AnswerState judge_answer(const Exchange& exchange, const AnsweredQuestions& answered);
 
-// The answer is `stale` because of an earlier question, and not because of its date.
-bool answers_earlier_question(const Exchange& exchange);
+// What makes an answer `stale`.
+enum class StaleReason {
+  earlier_question,  // The request asks something else under the same request_id.
+  asked_again,       // The request asks the same as before in a later writing: only --replace asks
+                     // the agent again.
+  older,             // The answer was created before the request, and that is all that is known.
+};
+
+// Of an answer that is `stale` and whole: every command decides by this what to do about it.
+StaleReason stale_reason(const Exchange& exchange, const AnsweredQuestions& answered);
+
+// "answers an earlier question, …": what to say of the file in the place of the answer.
+std::string text_of(StaleReason reason, const Exchange& exchange);
 
 // The exchanges of a directory, each judged by judge_answer().
 std::expected<std::vector<Exchange>, Error> read_judged_exchanges(

@@ -2,14 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
-#include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
-#include "treaty/bridge/diagnosis/remedy.h"
+#include "treaty/bridge/diagnosis/placement.h"
 #include "treaty/bridge/diagnosis/wording.h"
 #include "treaty/bridge/driver.h"
 #include "treaty/bridge/names.h"
@@ -30,59 +28,16 @@ std::string set_aside(const std::string& path, std::string_view end) {
   return fmt::format("{}.{}", path, end);
 }
 
-// Whether a path that a request may have named is below the directory, so that a command for it
-// does no harm elsewhere.
-bool is_below(const DirectoryView& view, const std::string& path) {
-  const std::filesystem::path here(view.here);
-  const auto way = (here / path)
-                       .lexically_normal()
-                       .lexically_relative((here / view.directory / "").lexically_normal());
-  return !way.empty() && way != "." && *way.begin() != "..";
-}
-
-bool breaks(const contracts::Verdict& verdict, std::string_view rule) {
-  return std::ranges::any_of(verdict.violations, [&](const contracts::Finding& finding) {
-    return finding.rule.text() == rule;
-  });
-}
-
-// Prose, a list, a number: what an agent said and nothing around it. Of what has the words of an
-// envelope it is unknown what was meant.
-bool is_bare_text(const std::string& text) {
-  if (!is_utf8(text) || text.contains("request_id") || text.contains("\"status\"")) return false;
-  const std::string_view begin = trimmed(text);
-  if (!begin.starts_with('{') && !begin.starts_with("```")) return true;
-  constexpr std::array<std::string_view, 4> kTelling = {"\"response\"", "\"result\"", "\"error",
-                                                        "\"duration_seconds\""};
-  return std::ranges::none_of(kTelling, [&](std::string_view name) { return text.contains(name); });
-}
-
 // What is known of all exchanges, worked out once.
 struct Known {
   explicit Known(const DirectoryView& view)
-      : first(view.exchanges.data()),
-        run(replay_run(view.journal.entries)),
-        answered(answered_requests(view.journal.entries)) {
-    const Surroundings around{view.exchanges, view.journal.entries, view.now};
-    remedies.reserve(view.exchanges.size());
-    for (const Exchange& exchange : view.exchanges) {
-      remedies.push_back(remedy_for(exchange, around));
-    }
-  }
+      : run(replay_run(view.journal.entries)),
+        answered(answered_requests(view.journal.entries)),
+        remedies({view.exchanges, view.journal.entries, view.now}) {}
 
-  const Remedy& remedy_of(const Exchange& exchange) const {
-    return remedies[static_cast<std::size_t>(&exchange - first)];
-  }
-
-  // Whether the answer to this request is in the place of another one.
-  bool has_answer_elsewhere(const Exchange& exchange) const {
-    return std::ranges::find(remedies, &exchange, &Remedy::owner) != remedies.end();
-  }
-
-  const Exchange* first;
   RunState run;
   AnsweredQuestions answered;
-  std::vector<Remedy> remedies{};  // In the order of the exchanges.
+  Remedies remedies;
 };
 
 class ExchangeDiagnosis {
@@ -93,7 +48,7 @@ class ExchangeDiagnosis {
         known_(known),
         exchange_(exchange),
         run_(known.run),
-        remedy_(known.remedy_of(exchange)),
+        remedy_(known.remedies.of(exchange)),
         found_(found) {}
 
   void run() {
@@ -182,7 +137,7 @@ class ExchangeDiagnosis {
     if (repairable && !file.verdict.valid()) {
       add(Problem::request_repairable, fmt::format("{}: {}", file.path, file.problem), fix());
     } else {
-      const contracts::Verdict verdict = verdict_after_repair(file);
+      const contracts::Verdict verdict = verdict_after_repair(file).verdict;
       add(Problem::request_broken,
           fmt::format("{}: {}", file.path,
                       verdict.valid() ? file.problem : first_of(verdict.violations)),
@@ -247,8 +202,7 @@ class ExchangeDiagnosis {
     if (exchange_.answer != AnswerState::none) {
       mend.insert(mend.begin(), {"mv", place(), set_aside(place(), "old")});
     }
-    add(Problem::answer_misplaced,
-        fmt::format("{} answers this request, but the program looks for {}", stray->path, place()),
+    add(Problem::answer_misplaced, fmt::format("{} {}", stray->path, stray_text(exchange_)),
         std::move(mend));
   }
 
@@ -259,7 +213,7 @@ class ExchangeDiagnosis {
 
   // In the place of another request, or where no program looks.
   bool is_answered_elsewhere() const {
-    return has_stray() || known_.has_answer_elsewhere(exchange_);
+    return has_stray() || known_.remedies.place_of_answer_to(exchange_) != nullptr;
   }
 
   void look_at_waiting() {
@@ -360,7 +314,7 @@ class ExchangeDiagnosis {
     }
     if (remedy_.act == Act::put_away && remedy_.document) return look_at_stale_answer();
     if (remedy_.act != Act::leave) return look_at_foreign_answer();
-    const contracts::Verdict verdict = verdict_after_repair(exchange_, file);
+    const contracts::Verdict verdict = verdict_after_repair(exchange_, file).verdict;
     // An object that may report a failure breaks BRS-14 also after the repair.
     if (is_bare_text(file.text) && !breaks(verdict, "BRS-14") && !is_answered_elsewhere()) {
       add(Problem::answer_bare, fmt::format("{} is a text without the envelope", file.path),
@@ -386,23 +340,15 @@ class ExchangeDiagnosis {
   bool look_for_its_phase() {
     const Exchange* owner = remedy_.owner;
     if (owner == nullptr) return false;
-    if (remedy_.act == Act::swap && known_.remedy_of(*owner).owner == &exchange_) {
+    if (known_.remedies.are_swapped(exchange_, *owner)) {
       look_at_swapped(*owner);
       return true;
     }
-    const std::string what = fmt::format("{} answers {}, whose answer belongs in {}", place(),
-                                         owner->request.path, owner->response.path);
-    if (remedy_.act == Act::put_away) {
-      add(Problem::answer_other_phase, fmt::format("{}; that request has an answer already", what),
-          fix());
-    } else if (remedy_.act == Act::leave) {
-      add(Problem::answer_other_phase, fmt::format("{}; that file is in the way", what),
-          make_way(*owner));
-    } else {
-      const bool is_free = remedy_.act == Act::move && owner->answer == AnswerState::none;
-      add(Problem::answer_other_phase, what,
-          is_free ? std::vector<Words>{{"mv", place(), owner->response.path}} : fix());
-    }
+    const bool is_free = remedy_.act == Act::move && owner->answer == AnswerState::none;
+    add(Problem::answer_other_phase, fmt::format("{} {}", place(), misplacement_text(remedy_)),
+        remedy_.act == Act::leave ? make_way(*owner)
+        : is_free                 ? std::vector<Words>{{"mv", place(), owner->response.path}}
+                                  : fix());
     return true;
   }
 
@@ -425,17 +371,23 @@ class ExchangeDiagnosis {
 
   void look_at_stale_answer() {
     if (look_for_its_phase()) return;
-    if (answers_earlier_question(exchange_)) {
-      bridge::add(found_, Problem::answer_stale,
-                  fmt::format("{} answers an earlier question, and {} asks a new one", place(),
-                              exchange_.request.path),
-                  fix(), "the program used the request_id of the earlier question again");
-      return;
+    Exchange judged = exchange_;  // A broken answer is judged as it is after its repair.
+    judged.response.state = FileState::whole;
+    judged.response.document = file_document();
+    const StaleReason reason = stale_reason(judged, known_.answered);
+    const std::string what = fmt::format("{} {}", place(), text_of(reason, judged));
+    switch (reason) {
+      case StaleReason::earlier_question:
+        bridge::add(found_, Problem::answer_stale, what, fix(),
+                    "the program used the request_id of the earlier question again");
+        return;
+      case StaleReason::asked_again:
+        bridge::add(found_, Problem::answer_stale, what, answer(true),
+                    "the program did not take the answer, or was started anew; the agent is asked "
+                    "again only with --replace");
+        return;
+      case StaleReason::older: add(Problem::answer_stale, what, fix()); return;
     }
-    add(Problem::answer_stale,
-        fmt::format("{} was created at {}, before its request: {} was created at {}", place(),
-                    file_document().created_at, exchange_.request.path, request().created_at),
-        fix());
   }
 
   void look_at_outcome() {

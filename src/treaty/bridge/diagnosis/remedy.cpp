@@ -1,7 +1,9 @@
 #include "treaty/bridge/diagnosis/remedy.h"
 
 #include <algorithm>
+#include <array>
 
+#include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/bridge/diagnosis/view.h"
 #include "treaty/bridge/driver.h"
@@ -96,11 +98,12 @@ Remedy remedy_for_misplaced(const Exchange& exchange, const Exchange& owner,
 }
 
 template <class Document>
-contracts::Verdict verdict_by(contracts::Contract contract, const BridgeFile<Document>& file,
-                              const contracts::DecodeOptions& options) {
-  if (file.state != FileState::broken) return file.verdict;
-  contracts::Verdict mending = contracts::check(contract, file.text, options);
-  if (mending.valid()) return file.verdict;
+VerdictOfText verdict_by(contracts::Contract contract, const BridgeFile<Document>& file,
+                         const contracts::DecodeOptions& options) {
+  if (file.state != FileState::broken) return {file.verdict, file.text};
+  std::string text = file.text;
+  contracts::Verdict mending = contracts::check(contract, text, options);
+  if (mending.valid()) return {file.verdict, file.text};
   mending.warnings.clear();  // What has one reading, and would be repaired.
   // When the status is missing and unknown, so is every other missing member that follows from it.
   const auto is_missing = [](const contracts::Finding& finding) {
@@ -114,20 +117,35 @@ contracts::Verdict verdict_by(contracts::Contract contract, const BridgeFile<Doc
       return is_missing(finding) && !is_status(finding);
     });
   }
-  return mending;
+  return {std::move(mending), std::move(text)};
 }
 
 }  // namespace
 
-contracts::Verdict verdict_after_repair(const Exchange& exchange, const ResponseFile& file) {
+VerdictOfText verdict_after_repair(const Exchange& exchange, const ResponseFile& file) {
   contracts::DecodeOptions options = options_for(exchange);
   options.profile = contracts::Profile::mending;
   return verdict_by(contracts::Contract::bridge_response, file, options);
 }
 
-contracts::Verdict verdict_after_repair(const RequestFile& file) {
+VerdictOfText verdict_after_repair(const RequestFile& file) {
   return verdict_by(contracts::Contract::bridge_request, file,
                     {.profile = contracts::Profile::mending});
+}
+
+bool is_bare_text(const std::string& text) {
+  if (!is_utf8(text) || text.contains("request_id") || text.contains("\"status\"")) return false;
+  const std::string_view begin = trimmed(text);
+  if (!begin.starts_with('{') && !begin.starts_with("```")) return true;
+  constexpr std::array<std::string_view, 4> kTelling = {"\"response\"", "\"result\"", "\"error",
+                                                        "\"duration_seconds\""};
+  return std::ranges::none_of(kTelling, [&](std::string_view name) { return text.contains(name); });
+}
+
+bool breaks(const contracts::Verdict& verdict, std::string_view rule) {
+  return std::ranges::any_of(verdict.violations, [&](const contracts::Finding& finding) {
+    return finding.rule.text() == rule;
+  });
 }
 
 bool answers(const Entry& entry, std::string_view request_id) {

@@ -39,11 +39,22 @@ struct Surroundings {
 // For the answer of an exchange that is one of those of the surroundings.
 Remedy remedy_for(const Exchange& exchange, const Surroundings& around);
 
+struct VerdictOfText {
+  contracts::Verdict verdict{};
+  std::string text{};  // That the places of the findings are in.
+};
+
 // What keeps a broken answer, or a broken request, from being repaired: the verdict of the mending
 // profile, which names the member that has several readings and none that has only one. That of the
 // file itself when there is none.
-contracts::Verdict verdict_after_repair(const Exchange& exchange, const ResponseFile& file);
-contracts::Verdict verdict_after_repair(const RequestFile& file);
+VerdictOfText verdict_after_repair(const Exchange& exchange, const ResponseFile& file);
+VerdictOfText verdict_after_repair(const RequestFile& file);
+
+// Whether a text is what an agent said and nothing around it: prose, a list, a number. Of what has
+// the words of an envelope it is unknown what was meant.
+bool is_bare_text(const std::string& text);
+
+bool breaks(const contracts::Verdict& verdict, std::string_view rule);
 
 // Whether an entry says that a request was answered.
 bool answers(const Entry& entry, std::string_view request_id);

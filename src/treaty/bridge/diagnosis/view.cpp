@@ -220,6 +220,14 @@ bool is_like_an_answer(std::string_view file_name) {
   return name.contains("response") || name.contains("answer") || name.contains("agentresult");
 }
 
+bool is_below(const DirectoryView& view, const std::string& path) {
+  const fs::path here(view.here);
+  const auto way = (here / path)
+                       .lexically_normal()
+                       .lexically_relative((here / view.directory / "").lexically_normal());
+  return !way.empty() && way != "." && *way.begin() != "..";
+}
+
 std::string answered_id(std::string_view text) {
   const std::string json = contracts::rewrite_as_json(text).text;
   const json::Document document(json);

@@ -68,6 +68,10 @@ struct DirectoryView {
 
 // Changes nothing and needs no lock.
 DirectoryView look_at(const std::string& directory);
+// Whether a path that a request may have named is below the directory, so that a command for it
+// does no harm elsewhere.
+bool is_below(const DirectoryView& view, const std::string& path);
+
 
 // True for names that somebody may have given to an answer: `agent-response.json`,
 // `.agent_response.json`, `.agent-response.json.txt`.

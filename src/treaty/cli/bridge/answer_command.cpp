@@ -18,6 +18,17 @@ using bridge::Exchange;
 
 constexpr const char* kCommand = "bridge answer";
 
+// What became of the answer that a request had.
+std::string lost_answer_text(const Exchange& exchange, const bridge::AnsweredQuestions& answered) {
+  const std::string path = harmless(exchange.response.path);
+  if (exchange.answer == bridge::AnswerState::none) return path + " is gone";
+  if (exchange.answer == bridge::AnswerState::stale) {
+    const bridge::StaleReason reason = bridge::stale_reason(exchange, answered);
+    return fmt::format("{} {}", path, harmless(bridge::text_of(reason, exchange)));
+  }
+  return path + " is no longer that answer";
+}
+
 // The request that is to be answered, of those that are there.
 Result<Exchange> choose(const std::vector<Exchange>& exchanges,
                         const bridge::AnsweredQuestions& answered, bool replaces,
@@ -43,13 +54,11 @@ Result<Exchange> choose(const std::vector<Exchange>& exchanges,
                        fmt::format("treaty check bridge-request {}", shell_word(path)));
   }
   if (taken != nullptr) {
-    const bool is_gone = taken->answer == bridge::AnswerState::none;
-    return failed_with(
-        kTryLater,
-        fmt::format("{}: request {} was answered before, and {} {}", phase_text(*taken),
-                    harmless(taken->request.document->request_id), harmless(taken->response.path),
-                    is_gone ? "is gone" : "is no longer that answer"),
-        "the same command with --replace asks the agent again");
+    return failed_with(kTryLater,
+                       fmt::format("{}: request {} was answered before: {}", phase_text(*taken),
+                                   harmless(taken->request.document->request_id),
+                                   lost_answer_text(*taken, answered)),
+                       "the same command with --replace asks the agent again");
   }
   if (settled != nullptr) {
     return failed_with(kViolated,

@@ -7,7 +7,8 @@
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
-#include "treaty/bridge/diagnosis/remedy.h"
+#include "treaty/bridge/diagnosis/placement.h"
+#include "treaty/bridge/diagnosis/view.h"
 #include "treaty/bridge/exchange.h"
 #include "treaty/bridge/journal.h"
 #include "treaty/bridge/names.h"
@@ -48,20 +49,29 @@ Checked checked_request(const Exchange& exchange) {
   return checked;
 }
 
-Checked checked_answer(const Exchange& exchange, const std::vector<bridge::Entry>& journal) {
+// Where it belongs comes before what it breaks: in the place of another request it has to break
+// BRS-12.
+Checked misplaced(Checked checked, std::string text) {
+  checked.verdict = {};
+  checked.trouble = std::move(text);
+  return checked;
+}
+
+Checked checked_answer(const Exchange& exchange, const bridge::Remedy& remedy,
+                       const std::vector<bridge::Entry>& journal) {
   Checked checked = checked_file(exchange.response, "bridge-response");
-  if (checked.trouble || !checked.verdict.valid()) return checked;
+  if (checked.trouble) return checked;
+  if (remedy.owner != nullptr) {
+    return misplaced(std::move(checked), bridge::misplacement_text(remedy));
+  }
+  if (!checked.verdict.valid()) return checked;
   if (exchange.request.state == FileState::absent) {
     // A host may delete a request that was answered.
     if (bridge::is_known_answer(exchange, journal)) return checked;
     checked.trouble = "is an answer without a request";
-  } else if (bridge::answers_earlier_question(exchange)) {
-    checked.trouble =
-        "is stale: it answers an earlier question, for which the program used the same request_id";
   } else if (exchange.answer == AnswerState::stale) {
-    checked.trouble =
-        fmt::format("it is stale: it was created at {}, before its request ({})",
-                    exchange.response.document->created_at, exchange.request.document->created_at);
+    const auto reason = bridge::stale_reason(exchange, bridge::answered_requests(journal));
+    checked.trouble = fmt::format("is stale: it {}", bridge::text_of(reason, exchange));
   }
   return checked;
 }
@@ -115,10 +125,34 @@ Result<void> fix(const std::string& resolved, const std::string& given) {
   return {};
 }
 
+// What is in the directory, after --fix if that was asked for.
+struct Files {
+  std::vector<Exchange> exchanges{};
+  std::vector<bridge::StrayAnswer> strays{};
+  std::vector<bridge::Entry> journal{};
+};
+
+Result<Files> read_files(const std::string& directory) {
+  Files files;
+  if (auto journal = bridge::read_journal(bridge::journal_path(directory))) {
+    files.journal = std::move(journal->entries);
+  }
+  const auto answered = bridge::answered_requests(files.journal);
+  auto exchanges = bridge::read_judged_exchanges(directory, answered);
+  if (!exchanges) return unusable(exchanges.error(), kViolated);
+  files.exchanges = *std::move(exchanges);
+  files.strays = bridge::find_stray_answers(directory, files.exchanges, answered);
+  return files;
+}
+
 class Report {
  public:
-  Report(bool json, bool is_fixed, const std::string& directory, std::vector<bridge::Entry> journal)
-      : json_(json), is_fixed_(is_fixed), journal_(std::move(journal)) {
+  Report(bool json, bool is_fixed, const std::string& directory, const Files& files)
+      : json_(json),
+        is_fixed_(is_fixed),
+        files_(files),
+        remedies_(
+            {files.exchanges, files.journal, seconds_of_timestamp(timestamp_now()).value_or(0)}) {
     if (directory != ".") doctor_.insert(doctor_.end(), {"--dir", directory});
   }
 
@@ -134,15 +168,24 @@ class Report {
   void add(const Exchange& exchange) {
     if (exchange.request.state != FileState::absent) {
       Checked checked = checked_request(exchange);
-      if (is_fixed_) checked.verdict = bridge::verdict_after_repair(exchange.request);
+      if (is_explained(checked)) explain(checked, bridge::verdict_after_repair(exchange.request));
       add(checked);
     }
     if (exchange.response.state != FileState::absent) {
-      Checked checked = checked_answer(exchange, journal_);
-      if (is_fixed_) checked.verdict = bridge::verdict_after_repair(exchange, exchange.response);
+      Checked checked = checked_answer(exchange, remedies_.of(exchange), files_.journal);
+      if (is_explained(checked)) {
+        explain(checked, bridge::verdict_after_repair(exchange, exchange.response));
+      }
       add(checked);
     } else if (!json_ && exchange.is_asked()) {
-      print("{}: not there yet; the request waits\n", harmless(exchange.response.path));
+      print("{}: {}\n", harmless(exchange.response.path), harmless(why_absent(exchange)));
+    }
+    if (const bridge::StrayAnswer* stray = stray_of(exchange)) {
+      add(misplaced({.file = stray->path,
+                     .document = stray->path,
+                     .contract = "bridge-response",
+                     .profile = "strict"},
+                    bridge::stray_text(exchange)));
     }
   }
 
@@ -162,9 +205,33 @@ class Report {
   }
 
  private:
+  // What is still broken after --fix was not repaired, and the report says why.
+  bool is_explained(const Checked& checked) const { return is_fixed_ && !checked.trouble; }
+
+  static void explain(Checked& checked, bridge::VerdictOfText after) {
+    checked.verdict = std::move(after.verdict);
+    checked.text = std::move(after.text);
+  }
+
+  const bridge::StrayAnswer* stray_of(const Exchange& exchange) const {
+    if (!exchange.waits()) return nullptr;
+    const auto found = std::ranges::find(files_.strays, exchange.request.document->request_id,
+                                         &bridge::StrayAnswer::request_id);
+    return found == files_.strays.end() ? nullptr : &*found;
+  }
+
+  std::string why_absent(const Exchange& exchange) const {
+    const Exchange* other = remedies_.place_of_answer_to(exchange);
+    const bridge::StrayAnswer* stray = stray_of(exchange);
+    if (other == nullptr && stray == nullptr) return "not there yet; the request waits";
+    return fmt::format("not there; the answer is in {}",
+                       other != nullptr ? other->response.path : stray->path);
+  }
+
   bool json_;
-  bool is_fixed_;  // What is still broken was not repaired, and the report says why.
-  std::vector<bridge::Entry> journal_;
+  bool is_fixed_;
+  const Files& files_;
+  bridge::Remedies remedies_;
   std::vector<std::string> doctor_ = {"treaty", "bridge", "doctor"};
   bool colors_ = stdout_has_colors();
   CheckTally tally_{};
@@ -174,12 +241,9 @@ Result<int> run(const Arguments& arguments) {
   const std::string given = chosen_directory("bridge check", arguments, Needs::request_or_answer);
   TREATY_TRY(const auto resolved, resolved_directory(given));
   if (arguments.has("--fix")) TREATY_TRY_VOID(fix(resolved, given));
-  const auto exchanges = bridge::read_judged_exchanges(given);
-  if (!exchanges) return unusable(exchanges.error(), kViolated);
-  auto journal = bridge::read_journal(bridge::journal_path(given));
-  Report report(wants_json(arguments), arguments.has("--fix"), given,
-                journal ? std::move(journal->entries) : std::vector<bridge::Entry>());
-  for (const Exchange& exchange : *exchanges) report.add(exchange);
+  TREATY_TRY(const Files files, read_files(given));
+  Report report(wants_json(arguments), arguments.has("--fix"), given, files);
+  for (const Exchange& exchange : files.exchanges) report.add(exchange);
   return report.finish();
 }
 
