@@ -200,8 +200,18 @@ class DocumentedMistakes(RepairTest):
     def test_a_fence_around_a_part_of_the_envelope_is_removed(self):
         self.assert_read('```json\n{"response": "Fine."}\n```\n', "JSON-01", "BRS-14", response="Fine.")
 
-    def test_a_fenced_output_of_an_agent_is_left_to_respond(self):
-        self.assert_refused('```json\n{"sections": []}\n```\n', "JSON-01")
+    def test_a_fence_around_the_output_of_an_agent_is_removed(self):
+        for fenced in ('```json\n{"sections": []}\n```\n', '~~~\n{"sections": [],}\n~~~', '\ufeff```\n{"sections":[]}\n```'):
+            with self.subTest(fenced):
+                self.assert_read(fenced, "JSON-01", "BRS-14", status="success", response='{"sections":[]}',
+                                 metadata={"auto_wrapped": True})
+
+    def test_a_fence_does_not_hide_a_failure(self):
+        for report, name in (('{"is_error": true}', "is_error"), ('{"data": {"status": "error"}}', "data.status")):
+            with self.subTest(report):
+                fenced = f"```json\n{report}\n```\n"
+                self.assert_refused(fenced, "BRS-14", name)
+                self.assertEqual(self.doctor_says(fenced), ("answer-broken", "treaty bridge answer"))
 
     def test_prose_around_a_fence_has_no_single_reading(self):
         self.assert_refused(f"Here it is:\n```json\n{text_of(bridge_response())}```\n", "JSON-01")

@@ -8,6 +8,7 @@
 #include "treaty/bridge/diagnosis/view.h"
 #include "treaty/bridge/driver.h"
 #include "treaty/bridge/questions.h"
+#include "treaty/contracts/text/handwritten_json.h"
 
 namespace treaty::bridge {
 namespace {
@@ -101,7 +102,8 @@ template <class Document>
 VerdictOfText verdict_by(contracts::Contract contract, const BridgeFile<Document>& file,
                          const contracts::DecodeOptions& options) {
   if (file.state != FileState::broken) return {file.verdict, file.text};
-  std::string text = file.text;
+  // A fence hides what is inside it, which may report a failure.
+  std::string text = contracts::rewrite_as_json(file.text).text;
   contracts::Verdict mending = contracts::check(contract, text, options);
   if (mending.valid()) return {file.verdict, file.text};
   mending.warnings.clear();  // What has one reading, and would be repaired.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
@@ -111,15 +110,6 @@ bool is_object(const json::Document& document) {
   return document.root() && document.root()->is_object();
 }
 
-// An agent's own output may be fenced on purpose; an envelope never is.
-bool is_like_an_envelope(const json::Document& document) {
-  constexpr std::array<std::string_view, 6> kTelling = {
-      "request_id", "status", "response", "result", "error_message", "error_type"};
-  return is_object(document) && std::ranges::any_of(kTelling, [&](std::string_view name) {
-           return document.root()->members().find(name).has_value();
-         });
-}
-
 }  // namespace
 
 HandwrittenJson rewrite_as_json(std::string_view text) {
@@ -130,9 +120,7 @@ HandwrittenJson rewrite_as_json(std::string_view text) {
   tokens.rewrite();
   std::string rewritten = tokens.take();
   const json::Document document(rewritten, {.grammar_only = true});
-  if (is_fenced ? !is_like_an_envelope(document) : !is_object(document)) {
-    return {std::string(text)};
-  }
+  if (!is_object(document)) return {std::string(text)};
   HandwrittenJson json{std::string(mark) + rewritten};
   if (is_fenced) {
     json.text += '\n';

@@ -14,8 +14,8 @@ struct HandwrittenJson {
 };
 
 // Removes a comma before a closing bracket, writes raw control characters of strings as escapes,
-// and removes a fence around an envelope of the bridge. A text that is still no JSON object after
-// that is returned as it was: then it is unknown where its strings begin and end.
+// and removes a fence around the whole text. A text that is still no JSON object after that is
+// returned as it was: then it is unknown where its strings begin and end.
 HandwrittenJson rewrite_as_json(std::string_view text);
 
 }  // namespace treaty::contracts

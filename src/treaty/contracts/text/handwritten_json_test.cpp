@@ -46,16 +46,17 @@ TEST_CASE("A text that is no object after that is returned as it was") {
   }
 }
 
-TEST_CASE("A fence around an envelope is removed, with fences of the answer inside it") {
+TEST_CASE("A fence around an object is removed, with fences of the answer inside it") {
+  CHECK(rewritten("```json\n{\"sections\": []}\n```\n") == "{\"sections\": []}\n");
   CHECK(rewritten("```json\n{\"status\": 1}\n```\n") == "{\"status\": 1}\n");
   CHECK(rewritten("~~~~\n{\"response\": \"\n~~~~\n\"}\n~~~~~") ==
         "{\"response\": \"\\n~~~~\\n\"}\n");
   CHECK(rewritten("\xEF\xBB\xBF```\n{\"status\": 1,}\n```") == "\xEF\xBB\xBF{\"status\": 1}\n");
 }
 
-TEST_CASE("Other fences stay: around an agent's own output, of another kind, with prose around") {
+TEST_CASE("Other fences stay: around a list or a text, of another kind, with prose around") {
   for (const std::string_view text :
-       {"```json\n{\"sections\": []}\n```\n", "```json\n{\"status\": 1}\n~~~\n",
+       {"```json\n[1]\n```\n", "```\ntext\n```\n", "```json\n{\"status\": 1}\n~~~\n",
         "````json\n{\"status\": 1}\n```\n", "``\n{\"status\": 1}\n``\n",
         "Here:\n```json\n{\"status\": 1}\n```\n", "```json\n{\"status\": 1}\n``` done\n"}) {
     CHECK(rewritten(text) == text);
