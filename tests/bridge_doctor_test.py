@@ -277,6 +277,29 @@ class Directories(DoctorTest):
         self.put(".treaty-bridge", "not a folder")
         self.assert_mended("folder-unwritable")
 
+    def test_a_link_in_the_place_of_a_folder_is_named_by_the_command_that_fails_and_by_the_doctor(self):
+        for name in (".treaty-bridge", ".treaty-bridge/quarantine"):
+            with self.subTest(name):
+                self.setUp()
+                self.put(REQUEST, asked())
+                elsewhere = self.folder / "elsewhere"
+                elsewhere.mkdir()
+                (self.work / name).parent.mkdir(exist_ok=True)
+                (self.work / name).symlink_to(elsewhere)
+
+                ran = self.bridge("respond", stdin=b"Fine.")
+
+                self.assertEqual(ran.code, 69, ran)
+                self.assertIn(f"{name}: is a symbolic link; remove it", ran.err)
+                self.assertIn(f"Next: rm {self.work / name}\n", ran.err)
+                self.assertNotIn("doctor", ran.err)
+                fault = self.fault("folder-unwritable")
+                self.assertIn(f"{name} is a symbolic link", fault["what"])
+                self.assertEqual(fault["mend"], f"rm {name}")
+                self.assert_mended("folder-unwritable")
+                self.assertEqual(self.bridge("respond", stdin=b"Fine.").code, 0)
+                self.assertEqual(list(elsewhere.iterdir()), [])
+
     def test_files_that_may_not_be_read_are_told_and_mended(self):
         for name, code in ((REQUEST, "request-unreadable"), (RESPONSE, "answer-unreadable")):
             with self.subTest(code):

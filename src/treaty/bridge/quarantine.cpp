@@ -64,18 +64,25 @@ std::string folder_of(const std::string& path) {
 }  // namespace
 
 std::expected<void, Error> make_folders(const std::string& directory) {
+  if (std::string link = linked_folder(directory); !link.empty()) {
+    return fail(ErrorCode::unwritable,
+                "is a symbolic link; remove it, or replace it with a directory", std::move(link));
+  }
   std::error_code failed;
   const std::string quarantine = quarantine_path(directory);
-  // Whoever may write here could have it lead to a place where only we may write.
-  for (const std::string& folder : {path_in(directory, kFolder), quarantine}) {
-    if (!fs::is_symlink(fs::symlink_status(folder, failed))) continue;
-    return fail(ErrorCode::unwritable, "is a link, where a folder is to be", folder);
-  }
   if (fs::is_directory(quarantine, failed)) return {};
   fs::create_directories(quarantine, failed);
   if (failed) return std::unexpected(failure(failed, "cannot be made", quarantine));
   if (auto flushed = flush_directory(path_in(directory, kFolder)); !flushed) return flushed;
   return flush_directory(directory);
+}
+
+std::string linked_folder(const std::string& directory) {
+  std::error_code ignored;
+  for (std::string folder : {path_in(directory, kFolder), quarantine_path(directory)}) {
+    if (fs::is_symlink(fs::symlink_status(folder, ignored))) return folder;
+  }
+  return {};
 }
 
 void prune_quarantine(const std::string& directory, double now, const QuarantineRules& rules) {

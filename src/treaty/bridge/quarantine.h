@@ -32,6 +32,12 @@ struct QuarantineRules {
 void prune_quarantine(const std::string& directory, double now, const QuarantineRules& rules = {});
 
 // Makes `.treaty-bridge/` and `.treaty-bridge/quarantine/`.
+// Fails when one of them is a symbolic link (linked_folder).
 std::expected<void, Error> make_folders(const std::string& directory);
+
+// The folder of treaty's own that is a symbolic link; empty when none is. A link is not followed:
+// others who may write to the directory could have it lead to a place where only this user may
+// write.
+std::string linked_folder(const std::string& directory);
 
 }  // namespace treaty::bridge

@@ -158,7 +158,7 @@ TEST_CASE("a link in the place of a folder of treaty's own is not followed") {
   const Room room;
   fs::create_directory(elsewhere.path() + "/quarantine");
   fs::create_symlink(elsewhere.path(), room.file(kFolder));
-  CHECK(make_folders(room.path()).error().message.contains("is a link"));
+  CHECK(make_folders(room.path()).error().message.contains("is a symbolic link; remove it"));
 
   fs::remove(room.file(kFolder));
   fs::create_directory(room.file(kFolder));

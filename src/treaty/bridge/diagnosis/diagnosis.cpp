@@ -57,6 +57,12 @@ void look_at_access(const std::string& directory, DirectoryAccess access, Proble
       add(found, problem, fmt::format("{} is no directory", directory),
           {{"mv", directory, directory + ".old"}});
       break;
+    case DirectoryAccess::link:
+      add(found, problem, fmt::format("{} is a symbolic link, not a directory", directory),
+          {{"rm", directory}},
+          "treaty follows no link there: it could lead to files of somebody else. Without the link "
+          "treaty makes the directory; what the link points to stays as it is");
+      break;
   }
 }
 
@@ -245,6 +251,10 @@ std::vector<Diagnosis> diagnose(const DirectoryView& view) {
   look_at_access(view.directory, view.access, Problem::directory_unwritable, found);
   look_at_access(path_in(view.directory, kFolder), view.folder_access, Problem::folder_unwritable,
                  found);
+  if (view.folder_access == DirectoryAccess::good) {
+    look_at_access(quarantine_path(view.directory), view.quarantine_access,
+                   Problem::folder_unwritable, found);
+  }
   look_at_space(view, found);
   diagnose_exchanges(view, found);
   keep_files_apart(view, found);

@@ -44,6 +44,13 @@ DirectoryAccess access_to(const std::string& directory) {
   return status.st_uid == geteuid() ? DirectoryAccess::denied : DirectoryAccess::others;
 }
 
+// Of a folder of treaty's own, where a link is not followed.
+DirectoryAccess access_to_folder(const std::string& folder) {
+  std::error_code ignored;
+  const bool is_link = fs::is_symlink(fs::symlink_status(folder, ignored));
+  return is_link ? DirectoryAccess::link : access_to(folder);
+}
+
 std::optional<Space> space_in(const std::string& directory) {
   struct statvfs status{};
   if (statvfs(directory.c_str(), &status) != 0) return std::nullopt;
@@ -213,19 +220,19 @@ bool DirectoryView::has_request() const {
   });
 }
 
-bool is_like_an_answer(std::string_view file_name) {
-  if (suffix_of_request(file_name) || file_name == kFolder) return false;
-  std::string name = folded(file_name);
-  std::erase_if(name, [](char c) { return !is_alphanumeric(c); });
-  return name.contains("response") || name.contains("answer") || name.contains("agentresult");
-}
-
 bool is_below(const DirectoryView& view, const std::string& path) {
   const fs::path here(view.here);
   const auto way = (here / path)
                        .lexically_normal()
                        .lexically_relative((here / view.directory / "").lexically_normal());
   return !way.empty() && way != "." && *way.begin() != "..";
+}
+
+bool is_like_an_answer(std::string_view file_name) {
+  if (suffix_of_request(file_name) || file_name == kFolder) return false;
+  std::string name = folded(file_name);
+  std::erase_if(name, [](char c) { return !is_alphanumeric(c); });
+  return name.contains("response") || name.contains("answer") || name.contains("agentresult");
 }
 
 std::string answered_id(std::string_view text) {
@@ -274,7 +281,8 @@ DirectoryView look_at(const std::string& directory) {
     return view;
   }
   view.exchanges = *std::move(exchanges);
-  view.folder_access = access_to(path_in(directory, kFolder));
+  view.folder_access = access_to_folder(path_in(directory, kFolder));
+  view.quarantine_access = access_to_folder(quarantine_path(directory));
   view.space = space_in(directory);
   view.lock = look_at_lock(lock_path(directory));
   find_leftovers(view);

@@ -25,6 +25,7 @@ enum class DirectoryAccess {
   others,          // it belongs to somebody else;
   read_only_disk,  // nobody can write there;
   not_a_directory,
+  link,  // A symbolic link in the place of a folder of treaty's own.
 };
 
 // What is free for those who look.
@@ -49,6 +50,7 @@ struct DirectoryView {
   DirectoryAccess access = DirectoryAccess::good;
   DirectoryAccess folder_access =
       DirectoryAccess::good;  // Of what treaty keeps there; good while it is not there.
+  DirectoryAccess quarantine_access = DirectoryAccess::good;  // Likewise.
   std::optional<Space> space{};
   std::vector<Exchange> exchanges{};
   std::vector<StrayAnswer> strays{};
@@ -66,12 +68,12 @@ struct DirectoryView {
   bool has_request() const;  // One that can be read, or not.
 };
 
-// Changes nothing and needs no lock.
-DirectoryView look_at(const std::string& directory);
 // Whether a path that a request may have named is below the directory, so that a command for it
 // does no harm elsewhere.
 bool is_below(const DirectoryView& view, const std::string& path);
 
+// Changes nothing and needs no lock.
+DirectoryView look_at(const std::string& directory);
 
 // True for names that somebody may have given to an answer: `agent-response.json`,
 // `.agent_response.json`, `.agent-response.json.txt`.

@@ -8,6 +8,7 @@
 
 #include "treaty/base/files.h"
 #include "treaty/bridge/names.h"
+#include "treaty/bridge/quarantine.h"
 #include "treaty/cli/terminal.h"
 
 namespace treaty::cli {
@@ -82,6 +83,10 @@ Result<bridge::Driver> open_driver(const std::string& verb, const std::string& d
                                    bridge::Reach reach) {
   auto driver = bridge::Driver::open(directory, verb, reach);
   if (driver) return *std::move(driver);
+  if (const std::string link = bridge::linked_folder(directory); !link.empty()) {
+    return failed_with(kUnavailable, text_of(driver.error()),
+                       fmt::format("rm {}", shell_word(harmless(link))));
+  }
   if (driver.error().code != ErrorCode::conflict) {
     return failed_with(kUnavailable, text_of(driver.error()),
                        "check who may write there and that there is space, or look with treaty "
