@@ -437,7 +437,8 @@ TEST_CASE("ARL-09: juries, composers and tax forms use words of programs, too") 
   check_all("a model id", {"Opus 4.1", "Answered by Opus 4.1.", "I switched to Opus 4.5.",
                            "This was written using Opus 4."});
   check_all("a stack trace", {"File \"<stdin>\", line 1, in <module>", "File \"plan.py\", line 12",
-                              "  File \"worker\", line 3, in run", "File \"<string>\", line 4"});
+                              "  File \"worker\", line 3, in run", "File \"<string>\", line 4",
+                              "File \"plan.py\",  line 12", "File \"plan.py\",\nline 12"});
 }
 
 TEST_CASE("ARL-09: what assistants say every day passes") {

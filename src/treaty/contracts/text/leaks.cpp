@@ -102,8 +102,9 @@ constexpr std::size_t kPythonFrame = 0;
 bool is_python_frame(std::string_view text, const ShapeSet::Match& frame) {
   constexpr std::size_t kLongest = 128;
   constexpr std::string_view kFunction = ", in ";
-  const std::size_t begin = text.find('"', frame.begin) + 1;
-  const std::string_view file = text.substr(begin, text.find("\", line", begin) - begin);
+  const std::string_view matched = text.substr(frame.begin, frame.end - frame.begin);
+  const std::size_t begin = matched.find('"') + 1;
+  const std::string_view file = matched.substr(begin, matched.rfind('"') - begin);
   const std::size_t dot = std::min(file.rfind('.'), file.size());
   if (file.starts_with('<') || is_source_ending(file.substr(dot))) return true;
   std::string_view rest = text.substr(frame.end, kLongest);
