@@ -18,7 +18,7 @@ struct PoolsFixture {
   explicit PoolsFixture(std::unique_ptr<testing::StorePlace> at) : place(std::move(at)) {}
 
   std::unique_ptr<testing::StorePlace> place;
-  Milliseconds& time = place->time();
+  std::atomic<Milliseconds>& time = place->time();
   std::unique_ptr<Store> store = place->open();
 };
 

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,32 +22,33 @@ class StorePlace {
   virtual ~StorePlace() = default;
   virtual std::unique_ptr<store::Store> open() = 0;
 
-  virtual store::Milliseconds& time() = 0;  // Of the stores that are opened here.
+  // Of the stores that are opened here, whose threads read it.
+  virtual std::atomic<store::Milliseconds>& time() = 0;
 };
 
 class SqliteFile final : public StorePlace {
  public:
-  store::Milliseconds& time() override { return time_; }
+  std::atomic<store::Milliseconds>& time() override { return time_; }
   std::unique_ptr<store::Store> open() override {
-    return open_store(path(), {.clock = testing::wall_clock([this] { return time_; })});
+    return open_store(path(), {.clock = testing::wall_clock([this] { return time_.load(); })});
   }
   std::string path() const { return directory_.path() + "/treaty.db"; }
 
  private:
-  store::Milliseconds time_ = 1'000;
+  std::atomic<store::Milliseconds> time_ = 1'000;
   TemporaryDirectory directory_{quick_place()};
 };
 
 class InMemory final : public StorePlace {
  public:
-  store::Milliseconds& time() override { return time_; }
+  std::atomic<store::Milliseconds>& time() override { return time_; }
   std::unique_ptr<store::Store> open() override {
     return store::open_memory_store(
-        {.clock = testing::wall_clock([this] { return time_; }), .disk = disk_});
+        {.clock = testing::wall_clock([this] { return time_.load(); }), .disk = disk_});
   }
 
  private:
-  store::Milliseconds time_ = 1'000;
+  std::atomic<store::Milliseconds> time_ = 1'000;
   std::shared_ptr<store::MemoryDisk> disk_ = store::make_memory_disk();
 };
 
@@ -55,7 +57,7 @@ class InMemory final : public StorePlace {
 template <class Place>
 class DecidingTwice final : public StorePlace {
  public:
-  store::Milliseconds& time() override { return place_.time(); }
+  std::atomic<store::Milliseconds>& time() override { return place_.time(); }
   std::unique_ptr<store::Store> open() override { return std::make_unique<Owning>(place_.open()); }
 
  private:
@@ -77,7 +79,7 @@ struct StoreFixture {
   explicit StoreFixture(std::unique_ptr<StorePlace> at) : place(std::move(at)) {}
 
   std::unique_ptr<StorePlace> place;
-  store::Milliseconds& time = place->time();
+  std::atomic<store::Milliseconds>& time = place->time();
   std::unique_ptr<store::Store> store = place->open();
 };
 
