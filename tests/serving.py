@@ -154,6 +154,11 @@ class Stream:
         self._response.close()
         self._connection.close()
 
+    def reset(self):
+        """Closes the connection by RST."""
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
+
     def lines(self):
         while line := self._response.readline():
             yield line.decode("utf-8").rstrip("\n").rstrip("\r")

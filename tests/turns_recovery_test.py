@@ -267,9 +267,9 @@ class Answered(ServingTest):
 
 
 class TwoProcesses(ServingTest):
-    def both(self, *replies, held=False):
+    def both(self, *replies, held=False, **members):
         gate = self.gate(*replies, held=held)
-        config = configuration(gate)
+        config = configuration(gate, **members)
         one = self.server(config)
         two = Server(self.folder, config, name="second", state=one.state)
         self.servers.append(two)
@@ -296,6 +296,28 @@ class TwoProcesses(ServingTest):
         self.assert_refused(two.say("s1", "t2", "Other."), 409, "turn_in_progress")
         gate.open()
         self.assertEqual(joined.result().body, running.result().body)
+        self.assertEqual(gate.count, 1)
+
+    def test_followers_at_the_other_get_the_head_at_once_keep_no_connection_and_get_the_result(self):
+        most = 4
+        gate, one, two = self.both(held=True, http={"max_connections": most})
+        two.start()
+        running = self.later(one.say, "s1", "t1")
+        gate.wait_for_calls(1)
+
+        def followed():
+            stream = answer_or_lost(two.follow, "s1", "t1")
+            return stream if stream and stream.status == 200 else None
+
+        for _ in range(3):
+            streams = [self.until(followed, "a free connection") for _ in range(most)]
+            for stream in streams:
+                stream.reset()
+        with self.until(followed, "a free connection") as stream:
+            gate.open()
+            events = list(stream)
+        self.assertEqual([event.event for event in events], ["turn.started", "turn.result"])
+        self.assertEqual(events[-1].data.encode(), running.result().body)
         self.assertEqual(gate.count, 1)
 
     def test_the_same_request_at_both_at_once_is_one_call(self):

@@ -85,6 +85,15 @@ std::int64_t result_event_of(const store::AnswerRecord& answer) {
   return answer.first_event + static_cast<std::int64_t>(TurnLog::count_deltas(answer.deltas)) + 1;
 }
 
+// The answer to the round that `turn` is in, if the record is of this turn.
+const store::AnswerRecord* answer_of(const store::TurnRecord& record, const store::Turn& turn) {
+  if (record.turn.id != turn.id) return nullptr;
+  for (const store::Round& round : record.rounds) {
+    if (round.answer && round.answer->round == turn.round) return &*round.answer;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 TurnRequest prepare(Submission submission, store::Milliseconds now) {
@@ -339,46 +348,67 @@ Answered<TurnState> Engine::cancel(Worker& worker, store::Room room, std::string
 Answered<std::shared_ptr<TurnLog>> Engine::follow(Worker& worker, store::Room room,
                                                   std::string turn_id,
                                                   std::optional<std::int64_t> last_id) {
-  while (true) {
-    TREATY_CO_TRY(const auto found, stored(co_await shared_->store.find_turn(room, turn_id)));
-    if (!found) {
-      TREATY_CO_TRY(const auto session, stored(co_await shared_->store.find_session(room)));
-      co_return std::unexpected(session ? turn_unknown() : session_unknown());
-    }
-    const store::Turn& turn = found->turn;
-    const auto& rounds = found->rounds;
-    const bool runs = turn.state == TurnState::accepted;
-    for (std::size_t i = 0; i < rounds.size(); ++i) {
-      const auto& answer = rounds[i].answer;
-      const bool is_newest = i + 1 == rounds.size();
-      if (!answer || (is_newest && runs)) continue;  // Of an attempt before this one.
-      const bool wanted = last_id ? *last_id < result_event_of(*answer) : is_newest;
-      if (!wanted) continue;
-      auto log = std::make_shared<TurnLog>();
-      restore(*log, room.session_id, turn, *answer, shared_->renderer_of(answer->format));
-      co_return shared_->live.share_replay(turn.id, answer->first_event, std::move(log));
-    }
-    if (!runs) co_return nullptr;
-    if (const auto run = shared_->live.find_turn(turn.id)) co_return run->log();
-    TREATY_CO_TRY_VOID(stored(co_await wait_for_other_process(worker, turn)));
+  TREATY_CO_TRY(const auto found, stored(co_await shared_->store.find_turn(room, turn_id)));
+  if (!found) {
+    TREATY_CO_TRY(const auto session, stored(co_await shared_->store.find_session(room)));
+    co_return std::unexpected(session ? turn_unknown() : session_unknown());
   }
+  const store::Turn& turn = found->turn;
+  const auto& rounds = found->rounds;
+  const bool runs = turn.state == TurnState::accepted;
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    const auto& answer = rounds[i].answer;
+    const bool is_newest = i + 1 == rounds.size();
+    if (!answer || (is_newest && runs)) continue;  // Of an attempt before this one.
+    const bool wanted = last_id ? *last_id < result_event_of(*answer) : is_newest;
+    if (!wanted) continue;
+    auto log = std::make_shared<TurnLog>();
+    restore(*log, room.session_id, turn, *answer, shared_->renderer_of(answer->format));
+    co_return shared_->live.share_replay(turn.id, answer->first_event, std::move(log));
+  }
+  if (!runs) co_return nullptr;
+  if (const auto run = shared_->live.find_turn(turn.id)) co_return run->log();
+  co_return follow_other_process(worker, std::move(room), turn);
 }
 
-// Returns when the round has ended, or runs in this process. Its row is read again and again, and
-// not its requests and answers, which may be large.
-store::Task<void> Engine::wait_for_other_process(Worker& worker, store::Turn turn) {
+// The log of a round that another process runs, shared by all who follow it here. It is empty until
+// the round has ended.
+std::shared_ptr<TurnLog> Engine::follow_other_process(Worker& worker, store::Room room,
+                                                      const store::Turn& turn) {
+  const auto made = std::make_shared<TurnLog>();
+  auto log = shared_->live.share_replay(turn.id, turn.events + 1, made);
+  if (log == made) {
+    asio::co_spawn(worker.executor, await_end(worker, std::move(room), turn, made), asio::detached);
+  }
+  return log;
+}
+
+// Fills the log when the round has ended, unless all followers have left before. Until then only
+// the row of the turn is read, not its requests and answers, which may be large.
+asio::awaitable<void> Engine::await_end(Worker& worker, store::Room room, store::Turn turn,
+                                        std::weak_ptr<TurnLog> followed) {
   for (int glances = 1;; ++glances) {
     co_await sleep_for(kGlance);
+    if (followed.expired()) co_return;
     if (glances % kGlancesToRecover == 0) co_await recover(worker, turn.id);
-    if (shared_->live.find_turn(turn.id)) break;
-    TREATY_CO_TRY(const auto rows,
-                  co_await shared_->store.list_turns(turn.session, turn.number - 1, 1));
-    const bool still_runs = !rows.empty() && rows.front().id == turn.id &&
-                            rows.front().state == TurnState::accepted &&
-                            rows.front().round == turn.round;
-    if (!still_runs) break;
+    const auto rows = co_await shared_->store.list_turns(turn.session, turn.number - 1, 1);
+    if (!rows) continue;  // The store is unavailable: try again.
+    const bool still_runs = !rows->empty() && rows->front().id == turn.id &&
+                            rows->front().state == TurnState::accepted &&
+                            rows->front().round == turn.round;
+    if (still_runs) continue;
+    const auto found = co_await shared_->store.find_turn(room, turn.turn_id);
+    if (!found) continue;
+    const auto log = followed.lock();
+    if (!log) co_return;
+    const store::AnswerRecord* answer = *found ? answer_of(**found, turn) : nullptr;
+    if (answer == nullptr) {  // The session was deleted.
+      co_return log->finish(
+          outcome_of(turn_unknown(), *shared_->renderers.front(), Dialect::pascal));
+    }
+    co_return restore(*log, room.session_id, (*found)->turn, *answer,
+                      shared_->renderer_of(answer->format));
   }
-  co_return std::expected<void, Error>();
 }
 
 Answered<std::vector<DiaryEvent>> Engine::events(Worker& worker, store::Room room,

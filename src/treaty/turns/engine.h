@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "treaty/base/offload_pool.h"
@@ -36,6 +37,17 @@ struct Worker {
   std::shared_ptr<const Settings> settings;
   std::shared_ptr<dispatch::Dispatcher> dispatcher;
   OffloadPool* pool = nullptr;  // For large requests and answers; none: the event loop has them.
+
+  // What `work` returns. Work on many bytes does not block the event loop, unless the pool is full:
+  // then it does, rather than that a turn fails.
+  template <class Work>
+  boost::asio::awaitable<std::invoke_result_t<Work&>> beside_the_loop(std::size_t bytes,
+                                                                      Work work) const {
+    if (bytes > kManyBytes && pool != nullptr) {
+      if (auto result = co_await pool->run(work)) co_return *std::move(result);
+    }
+    co_return work();
+  }
 };
 
 // A request that keeps its contract, and what came with it.
@@ -93,7 +105,8 @@ class Engine {
   Answered<store::TurnState> cancel(Worker& worker, store::Room room, std::string turn_id);
 
   // The log of the round that holds the first event after `last_id`, live or from the journal.
-  // Without `last_id`: of the newest round. Null: no event follows.
+  // Without `last_id`: of the newest round. If another process runs it, the log stays empty until
+  // the round has ended. Null: no event follows.
   Answered<std::shared_ptr<TurnLog>> follow(Worker& worker, store::Room room, std::string turn_id,
                                             std::optional<std::int64_t> last_id);
 
@@ -131,9 +144,12 @@ class Engine {
   boost::asio::awaitable<TurnVerdict> decide_turn(Worker& worker, const Settings& settings,
                                                   const dispatch::Dispatcher& dispatcher,
                                                   TurnRequest& asked, const TurnLog& log);
-  store::Task<void> wait_for_other_process(Worker& worker, store::Turn turn);
+  std::shared_ptr<TurnLog> follow_other_process(Worker& worker, store::Room room,
+                                                const store::Turn& turn);
+  boost::asio::awaitable<void> await_end(Worker& worker, store::Room room, store::Turn turn,
+                                         std::weak_ptr<TurnLog> followed);
   store::Task<void> recover_turn(Worker& worker, std::int64_t turn);
-  void resume(Worker& worker, store::Abandoned abandoned);
+  boost::asio::awaitable<void> resume(Worker& worker, store::Abandoned abandoned);
   Answered<store::TurnState> end_turn(Worker& worker, store::Room room, std::string turn_id,
                                       store::TurnState state, store::Milliseconds at);
   Answered<std::vector<DiaryEvent>> events_now(std::int64_t session, std::int64_t last_id);

@@ -17,7 +17,7 @@ asio::awaitable<std::expected<std::size_t, Error>> Engine::recover(
   for (std::size_t count = 0;;) {
     TREATY_CO_TRY(auto abandoned, co_await shared_->store.claim_abandoned(diary, turn));
     count += abandoned.size();
-    for (store::Abandoned& one : abandoned) resume(worker, std::move(one));
+    for (store::Abandoned& one : abandoned) co_await resume(worker, std::move(one));
     if (turn || abandoned.empty()) co_return count;
   }
 }
@@ -31,7 +31,7 @@ store::Task<void> Engine::recover_turn(Worker& worker, std::int64_t turn) {
 }
 
 // Runs the newest round of a turn that was claimed again.
-void Engine::resume(Worker& worker, store::Abandoned abandoned) {
+asio::awaitable<void> Engine::resume(Worker& worker, store::Abandoned abandoned) {
   auto& [session, record] = abandoned;
   Begin begin{.session = session, .turn = record.turn};
   begin.history_until = Begin::kUnknown;
@@ -44,8 +44,10 @@ void Engine::resume(Worker& worker, store::Abandoned abandoned) {
   const store::RequestRecord& stored = newest.request;
   if (newest.answer) begin.earlier_events = newest.answer->events;
   begin.diary_after = last_place(newest).index;
-  auto request = contracts::decode_agent_execute_request(
-      stored.body, {.max_size = stored.body.size() + 1, .ids_optional = true});
+  auto request = co_await worker.beside_the_loop(stored.body.size(), [&] {
+    return contracts::decode_agent_execute_request(
+        stored.body, {.max_size = stored.body.size() + 1, .ids_optional = true});
+  });
   RunOrder order{std::move(begin),
                  worker.settings,
                  worker.dispatcher,

@@ -174,20 +174,42 @@ TEST_CASE_FIXTURE(TwoProcesses, "All turns of a dead process run here, however m
 
 TEST_CASE_FIXTURE(TwoProcesses, "Who follows a turn of another process gets its end from there") {
   begin_at_other(user_turn("t1"));
-  auto following = asio::co_spawn(
-      here.worker().executor,
-      here.engine().follow(here.worker(), {"local", "s1"}, "t1", std::nullopt), asio::use_future);
-  here.run(here.store().find_session({"local", "s1"}));
+  const auto follow = [&] {
+    return *here.run(here.engine().follow(here.worker(), {"local", "s1"}, "t1", std::nullopt));
+  };
 
+  const auto log = follow();
+  CHECK(follow() == log);
+  CHECK(log->outcome_now() == nullptr);
   REQUIRE(other->run(other->engine().cancel(other->worker(), {"local", "s1"}, "t1")));
-  while (following.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-    here.run(here.store().find_session({"local", "s1"}));
+
+  CHECK(here.run(log->outcome())->error_code == "turn_cancelled");
+  CHECK(log->opening()->turn_id == "t1");
+}
+
+TEST_CASE_FIXTURE(TwoProcesses,
+                  "A turn of another process is not looked at when nobody follows it") {
+  begin_at_other(user_turn("t1"));
+  {
+    const auto log =
+        here.run(here.engine().follow(here.worker(), {"local", "s1"}, "t1", std::nullopt));
+    REQUIRE((log && *log));
   }
 
-  const auto log = following.get();
-  REQUIRE(log);
-  REQUIRE(*log != nullptr);
-  CHECK((*log)->outcome_now()->error_code == "turn_cancelled");
+  here.run_until_idle();  // Ends, though the turn still runs.
+
+  CHECK(state_of("t1") == TurnState::accepted);
+}
+
+TEST_CASE_FIXTURE(TwoProcesses,
+                  "Who follows a turn whose session another process deletes is told") {
+  begin_at_other(user_turn("t1"));
+  const auto log =
+      *here.run(here.engine().follow(here.worker(), {"local", "s1"}, "t1", std::nullopt));
+  REQUIRE(other->run(other->engine().cancel(other->worker(), {"local", "s1"}, "t1")));
+  REQUIRE(other->run(other->store().delete_session({"local", "s1"})) == true);
+
+  CHECK(here.run(log->outcome())->error_code == "turn_not_found");
 }
 
 TEST_CASE("A clock that is set back while a turn expires does not keep its session") {

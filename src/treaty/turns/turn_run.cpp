@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
+#include <optional>
 
 #include "treaty/base/json_write.h"
 #include "treaty/base/try.h"
@@ -87,13 +88,14 @@ asio::awaitable<void> TurnRun::run(std::shared_ptr<TurnRun> self) {
       {begin.session.room.session_id, begin.turn.turn_id, begin.turn.mode, begin.turn.round},
       begin.turn.events + 1 + (begin.turn.has_streamed ? kUnknownDeltas : 0));
   live.notify_diary(self->session());
-  bool has_ended = false;
+  std::optional<std::string> exception;
   try {
     co_await self->journal(co_await self->conclude());
-    has_ended = true;
-  } catch (const std::exception&) {  // A bug, or no memory: this turn fails, the server lives.
+  } catch (
+      const std::exception& error) {  // A bug, or no memory: this turn fails, the server lives.
+    exception = error.what();
   }
-  if (!has_ended) co_await self->fail_internally();
+  if (exception) co_await self->fail_internally(*exception);
   live.remove(*self);
   live.leave(self->order_.key, *self->log_);
   live.notify_diary(self->session());
@@ -156,7 +158,8 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
     transcript_.messages.emplace_back(std::move(stepped.said));
     if (auto* finish = std::get_if<Finish>(&stepped.step)) {
       if (said_bytes_ <= kManyBytes) co_return finished(std::move(*finish));
-      co_return co_await beside_the_loop(said_bytes_, [&] { return finished(std::move(*finish)); });
+      co_return co_await worker_.beside_the_loop(said_bytes_,
+                                                 [&] { return finished(std::move(*finish)); });
     }
     auto* ask = std::get_if<AskClient>(&stepped.step);
     auto& results = ask != nullptr ? ask->known : std::get<AskAgain>(stepped.step).results;
@@ -218,8 +221,8 @@ asio::awaitable<std::expected<void, Error>> TurnRun::prepare() {
                             .first(static_cast<std::size_t>(order_.begin.turn.round));
     std::size_t bytes = 0;
     for (const store::Round& round : rounds) bytes += round.request.body.size();
-    auto messages =
-        co_await beside_the_loop(bytes, [&] { return messages_of(rounds, &prompt_warnings_); });
+    auto messages = co_await worker_.beside_the_loop(
+        bytes, [&] { return messages_of(rounds, &prompt_warnings_); });
     if (!messages) co_return std::unexpected(messages.error());
     *earlier_rounds_ = *std::move(messages);
     if (rounds.back().answer && !rounds.back().answer->transcript.empty()) {
@@ -228,7 +231,7 @@ asio::awaitable<std::expected<void, Error>> TurnRun::prepare() {
     }
     add_results(*earlier_rounds_, std::get<ToolContinuation>(order_.request.scenario));
   } else {
-    UserPrompt prompt = co_await beside_the_loop(
+    UserPrompt prompt = co_await worker_.beside_the_loop(
         order_.bytes, [&] { return user_prompt(std::get<UserTurn>(order_.request.scenario)); });
     earlier_rounds_->emplace_back(std::move(prompt.message));
     prompt_warnings_ = std::move(prompt.warnings);
@@ -390,7 +393,7 @@ void TurnRun::on_text(std::string_view delta) {
 // What is too much to be sealed on the event loop.
 asio::awaitable<void> TurnRun::stream_large() {
   const std::string sealed =
-      co_await beside_the_loop(unsealed_.size(), [&] { return sealer_.feed(unsealed_); });
+      co_await worker_.beside_the_loop(unsealed_.size(), [&] { return sealer_.feed(unsealed_); });
   unsealed_ = {};
   if (!sealed.empty()) stream(sealed);
 }

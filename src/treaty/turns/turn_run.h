@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "treaty/backends/backend.h"
@@ -88,12 +87,11 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   boost::asio::awaitable<Conclusion> conclude();
   boost::asio::awaitable<std::expected<void, Error>> prepare();
   boost::asio::awaitable<std::expected<void, Error>> recall();
-  template <class Work>
-  boost::asio::awaitable<std::invoke_result_t<Work&>> beside_the_loop(std::size_t bytes, Work work);
   boost::asio::awaitable<dispatch::Dispatched> ask_backend();
   boost::asio::awaitable<void> stream_large();
   boost::asio::awaitable<void> journal(Conclusion conclusion);
-  boost::asio::awaitable<void> fail_internally();
+  boost::asio::awaitable<void> fail_internally(const std::string& why);
+  void report_failure(std::string_view what, std::string_view why) const;
   boost::asio::awaitable<void> settle(const Conclusion& conclusion,
                                       std::shared_ptr<const Outcome> outcome);
   static boost::asio::awaitable<void> mark_streamed(std::shared_ptr<TurnRun> self);
@@ -156,16 +154,5 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   boost::asio::cancellation_signal stop_signal_{};
   std::atomic<Stop> stop_ = Stop::none;
 };
-
-// What `work` returns. Work on many bytes does not block the event loop; on too many at a time it
-// does, rather than that the turn fails.
-template <class Work>
-boost::asio::awaitable<std::invoke_result_t<Work&>> TurnRun::beside_the_loop(std::size_t bytes,
-                                                                             Work work) {
-  if (bytes > kManyBytes && worker_.pool != nullptr) {
-    if (auto result = co_await worker_.pool->run(work)) co_return *std::move(result);
-  }
-  co_return work();
-}
 
 }  // namespace treaty::turns

@@ -112,14 +112,16 @@ Outcome TurnRun::outcome_of(Conclusion& conclusion) {
 // Steps 6 and 7.
 asio::awaitable<void> TurnRun::journal(Conclusion conclusion) {
   const auto make_outcome = [&] { return std::make_shared<const Outcome>(outcome_of(conclusion)); };
-  auto outcome = said_bytes_ <= kManyBytes ? make_outcome()
-                                           : co_await beside_the_loop(said_bytes_, make_outcome);
+  auto outcome = said_bytes_ <= kManyBytes
+                     ? make_outcome()
+                     : co_await worker_.beside_the_loop(said_bytes_, make_outcome);
   co_await settle(conclusion, std::move(outcome));
 }
 
 // After an exception, wherever it came from: the round is journalled as failed, without what the
 // backend said, since that may be what cannot be written.
-asio::awaitable<void> TurnRun::fail_internally() {
+asio::awaitable<void> TurnRun::fail_internally(const std::string& why) {
+  report_failure("failed by an internal error", why);
   if (log_->outcome_now()) co_return;  // It has been answered.
   const Refusal refusal{
       Reason::internal,
@@ -130,12 +132,7 @@ asio::awaitable<void> TurnRun::fail_internally() {
     said_bytes_ = 0;
     co_await journal(conclude_refusal(refusal, TurnState::failed, true));
   } catch (const std::exception& error) {
-    // The turn stays accepted, and runs again when the server is started again.
-    if (services_->report) {
-      services_->report(fmt::format("turn {} of session {} cannot be ended: {}",
-                                    order_.begin.turn.turn_id, order_.begin.session.room.session_id,
-                                    error.what()));
-    }
+    report_failure("cannot be ended, and runs again when the server is restarted", error.what());
     if (!log_->outcome_now()) {
       log_->finish(Outcome{.dialect = order_.request.dialect,
                            .renderer = order_.renderer,
@@ -145,6 +142,14 @@ asio::awaitable<void> TurnRun::fail_internally() {
   }
 }
 
+void TurnRun::report_failure(std::string_view what, std::string_view why) const {
+  if (!services_->report) return;
+  const store::Room& room = order_.begin.session.room;
+  services_->report(fmt::format("turn {} of session {} (tenant {}) {}: {}",
+                                order_.begin.turn.turn_id, room.session_id, room.tenant, what,
+                                why));
+}
+
 // What cannot be journalled is not told; it is tried again until it can be, so that nothing that
 // was paid for is lost.
 asio::awaitable<void> TurnRun::settle(const Conclusion& conclusion,
@@ -152,7 +157,7 @@ asio::awaitable<void> TurnRun::settle(const Conclusion& conclusion,
   while (true) {
     const auto write = [&] { return settlement_of(conclusion, *outcome); };
     const auto settled = co_await services_->store.settle(
-        said_bytes_ <= kManyBytes ? write() : co_await beside_the_loop(said_bytes_, write));
+        said_bytes_ <= kManyBytes ? write() : co_await worker_.beside_the_loop(said_bytes_, write));
     if (settled) break;
     if (settled.error().code == ErrorCode::conflict) co_return tell_ended_elsewhere();
     tell_store_unavailable();
