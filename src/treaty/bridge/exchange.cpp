@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <set>
+#include <span>
 
 #include "treaty/base/files.h"
 #include "treaty/base/json.h"
@@ -26,6 +27,9 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr double kTolerance = 1;
 
 constexpr double kYoung = 2;  // Seconds in which a writer may still be at work.
+// Seconds that the clock of a writer may be ahead of this one. A file that is dated later was not
+// written now.
+constexpr double kClockDifference = 60;
 
 std::int64_t nanoseconds(const timespec& time) {
   constexpr std::int64_t kSecond = 1'000'000'000;
@@ -99,6 +103,20 @@ bool answers_another(const RequestFile& request, const ResponseFile& response) {
                                         request.document->request_id);
 }
 
+// Suffixes that have an answer and no request: a request of another suffix names this very file as
+// its `response_file`.
+std::set<std::string> answers_of_others(std::span<const Exchange> exchanges) {
+  std::set<std::string> suffixes;
+  for (const Exchange& one : exchanges) {
+    if (one.request.state != FileState::absent) continue;
+    const auto is_owner = [&](const Exchange& other) {
+      return other.is_asked() && is_same_file(other.response, one.response);
+    };
+    if (std::ranges::any_of(exchanges, is_owner)) suffixes.insert(one.suffix);
+  }
+  return suffixes;
+}
+
 }  // namespace
 
 std::string first_of(const contracts::Findings& violations) {
@@ -112,7 +130,8 @@ std::string first_of(const contracts::Findings& violations) {
 
 bool is_young(const FileVersion& version, double now) {
   constexpr double kNanosecond = 1e-9;
-  return now - static_cast<double>(version.changed_at) * kNanosecond < kYoung;
+  const double age = now - static_cast<double>(version.changed_at) * kNanosecond;
+  return age < kYoung && age > -kClockDifference;
 }
 
 std::string_view name_of(FileState state) {
@@ -219,6 +238,8 @@ std::expected<std::vector<Exchange>, Error> read_exchanges(const std::string& di
   for (const auto& [number, suffix] : suffixes) {
     exchanges.push_back(read_exchange(directory, suffix));
   }
+  const std::set<std::string> answers = answers_of_others(exchanges);
+  std::erase_if(exchanges, [&](const Exchange& one) { return answers.contains(one.suffix); });
   return exchanges;
 }
 

@@ -52,6 +52,13 @@ struct BridgeFile {
   contracts::Verdict verdict{};        // Of what could be read.
   std::optional<Document> document{};  // When it is whole.
 };
+
+// Whether both are one file, whatever their paths are.
+template <class Document>
+bool is_same_file(const BridgeFile<Document>& one, const BridgeFile<Document>& other) {
+  return one.version.inode != 0 && one.version == other.version;
+}
+
 // Whether a file is so young that its writer may still be at work. `now` is in seconds since 1970.
 bool is_young(const FileVersion& version, double now);
 

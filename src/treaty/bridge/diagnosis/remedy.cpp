@@ -174,6 +174,7 @@ Remedy remedy_for(const Exchange& exchange, const Surroundings& around) {
   }
   contracts::Repaired repaired = repaired_text(exchange);
   if (const Exchange* owner = owner_of(repaired.text, exchange, around.exchanges)) {
+    if (is_same_file(owner->response, file)) return {};  // Both requests name one response_file.
     return remedy_for_misplaced(exchange, *owner, around);
   }
   if (is_orphan) {
