@@ -12,8 +12,8 @@ HALF = WHOLE[:len(WHOLE) // 2]
 
 
 class HalfWritten(BridgeTest):
-    def put_half(self, age=-3600):
-        """Half an answer; with a time in the future, its writer counts as at work for as long as the test runs."""
+    def put_half(self, age=-50):
+        """Half an answer; dated a little ahead, its writer counts as at work for as long as the test runs."""
         self.put(REQUEST, bridge_request())
         self.put(RESPONSE, HALF)
         changed = time.time() - age
@@ -52,7 +52,7 @@ class HalfWritten(BridgeTest):
     def test_respond_and_run_leave_it_alone_too(self):
         self.put_half()
         ran = self.bridge("respond", stdin=b"Mine.")
-        self.assertEqual(ran.code, 1, ran)
+        self.assertEqual(ran.code, 75, ran)
         self.assertIn("is being written at this moment", ran.err)
         self.assert_untouched()
 
@@ -60,7 +60,7 @@ class HalfWritten(BridgeTest):
         gate = self.agent("By the agent.")
         ran = self.drive(self.program(f"""
 write(name("response"), {HALF.decode()!r})
-os.utime(name("response"), (4e9, 4e9))
+os.utime(name("response"), ({time.time() + 50}, {time.time() + 50}))
 ask(request_id={UUID!r})
 """))
         self.assertEqual(ran.code, 75, ran)
@@ -69,12 +69,49 @@ ask(request_id={UUID!r})
         self.assertEqual(gate.count, 0)
 
     def test_half_an_answer_whose_writer_was_cut_off_is_replaced(self):
-        self.agent("By the agent.")
-        self.put_half(age=3600)
-        ran = self.bridge("answer")
-        self.assertEqual(ran.code, 0, ran)
+        for age in (3600, -86400):  # The clock may have been set back since.
+            with self.subTest(age=age):
+                self.setUp()
+                self.agent("By the agent.")
+                self.put_half(age)
+                ran = self.bridge("answer")
+                self.assertEqual(ran.code, 0, ran)
+                self.assertEqual(self.response()["response"], "By the agent.")
+                self.assertEqual(self.quarantined(), {"torn": HALF})
+
+    def test_an_answer_that_waits_for_another_writer_is_delivered_when_that_one_was_cut_off(self):
+        gate = self.agent("By the agent.", held=True)
+        self.put(REQUEST, bridge_request())
+        child = self.start("watch", str(self.work))
+        gate.wait_for_calls(1)
+        self.put(RESPONSE, HALF)
+        soon = time.time() + 50
+        os.utime(self.work / RESPONSE, (soon, soon))
+        gate.open()
+        self.assertTrue(any(b"is being written at this moment" in line for line in child.stderr))
+
+        os.utime(self.work / RESPONSE, (soon - 3600, soon - 3600))
+
+        self.until(lambda: self.journal("answer.written"), "the answer")
         self.assertEqual(self.response()["response"], "By the agent.")
-        self.assertEqual(self.quarantined(), {"torn": HALF})
+        child.terminate()
+        self.assertEqual(self.ended(child).code, 0)
+        self.assertEqual((self.quarantined(), gate.count), ({"torn": HALF}, 1))
+
+    def test_an_answer_that_came_while_the_agent_worked_is_journalled(self):
+        gate = self.agent("By the agent.", held=True)
+        self.put(REQUEST, bridge_request())
+        child = self.start("answer")
+        gate.wait_for_calls(1)
+        self.put(RESPONSE, WHOLE)
+        gate.open()
+        self.assertEqual(self.ended(child).code, 0)
+        self.assertEqual((self.work / RESPONSE).read_bytes(), WHOLE)
+        entry, = self.journal("answer.found")
+        self.assertEqual(entry["request_id"], UUID)
+        (self.work / REQUEST).unlink()
+        self.assertEqual(self.bridge("check", "--fix").code, 0)
+        self.assertEqual(self.quarantined(), {})
 
 
 if __name__ == "__main__":

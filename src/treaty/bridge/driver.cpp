@@ -210,7 +210,7 @@ std::expected<void, Error> Driver::clear_place(const Exchange& exchange, Existin
   const ResponseFile there = await_response(path, exchange.request.document);
   if (auto may = may_replace(there); !may) return may;
   if (is_being_written_now(there)) {
-    return fail(ErrorCode::conflict, "is being written at this moment; it stays as it is", path);
+    return fail(ErrorCode::unavailable, "is being written at this moment; it stays as it is", path);
   }
   const AnswerState state = judge_now(exchange, there);
   if (state == AnswerState::none) return {};

@@ -181,14 +181,20 @@ class Inquiry {
     }
     const bool is_answer = driver_.judge_now(exchange_, there) == bridge::AnswerState::answered;
     if (!is_answer || options_.existing == bridge::Existing::replace) return std::nullopt;
+    return taken({}, std::move(*there.document));
+  }
+
+  // The reply with the answer that another writer has put into its place.
+  AnswerOutcome taken(AnswerOutcome reply, contracts::BridgeResponse found) {
     json::ObjectText details = {{"request_id", request_.request_id},
                                 {"phase_key", bridge::phase_key(exchange_)},
-                                {"file", path}};
-    bridge::add_question(details, exchange_, *there.document);
+                                {"file", exchange_.response.path}};
+    bridge::add_question(details, exchange_, found);
     if (const auto noted = driver_.note("answer.found", std::move(details)); !noted) {
       return unwritable(noted.error());
     }
-    return AnswerOutcome{.response = std::move(there.document)};
+    reply.response = std::move(found);
+    return reply;
   }
 
   // The agents to try, in their order: the one that was wanted; else the one that the request
@@ -339,13 +345,11 @@ class Inquiry {
     if (driver_.judge_now(exchange_, there) != bridge::AnswerState::answered) {
       return unwritable(written.error());
     }
-    reply.response = std::move(there.document);  // Somebody was faster.
-    return reply;
+    return taken(std::move(reply), std::move(*there.document));
   }
 
   static AnswerOutcome unwritable(const Error& error) {
-    return {.exit_code = error.code == ErrorCode::conflict ? kViolated : kUnavailable,
-            .failure = text_of(error)};
+    return {.exit_code = exit_code_of(error), .failure = text_of(error)};
   }
 
   bridge::Driver& driver_;

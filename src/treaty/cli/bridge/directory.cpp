@@ -75,6 +75,11 @@ Result<std::string> resolved_directory(const std::string& directory) {
                      "name a directory that is there: --dir DIR");
 }
 
+int exit_code_of(const Error& error) {
+  if (error.code == ErrorCode::conflict) return kViolated;
+  return error.code == ErrorCode::unavailable ? kTryLater : kUnavailable;
+}
+
 std::unexpected<CommandFailure> unusable(const Error& error, int exit_code) {
   return failed_with(exit_code, text_of(error), "treaty bridge doctor");
 }

@@ -30,6 +30,9 @@ Result<std::string> resolved_directory(const std::string& directory);
 Result<bridge::Driver> open_driver(const std::string& verb, const std::string& directory,
                                    bridge::Reach reach = bridge::Reach::anywhere);
 
+// What a command that could not write an answer exits with.
+int exit_code_of(const Error& error);
+
 // Why the files there cannot be used.
 std::unexpected<CommandFailure> unusable(const Error& error, int exit_code);
 

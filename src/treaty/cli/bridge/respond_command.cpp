@@ -200,8 +200,7 @@ Result<int> write(const Selection& selection, const Exchange& chosen,
                   "look at the request, then answer that one");
   }
   if (const auto written = driver.write_answer(exchange, response, existing); !written) {
-    const bool conflict = written.error().code == ErrorCode::conflict;
-    return failed_with(conflict ? kViolated : kUnavailable, text_of(written.error()),
+    return failed_with(exit_code_of(written.error()), text_of(written.error()),
                        "treaty bridge doctor tells more");
   }
   print("{}: written; it answers {}\n", harmless(chosen.response.path),
