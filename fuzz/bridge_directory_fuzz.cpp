@@ -164,7 +164,9 @@ void mend(const Room& room) {
 
   const auto after = room.contents(true);
   require(std::ranges::includes(after, before));
-  for (const cli::Mended& one : done) require(fs::exists(one.kept_as));
+  for (const cli::Mended& one : done) {
+    require(!one.moved_to.empty() || fs::exists(one.kept_as));
+  }
   const auto exchanges = bridge::read_exchanges(room.path());
   require(exchanges.has_value());
   for (const bridge::Exchange& exchange : *exchanges) {
