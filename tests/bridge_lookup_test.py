@@ -8,6 +8,7 @@ from treaty_binary import OTHER_UUID, UUID, bridge_request, bridge_response
 
 REQUEST, RESPONSE = ".agent-request.json", ".agent-response.json"
 STATE = ".agentecflow/state"
+JOURNAL = ".treaty-bridge/journal.ndjson"
 
 
 class LookupTest(BridgeTest):
@@ -139,7 +140,102 @@ class Places(LookupTest):
         self.assertEqual(self.bridge("respond", stdin=b"Fine.").code, 1)
 
 
+class SettledRequests(LookupTest):
+    """A request whose answer was taken is nobody's concern any more."""
+
+    def settle(self, place, request_id=OTHER_UUID):
+        """A program there has asked, and has taken its answer."""
+        self.ask(place, request_id=request_id)
+        self.assertEqual(self.bridge("respond", "--dir", self.folder / place, stdin=b"Old.").code, 0)
+        with (self.folder / place / JOURNAL).open("a") as journal:
+            journal.write('{"at":"2026-01-01T00:00:00Z","event":"program.started","pid":1,"resume":true}\n')
+
+    def looked_at(self, cwd):
+        """The directory that each command reports on."""
+        doctor = json.loads(self.bridge("doctor", "--format", "json", cwd=cwd).out)["directory"]
+        return doctor, self.bridge("check", cwd=cwd), self.bridge("log", cwd=cwd)
+
+    def test_all_commands_look_at_the_same_directory_before_and_after_an_answer(self):
+        self.settle(STATE)
+        place = self.ask("p")
+        deep = place / "x" / "y"
+        deep.mkdir(parents=True)
+        for verb in ("before", "after"):
+            with self.subTest(verb):
+                doctor, check, log = self.looked_at(deep)
+                self.assertEqual(doctor, str(place))
+                self.assert_found(check, place)
+                self.assertIn(f"{place}/{REQUEST}: ok", check.out)
+                self.assertIn(f"using {place}\n", log.err)
+                if verb == "before":
+                    self.assert_found(self.bridge("respond", stdin=b"Fine.", cwd=deep), place)
+
+    def test_an_answer_that_waits_for_its_program_is_looked_for_in_the_project_first(self):
+        self.ask(STATE, request_id=OTHER_UUID)
+        self.write(f"{STATE}/{RESPONSE}", bridge_response(request_id=OTHER_UUID))
+        place = self.ask("p")
+        (place / "x").mkdir()
+        self.assert_found(self.bridge("respond", stdin=b"Fine.", cwd=place / "x"), place)
+        self.assert_found(self.bridge("check", cwd=place / "x"), place)
+
+    def test_an_empty_directory_has_nothing_to_do_with_it(self):
+        self.settle(STATE)
+        before = (self.folder / STATE / JOURNAL).read_bytes()
+        ran = self.bridge("check", "--fix")
+        self.assertEqual((ran.code, ran.out, ran.err), (0, "no request and no answer is here\n", ""), ran)
+        self.assertEqual((self.folder / STATE / JOURNAL).read_bytes(), before)
+        report = json.loads(self.bridge("doctor", "--format", "json").out)
+        self.assertEqual((report["directory"], report["faults"]), (".", []))
+
+    def test_the_log_of_a_directory_with_a_request_is_its_own(self):
+        self.settle(STATE)
+        self.ask("work")
+        ran = self.bridge("log")
+        self.assertEqual((ran.code, ran.out, ran.err), (0, "nothing has happened here yet\n", ""), ran)
+
+    def test_the_doctor_names_no_settled_request_nearby(self):
+        self.settle("work/below")
+        self.assertEqual(json.loads(self.bridge("doctor", "--format", "json").out)["faults"], [])
+        self.ask("work/below", ".agent-request-phase2.json", request_id=UUID)
+        fault, = json.loads(self.bridge("doctor", "--format", "json").out)["faults"]
+        self.assertEqual(fault["code"], "request-elsewhere")
+        self.assertIn(".agent-request-phase2.json", fault["what"])
+
+
 class Runs(LookupTest):
+    def run_without_request(self, cwd=None):
+        fault, = [fault for fault in json.loads(self.bridge("doctor", "--format", "json", cwd=cwd).out)["faults"]
+                  if fault["code"] == "run-without-request"]
+        return fault["mend"]
+
+    def test_the_request_of_another_program_is_not_the_one_that_is_missing(self):
+        self.agent("Fine.")
+        for answered in (False, True):
+            with self.subTest(answered=answered):
+                place = self.ask("p")
+                deep = place / "x" / "y"
+                deep.mkdir(parents=True, exist_ok=True)
+                if answered:
+                    self.assertEqual(self.bridge("respond", stdin=b"Fine.", cwd=deep).code, 0)
+                ran = self.drive(self.program("sys.exit(42)"), cwd=deep)
+                self.assertEqual(ran.code, 1, ran)
+                self.assertIn("there is no request in", ran.err)
+                self.assertNotIn(f"--dir {place}", ran.err)
+                self.assertEqual(self.run_without_request(deep), "treaty bridge log")
+
+    def test_a_request_that_is_written_again_during_the_run_is_named(self):
+        self.agent("Fine.")
+        place = self.ask("p")
+        deep = place / "x" / "y"
+        deep.mkdir(parents=True)
+        program = self.program("os.chdir('../..')\nif not RESUMED: ask()")
+        ran = self.drive(program, cwd=deep)
+        self.assertIn(f"its request is in {place}", ran.err)
+        self.assertIn(f"treaty bridge run --dir {place} ", self.run_without_request(deep))
+
+        self.assertEqual(self.bridge("respond", stdin=b"By hand.", cwd=place).code, 0)
+        self.assertEqual(self.run_without_request(deep), "treaty bridge log")  # Its answer is not to be put away.
+
     def test_run_says_where_the_program_asks_and_the_command_for_it(self):
         self.agent("Fine.")
         program = self.program(f"""

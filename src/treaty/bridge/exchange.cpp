@@ -128,6 +128,12 @@ std::string first_of(const contracts::Findings& violations) {
   return text;
 }
 
+FileVersion version_of(const std::string& path) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return {};
+  return {status.st_ino, status.st_size, nanoseconds(status.st_mtim)};
+}
+
 bool is_young(const FileVersion& version, double now) {
   constexpr double kNanosecond = 1e-9;
   const double age = now - static_cast<double>(version.changed_at) * kNanosecond;

@@ -42,6 +42,9 @@ struct FileVersion {
   bool operator==(const FileVersion&) const = default;
 };
 
+// Of a file that is there.
+FileVersion version_of(const std::string& path);
+
 template <class Document>
 struct BridgeFile {
   std::string path{};

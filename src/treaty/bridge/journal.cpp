@@ -136,6 +136,24 @@ bool is_answer(const Entry& entry) {
   return entry.event == "answer.written" || entry.event == "answer.found";
 }
 
+bool answers(const Entry& entry, std::string_view request_id) {
+  return entry.event.starts_with("answer.") && text_in(entry, "request_id") == request_id;
+}
+
+bool was_taken(std::span<const Entry> entries, std::string_view request_id) {
+  bool is_answered = false;
+  bool is_taken = false;
+  for (const Entry& entry : entries) {
+    if (answers(entry, request_id)) {
+      is_answered = true;
+      is_taken = false;
+    } else if (entry.event == "program.started") {
+      is_taken = is_answered;
+    }
+  }
+  return is_taken;
+}
+
 std::string encode(const Entry& entry) {
   json::Writer writer;
   writer.begin_object().member(kAt, entry.at).member(kEvent, entry.event);

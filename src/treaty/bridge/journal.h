@@ -12,6 +12,7 @@
 #include <expected>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,11 +29,22 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
+// The member of run.ended that names the directory where the program wrote a request, when that is
+// not the one that was driven.
+constexpr std::string_view kRequestIn = "request_in";
+
 // The text of that member; empty when it has none.
 std::string text_in(const Entry& entry, std::string_view name);
 
 // Tells of a request that was answered, by us or by somebody else.
 bool is_answer(const Entry& entry);
+
+// Tells of the answer to this request: that it was written, found, repaired or moved.
+bool answers(const Entry& entry, std::string_view request_id);
+
+// Whether a program was started after the last news of the answer to this request: it has had its
+// answer.
+bool was_taken(std::span<const Entry> entries, std::string_view request_id);
 
 struct JournalText {
   std::vector<Entry> entries{};

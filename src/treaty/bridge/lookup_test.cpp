@@ -85,15 +85,42 @@ TEST_CASE("A link and a file of another user are no request") {
   const Home home;
   home.ask("elsewhere.json");
   fs::create_symlink(home.root / "elsewhere.json", home.root / ".agent-request.json");
-  CHECK_FALSE(has_request(home.root.string()));
+  CHECK(unsettled_exchanges(home.root.string()).empty());
 
   fs::remove(home.root / ".agent-request.json");
   home.ask(".agent-request.json");
-  CHECK(has_request(home.root.string()));
+  CHECK(unsettled_exchanges(home.root.string()).size() == 1);
   constexpr uid_t kNobody = 65534;
   if (chown(home.path(".agent-request.json").c_str(), kNobody, kNobody) == 0) {  // As root.
-    CHECK_FALSE(has_request(home.root.string()));
+    CHECK(unsettled_exchanges(home.root.string()).empty());
   }
+}
+
+TEST_CASE("A request that was answered and taken is not found") {
+  const Home home;
+  home.ask("project/.agent-request.json");
+  home.write("project/.treaty-bridge/journal.ndjson",
+             R"({"at":"2026-03-01T09:00:00Z","event":"answer.written","request_id":"r-1"})"
+             "\n");
+  CHECK(find_request(home.from("project/src"))->directory == home.path("project"));
+
+  home.write("project/.treaty-bridge/journal.ndjson",
+             R"({"at":"2026-03-01T09:00:00Z","event":"answer.written","request_id":"r-1"})"
+             "\n"
+             R"({"at":"2026-03-01T09:00:01Z","event":"program.started"})"
+             "\n");
+  CHECK_FALSE(find_request(home.from("project/src")));
+}
+
+TEST_CASE("A request is new where its file was not there or was another one") {
+  const RequestFiles before = {{"/a/.agent-request.json", {.inode = 1, .size = 2}},
+                               {"/b/.agent-request.json", {.inode = 3, .size = 4}}};
+  CHECK_FALSE(place_of_new_request(before, before));
+  CHECK_FALSE(place_of_new_request(before, {}));
+  RequestFiles after = before;
+  after["/b/.agent-request.json"].changed_at = 5;
+  CHECK(place_of_new_request(before, after) == "/b");
+  CHECK(place_of_new_request({}, before) == "/a");
 }
 
 TEST_CASE("A journal is found in the same places") {

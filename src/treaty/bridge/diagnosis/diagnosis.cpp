@@ -86,14 +86,9 @@ void look_at_holder(const DirectoryView& view, std::vector<Diagnosis>& found) {
   }
 }
 
-// The directory of a request that is not here; empty when none was found.
-std::string place_of_other_request(const DirectoryView& view) {
-  if (!view.stray_requests.empty()) return parent_of(view.stray_requests.front());
-  return view.request_elsewhere;
-}
-
 void look_elsewhere(const DirectoryView& view, std::vector<Diagnosis>& found) {
-  const std::string place = place_of_other_request(view);
+  const std::string place =
+      view.stray_requests.empty() ? view.request_elsewhere : parent_of(view.stray_requests.front());
   if (place.empty()) return;
   const std::string nearest =
       view.stray_requests.empty() ? "one in " + place : view.stray_requests.front();
@@ -177,8 +172,9 @@ void look_at_open_run(const DirectoryView& view, const RunState& run, const Entr
   } else if (reason == "too_many_resumes") {
     add(found, Problem::run_asks_too_often, message, {bridge_command(view, "log")});
   } else if (reason == "no_request" && !view.has_request()) {
-    const std::string place = place_of_other_request(view);
-    // The same command would end in the same way.
+    // The same command would end in the same way. A run in a place whose request is of another
+    // program would put that request away.
+    const std::string place = view.asked_in == view.here ? "." : view.asked_in;
     add(found, Problem::run_without_request, {},
         place.empty() ? std::vector<Words>{bridge_command(view, "log")}
                       : go_on_with({.directory = place, .here = view.here}, run));
@@ -278,7 +274,7 @@ DirectoryStatus status_of(const DirectoryView& view) {
   const auto any = [&](const auto& test) { return std::ranges::any_of(view.exchanges, test); };
   const auto was_asked = [](const Exchange& one) { return one.request.state != FileState::absent; };
   const auto is_taken = [&](const Exchange& one) {
-    return was_taken(view, one.request.document->request_id);
+    return was_taken(view.journal.entries, one.request.document->request_id);
   };
   if (any([&](const Exchange& one) { return was_asked(one) && !one.is_asked(); })) {
     return DirectoryStatus::unreadable;
@@ -295,7 +291,8 @@ DirectoryStatus status_of(const DirectoryView& view) {
     return is_known_answer(one, view.journal.entries);
   };
   if (any([&](const Exchange& one) {
-        if (is_known(one)) return !was_taken(view, one.response.document->request_id);
+        if (is_known(one))
+          return !was_taken(view.journal.entries, one.response.document->request_id);
         return one.is_asked() && !one.waits() && !is_taken(one);
       })) {
     return DirectoryStatus::answered;
@@ -326,15 +323,6 @@ std::string text_of(DirectoryStatus status, const DirectoryView& view) {
     case DirectoryStatus::idle: return "there is no request";
   }
   return {};
-}
-
-bool was_taken(const DirectoryView& view, std::string_view request_id) {
-  bool answered = false;
-  for (const Entry& entry : view.journal.entries) {
-    if (answers(entry, request_id)) answered = true;
-    if (answered && entry.event == "program.started") return true;
-  }
-  return false;
 }
 
 Words bridge_command(const DirectoryView& view, std::string_view verb, const Words& more) {

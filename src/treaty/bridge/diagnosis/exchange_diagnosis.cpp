@@ -166,7 +166,7 @@ class ExchangeDiagnosis {
   // The host has deleted the request, as it may after an answer.
   void look_at_known_answer() {
     const std::string& id = file_document().request_id;
-    if (was_taken(view_, id)) return;
+    if (was_taken(view_.journal.entries, id)) return;
     add(Problem::answer_ready,
         fmt::format("{} answers request {}; the journal knows the answer, and the request was "
                     "deleted afterwards",
@@ -268,7 +268,7 @@ class ExchangeDiagnosis {
   void look_at_gone_answer() {
     const std::string what =
         fmt::format("{} was answered, and {} is gone", exchange_.request.path, place());
-    if (run_.stage == Stage::none && was_taken(view_, request().request_id)) {
+    if (run_.stage == Stage::none && was_taken(view_.journal.entries, request().request_id)) {
       add(Problem::request_left, what, {});
     } else {
       add(Problem::answer_gone, what, answer(true));
@@ -391,7 +391,7 @@ class ExchangeDiagnosis {
   }
 
   void look_at_outcome() {
-    if (was_taken(view_, request().request_id)) return;
+    if (was_taken(view_.journal.entries, request().request_id)) return;
     const auto& outcome = exchange_.response.document->outcome;
     if (const auto* error = std::get_if<contracts::BridgeError>(&outcome)) {
       look_at_error(*error);

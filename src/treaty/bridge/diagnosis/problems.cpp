@@ -58,7 +58,8 @@ constexpr ProblemKind kKinds[] = {
      "it was answered, and the program has deleted the answer and ended"},
     {request_elsewhere, "request-elsewhere", note, "treaty bridge doctor --dir PLACE",
      "there is no request here, but one nearby",
-     "the program writes its request to its own current directory, and --dir names another one"},
+     "it is of another program, or the program writes its request to another directory than this "
+     "one"},
     {answer_unreadable, "answer-unreadable", trouble, "chmod u+r FILE", "the answer cannot be read",
      "another user wrote it, or something else has the file's name"},
     {answer_being_written, "answer-being-written", note, "sleep 2 && treaty bridge doctor",

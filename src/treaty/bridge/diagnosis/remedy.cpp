@@ -150,10 +150,6 @@ bool breaks(const contracts::Verdict& verdict, std::string_view rule) {
   });
 }
 
-bool answers(const Entry& entry, std::string_view request_id) {
-  return entry.event.starts_with("answer.") && text_in(entry, "request_id") == request_id;
-}
-
 bool is_known_answer(const Exchange& exchange, std::span<const Entry> journal) {
   if (exchange.request.state != FileState::absent || !exchange.response.document) return false;
   const std::string& id = exchange.response.document->request_id;

@@ -56,9 +56,6 @@ bool is_bare_text(const std::string& text);
 
 bool breaks(const contracts::Verdict& verdict, std::string_view rule);
 
-// Whether an entry says that a request was answered.
-bool answers(const Entry& entry, std::string_view request_id);
-
 // Whether the journal knows the answer of an exchange without a request: the request was answered,
 // and its host has deleted it.
 bool is_known_answer(const Exchange& exchange, std::span<const Entry> journal);

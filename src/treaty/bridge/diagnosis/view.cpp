@@ -15,6 +15,7 @@
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
+#include "treaty/bridge/lookup.h"
 #include "treaty/bridge/names.h"
 #include "treaty/bridge/run_state.h"
 #include "treaty/contracts/text/handwritten_json.h"
@@ -135,6 +136,12 @@ std::string identity_of(const std::string& path) {
   return failed ? path : resolved.string();
 }
 
+// Where the last run saw the request of its program appear; empty when it saw none.
+std::string place_of_last_request(std::span<const Entry> journal) {
+  const auto end = std::ranges::find(journal.rbegin(), journal.rend(), "run.ended", &Entry::event);
+  return end == journal.rend() ? std::string() : text_in(*end, kRequestIn);
+}
+
 class Search {
  public:
   Search(std::string directory, std::span<const Exchange> exchanges,
@@ -252,14 +259,24 @@ std::vector<StrayAnswer> find_stray_answers(const std::string& directory,
   return Search(without_link(directory), exchanges, answered).run();
 }
 
-std::vector<std::string> find_stray_requests(const std::string& directory) {
+std::vector<std::string> places_nearby(const std::string& directory) {
   const std::string here = without_link(directory);
-  std::vector<std::string> found;
+  std::vector<std::string> places = places_around(here, some_names_in(here), kLevelsUpOfRequests);
   std::set<std::string> seen = {identity_of(here)};
-  for (const std::string& place : places_around(here, some_names_in(here), kLevelsUpOfRequests)) {
-    if (!seen.insert(identity_of(place)).second) continue;
-    for (const std::string& name : some_names_in(place)) {
-      if (suffix_of_request(name)) found.push_back(path_in(place, name));
+  std::erase_if(places,
+                [&](const std::string& place) { return !seen.insert(identity_of(place)).second; });
+  return places;
+}
+
+std::vector<std::string> find_stray_requests(const std::string& directory) {
+  std::vector<std::string> found;
+  for (const std::string& place : places_nearby(directory)) {
+    const std::vector<std::string> names = some_names_in(place);
+    const bool has_request = std::ranges::any_of(
+        names, [](const std::string& name) { return suffix_of_request(name).has_value(); });
+    if (!has_request) continue;
+    for (const Exchange& exchange : unsettled_exchanges(place)) {
+      found.push_back(exchange.request.path);
     }
   }
   return found;
@@ -289,7 +306,11 @@ DirectoryView look_at(const std::string& directory) {
   find_missing_places(view);
   view.quarantined = names_in(quarantine_path(directory), ignored).size();
   view.strays = find_stray_answers(directory, view.exchanges, answered);
-  if (!view.has_request()) view.stray_requests = find_stray_requests(directory);
+  if (!view.has_request()) {
+    view.stray_requests = find_stray_requests(directory);
+    std::string asked_in = place_of_last_request(view.journal.entries);
+    if (!asked_in.empty() && has_waiting_request(asked_in)) view.asked_in = std::move(asked_in);
+  }
   return view;
 }
 

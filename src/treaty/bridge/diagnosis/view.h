@@ -56,6 +56,8 @@ struct DirectoryView {
   std::vector<StrayAnswer> strays{};
   std::vector<std::string> stray_requests{};  // When nothing is asked here: those nearby,
   std::string request_elsewhere{};            // and the place that was found for a program's own.
+  std::string
+      asked_in{};  // Where the last program that was driven has written a request that waits.
   std::vector<std::string> missing_places{};  // Directories that answers belong into.
   LockView lock{};
   JournalText journal{};
@@ -88,8 +90,10 @@ std::vector<StrayAnswer> find_stray_answers(const std::string& directory,
                                             std::span<const Exchange> exchanges,
                                             const AnsweredQuestions& answered = {});
 
-// Requests right above, right below and where the process stands, for a directory in which nothing
-// is asked.
+// Right above, right below and where the process stands; without the directory itself.
+std::vector<std::string> places_nearby(const std::string& directory);
+
+// Requests there that are not settled, for a directory in which nothing is asked.
 std::vector<std::string> find_stray_requests(const std::string& directory);
 
 }  // namespace treaty::bridge

@@ -31,9 +31,6 @@ std::string_view cure_of(std::string_view error_type);
 
 void diagnose_exchanges(const DirectoryView& view, std::vector<Diagnosis>& found);
 
-// Whether a program was started after the request was answered: it has had its answer.
-bool was_taken(const DirectoryView& view, std::string_view request_id);
-
 // The request was answered once, and the answer is gone.
 bool was_answered_before(const DirectoryView& view, const Exchange& exchange);
 

@@ -238,7 +238,7 @@ class Report {
 };
 
 Result<int> run(const Arguments& arguments) {
-  const std::string given = chosen_directory("bridge check", arguments, Needs::request_or_answer);
+  const std::string given = chosen_directory("bridge check", arguments, Needs::anything);
   TREATY_TRY(const auto resolved, resolved_directory(given));
   if (arguments.has("--fix")) TREATY_TRY_VOID(fix(resolved, given));
   TREATY_TRY(const Files files, read_files(given));

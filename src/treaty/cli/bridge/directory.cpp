@@ -14,23 +14,12 @@
 namespace treaty::cli {
 namespace {
 
-bool has_any_file(const std::string& directory, bool answers_too, bool folder_too) {
+bool is_found(const std::string& directory, Needs needs) {
   std::error_code ignored;
   return std::ranges::any_of(names_in(directory, ignored), [&](const std::string& name) {
-    return bridge::suffix_of_request(name) || (answers_too && bridge::suffix_of_response(name)) ||
-           (folder_too && name == bridge::kFolder);
+    if (bridge::suffix_of_request(name)) return true;
+    return needs != Needs::request && (bridge::suffix_of_response(name) || name == bridge::kFolder);
   });
-}
-
-bool is_found(const std::string& directory, Needs needs) {
-  switch (needs) {
-    case Needs::request: return has_any_file(directory, false, false);
-    case Needs::request_or_answer: return has_any_file(directory, true, false);
-    case Needs::anything: return has_any_file(directory, true, true);
-    case Needs::journal: break;
-  }
-  std::error_code ignored;
-  return std::filesystem::exists(bridge::journal_path(directory), ignored);
 }
 
 }  // namespace
@@ -57,10 +46,10 @@ std::string chosen_directory(std::string_view command, const Arguments& argument
   if (arguments.has("--dir") || is_found(given, needs)) return given;
   const bridge::StartingPoint start = starting_point();
   std::optional<std::string> found;
-  if (needs == Needs::journal) {
-    found = bridge::find_journal(start);
-  } else if (auto request = bridge::find_request(start)) {
+  if (auto request = bridge::find_request(start)) {
     found = std::move(request->directory);
+  } else if (needs == Needs::journal) {
+    found = bridge::find_journal(start);
   }
   if (!found) return given;
   print_error("treaty {}: there is no {} in the current directory; using {}\n", command,

@@ -17,8 +17,12 @@ std::vector<Option> directory_options();
 bridge::StartingPoint starting_point();
 
 // What a command needs to find in the current directory; if it is not there and --dir is not given,
-// the command looks elsewhere.
-enum class Needs { request, request_or_answer, anything, journal };
+// the command looks elsewhere, always in the same order (bridge::find_request).
+enum class Needs {
+  request,   // To answer it.
+  anything,  // A request, an answer, or what treaty keeps there.
+  journal,   // The same; and of other directories a journal will do.
+};
 
 // As it is shown: `.`, what --dir says, or the place that was found, of which stderr has a line.
 std::string chosen_directory(std::string_view command, const Arguments& arguments, Needs needs);

@@ -10,12 +10,15 @@
 
 #include "treaty/base/text.h"
 #include "treaty/base/try.h"
+#include "treaty/bridge/diagnosis/view.h"
+#include "treaty/bridge/lookup.h"
 #include "treaty/bridge/names.h"
 #include "treaty/bridge/run_state.h"
 #include "treaty/cli/bridge/ask_agent.h"
 #include "treaty/cli/bridge/directory.h"
 #include "treaty/cli/bridge/program.h"
 #include "treaty/cli/bridge/progress.h"
+#include "treaty/cli/bridge/run_end.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/terminal.h"
 
@@ -30,30 +33,10 @@ constexpr const char* kCommand = "bridge run";
 
 void say(std::string_view text) { print_error("treaty {}: {}\n", kCommand, text); }
 
-std::string id_of(const Exchange& exchange) { return exchange.request.document->request_id; }
-
 // Words are any bytes; a journal is UTF-8.
 std::vector<std::string> as_journalled(std::vector<std::string> command) {
   for (std::string& word : command) word = repaired_utf8(word);
   return command;
-}
-
-std::string request_text(const Exchange& exchange) {
-  return fmt::format("{}, request_id {}", phase_text(exchange), harmless(id_of(exchange)));
-}
-
-// What became of the last answer, for whoever asks why the program does not take it.
-std::string answer_text(const Exchange& exchange) {
-  if (exchange.answer != bridge::AnswerState::answered) return "the answer was taken away";
-  const auto& outcome = exchange.response.document->outcome;
-  if (std::holds_alternative<contracts::BridgeSuccess>(outcome)) {
-    return fmt::format("the answer is in {}", harmless(exchange.response.path));
-  }
-  const auto* error = std::get_if<contracts::BridgeError>(&outcome);
-  return fmt::format(
-      "the answer in {} says: {}", harmless(exchange.response.path),
-      harmless(error != nullptr ? error->error_message
-                                : std::get<contracts::BridgeTimeout>(outcome).error_message));
 }
 
 // A signal that asks to leave is for the driver, too. One that a program answers in its own way, or
@@ -94,8 +77,7 @@ struct DriveOptions {
   std::vector<std::string> command{};  // The program and its arguments.
   std::vector<std::string> words{};    // The options of the run itself, as they were given.
   int most_resumes = bridge::kDefaultMostResumes;
-  bool fresh = false;            // An interrupted run is not gone on with.
-  bool looks_elsewhere = false;  // For the request of a program that writes it to its own place.
+  bool fresh = false;  // An interrupted run is not gone on with.
   AskOptions ask{};
 };
 
@@ -137,14 +119,7 @@ class Drive {
   }
 
  private:
-  // How a run ends that the program did not end itself.
-  struct End {
-    int exit_code = kOk;
-    std::string reason{};   // For the journal.
-    std::string message{};  // For people.
-    bool is_final = false;
-    bool is_refused = false;  // Nothing was begun, so nothing has ended.
-  };
+  using End = RunEnd;
   template <class T>
   using Step = std::expected<T, End>;
 
@@ -231,6 +206,7 @@ class Drive {
     }
     std::vector<std::string> words = options_.command;
     if (run_.resumed && !resumes_by_itself()) words.emplace_back(bridge::kResumeFlag);
+    requests_before_ = bridge::request_files_in(other_places());
     const auto program = BridgeProgram::start(words, driver_.directory());
     if (!program) {
       return std::unexpected(End{code_of_unstarted(program.error()), "not_started",
@@ -289,9 +265,10 @@ class Drive {
     const std::string key = bridge::phase_key(exchange);
     ++run_.answers[key];
     const contracts::BridgeResponse& response = *exchange.response.document;
-    run_.answered[id_of(exchange)] = bridge::answered_question(exchange, response);
-    json::ObjectText details = {
-        {"request_id", id_of(exchange)}, {"phase_key", key}, {"file", exchange.response.path}};
+    run_.answered[request_id_of(exchange)] = bridge::answered_question(exchange, response);
+    json::ObjectText details = {{"request_id", request_id_of(exchange)},
+                                {"phase_key", key},
+                                {"file", exchange.response.path}};
     bridge::add_question(details, exchange, response);
     return note("answer.found", std::move(details));
   }
@@ -301,7 +278,7 @@ class Drive {
     if (reply.response) {
       say(answer_line(exchange, *reply.response));
       ++run_.answers[bridge::phase_key(exchange)];
-      run_.answered[id_of(exchange)] = bridge::answered_question(exchange, *reply.response);
+      run_.answered[request_id_of(exchange)] = bridge::answered_question(exchange, *reply.response);
     }
     if (reply.signal != 0) {
       return std::unexpected(
@@ -311,64 +288,27 @@ class Drive {
     return {};
   }
 
-  // Asks the agent again, with the options of this run.
-  std::vector<std::string> answer_command(const Exchange& exchange) const {
-    std::vector<std::string> words = {"treaty",    "bridge", "answer",
-                                      "--replace", "--dir",  driver_.directory()};
-    const std::string phase = bridge::phase_key(exchange);
-    if (parse_number<std::int64_t>(phase)) words.insert(words.end(), {"--phase", phase});
-    for (std::size_t i = 0; i + 1 < options_.words.size(); i += 2) {
-      if (options_.words[i] == "--max-resumes") continue;
-      words.insert(words.end(), {options_.words[i], options_.words[i + 1]});
-    }
-    return words;
+  End end_of(const bridge::Stop& stop, const std::vector<Exchange>& exchanges) const {
+    return end_of_stop(stop, exchanges,
+                       {.directory = driver_.directory(),
+                        .command = options_.command,
+                        .words = options_.words,
+                        .most_resumes = options_.most_resumes,
+                        .request_in = place_of_request()});
   }
 
-  End end_of(const bridge::Stop& stop, const std::vector<Exchange>& exchanges) const {
-    const std::string place = harmless(driver_.directory());
-    switch (stop.fault) {
-      case DriveFault::no_request:
-        if (const auto found = bridge::find_request(starting_point());
-            options_.looks_elsewhere && found && found->waits) {
-          std::vector<std::string> words = {"treaty", "bridge", "run", "--dir", found->directory};
-          std::ranges::copy(options_.words, std::back_inserter(words));
-          return {kViolated, "no_request",
-                  fmt::format("the program exited with 42, and its request is in {}, not in {}\n"
-                              "Next: {} -- {}",
-                              harmless(found->directory), place, harmless(shell_line(words)),
-                              harmless(shell_line(options_.command)))};
-        }
-        return {
-            kViolated, "no_request",
-            fmt::format("the program exited with 42, but there is no request in {}\n"
-                        "Next: it has to write {} there (TREATY_BRIDGE_DIR names the directory) "
-                        "before it exits; --dir DIR names another directory",
-                        place, bridge::request_name(""))};
-      case DriveFault::broken_request: {
-        const Exchange& exchange = exchanges[stop.place];
-        return {kViolated, "broken_request",
-                fmt::format(
-                    "the request in {} cannot be used: {}\nNext: treaty check bridge-request {}",
-                    harmless(exchange.request.path), harmless(exchange.request.problem),
-                    shell_word(harmless(exchange.request.path)))};
-      }
-      case DriveFault::same_request: {
-        const Exchange& exchange = exchanges[stop.place];
-        return {kTryLater, "same_request",
-                fmt::format("the program asks again what has been answered ({}); {}\n"
-                            "Next: correct the program, which has to read the answer when it is "
-                            "run with --resume; or ask the agent again: {}",
-                            request_text(exchange), answer_text(exchange),
-                            harmless(shell_line(answer_command(exchange))))};
-      }
-      case DriveFault::too_many_resumes: break;
-    }
-    const Exchange& exchange = exchanges[stop.place];
-    return {kTryLater, "too_many_resumes",
-            fmt::format("{} was answered {} times and the program still asks\n"
-                        "Next: `treaty bridge log --dir {}` shows its questions; --max-resumes N "
-                        "allows more",
-                        phase_text(exchange), options_.most_resumes, shell_word(place))};
+  // Where the program wrote a request while it ran, beside the directory that is driven.
+  std::string place_of_request() const {
+    const auto place =
+        bridge::place_of_new_request(requests_before_, bridge::request_files_in(other_places()));
+    return place && bridge::has_waiting_request(*place) ? *place : std::string();
+  }
+
+  std::vector<std::string> other_places() const {
+    std::vector<std::string> places = bridge::places_of_requests(starting_point());
+    std::ranges::move(bridge::places_nearby(driver_.directory()), std::back_inserter(places));
+    std::erase(places, driver_.directory());
+    return places;
   }
 
   Step<void> note(std::string event, json::ObjectText details = {}) {
@@ -383,10 +323,12 @@ class Drive {
     if (!end.message.empty()) say(end.message);
     if (end.is_refused) return end.exit_code;
     agents_.reset();  // It takes its time; who is killed meanwhile has not told his end.
-    const auto noted = driver_.note("run.ended", {{"exit", end.exit_code},
-                                                  {"final", end.is_final},
-                                                  {"reason", end.reason},
-                                                  {"message", end.message}});
+    json::ObjectText details = {{"exit", end.exit_code},
+                                {"final", end.is_final},
+                                {"reason", end.reason},
+                                {"message", end.message}};
+    if (!end.request_in.empty()) details.add(bridge::kRequestIn, end.request_in);
+    const auto noted = driver_.note("run.ended", std::move(details));
     // The next run finds this one open and goes on with it, which is all that is lost.
     if (!noted && end.is_final)
       say(fmt::format("{}: {}", noted.error().where, noted.error().message));
@@ -398,7 +340,8 @@ class Drive {
   Signals& signals_;
   DriveOptions options_;
   bridge::RunState run_{};
-  bool is_taken_up_ = false;  // Of an interrupted run nothing has been done yet.
+  bridge::RequestFiles requests_before_{};  // In other places, when the program was started.
+  bool is_taken_up_ = false;                // Of an interrupted run nothing has been done yet.
 };
 
 Result<DriveOptions> read_options(const Arguments& arguments) {
@@ -435,7 +378,6 @@ Result<int> run(const Arguments& arguments, const OpenGateway& open) {
   TREATY_TRY(auto options, read_options(arguments));
   options.words = words_of(arguments);
   TREATY_TRY(const auto directory, resolved_directory(arguments.get("--dir", ".")));
-  options.looks_elsewhere = !arguments.has("--dir");
   const std::string& program = options.command.front();
   if (const int failure = find_program(program)) {  // Told before anything is touched.
     return failed_with(code_of_unstarted(failure), unstarted_text(program, failure));
@@ -466,10 +408,11 @@ again: what was answered is not asked again. Leftovers of others are kept in
 Exit: the program's own; 1 it left with 42 and no usable request, 2 wrong usage, 69 no
 agent or no disk, 75 it asks the same again, asks too often, or another driver has the
 directory, 78 bad configuration, 126/127 the program cannot be started, 128 + a signal.)",
-      .options = joined({directory_options(),
-                         {{"--max-resumes", "N", "Answers of one phase before it gives up (5)"},
-                          {"--fresh", "", "Begin anew, whatever an interrupted run has left"}},
-                         asking_options()}),
+      .options = joined(
+          {{{"--dir", "DIR", "Where requests and answers lie (default: the current directory)"},
+            {"--max-resumes", "N", "Answers of one phase before it gives up (5)"},
+            {"--fresh", "", "Begin anew, whatever an interrupted run has left"}},
+           asking_options()}),
       .examples = {{"bridge run -- python3 review.py", "Drive a program in this directory"},
                    {"bridge run --agent reviewer --dir work -- ./build.sh",
                     "With an agent of the configuration"},
