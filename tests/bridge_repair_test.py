@@ -3,7 +3,7 @@ import json
 import unittest
 
 from bridging import BridgeTest
-from treaty_binary import UUID, as_bytes, bridge_request, bridge_response, without
+from treaty_binary import OTHER_UUID, UUID, as_bytes, bridge_request, bridge_response, without
 
 REQUEST, RESPONSE = ".agent-request.json", ".agent-response.json"
 MEMBERS = list(bridge_response())
@@ -124,7 +124,7 @@ class PartsOfAnEnvelope(RepairTest):
                                ({"response": {"status": "error", "why": "no access"}}, ("status is missing", "response")),
                                ({"response": {"error_message": "no access", "error_type": "auth_error"}},
                                 ("status is missing", "response")),
-                               ({"result": {"error_message": "no access"}}, ("status is missing", "response")),
+                               ({"result": {"error_message": "no access"}}, ("status is missing", "response itself")),
                                ({"errorMessage": "no access"}, ("errorMessage",)), ({"failed": True}, ("failed",)),
                                ({"finish_reason": "aborted", "content": "par"}, ("finish_reason",)),
                                ({"response": ""}, ("status is missing",))):
@@ -140,6 +140,23 @@ class PartsOfAnEnvelope(RepairTest):
                 self.assert_refused(content, "BRS-14", f"{name} may be the agent's output or a report of its failure")
                 self.assertFalse(self.verdict("bridge-response", content, "--profile", "lenient")["valid"])
         self.assert_refused({"response": {"data": {"success": False}}}, "status is missing", "response itself")
+
+    def test_other_reports_of_a_failure_are_refused_by_name(self):
+        for content, name in (({"status_code": 503, "detail": "overloaded"}, "status_code"),
+                              ({"statusCode": "503"}, "statusCode"), ({"code": 500, "message": "Internal"}, "code"),
+                              ({"code": -32603, "message": "Internal"}, "code"), ({"state": "failed"}, "state"),
+                              ({"data": {"status": 502}}, "data.status"), ({"outcome": "Timeout"}, "outcome"),
+                              ({"type": "error", "text": "x"}, "type"), ({"exit_code": 1, "stderr": "x"}, "exit_code"),
+                              ({"result": "error"}, "response itself")):
+            with self.subTest(content):
+                self.assert_refused(content, "BRS-14", name)
+                self.assertFalse(self.verdict("bridge-response", content, "--profile", "lenient")["valid"])
+
+    def test_what_only_looks_like_a_report_is_an_output(self):
+        for output in ({"code": "print(1)"}, {"code": 200, "x": 1}, {"exit_code": 0, "x": 1}, {"type": "review"},
+                       {"state": "done"}, {"result": "pass", "findings": []}):
+            with self.subTest(output):
+                self.assert_read(output, "BRS-14", status="success", response=json.dumps(output, separators=(",", ":")))
 
     def test_failures_in_a_list_are_what_the_agent_found(self):
         for output in ({"findings": [{"error": "unused variable"}]}, {"tests": [{"name": "a", "status": "failed"}]}):
@@ -181,6 +198,35 @@ class PartsOfAnEnvelope(RepairTest):
                         '{"error_message": "no access" "error_type": "x"}'):
             with self.subTest(content):
                 self.assertEqual(self.doctor_says(content), ("answer-broken", "treaty bridge answer"))
+
+
+class WrappedEnvelopes(RepairTest):
+    def test_an_envelope_that_is_all_of_another_object_is_unwrapped(self):
+        for name in ("response", "agent_response", "result"):
+            with self.subTest(name):
+                self.assert_read({name: bridge_response()}, "BRS-14", status="success", metadata=bridge_response()["metadata"],
+                                 response=bridge_response()["response"])
+        failed = bridge_response(status="error", response=None, error_message="no access")
+        self.assert_read({"agent_response": failed}, "BRS-14", status="error", error_message="no access")
+        self.assert_read({"response": without(bridge_response(), "metadata")}, "BRS-14", "BRS-01", status="success")
+
+    def test_the_lenient_profile_reads_it_and_the_strict_one_names_it(self):
+        content = {"agent_response": bridge_response()}
+        self.assertEqual(self.verdict("bridge-response", content, "--profile", "lenient")["kind"], "success")
+        finding, = self.verdict("bridge-response", content)["violations"]
+        self.assertEqual((finding["rule"], finding["message"]),
+                         ("BRS-14", "the envelope is wrapped in another object, as agent_response"))
+
+    def test_one_that_answers_another_request_is_put_away(self):
+        ran = self.bridge_fix({"response": bridge_response(request_id=OTHER_UUID)})
+        self.assertIn("put away, it is foreign", ran.err)
+
+    def test_an_envelope_among_other_members_is_refused_by_name(self):
+        for content, name in (({"agent_response": bridge_response(), "x": 1}, "agent_response is a whole envelope"),
+                              ({"response": bridge_response(), "metadata": {}}, "response is itself a whole envelope"),
+                              ({"response": json.dumps(bridge_response())}, "response is itself a whole envelope")):
+            with self.subTest(name):
+                self.assert_refused(content, "BRS-14", name)
 
 
 class DocumentedMistakes(RepairTest):

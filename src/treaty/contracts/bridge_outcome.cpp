@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <span>
 
 #include "treaty/base/json_write.h"
+#include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
 
 namespace treaty::contracts {
@@ -15,11 +18,41 @@ bool says_something(const Place* place) {
   return unless_null(place) != nullptr && !is_blank_text(place);
 }
 
-// A document of the agent that may report its failure, as an object or as the text of one.
+bool holds_envelope(const Place& text) {
+  if (!text.value.is_string()) return is_envelope(text.value);
+  const json::Document document(text.value.text());
+  return document.faults().empty() && document.root() && is_envelope(*document.root());
+}
+
+bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool is_word_of_failure(std::string_view text) {
+  constexpr std::string_view kWords[] = {"error",    "failed",  "failure",   "aborted",
+                                         "canceled", "crashed", "cancelled", kTimeout};
+  return is_one_of(text, kWords);
+}
+
+// The agent's text is a word of failure, or a document that may report one, as an object or as the
+// text of one.
 bool holds_failure(const Place& text) {
-  const std::string report =
-      text.value.is_string() ? failure_report_in(text.value.text()) : failure_report_in(text.value);
-  return !report.empty();
+  if (!text.value.is_string()) return !failure_report_in(text.value).empty();
+  const std::string_view said = text.value.text();
+  return is_word_of_failure(folded(trimmed(said))) || !failure_report_in(said).empty();
+}
+
+// A number, or the text of one.
+std::optional<double> number_in(json::Value value) {
+  if (value.is_number()) return value.number();
+  return value.is_string() ? parse_number<double>(trimmed(value.text())) : std::nullopt;
+}
+
+// Of HTTP, or of JSON-RPC, whose codes are negative.
+bool is_code_of_failure(double code) {
+  constexpr double kFirstError = 400;
+  constexpr double kPastErrors = 600;
+  return code < 0 || (code >= kFirstError && code < kPastErrors);
 }
 
 // An agent that has no error_message may have reported its failure in the metadata.
@@ -35,21 +68,40 @@ bool is_blank_text(const Place* place) {
 }
 
 bool may_report_failure(std::string_view member, json::Value value) {
-  const std::string name = folded(member);
-  const std::string text = value.is_string() ? folded(value.text()) : "";
-  if (name == "success" || name == "ok") return value.source() == "false";
-  if (name == "status" || name == "finish_reason" || name == "stop_reason") {
-    return text == "error" || text == "failed" || text == "failure" || text == "aborted" ||
-           text == "cancelled" || text == kTimeout;
-  }
-  if (name == "failed") return value.source() == "true";  // A number counts what failed.
+  constexpr std::string_view kEndings[] = {"status",        "state",       "outcome", "result",
+                                           "finish_reason", "stop_reason", "type",    "kind"};
+  constexpr std::string_view kCodes[] = {"code", "status", "status_code", "statuscode",
+                                         "http_status"};
+  constexpr std::string_view kExits[] = {"exit_code", "exitcode", "returncode", "return_code"};
   constexpr std::string_view kReports[] = {
       "error",       "errors",        "is_error",     "iserror",    "exception", "traceback",
       "stack_trace", "error_message", "errormessage", "error_type", "errortype"};
-  if (std::ranges::find(kReports, name) == std::ranges::end(kReports)) return false;
-  if (value.is_string()) return !is_blank(text);
+  const std::string name = folded(member);
+  const std::string text = value.is_string() ? folded(trimmed(value.text())) : "";
+  if (name == "success" || name == "ok") return value.source() == "false";
+  if (name == "failed") return value.source() == "true";  // A number counts what failed.
+  if (is_one_of(name, kEndings) && is_word_of_failure(text)) return true;
+  const auto number = number_in(value);
+  if (is_one_of(name, kCodes) && number && is_code_of_failure(*number)) return true;
+  if (is_one_of(name, kExits)) return number && *number != 0;
+  if (!is_one_of(name, kReports)) return false;
+  if (value.is_string()) return !text.empty();
   const std::string source = json::minified(value);
   return source != "null" && source != "false" && source != "0" && source != "[]" && source != "{}";
+}
+
+bool is_envelope(json::Value value) {
+  if (!value.is_object() || !value.members().find("request_id")) return false;
+  return value.members().find("status") || value.members().find("response") ||
+         value.members().find("error_message");
+}
+
+std::string envelope_in(json::Value document) {
+  if (!document.is_object()) return {};
+  for (const json::Member member : document.members()) {
+    if (is_envelope(member.value)) return std::string(member.name.text());
+  }
+  return {};
 }
 
 std::string failure_report_in(json::Value document) {
@@ -82,6 +134,7 @@ MeantStatus meant_status(const EnvelopeMembers& members, const Place* text) {
     return {.why_unclear = "and metadata may report a failure"};
   }
   if (holds_failure(*text)) return {.why_unclear = "and response itself may report a failure"};
+  if (holds_envelope(*text)) return {.why_unclear = "and response is itself a whole envelope"};
   if (fails) return {.why_unclear = "and response and the error contradict each other"};
   return {.status = "success"};
 }

@@ -15,6 +15,12 @@ bool is_blank_text(const Place* place);
 // report nothing.
 bool may_report_failure(std::string_view name, json::Value value);
 
+// Whether a value is written as an envelope, in whatever it is wrapped.
+bool is_envelope(json::Value value);
+
+// The first member of an object that is an envelope; empty when there is none.
+std::string envelope_in(json::Value document);
+
 // The first member that may report a failure, by the names that lead to it ("data.status"); empty
 // when there is none. Objects in objects are searched; lists are not, since the elements of a list
 // (findings, test results) are what the agent was asked for.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 #include "treaty/contracts/bridge_envelope.h"
@@ -34,6 +36,13 @@ BridgeResponse wrap_bare_output(Inspection& inspection, const EnvelopeMembers& m
                       kWriteEnvelope);
     return response;
   }
+  if (const std::string envelope = envelope_in(root.value); !envelope.empty()) {
+    inspection.refuse(
+        "BRS-14", root,
+        fmt::format("{} is a whole envelope, and other members are beside it", envelope),
+        "write that object alone");
+    return response;
+  }
   if (options.profile == Profile::mending && !options.request_id) {
     inspection.refuse("BRS-14", root,
                       "this is an agent's bare output, and only the request has the request_id of "
@@ -51,7 +60,27 @@ BridgeResponse wrap_bare_output(Inspection& inspection, const EnvelopeMembers& m
   return response;
 }
 
+// The only member of an object, when that is an envelope.
+std::optional<Place> find_wrapped(const Place& root) {
+  const auto members = root.value.members();
+  auto next = members.begin();
+  if (next == members.end()) return std::nullopt;
+  const json::Member member = *next;
+  if (++next != members.end()) return std::nullopt;
+  if (!is_envelope(member.value)) return std::nullopt;
+  return Place{.value = member.value, .parent = &root, .name = member.name.text()};
+}
+
 BridgeResponse inspect_bridge_response(Inspection& inspection, const Place& root) {
+  if (const auto wrapped = find_wrapped(root)) {
+    const bool is_read = inspection.repair(
+        "BRS-14", root,
+        fmt::format("the envelope is wrapped in another object, as {}", wrapped->name),
+        "write the inner object alone",
+        {replacement_of(root, std::string(wrapped->value.source()))});
+    if (!is_read) return {};
+    return read_envelope(inspection, EnvelopeMembers(inspection, *wrapped), Extent::envelope);
+  }
   const EnvelopeMembers members(inspection, root);
   const Extent extent = extent_of(members);
   if (extent == Extent::bare) return wrap_bare_output(inspection, members);
