@@ -12,10 +12,10 @@ HALF = WHOLE[:len(WHOLE) // 2]
 
 
 class HalfWritten(BridgeTest):
-    def put_half(self, age=-50):
+    def put_half(self, age=-50, text=HALF):
         """Half an answer; dated a little ahead, its writer counts as at work for as long as the test runs."""
         self.put(REQUEST, bridge_request())
-        self.put(RESPONSE, HALF)
+        self.put(RESPONSE, text)
         changed = time.time() - age
         os.utime(self.work / RESPONSE, (changed, changed))
 
@@ -67,6 +67,34 @@ ask(request_id={UUID!r})
         self.assertIn("is still being written", ran.err)
         self.assert_untouched()
         self.assertEqual(gate.count, 0)
+
+    def test_an_answer_whose_fence_is_not_closed_is_half_written(self):
+        for text in (b"```json\n", b"```", b"```json\n" + HALF, b"~~~\n" + WHOLE, b"```json\n" + WHOLE + b"``"):
+            with self.subTest(text):
+                self.put_half(text=text)
+                self.assertIn("note answer-being-written", self.bridge("doctor").out)
+                self.assertEqual(self.bridge("check", "--fix").code, 1)
+                self.assertEqual(((self.work / RESPONSE).read_bytes(), self.quarantined()), (text, {}))
+                self.put_half(age=3600, text=text)
+                self.assertIn("put away, it is torn", self.bridge("check", "--fix").err)
+                self.setUp()
+
+    def test_answer_waits_until_the_fence_is_closed(self):
+        gate = self.agent("By the agent.")
+        self.put_half(text=b"```json\n")
+        child = self.start("answer")
+        self.assertIn(b"is being written; waiting for the rest of it", child.stderr.readline())
+
+        self.put(RESPONSE, WHOLE)
+
+        self.assertEqual(self.ended(child).code, 0)
+        self.assertEqual((self.quarantined(), gate.count), ({}, 0))
+
+    def test_an_answer_of_markdown_is_whole(self):
+        for text in (b"```sh\nmake\n```\nRun this.\n", b"```\nnot JSON"):
+            with self.subTest(text):
+                self.put_half(text=text)
+                self.assertNotIn("being written", self.bridge("doctor").out)
 
     def test_half_an_answer_whose_writer_was_cut_off_is_replaced(self):
         for age in (3600, -86400):  # The clock may have been set back since.

@@ -1,5 +1,6 @@
 """Tests of `--fix` on answers that were written by hand: what has one reading is read, what has none is refused by name."""
 import json
+import os
 import unittest
 
 from bridging import BridgeTest
@@ -261,6 +262,37 @@ class DocumentedMistakes(RepairTest):
 
     def test_prose_around_a_fence_has_no_single_reading(self):
         self.assert_refused(f"Here it is:\n```json\n{text_of(bridge_response())}```\n", "JSON-01")
+
+    def test_an_answer_in_utf_16_is_written_as_utf_8(self):
+        answer = bridge_response(response="Füße 🦶")
+        text = json.dumps(answer, ensure_ascii=False) + "\n"
+        for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+            with self.subTest(encoding):
+                self.assert_read(text.encode(encoding), "JSON-01", response="Füße 🦶")
+        fenced = f"```json\r\n{text}```\r\n".encode("utf-16")
+        self.assert_read(fenced, "JSON-01", response="Füße 🦶")
+
+    def test_an_answer_in_utf_16_is_called_so_by_all_commands(self):
+        words = "looks like UTF-16; save it as UTF-8"
+        for text, fixed in ((as_bytes(bridge_response()).decode().encode("utf-16"), 0), ("Fine.".encode("utf-16"), 1)):
+            with self.subTest(text):
+                self.put(REQUEST, bridge_request())
+                self.put(RESPONSE, text)
+                path = self.work / RESPONSE
+                os.utime(path, (1e9, 1e9))
+                self.assertIn(words, self.bridge("check").out)
+                self.assertIn(words, self.bridge("doctor").out)
+                ran = self.bridge("check", "--fix")
+                self.assertEqual(ran.code, fixed, ran)
+                self.assertNotIn("torn", ran.err)
+                self.assertTrue(path.exists())
+
+    def test_half_an_answer_in_utf_16_is_torn(self):
+        text = as_bytes(bridge_response()).decode().encode("utf-16")
+        self.put(REQUEST, bridge_request())
+        self.put(RESPONSE, text[:len(text) // 2])
+        os.utime(self.work / RESPONSE, (1e9, 1e9))
+        self.assertIn("put away, it is torn", self.bridge("check", "--fix").err)
 
     def test_a_version_that_is_a_number_is_quoted(self):
         for version in ("1.0", "1", "null", '"1"'):

@@ -15,6 +15,7 @@
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/bridge/names.h"
+#include "treaty/contracts/text/handwritten_json.h"
 
 namespace treaty::bridge {
 namespace {
@@ -48,10 +49,13 @@ std::size_t cut_string(std::string_view text) {
 }
 
 // What somebody is writing, or was cut off writing: nothing yet, JSON that is in order up to a last
-// token that ends with the text, or the zeros that a crash leaves where the end should be.
+// token that ends with the text, a fence that is not closed, or the zeros that a crash leaves where
+// the end should be.
 bool is_torn(std::string_view text) {
+  if (const auto utf8 = contracts::utf8_of_utf16(text)) return is_torn(*utf8);
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   if (is_blank(text) || text.ends_with('\0')) return true;
+  if (contracts::has_open_fence(text)) return true;
   if (!trimmed(text).starts_with('{')) return false;  // It never was to become one of ours.
   const json::Document document(text, {.max_faults = 1, .grammar_only = true});
   if (document.root() || document.faults().empty()) return false;

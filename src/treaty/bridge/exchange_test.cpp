@@ -201,12 +201,26 @@ TEST_CASE("whatever an answer says, no beginning of it is an answer") {
 TEST_CASE("a text that begins like no document is not torn, it is none") {
   const Room room;
   room.ask();
-  for (const std::string_view text : {"Done", "42", "Yes.", "```json\n{", "[1", "\"No"}) {
+  for (const std::string_view text :
+       {"Done", "42", "Yes.", "```json\n[", "```x``` is it", "[1", "\"No"}) {
     CAPTURE(text);
     room.write(response_name(""), text);
 
     CHECK(room.exchange().answer == AnswerState::broken);
   }
+}
+
+TEST_CASE("an answer in a fence is torn until the fence is closed") {
+  const Room room;
+  room.ask();
+  for (const std::string_view text : {"```", "```json\n", "```json\n{", "~~~\n{}", "```\n{}\n``"}) {
+    CAPTURE(text);
+    room.write(response_name(""), text);
+
+    CHECK(room.exchange().answer == AnswerState::torn);
+  }
+  room.write(response_name(""), "```\n{}\n```");
+  CHECK(room.exchange().answer == AnswerState::broken);
 }
 
 TEST_CASE("a byte order mark hides neither that a file is torn nor that it is broken") {

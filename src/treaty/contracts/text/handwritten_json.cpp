@@ -87,6 +87,18 @@ class Tokens {
   std::size_t controls_ = 0;
 };
 
+// How many characters of a fence the line begins with; 0 when it is no fence.
+std::size_t fence_length(std::string_view line) {
+  if (line.empty() || (line.front() != '`' && line.front() != '~')) return 0;
+  const std::size_t length = std::min(line.find_first_not_of(line.front()), line.size());
+  return length < kLeastBackticks ? 0 : length;
+}
+
+bool closes(std::string_view line, char fence, std::size_t length) {
+  line = trimmed(line);
+  return line.size() >= length && line.find_first_not_of(fence) == std::string_view::npos;
+}
+
 // The lines between an opening fence in the first line and a closing one in the last; empty when
 // the text is not fenced. Raw line ends in a string may look like fences inside, so only these two
 // lines count.
@@ -96,13 +108,8 @@ std::string_view inside_fence(std::string_view text) {
   const std::size_t last_begin = text.rfind('\n');
   if (first_end == std::string_view::npos || last_begin == first_end) return {};
   const std::string_view opening = text.substr(0, first_end);
-  const std::string_view closing = trimmed(text.substr(last_begin + 1));
-  const char fence = opening.front();
-  if (fence != '`' && fence != '~') return {};
-  const std::size_t length = std::min(opening.find_first_not_of(fence), opening.size());
-  const bool is_closed =
-      closing.size() >= length && closing.find_first_not_of(fence) == std::string_view::npos;
-  if (length < kLeastBackticks || !is_closed) return {};
+  const std::size_t length = fence_length(opening);
+  if (length == 0 || !closes(text.substr(last_begin + 1), opening.front(), length)) return {};
   return text.substr(first_end + 1, last_begin - first_end - 1);
 }
 
@@ -110,9 +117,70 @@ bool is_object(const json::Document& document) {
   return document.root() && document.root()->is_object();
 }
 
+// A text in UTF-16 has a mark of two bytes, or a zero byte beside its first character.
+enum class ByteOrder { none, little, big };
+ByteOrder byte_order_of(std::string_view text) {
+  const std::string_view first = text.substr(0, 2);
+  if (first.size() < 2) return ByteOrder::none;
+  if (first == "\xFF\xFE" || (first[1] == '\0' && first[0] != '\0')) return ByteOrder::little;
+  if (first == "\xFE\xFF" || (first[0] == '\0' && first[1] != '\0')) return ByteOrder::big;
+  return ByteOrder::none;
+}
+
 }  // namespace
 
+bool has_open_fence(std::string_view text) {
+  text = trimmed(text);
+  const std::size_t length = fence_length(text);
+  if (length == 0) return false;
+  const std::size_t first_end = text.find('\n');
+  if (first_end == std::string_view::npos) {
+    return std::ranges::all_of(text.substr(length), is_word_character);
+  }
+  const std::string_view inside = text.substr(first_end + 1);
+  if (!trimmed(inside).starts_with('{')) return false;
+  for (std::size_t begin = 0; begin < inside.size();) {
+    const std::size_t end = std::min(inside.find('\n', begin), inside.size());
+    if (closes(inside.substr(begin, end - begin), text.front(), length)) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+std::optional<std::string> utf8_of_utf16(std::string_view text) {
+  const ByteOrder order = byte_order_of(text);
+  if (order == ByteOrder::none) return std::nullopt;
+  const auto unit_at = [&](std::size_t at) -> char32_t {
+    const auto first = static_cast<unsigned char>(text[at]);
+    const auto second = static_cast<unsigned char>(text[at + 1]);
+    return order == ByteOrder::big ? first * 256U + second : second * 256U + first;
+  };
+  constexpr char32_t kByteOrderMark = 0xFEFF;
+  constexpr char32_t kHigh = 0xD800;
+  constexpr char32_t kLow = 0xDC00;
+  constexpr char32_t kPastLow = 0xE000;
+  std::string out;
+  for (std::size_t at = unit_at(0) == kByteOrderMark ? 2 : 0; at + 1 < text.size(); at += 2) {
+    char32_t point = unit_at(at);
+    if (point >= kHigh && point < kPastLow) {
+      if (at + 3 >= text.size()) break;
+      const char32_t low = unit_at(at += 2);
+      if (point >= kLow || low < kLow || low >= kPastLow) return std::nullopt;
+      point = 0x10000 + (point - kHigh) * 0x400 + (low - kLow);
+    }
+    append_utf8(out, point);
+  }
+  return out;
+}
+
 HandwrittenJson rewrite_as_json(std::string_view text) {
+  if (const auto utf8 = utf8_of_utf16(text)) {
+    HandwrittenJson json = rewrite_as_json(*utf8);
+    const json::Document document(json.text, {.grammar_only = true});
+    if (!is_object(document)) return {std::string(text)};
+    json.repairs.insert(json.repairs.begin(), "JSON-01 (document): the document is UTF-16");
+    return json;
+  }
   const std::string_view mark = text.starts_with(kMark) ? kMark : std::string_view();
   const std::string_view inside = inside_fence(text.substr(mark.size()));
   const bool is_fenced = !inside.empty();

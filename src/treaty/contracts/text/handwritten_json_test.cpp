@@ -54,6 +54,24 @@ TEST_CASE("A fence around an object is removed, with fences of the answer inside
   CHECK(rewritten("\xEF\xBB\xBF```\n{\"status\": 1,}\n```") == "\xEF\xBB\xBF{\"status\": 1}\n");
 }
 
+TEST_CASE("UTF-16 is written as UTF-8, in either order and with or without its mark") {
+  using namespace std::string_literals;
+  CHECK(rewritten("\xFF\xFE{\0}\0\n\0"s) == "{}\n");
+  CHECK(rewritten("{\0\"\0a\0\"\0:\0001\0,\0}\0"s) == "{\"a\":1}");
+  CHECK(rewritten("\0{\0}"s) == "{}");
+  CHECK(utf8_of_utf16("\xFE\xFF\xD8\x3E\xDD\xB6"s) == "\xF0\x9F\xA6\xB6");
+}
+
+TEST_CASE(
+    "A character of UTF-16 that the end cuts off is left out; half a pair in the middle is not") {
+  using namespace std::string_literals;
+  CHECK(utf8_of_utf16("{\0}"s) == "{");
+  CHECK(utf8_of_utf16("{\0\x3E\xD8"s) == "{");
+  CHECK_FALSE(utf8_of_utf16("{\0\x3E\xD8}\0"s));
+  CHECK_FALSE(utf8_of_utf16("{}"));
+  CHECK_FALSE(utf8_of_utf16("\0\0"s));
+}
+
 TEST_CASE("Other fences stay: around a list or a text, of another kind, with prose around") {
   for (const std::string_view text :
        {"```json\n[1]\n```\n", "```\ntext\n```\n", "```json\n{\"status\": 1}\n~~~\n",
