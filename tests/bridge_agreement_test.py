@@ -192,7 +192,7 @@ class OneFinding(AgreementTest):
                 self.assertIn(member, finding)
                 self.assertNotIn("warning", fixed.out.replace("0 warnings", ""))
                 self.assertIn(f"work/{finding}", alone.err.splitlines())
-                self.assertIn("Next: treaty bridge doctor", fixed.err)
+                self.assertIn("Next: treaty bridge answer", fixed.err)
                 what = self.fault("answer-broken")["what"]
                 self.assertIn(finding.split(": ", 2)[2], what)
                 self.assertNotIn("more", what)

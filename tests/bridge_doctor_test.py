@@ -429,7 +429,7 @@ class Answers(DoctorTest):
                 fault, = [one for one in self.diagnosis()["faults"] if one["severity"] == "trouble"]
                 self.assertEqual(self.mend(fault).code, 0)
                 self.assertIn(content, self.kept())
-                (self.work / RESPONSE).unlink(missing_ok=True)
+                self.setUp()
 
     def test_an_error_tells_its_message(self):
         error_answer(self)

@@ -1,11 +1,24 @@
 #include "treaty/bridge/run_state.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "treaty/bridge/names.h"
 
 namespace treaty::bridge {
 namespace {
+
+constexpr std::string_view kAsked = "request.asked";
+
+AskedRequest asked_request(const Entry& entry) {
+  return {.request_id = text_in(entry, "request_id"),
+          .session_id = text_in(entry, "session_id"),
+          .turn_id = text_in(entry, "turn_id"),
+          .agent = text_in(entry, "agent"),
+          .at = entry.at,
+          .options = entry.details.find_texts("options"),
+          .from = text_in(entry, "from")};
+}
 
 bool is_true(const Entry& entry, std::string_view name) {
   return entry.details.find_boolean(name).value_or(false);
@@ -80,17 +93,22 @@ std::map<std::string, AskedRequest> open_requests(std::span<const Entry> entries
   std::map<std::string, AskedRequest> open;
   for (const Entry& entry : entries) {
     const std::string id = text_in(entry, "request_id");
-    if (entry.event == "request.asked") {
-      open[id] = {.request_id = id,
-                  .session_id = text_in(entry, "session_id"),
-                  .turn_id = text_in(entry, "turn_id"),
-                  .agent = text_in(entry, "agent"),
-                  .at = entry.at};
+    if (entry.event == kAsked) {
+      open[id] = asked_request(entry);
     } else if (is_answer(entry) || entry.event == "request.given_up") {
       open.erase(id);
     }
   }
   return open;
+}
+
+std::optional<AskedRequest> last_asked(std::span<const Entry> entries,
+                                       std::string_view request_id) {
+  const auto found =
+      std::ranges::find_if(entries.rbegin(), entries.rend(), [&](const Entry& entry) {
+        return entry.event == kAsked && text_in(entry, "request_id") == request_id;
+      });
+  return found == entries.rend() ? std::nullopt : std::optional(asked_request(*found));
 }
 
 std::string phase_key(const Exchange& exchange) {

@@ -22,8 +22,10 @@ struct AskedRequest {
   std::string request_id{};
   std::string session_id{};
   std::string turn_id{};
-  std::string agent{};  // Empty: the default one.
-  std::string at{};     // RFC 3339.
+  std::string agent{};                 // Empty: the default one.
+  std::string at{};                    // RFC 3339.
+  std::vector<std::string> options{};  // Of the command that asked, about who is asked and how,
+  std::string from{};                  // and where it was given.
   bool operator==(const AskedRequest&) const = default;
 };
 
@@ -50,6 +52,9 @@ RunState replay_run(std::span<const Entry> entries);
 
 // Asked and neither answered nor given up, by request_id; over all runs.
 std::map<std::string, AskedRequest> open_requests(std::span<const Entry> entries);
+
+// How a request was asked last, whether or not it was answered.
+std::optional<AskedRequest> last_asked(std::span<const Entry> entries, std::string_view request_id);
 
 // What answers are counted by: the phase's number, else its file's, else its name.
 std::string phase_key(const Exchange& exchange);

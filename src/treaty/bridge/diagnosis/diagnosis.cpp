@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "treaty/bridge/diagnosis/absence.h"
 #include "treaty/bridge/diagnosis/remedy.h"
 #include "treaty/bridge/diagnosis/wording.h"
 #include "treaty/bridge/names.h"
@@ -268,6 +269,20 @@ std::vector<Diagnosis> diagnose(const DirectoryView& view) {
   return sorted;
 }
 
+std::vector<Words> next_commands(const DirectoryView& view) {
+  std::vector<Diagnosis> found;
+  diagnose_exchanges(view, found);
+  keep_files_apart(view, found);
+  std::vector<Words> fix = {bridge_command(view, "check", {"--fix"})};
+  const std::vector<Words> check = {bridge_command(view, "check")};
+  if (std::ranges::find(found, fix, &Diagnosis::mend) != found.end()) return fix;
+  const auto next = std::ranges::find_if(found, [&](const Diagnosis& diagnosis) {
+    return diagnosis.kind().severity == Severity::trouble && !diagnosis.mend.empty() &&
+           diagnosis.mend != check;
+  });
+  return next == found.end() ? std::vector<Words>() : next->mend;
+}
+
 DirectoryStatus status_of(const DirectoryView& view) {
   if (view.presence != Presence::there) return DirectoryStatus::unusable;
   if (view.lock.state == LockState::held) return DirectoryStatus::driven;
@@ -282,7 +297,8 @@ DirectoryStatus status_of(const DirectoryView& view) {
   const RunState run = replay_run(view.journal.entries);
   const bool is_open = run.stage != Stage::none;
   if (any([&](const Exchange& one) {
-        return one.waits() && (is_open || !was_answered_before(view, one) || !is_taken(one));
+        return one.waits() && (is_open || !is_taken(one) ||
+                               absence_of(one, view.journal.entries) == Absence::waits);
       })) {
     return DirectoryStatus::waiting;
   }
@@ -332,18 +348,29 @@ Words bridge_command(const DirectoryView& view, std::string_view verb, const Wor
   return words;
 }
 
-std::vector<Words> run_again(const DirectoryView& view, const RunState& run) {
-  const bool is_elsewhere = !run.from.empty() && !view.here.empty() && view.here != run.from;
+std::vector<Words> given_from(const std::string& from, const DirectoryView& view,
+                              std::string_view verb, const Words& more) {
+  const bool is_elsewhere = !from.empty() && !view.here.empty() && view.here != from;
   const std::filesystem::path named(view.directory);
   const auto directory =
       (is_elsewhere ? std::filesystem::path(view.here) / named : named).lexically_normal().string();
-  Words words = {"treaty", "bridge", "run"};
-  if (directory != ".") words.insert(words.end(), {"--dir", directory});
-  words.insert(words.end(), run.options.begin(), run.options.end());
+  const Words words = bridge_command({.directory = directory}, verb, more);
+  if (!is_elsewhere) return {words};
+  return {{"cd", from}, words};
+}
+
+std::vector<Words> run_again(const DirectoryView& view, const RunState& run) {
+  Words words = run.options;
   words.emplace_back("--");
   words.insert(words.end(), run.command.begin(), run.command.end());
-  if (!is_elsewhere) return {words};
-  return {{"cd", run.from}, words};
+  return given_from(run.from, view, "run", words);
+}
+
+std::vector<Words> answer_again(const DirectoryView& view, std::string_view request_id,
+                                Words words) {
+  const AskedRequest asked = last_asked(view.journal.entries, request_id).value_or(AskedRequest());
+  words.insert(words.end(), asked.options.begin(), asked.options.end());
+  return given_from(asked.from, view, "answer", words);
 }
 
 std::string duration_text(double seconds) {

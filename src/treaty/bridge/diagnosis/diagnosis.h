@@ -89,6 +89,11 @@ struct Diagnosis {
 // Troubles first.
 std::vector<Diagnosis> diagnose(const DirectoryView& view);
 
+// What to give next for the requests and answers of the directory, after `check` has shown what is
+// wrong with them; empty when that is for a person to decide. One command that repairs comes before
+// all that are about a single file.
+std::vector<Words> next_commands(const DirectoryView& view);
+
 enum class DirectoryStatus {
   unusable,     // The directory itself is in the way.
   driven,       // A driver is at work.

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "treaty/base/timestamp.h"
+#include "treaty/bridge/diagnosis/absence.h"
 #include "treaty/bridge/diagnosis/placement.h"
 #include "treaty/bridge/diagnosis/wording.h"
 #include "treaty/bridge/driver.h"
@@ -83,11 +84,16 @@ class ExchangeDiagnosis {
   // The agent is asked once more only when that is meant.
   std::vector<Words> answer(bool is_again = false) const {
     const bool is_replaced = is_again || was_answered(exchange_, known_.answered);
-    return {
-        bridge_command(view_, "answer", with_phase(is_replaced ? Words{"--replace"} : Words{}))};
+    return answer_again(view_, request().request_id,
+                        with_phase(is_replaced ? Words{"--replace"} : Words{}));
   }
   // An answer that is there, in a wrong place, is moved rather than asked for again.
   std::vector<Words> fix_or_answer() const { return is_answered_elsewhere() ? fix() : answer(); }
+
+  static std::vector<Words> after(Words first, std::vector<Words> then) {
+    then.insert(then.begin(), std::move(first));
+    return then;
+  }
 
   // When no writer can be at work any more.
   std::vector<Words> look_again() const {
@@ -224,16 +230,11 @@ class ExchangeDiagnosis {
           {{"mkdir", "-p", folder}});
       return;
     }
-    if (was_answered_before(view_, exchange_)) {
+    if (absence_of(exchange_, view_.journal.entries) != Absence::waits) {
       look_at_gone_answer();
       return;
     }
-    if (const Entry* refusal = last_refusal()) {
-      add(Problem::request_refused,
-          fmt::format("{} was refused: {}", exchange_.request.path, text_in(*refusal, "problem")),
-          is_driven() ? std::vector<Words>{bridge_command(view_, "log")} : answer());
-      return;
-    }
+    if (look_for_refusal()) return;
     const auto asked = seconds_of_timestamp(request().created_at);
     const double age = asked ? view_.now - *asked : age_of(view_, exchange_.request);
     const std::string what =
@@ -248,30 +249,21 @@ class ExchangeDiagnosis {
     }
   }
 
-  // Of this writing of the request, unless it was asked later on.
-  const Entry* last_refusal() const {
-    const Entry* refusal = nullptr;
-    for (const Entry& entry : view_.journal.entries) {
-      const auto at = seconds_of_timestamp(entry.at);
-      const bool is_about_it = entry.event == "request.refused" &&
-                               std::filesystem::path(text_in(entry, "file")).filename() ==
-                                   std::filesystem::path(exchange_.request.path).filename() &&
-                               at && view_.now - *at <= age_of(view_, exchange_.request);
-      if (is_about_it) refusal = &entry;
-      if (entry.event == "request.asked" && text_in(entry, "request_id") == request().request_id) {
-        refusal = nullptr;
-      }
-    }
-    return refusal;
+  bool look_for_refusal() {
+    const std::string problem = refusal_of(exchange_, view_.journal.entries);
+    if (problem.empty()) return false;
+    add(Problem::request_refused,
+        fmt::format("{} was refused: {}", exchange_.request.path, problem),
+        is_driven() ? std::vector<Words>{bridge_command(view_, "log")} : answer());
+    return true;
   }
 
   void look_at_gone_answer() {
-    const std::string what =
-        fmt::format("{} was answered, and {} is gone", exchange_.request.path, place());
-    if (run_.stage == Stage::none && was_taken(view_.journal.entries, request().request_id)) {
-      add(Problem::request_left, what, {});
+    if (absence_of(exchange_, view_.journal.entries) == Absence::taken) {
+      add(Problem::request_left, gone_text(exchange_), {});
     } else {
-      add(Problem::answer_gone, what, answer(true));
+      bridge::add(found_, Problem::answer_gone, gone_text(exchange_), answer(true),
+                  why_gone(exchange_, view_.journal.entries));
     }
   }
 
@@ -292,8 +284,7 @@ class ExchangeDiagnosis {
     add(Problem::answer_place_taken,
         fmt::format("response_file names {}, which is a file of something else", file.path),
         is_below(view_, file.path)
-            ? std::vector<Words>{{"mv", file.path, set_aside(file.path, "old")},
-                                 fix_or_answer().front()}
+            ? after({"mv", file.path, set_aside(file.path, "old")}, fix_or_answer())
             : ask_elsewhere());
     return true;
   }
@@ -391,6 +382,7 @@ class ExchangeDiagnosis {
   }
 
   void look_at_outcome() {
+    if (look_for_refusal()) return;
     if (was_taken(view_.journal.entries, request().request_id)) return;
     const auto& outcome = exchange_.response.document->outcome;
     if (const auto* error = std::get_if<contracts::BridgeError>(&outcome)) {
@@ -431,11 +423,6 @@ class ExchangeDiagnosis {
 };
 
 }  // namespace
-
-bool was_answered_before(const DirectoryView& view, const Exchange& exchange) {
-  return exchange.answer == AnswerState::none &&
-         was_answered(exchange, answered_requests(view.journal.entries));
-}
 
 void diagnose_exchanges(const DirectoryView& view, std::vector<Diagnosis>& found) {
   const Known known(view);

@@ -106,7 +106,7 @@ constexpr ProblemKind kKinds[] = {
      "it was written to another directory or under another name"},
     {answer_gone, "answer-gone", trouble, "treaty bridge answer --replace",
      "the request was answered, and its answer is gone",
-     "it was deleted, and the request is still there"},
+     "it was deleted or put away, and the request is still there"},
     {answer_error, "answer-error", trouble,
      "treaty bridge answer --replace, when the error is retryable", "the answer is an error",
      "the agent could not answer; the program gets the error when it is run with --resume"},

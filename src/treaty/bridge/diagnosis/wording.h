@@ -15,9 +15,17 @@ namespace treaty::bridge {
 // is to say.
 Words bridge_command(const DirectoryView& view, std::string_view verb, const Words& more = {});
 
+// The same as it is given in the directory `from`, where the files that it names are.
+std::vector<Words> given_from(const std::string& from, const DirectoryView& view,
+                              std::string_view verb, const Words& more);
+
 // "treaty bridge run -- PROGRAM…", for a program that the journal knows, with the options that were
 // given and from where it was given.
 std::vector<Words> run_again(const DirectoryView& view, const RunState& run);
+
+// "treaty bridge answer…", with the options that the request was asked with before.
+std::vector<Words> answer_again(const DirectoryView& view, std::string_view request_id,
+                                Words words);
 
 // "12 s", "3 min", "2 h", "5 d".
 std::string duration_text(double seconds);
@@ -30,8 +38,5 @@ void add(std::vector<Diagnosis>& found, Problem problem, std::string what = {},
 std::string_view cure_of(std::string_view error_type);
 
 void diagnose_exchanges(const DirectoryView& view, std::vector<Diagnosis>& found);
-
-// The request was answered once, and the answer is gone.
-bool was_answered_before(const DirectoryView& view, const Exchange& exchange);
 
 }  // namespace treaty::bridge

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 
 #include "treaty/base/ids.h"
 #include "treaty/base/text.h"
@@ -248,10 +249,16 @@ class Inquiry {
   }
 
   std::expected<void, Error> note(const AskedRequest& asked) {
-    return driver_.note("request.asked", {{"request_id", asked.request_id},
-                                          {"session_id", asked.session_id},
-                                          {"turn_id", asked.turn_id},
-                                          {"agent", asked.agent}});
+    json::ObjectText details = {{"request_id", asked.request_id},
+                                {"session_id", asked.session_id},
+                                {"turn_id", asked.turn_id},
+                                {"agent", asked.agent}};
+    if (!options_.words.empty()) {
+      std::error_code ignored;
+      details.add("options", options_.words);
+      details.add("from", std::filesystem::current_path(ignored).string());
+    }
+    return driver_.note("request.asked", std::move(details));
   }
 
   TurnEnd turn(const AskedRequest& asked) {
@@ -365,6 +372,22 @@ class Inquiry {
   bool may_go_on_ = false;  // Nothing was heard of it: its turn may run, and is asked for again.
 };
 
+// The options about who is asked, each with its value.
+std::vector<std::string> given_words(const Arguments& arguments) {
+  std::vector<std::string> words;
+  for (const Option& option : asking_options()) {
+    if (const auto one = arguments.options.find(option.name); one != arguments.options.end()) {
+      words.insert(words.end(), {option.name, one->second});
+    }
+    if (const auto many = arguments.lists.find(option.name); many != arguments.lists.end()) {
+      for (const std::string& value : many->second) {
+        words.insert(words.end(), {option.name, value});
+      }
+    }
+  }
+  return words;
+}
+
 }  // namespace
 
 std::vector<Option> asking_options() {
@@ -379,6 +402,7 @@ Result<AskOptions> read_ask_options(std::string_view command, const Arguments& a
   return AskOptions{
       .command = std::string(command),
       .agent = arguments.get("--agent"),
+      .words = given_words(arguments),
       .tools = std::move(tools),
       .tell = [name = std::string(command)](const Exchange& exchange, const std::string& text) {
         tell_beside_counter(fmt::format("treaty {}: {}: {}", name, phase_text(exchange), text));

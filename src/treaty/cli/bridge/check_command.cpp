@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "treaty/base/files.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
+#include "treaty/bridge/diagnosis/absence.h"
+#include "treaty/bridge/diagnosis/diagnosis.h"
 #include "treaty/bridge/diagnosis/placement.h"
 #include "treaty/bridge/diagnosis/view.h"
 #include "treaty/bridge/exchange.h"
@@ -40,8 +43,21 @@ Checked checked_file(const bridge::BridgeFile<Document>& file, std::string_view 
   return checked;
 }
 
-Checked checked_request(const Exchange& exchange) {
+// An answer of which only the place is judged.
+Checked refused_file(const std::string& path, std::string text) {
+  return {.file = path,
+          .document = path,
+          .contract = "bridge-response",
+          .profile = "strict",
+          .trouble = std::move(text)};
+}
+
+Checked checked_request(const Exchange& exchange, const std::vector<bridge::Entry>& journal) {
   Checked checked = checked_file(exchange.request, "bridge-request");
+  if (exchange.is_asked()) {
+    const std::string refusal = bridge::refusal_of(exchange, journal);
+    if (!refusal.empty()) checked.trouble = fmt::format("was refused: {}", refusal);
+  }
   // A response_file that is no place for an answer breaks no rule.
   if (exchange.request.state == FileState::broken && checked.verdict.valid()) {
     checked.trouble = exchange.request.problem;
@@ -125,36 +141,13 @@ Result<void> fix(const std::string& resolved, const std::string& given) {
   return {};
 }
 
-// What is in the directory, after --fix if that was asked for.
-struct Files {
-  std::vector<Exchange> exchanges{};
-  std::vector<bridge::StrayAnswer> strays{};
-  std::vector<bridge::Entry> journal{};
-};
-
-Result<Files> read_files(const std::string& directory) {
-  Files files;
-  if (auto journal = bridge::read_journal(bridge::journal_path(directory))) {
-    files.journal = std::move(journal->entries);
-  }
-  const auto answered = bridge::answered_requests(files.journal);
-  auto exchanges = bridge::read_judged_exchanges(directory, answered);
-  if (!exchanges) return unusable(exchanges.error(), kViolated);
-  files.exchanges = *std::move(exchanges);
-  files.strays = bridge::find_stray_answers(directory, files.exchanges, answered);
-  return files;
-}
-
 class Report {
  public:
-  Report(bool json, bool is_fixed, const std::string& directory, const Files& files)
+  Report(bool json, bool is_fixed, const bridge::DirectoryView& view)
       : json_(json),
         is_fixed_(is_fixed),
-        files_(files),
-        remedies_(
-            {files.exchanges, files.journal, seconds_of_timestamp(timestamp_now()).value_or(0)}) {
-    if (directory != ".") doctor_.insert(doctor_.end(), {"--dir", directory});
-  }
+        view_(view),
+        remedies_({view.exchanges, view.journal.entries, view.now}) {}
 
   void add(const Checked& checked) {
     tally_.add(checked);
@@ -167,25 +160,21 @@ class Report {
 
   void add(const Exchange& exchange) {
     if (exchange.request.state != FileState::absent) {
-      Checked checked = checked_request(exchange);
+      Checked checked = checked_request(exchange, view_.journal.entries);
       if (is_explained(checked)) explain(checked, bridge::verdict_after_repair(exchange.request));
       add(checked);
     }
     if (exchange.response.state != FileState::absent) {
-      Checked checked = checked_answer(exchange, remedies_.of(exchange), files_.journal);
+      Checked checked = checked_answer(exchange, remedies_.of(exchange), view_.journal.entries);
       if (is_explained(checked)) {
         explain(checked, bridge::verdict_after_repair(exchange, exchange.response));
       }
       add(checked);
-    } else if (!json_ && exchange.is_asked()) {
-      print("{}: {}\n", harmless(exchange.response.path), harmless(why_absent(exchange)));
+    } else if (exchange.is_asked()) {
+      add_absent(exchange);
     }
     if (const bridge::StrayAnswer* stray = stray_of(exchange)) {
-      add(misplaced({.file = stray->path,
-                     .document = stray->path,
-                     .contract = "bridge-response",
-                     .profile = "strict"},
-                    bridge::stray_text(exchange)));
+      add(refused_file(stray->path, bridge::stray_text(exchange)));
     }
   }
 
@@ -195,10 +184,7 @@ class Report {
         print("no request and no answer is here\n");
       } else {
         print("{}", human_summary(tally_, colors_));
-        if (is_fixed_ && tally_.refused > 0) {
-          print_error("treaty bridge check: what is left has no single repair\nNext: {}\n",
-                      harmless(shell_line(doctor_)));
-        }
+        if (tally_.refused > 0) print_next();
       }
     }
     return tally_.refused == 0 ? kOk : kViolated;
@@ -213,26 +199,65 @@ class Report {
     checked.text = std::move(after.text);
   }
 
-  const bridge::StrayAnswer* stray_of(const Exchange& exchange) const {
-    if (!exchange.waits()) return nullptr;
-    const auto found = std::ranges::find(files_.strays, exchange.request.document->request_id,
-                                         &bridge::StrayAnswer::request_id);
-    return found == files_.strays.end() ? nullptr : &*found;
+  std::vector<std::string> command(std::string verb) const {
+    std::vector<std::string> words = {"treaty", "bridge", std::move(verb)};
+    if (view_.directory != ".") words.insert(words.end(), {"--dir", view_.directory});
+    return words;
   }
 
-  std::string why_absent(const Exchange& exchange) const {
+  // What a writer is at work on is neither broken nor torn yet.
+  bool is_any_being_written() const {
+    return std::ranges::any_of(view_.exchanges, [&](const Exchange& exchange) {
+      return bridge::is_being_written(exchange.request, view_.now) ||
+             bridge::is_being_written(exchange.response, view_.now);
+    });
+  }
+
+  void print_next() const {
+    std::fflush(stdout);  // It is the last line, also where both streams go to one place.
+    std::vector<bridge::Words> next = bridge::next_commands(view_);
+    if (next.empty() && is_any_being_written()) {
+      next = {{"sleep", "2"}, command("check")};
+      if (is_fixed_) next.back().emplace_back("--fix");
+      print_error("treaty bridge check: a file is still being written\n");
+    } else if (is_fixed_) {
+      print_error("treaty bridge check: what is left has no single repair\n");
+    }
+    if (next.empty()) next = {command("doctor")};
+    print_error("Next: {}\n", harmless(command_text(next)));
+  }
+
+  const bridge::StrayAnswer* stray_of(const Exchange& exchange) const {
+    if (!exchange.waits()) return nullptr;
+    const auto found = std::ranges::find(view_.strays, exchange.request.document->request_id,
+                                         &bridge::StrayAnswer::request_id);
+    return found == view_.strays.end() ? nullptr : &*found;
+  }
+
+  void add_absent(const Exchange& exchange) {
     const Exchange* other = remedies_.place_of_answer_to(exchange);
     const bridge::StrayAnswer* stray = stray_of(exchange);
-    if (other == nullptr && stray == nullptr) return "not there yet; the request waits";
-    return fmt::format("not there; the answer is in {}",
-                       other != nullptr ? other->response.path : stray->path);
+    const bool is_elsewhere = other != nullptr || stray != nullptr;
+    const bridge::Absence absence = bridge::absence_of(exchange, view_.journal.entries);
+    if (absence == bridge::Absence::gone && !is_elsewhere) {
+      const std::string why = bridge::why_gone(exchange, view_.journal.entries);
+      add(refused_file(exchange.response.path,
+                       fmt::format("{}: {}", bridge::gone_text(exchange), why)));
+      return;
+    }
+    if (json_) return;
+    const std::string text =
+        is_elsewhere                        ? fmt::format("not there; the answer is in {}",
+                                   other != nullptr ? other->response.path : stray->path)
+        : absence == bridge::Absence::taken ? "not there; the program has taken it"
+                                            : "not there yet; the request waits";
+    print("{}: {}\n", harmless(exchange.response.path), harmless(text));
   }
 
   bool json_;
   bool is_fixed_;
-  const Files& files_;
+  const bridge::DirectoryView& view_;
   bridge::Remedies remedies_;
-  std::vector<std::string> doctor_ = {"treaty", "bridge", "doctor"};
   bool colors_ = stdout_has_colors();
   CheckTally tally_{};
 };
@@ -241,9 +266,13 @@ Result<int> run(const Arguments& arguments) {
   const std::string given = chosen_directory("bridge check", arguments, Needs::anything);
   TREATY_TRY(const auto resolved, resolved_directory(given));
   if (arguments.has("--fix")) TREATY_TRY_VOID(fix(resolved, given));
-  TREATY_TRY(const Files files, read_files(given));
-  Report report(wants_json(arguments), arguments.has("--fix"), given, files);
-  for (const Exchange& exchange : files.exchanges) report.add(exchange);
+  const bridge::DirectoryView view = bridge::look_at(given);
+  if (view.presence != bridge::Presence::there) {
+    return failed_with(kViolated, fmt::format("{}: cannot be read", harmless(given)),
+                       "treaty bridge doctor");
+  }
+  Report report(wants_json(arguments), arguments.has("--fix"), view);
+  for (const Exchange& exchange : view.exchanges) report.add(exchange);
   return report.finish();
 }
 

@@ -42,7 +42,7 @@ bridge::StartingPoint starting_point() {
 }
 
 std::string chosen_directory(std::string_view command, const Arguments& arguments, Needs needs) {
-  const std::string given = arguments.get("--dir", ".");
+  std::string given = arguments.get("--dir", ".");
   if (arguments.has("--dir") || is_found(given, needs)) return given;
   const bridge::StartingPoint start = starting_point();
   std::optional<std::string> found;
@@ -67,6 +67,13 @@ Result<std::string> resolved_directory(const std::string& directory) {
 int exit_code_of(const Error& error) {
   if (error.code == ErrorCode::conflict) return kViolated;
   return error.code == ErrorCode::unavailable ? kTryLater : kUnavailable;
+}
+
+std::string command_text(const std::vector<std::vector<std::string>>& commands) {
+  std::vector<std::string> lines;
+  lines.reserve(commands.size());
+  for (const auto& words : commands) lines.push_back(shell_line(words));
+  return fmt::format("{}", fmt::join(lines, " && "));
 }
 
 std::unexpected<CommandFailure> unusable(const Error& error, int exit_code) {

@@ -37,6 +37,9 @@ Result<bridge::Driver> open_driver(const std::string& verb, const std::string& d
 // What a command that could not write an answer exits with.
 int exit_code_of(const Error& error);
 
+// Commands, one after the other, as they can be given to a shell.
+std::string command_text(const std::vector<std::vector<std::string>>& commands);
+
 // Why the files there cannot be used.
 std::unexpected<CommandFailure> unusable(const Error& error, int exit_code);
 

@@ -21,14 +21,6 @@ std::string_view name_of(Severity severity) {
   return severity == Severity::trouble ? "trouble" : "note";
 }
 
-// As it can be given to a shell.
-std::string command_text(const std::vector<bridge::Words>& commands) {
-  std::vector<std::string> lines;
-  lines.reserve(commands.size());
-  for (const bridge::Words& words : commands) lines.push_back(shell_line(words));
-  return fmt::format("{}", fmt::join(lines, " && "));
-}
-
 void print_human(const Diagnosis& diagnosis, bool colors) {
   const bool is_trouble = diagnosis.kind().severity == Severity::trouble;
   print("\n{}: {}\n",
