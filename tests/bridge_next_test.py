@@ -62,6 +62,36 @@ class AskedWithOptions(NextTest):
         self.assertEqual(self.fault("answer-gone")["mend"], "treaty bridge answer --replace --config other.yaml")
 
 
+class DeadServers(NextTest):
+    def test_the_message_and_the_next_step_are_apart(self):
+        self.put(REQUEST, bridge_request())
+        ran = self.bridge("answer", "--url", "http://127.0.0.1:1")
+        self.assertEqual(ran.code, 69, ran)
+        self.assertEqual([line.split(":")[0] for line in ran.err.splitlines()], ["treaty bridge answer", "Next"])
+        entry, = self.journal("request.given_up")
+        self.assertNotIn("Next", entry["why"])
+        self.assertNotIn("?", self.bridge("log").out)
+        self.assertEqual(self.fault("request-overdue")["mend"], "treaty bridge answer --url http://127.0.0.1:1")
+
+
+class Names(NextTest):
+    def test_an_agent_s_own_output_has_one_name(self):
+        for output in ({"findings": []}, {"errors": []}, {"result": "pass", "findings": []}):
+            with self.subTest(output):
+                self.put(REQUEST, bridge_request())
+                self.put(RESPONSE, output)
+                self.fault("answer-bare")
+        self.put(RESPONSE, {"response": "Fine."})
+        self.fault("answer-repairable")
+
+    def test_another_version_is_not_to_be_called_1_0(self):
+        self.put(REQUEST, bridge_request())
+        self.put(RESPONSE, bridge_response(version="2.0"))
+        ran = self.check(1)
+        self.assertIn("version 2.0 is not read; 1.x is", ran.out)
+        self.assertNotIn('write "1.0"', ran.out)
+
+
 class GoneAnswers(NextTest):
     def assert_gone(self, why):
         fault = self.fault("answer-gone")

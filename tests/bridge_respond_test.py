@@ -2,11 +2,12 @@
 import datetime
 import json
 import os
+import subprocess
 import unittest
 
 from bridging import BridgeTest
 from serving import until
-from treaty_binary import MIB, OTHER_UUID, UUID, as_bytes, bridge_request, bridge_response
+from treaty_binary import BINARY, MIB, OTHER_UUID, SECONDS, UUID, Ran, as_bytes, bridge_request, bridge_response
 
 REQUEST, RESPONSE = ".agent-request.json", ".agent-response.json"
 
@@ -176,7 +177,7 @@ class WhichRequest(RespondTest):
         self.put(RESPONSE, bridge_response())
         self.refused(words=["there is no request"])
         self.asked()
-        self.refused("--phase", "3", words=["there is no request there"])
+        self.refused("--phase", "3", words=["no request of phase 3 waits; these do"])
 
     def test_a_broken_request_cannot_be_answered(self):
         self.put(REQUEST, bridge_request(prompt=""))
@@ -261,6 +262,25 @@ class Refusals(RespondTest):
         self.put("package.json", {"name": "x"})
         self.assertIn("no answer", self.respond(code=1).err)
         self.assertEqual(self.document("package.json"), {"name": "x"})
+
+
+class Guidance(RespondTest):
+    def test_a_phase_that_does_not_wait_is_refused_with_those_that_do(self):
+        self.asked(phase=3, phase_name="review")
+        ran = self.respond("--phase", "9", code=1)
+        self.assertIn(f"no request of phase 9 waits; these do: {REQUEST} (phase 3 (review))", ran.err)
+        self.assertNotIn("there is no request", ran.err)
+
+    def test_a_text_that_a_failure_leaves_out_is_told(self):
+        self.asked()
+        text = self.folder / "part.txt"
+        text.write_text("Half of it.")
+        with text.open("rb") as stdin:
+            ran = Ran(subprocess.run([BINARY, "bridge", "respond", "--status", "timeout"], cwd=self.work, stdin=stdin,
+                                     env=self.environment(), capture_output=True, timeout=SECONDS, check=False))
+        self.assertEqual(ran.code, 0, ran)
+        self.assertIn("standard input is not read; --text - adds it as the response", ran.err)
+        self.assertEqual(self.respond("--status", "timeout", "--replace", stdin=b"").err, "")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ namespace treaty::bridge {
 namespace {
 
 constexpr std::string_view kAsked = "request.asked";
+constexpr std::string_view kGivenUp = "request.given_up";
 
 AskedRequest asked_request(const Entry& entry) {
   return {.request_id = text_in(entry, "request_id"),
@@ -95,7 +96,7 @@ std::map<std::string, AskedRequest> open_requests(std::span<const Entry> entries
     const std::string id = text_in(entry, "request_id");
     if (entry.event == kAsked) {
       open[id] = asked_request(entry);
-    } else if (is_answer(entry) || entry.event == "request.given_up") {
+    } else if (is_answer(entry) || entry.event == kGivenUp) {
       open.erase(id);
     }
   }
@@ -106,7 +107,8 @@ std::optional<AskedRequest> last_asked(std::span<const Entry> entries,
                                        std::string_view request_id) {
   const auto found =
       std::ranges::find_if(entries.rbegin(), entries.rend(), [&](const Entry& entry) {
-        return entry.event == kAsked && text_in(entry, "request_id") == request_id;
+        return (entry.event == kAsked || entry.event == kGivenUp) &&
+               text_in(entry, "request_id") == request_id;
       });
   return found == entries.rend() ? std::nullopt : std::optional(asked_request(*found));
 }

@@ -200,7 +200,12 @@ class EnvelopeReading {
     const bool is_known =
         !minor.empty() && minor.find_first_not_of("0123456789") == std::string_view::npos;
     if (!is_known) {
-      inspection_.refuse("BRS-04", *place, "version is not 1.0", "write \"1.0\", as a string");
+      const bool is_other = parse_number<double>(version).has_value();
+      inspection_.refuse(
+          "BRS-04", *place,
+          is_other ? fmt::format("version {} is not read; 1.x is", version) : "version is not 1.0",
+          is_other ? "have its writer follow version 1.0 of the contract"
+                   : "write \"1.0\", as a string");
     } else if (!is_string || place->value.text() != version) {
       mend("BRS-04", *place,
            is_string ? "version is not 1.0"

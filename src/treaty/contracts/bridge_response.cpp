@@ -115,6 +115,14 @@ Decoded<BridgeResponse> decode_bridge_response(std::string_view bytes,
                                    kEnvelopeNames);
 }
 
+bool is_bare_output(std::string_view bytes) {
+  const DecodeOptions options;
+  Inspection inspection(bytes, options, json::NameCase::exact, kEnvelopeNames);
+  const Place* root = inspection.root();
+  return root != nullptr && root->value.is_object() && !find_wrapped(*root) &&
+         extent_of(EnvelopeMembers(inspection, *root)) == Extent::bare;
+}
+
 bool is_same_request_id(std::string_view one, std::string_view other) {
   return one == other || (is_uuid(one) && is_uuid(other) && equal_folded(one, other));
 }

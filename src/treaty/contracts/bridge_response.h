@@ -46,6 +46,9 @@ struct BridgeResponse {
 Decoded<BridgeResponse> decode_bridge_response(std::string_view bytes,
                                                const DecodeOptions& options = {});
 
+// Whether a JSON document is an object with nothing of an envelope: an agent's own output (BRS-14).
+bool is_bare_output(std::string_view bytes);
+
 // Whether two request_ids are the same id: equal, or UUIDs that differ only in letter case.
 bool is_same_request_id(std::string_view one, std::string_view other);
 

@@ -13,6 +13,7 @@
 #include "treaty/bridge/driver.h"
 #include "treaty/bridge/names.h"
 #include "treaty/bridge/questions.h"
+#include "treaty/contracts/text/handwritten_json.h"
 
 namespace treaty::bridge {
 namespace {
@@ -295,8 +296,7 @@ class ExchangeDiagnosis {
     const std::string what = fmt::format("{}: {}", file.path, file.problem);
     if (remedy_.act == Act::repair) {
       const bool is_marked = file.text.starts_with(kUtf8Mark);
-      // BRS-14 is also about a part of an envelope, which is no bare output.
-      const bool is_bare = breaks(file.verdict, "BRS-14") && is_bare_text(file.text);
+      const bool is_bare = contracts::is_bare_output(contracts::rewrite_as_json(file.text).text);
       add(is_bare     ? Problem::answer_bare
           : is_marked ? Problem::answer_byte_order_mark
                       : Problem::answer_repairable,

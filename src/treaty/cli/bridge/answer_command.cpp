@@ -106,7 +106,10 @@ Result<int> run(const Arguments& arguments, const OpenGateway& open) {
   if (reply.signal != 0 && !reply.response) {
     return failed_with(128 + reply.signal, "interrupted; the request still waits");
   }
-  if (!reply.response) return failed_with(reply.exit_code, reply.failure);
+  if (!reply.response) {
+    const FailureParts failure = parts_of(reply.failure);
+    return failed_with(reply.exit_code, failure.message, failure.next);
+  }
   print_error("treaty {}: {}\n", kCommand, answer_line(chosen, *reply.response));
   const bool success = std::holds_alternative<contracts::BridgeSuccess>(reply.response->outcome);
   return success ? kOk : kViolated;

@@ -160,10 +160,10 @@ class Inquiry {
     AnswerOutcome reply = ask(std::move(earlier));
     if (reply.response) return written(std::move(reply));
     if (may_go_on_) return reply;
-    const std::string why = reply.signal != 0 ? "interrupted" : reply.failure;
+    const std::string why = reply.signal != 0 ? "interrupted" : parts_of(reply.failure).message;
     // What cannot be journalled either is asked under its old ids next time, which costs nothing.
-    [[maybe_unused]] const auto noted =
-        driver_.note("request.given_up", {{"request_id", request_.request_id}, {"why", why}});
+    [[maybe_unused]] const auto noted = driver_.note(
+        "request.given_up", with_options({{"request_id", request_.request_id}, {"why", why}}));
     return reply;
   }
 
@@ -249,16 +249,19 @@ class Inquiry {
   }
 
   std::expected<void, Error> note(const AskedRequest& asked) {
-    json::ObjectText details = {{"request_id", asked.request_id},
-                                {"session_id", asked.session_id},
-                                {"turn_id", asked.turn_id},
-                                {"agent", asked.agent}};
-    if (!options_.words.empty()) {
-      std::error_code ignored;
-      details.add("options", options_.words);
-      details.add("from", std::filesystem::current_path(ignored).string());
-    }
-    return driver_.note("request.asked", std::move(details));
+    return driver_.note("request.asked", with_options({{"request_id", asked.request_id},
+                                                       {"session_id", asked.session_id},
+                                                       {"turn_id", asked.turn_id},
+                                                       {"agent", asked.agent}}));
+  }
+
+  // How it was asked, for whoever asks again.
+  json::ObjectText with_options(json::ObjectText details) const {
+    if (options_.words.empty()) return details;
+    std::error_code ignored;
+    details.add("options", options_.words);
+    details.add("from", std::filesystem::current_path(ignored).string());
+    return details;
   }
 
   TurnEnd turn(const AskedRequest& asked) {
@@ -416,6 +419,13 @@ Result<std::unique_ptr<AgentClients>> open_agent_clients(std::string_view comman
   TREATY_TRY(auto address, read_remote_address(arguments));
   if (address) return std::make_unique<RemoteAgentClients>(*std::move(address));
   return open_own_agents(command, arguments, open, directories);
+}
+
+FailureParts parts_of(const std::string& failure) {
+  constexpr std::string_view kNext = "\nNext: ";
+  const std::size_t end = failure.find(kNext);
+  if (end == std::string::npos) return {failure};
+  return {failure.substr(0, end), failure.substr(end + kNext.size())};
 }
 
 AnswerOutcome answer_request(bridge::Driver& driver, AgentClients& agents, Signals& signals,

@@ -63,6 +63,13 @@ struct AnswerOutcome {
   int signal = 0;  // Came meanwhile; the turn is cancelled, and nothing was answered.
 };
 
+// The two parts of a failure: what went wrong, and what to do next, which may be empty.
+struct FailureParts {
+  std::string message{};
+  std::string next{};
+};
+FailureParts parts_of(const std::string& failure);
+
 // Journals that it asks, runs the turn until the request's own deadline (timeout_seconds), writes
 // the answer. `earlier`: the question was put before, by a driver that was killed; its turn is
 // taken up again and not paid for twice.

@@ -1,5 +1,6 @@
 // `treaty bridge respond`: writes the envelope around an answer, so that nobody writes it by hand.
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -107,9 +108,13 @@ std::string list_of(const std::vector<const Exchange*>& exchanges) {
 Result<Exchange> choose_among(const std::vector<Exchange>& exchanges, const Selection& selection) {
   std::vector<const Exchange*> waiting;
   std::vector<const Exchange*> settled;
+  std::vector<const Exchange*> others;  // Of other phases, that wait.
   const Exchange* broken = nullptr;
   for (const Exchange& exchange : exchanges) {
-    if (!selection.phase.empty() && bridge::phase_key(exchange) != selection.phase) continue;
+    if (!selection.phase.empty() && bridge::phase_key(exchange) != selection.phase) {
+      if (exchange.waits()) others.push_back(&exchange);
+      continue;
+    }
     if (selection.suffix && exchange.suffix != *selection.suffix) continue;
     if (exchange.is_asked()) {
       (exchange.waits() ? waiting : settled).push_back(&exchange);
@@ -134,6 +139,11 @@ Result<Exchange> choose_among(const std::vector<Exchange>& exchanges, const Sele
         fmt::format("already answered: {}", list_of(settled)),
         "run the program with --resume; --replace writes a new answer and keeps the old one "
         "in the quarantine");
+  }
+  if (!selection.phase.empty() && !others.empty()) {
+    return refuse(
+        fmt::format("no request of phase {} waits; these do: {}", selection.phase, list_of(others)),
+        "choose one of them with --phase N or --request FILE");
   }
   return refuse(
       fmt::format("there is no request {}",
@@ -162,9 +172,23 @@ Result<Exchange> choose(const Selection& selection) {
   return choose_among(*exchanges, selection);
 }
 
+// Whether somebody has piped a text in, or redirected a file. A host that only leaves its own input
+// open has not, and is not waited for.
+bool has_waiting_input() {
+  int size = 0;
+  return isatty(STDIN_FILENO) == 0 && ioctl(STDIN_FILENO, FIONREAD, &size) == 0 && size > 0;
+}
+
 Result<void> read_text(const Arguments& arguments, GivenAnswer& given) {
   const bool is_named = arguments.has("--text");
-  if (given.status != GivenStatus::success && !is_named) return {};
+  if (given.status != GivenStatus::success && !is_named) {
+    if (has_waiting_input()) {
+      print_error(
+          "treaty bridge respond: a failure has no text, so standard input is not read; --text - "
+          "adds it as the response\n");
+    }
+    return {};
+  }
   const std::string path = arguments.get("--text", "-");
   if (path == "-" && isatty(STDIN_FILENO) == 1) {
     print_error("treaty bridge respond: type the answer, then Ctrl-D\n");

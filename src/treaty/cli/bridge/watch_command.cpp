@@ -276,10 +276,10 @@ class RequestWatcher {
         tell("{}: withdrawn or replaced, and given up", harmless(job.exchange.request.path));
       return watched.seen.cancelled(suffix);
     }
-    const std::string_view failure = reply.failure;
+    const std::string failure = parts_of(reply.failure).message;
     if (!may_pass(reply)) {
       retries_.erase(place);
-      refuse(watched, job.exchange, {std::string(failure)});
+      refuse(watched, job.exchange, {failure});
       return watched.seen.refused(suffix);
     }
     postpone(place, failure);
