@@ -141,6 +141,10 @@ bool has_any(const Findings& violations, std::initializer_list<RuleId> rules) {
   });
 }
 
+bool is_bare_output(const Answer& answer) {
+  return kName == "bridge-response" && has_any(answer.verdict().warnings, {"BRS-14"});
+}
+
 // The first member tells the dialect, and a repair may take just that one out.
 template <class Value>
 bool equal_but_for_dialect(Value left, const Value& right) {
@@ -152,6 +156,8 @@ bool equal_but_for_dialect(Value left, const Value& right) {
 void check_repairs(const Answer& lenient, std::string_view text, const DecodeOptions& options) {
   const Repaired fixed = repair_text(this_contract(), text, options);
   const Answer strict = kDecode(fixed.text, with_profile(options, Profile::strict));
+  // Lenient reads a bare output; --fix writes it as an answer only if the request is known.
+  if (is_bare_output(lenient) && !options.request_id && !strict) return;
   require(!fixed.repairs.empty() && fixed.text != text);
   require(repair_text(this_contract(), fixed.text, options).text == fixed.text);
   if (lenient) require(strict && equal_but_for_dialect(*strict, *lenient));

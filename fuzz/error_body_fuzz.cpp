@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 8> kCodes = {
     "auth_error", "content_filter", "context_length", "model_unavailable"};
 constexpr std::array kStatuses = {0,   200, 302, 400, 401, 402, 403, 404,
                                   408, 413, 429, 500, 503, 529, 599, 999};
-constexpr std::string_view kSecret = "hunter2";
+constexpr std::string_view kSecret = "hunter22";  // As short as a known secret may be.
 
 }  // namespace
 
