@@ -25,6 +25,7 @@ using testing::wait_for;
 const Room kBranch{.tenant = "local", .session_id = "s2"};
 constexpr int kTurns = 24;
 constexpr std::size_t kLarge = 1'000'000;
+constexpr int kCheckpoints = 6;  // Two in a transaction: what is left after two steps is whole.
 
 std::int64_t value_in(const std::string& path, const char* sql) {
   auto database = sqlite::Database::open(path, sqlite::Access::read);
@@ -43,7 +44,7 @@ bool fill(Store& store, const Room& room) {
   }
   const std::string execution = "machine of " + room.session_id;
   const std::int64_t token = testing::lease_of(store.machines(), execution);
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < kCheckpoints; ++i) {
     auto write = testing::write_of(execution, token, {testing::checkpoint_of(i, "execute")},
                                    {std::string(kLarge, 'x')});
     write.checkpoints.front().snapshot.assign(kLarge, ' ');
@@ -305,14 +306,16 @@ TEST_CASE_FIXTURE(DeletingFixture,
   open();
   REQUIRE(fill(*store, kRoom));
   Stepping pruning(store->machines().prune_executions({.keep = 0}));
-  const auto has_fewer = [&] { return rows("SELECT count(*) FROM machine_checkpoints") < 4; };
+  const auto has_fewer = [&] {
+    return rows("SELECT count(*) FROM machine_checkpoints") < kCheckpoints;
+  };
 
   pruning.run_until(has_fewer);
 
   REQUIRE(!pruning.has_ended());
   const auto record = wait_for(store->machines().find_execution("machine of s1")).value();
   REQUIRE(record);
-  CHECK(record->journal.size() == 4);
+  CHECK(record->journal.size() == kCheckpoints);
   CHECK(record->snapshot.size() == kLarge);
   CHECK(pruning.finish()->size() == 1);
   CHECK(rows("SELECT count(*) FROM machine_journal") == 0);
