@@ -1,8 +1,8 @@
 """Tests that `bridge doctor` and `bridge check` agree on what is wrong with an answer, and name a command that helps."""
 import json
 import os
-import time
 import signal
+import time
 import unittest
 
 from bridging import BridgeTest

@@ -42,7 +42,7 @@ struct FileVersion {
   bool operator==(const FileVersion&) const = default;
 };
 
-// Of a file that is there.
+// The version of an existing file.
 FileVersion version_of(const std::string& path);
 
 template <class Document>

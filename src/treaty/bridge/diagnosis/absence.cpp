@@ -17,7 +17,7 @@ bool is_about(const Entry& entry, const std::string& path) {
          std::filesystem::path(path).filename();
 }
 
-// Where the answer was put away after it was written; nullptr when somebody else took it.
+// The entry that moved the answer to the quarantine; nullptr when treaty did not move it.
 const Entry* last_putting_away(const Exchange& exchange, std::span<const Entry> journal) {
   const Entry* away = nullptr;
   for (const Entry& entry : journal) {

@@ -10,7 +10,7 @@
 
 namespace treaty::bridge {
 
-// Of a request with nothing in the place of its answer.
+// Why there is nothing in the place of an answer.
 enum class Absence {
   waits,  // It was never answered.
   gone,   // It was answered, and its program has not taken the answer.

@@ -61,8 +61,9 @@ void look_at_access(const std::string& directory, DirectoryAccess access, Proble
     case DirectoryAccess::link:
       add(found, problem, fmt::format("{} is a symbolic link, not a directory", directory),
           {{"rm", directory}},
-          "treaty follows no link there: it could lead to files of somebody else. Without the link "
-          "treaty makes the directory; what the link points to stays as it is");
+          "treaty does not follow links here, because they could lead to files of other users. "
+          "Remove the link, and treaty creates the directory; the target of the link is not "
+          "touched");
       break;
   }
 }

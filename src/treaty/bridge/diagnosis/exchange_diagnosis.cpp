@@ -374,7 +374,7 @@ class ExchangeDiagnosis {
         return;
       case StaleReason::asked_again:
         bridge::add(found_, Problem::answer_stale, what, answer(true),
-                    "the program did not take the answer, or was started anew; the agent is asked "
+                    "the program did not take the answer, or was started again; the agent is asked "
                     "again only with --replace");
         return;
       case StaleReason::older: add(Problem::answer_stale, what, fix()); return;

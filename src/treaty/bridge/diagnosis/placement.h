@@ -16,7 +16,7 @@ class Remedies {
  public:
   explicit Remedies(const Surroundings& around);
 
-  // Of an exchange that is one of those of the surroundings.
+  // The remedy for one exchange of the surroundings.
   const Remedy& of(const Exchange& exchange) const;
 
   // The exchange in whose place the answer to this request is; nullptr when there is none.
@@ -30,11 +30,11 @@ class Remedies {
   std::vector<Remedy> remedies_{};  // In the order of the exchanges.
 };
 
-// Of an answer that belongs to another request of the directory: "answers …, whose answer belongs
-// in …". Empty for every other answer.
+// Where an answer to another request of the directory belongs: "answers …, whose answer belongs in
+// …". Empty for every other answer.
 std::string misplacement_text(const Remedy& remedy);
 
-// Of an answer to this request under a name, or in a directory, where no program looks.
+// Where an answer belongs that has a name, or is in a directory, where no program looks for it.
 std::string stray_text(const Exchange& wanted);
 
 }  // namespace treaty::bridge

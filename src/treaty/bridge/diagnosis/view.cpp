@@ -45,7 +45,7 @@ DirectoryAccess access_to(const std::string& directory) {
   return status.st_uid == geteuid() ? DirectoryAccess::denied : DirectoryAccess::others;
 }
 
-// Of a folder of treaty's own, where a link is not followed.
+// Access to a directory that treaty makes itself, where a link is not followed.
 DirectoryAccess access_to_folder(const std::string& folder) {
   std::error_code ignored;
   const bool is_link = fs::is_symlink(fs::symlink_status(folder, ignored));
