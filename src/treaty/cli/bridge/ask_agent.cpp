@@ -13,6 +13,7 @@
 #include "treaty/base/try.h"
 #include "treaty/bridge/half_written.h"
 #include "treaty/cli/bridge/agent_answer.h"
+#include "treaty/cli/bridge/directory.h"
 #include "treaty/cli/bridge/progress.h"
 #include "treaty/cli/shared/configured.h"
 #include "treaty/cli/shared/invoke_report.h"
