@@ -23,8 +23,8 @@ struct StartingPoint {
 // has a .git or is $HOME. Without those that do not exist, and without the starting point.
 std::vector<std::string> places_of_requests(const StartingPoint& start);
 
-// The request was answered, and its program has taken the answer: nobody is concerned with it any
-// more. Pure.
+// The request was answered, and its program has taken the answer: no command needs to look at it.
+// Pure.
 bool is_settled(const Exchange& exchange, std::span<const Entry> journal,
                 const AnsweredQuestions& answered);
 

@@ -63,7 +63,7 @@ enum class StaleReason {
   older,             // The answer was created before the request, and that is all that is known.
 };
 
-// Of an answer that is `stale` and whole: every command decides by this what to do about it.
+// Why a whole answer is `stale`. Every command uses this to decide what to do about it.
 StaleReason stale_reason(const Exchange& exchange, const AnsweredQuestions& answered);
 
 // "answers an earlier question, …": what to say of the file in the place of the answer.

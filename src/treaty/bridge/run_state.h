@@ -24,8 +24,8 @@ struct AskedRequest {
   std::string turn_id{};
   std::string agent{};                 // Empty: the default one.
   std::string at{};                    // RFC 3339.
-  std::vector<std::string> options{};  // Of the command that asked, about who is asked and how,
-  std::string from{};                  // and where it was given.
+  std::vector<std::string> options{};  // Options that chose the agent, from the command that asked,
+  std::string from{};                  // and the directory of that command.
   bool operator==(const AskedRequest&) const = default;
 };
 

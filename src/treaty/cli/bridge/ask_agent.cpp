@@ -256,7 +256,7 @@ class Inquiry {
                                                        {"agent", asked.agent}}));
   }
 
-  // How it was asked, for whoever asks again.
+  // Adds the options of this command, so that the same agent can be asked again.
   json::ObjectText with_options(json::ObjectText details) const {
     if (options_.words.empty()) return details;
     std::error_code ignored;

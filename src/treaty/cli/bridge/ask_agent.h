@@ -38,7 +38,7 @@ std::vector<Option> asking_options();
 struct AskOptions {
   std::string command{};             // "bridge run", for messages.
   std::string agent{};               // Empty: the one that the request names, else `default`.
-  std::vector<std::string> words{};  // These options as they were given, for whoever asks again.
+  std::vector<std::string> words{};  // These options as they were given, for a repetition.
   ClientTools tools{};
   bridge::Existing existing = bridge::Existing::keep;  // What to do with an answer that is there.
   // Gets what a person should know while a request is being answered, on any thread: waits of more

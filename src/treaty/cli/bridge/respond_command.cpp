@@ -108,7 +108,7 @@ std::string list_of(const std::vector<const Exchange*>& exchanges) {
 Result<Exchange> choose_among(const std::vector<Exchange>& exchanges, const Selection& selection) {
   std::vector<const Exchange*> waiting;
   std::vector<const Exchange*> settled;
-  std::vector<const Exchange*> others;  // Of other phases, that wait.
+  std::vector<const Exchange*> others;  // Requests of other phases that wait.
   const Exchange* broken = nullptr;
   for (const Exchange& exchange : exchanges) {
     if (!selection.phase.empty() && bridge::phase_key(exchange) != selection.phase) {
@@ -172,7 +172,7 @@ Result<Exchange> choose(const Selection& selection) {
   return choose_among(*exchanges, selection);
 }
 
-// Whether somebody has piped a text in, or redirected a file. A host that only leaves its own input
+// Whether standard input is a pipe with a text, or a file. A host that only leaves its own input
 // open has not, and is not waited for.
 bool has_waiting_input() {
   int size = 0;
