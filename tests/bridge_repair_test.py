@@ -153,6 +153,29 @@ class PartsOfAnEnvelope(RepairTest):
                 self.assert_refused(content, "BRS-14", name)
                 self.assertFalse(self.verdict("bridge-response", content, "--profile", "lenient")["valid"])
 
+    def test_a_failure_in_the_text_of_a_response_is_refused_however_it_is_written(self):
+        report = '{"status": "error", "why": "no access"}'
+        envelope = json.dumps({"request_id": UUID, "status": "success", "response": "x"})
+        for text, reason in ((f"```json\n{report}\n```", "response itself may report a failure"),
+                             (f"~~~\n{report}\n~~~\n", "response itself may report a failure"),
+                             ('{"status": "error", "why": "no access",}', "response itself may report a failure"),
+                             ('{"is_error": true, "why": "no\naccess"}', "response itself may report a failure"),
+                             (f"```json\n{envelope}\n```", "response is itself a whole envelope")):
+            for content in ({"response": text}, {"result": text}):
+                with self.subTest(content):
+                    self.assert_refused(content, "status is missing", reason)
+
+    def test_a_success_that_is_negated_in_other_words_is_refused(self):
+        for value in (False, 0, 0.0, "false", "False", "no", "0"):
+            for name in ("success", "ok"):
+                with self.subTest(name=name, value=value):
+                    self.assert_refused({name: value, "detail": "no access"}, "BRS-14", name)
+
+    def test_a_success_that_is_affirmed_is_an_output(self):
+        for output in ({"success": True, "x": 1}, {"ok": 1, "x": 1}, {"success": "yes"}, {"success": None, "x": 1}):
+            with self.subTest(output):
+                self.assert_read(output, "BRS-14", status="success", response=json.dumps(output, separators=(",", ":")))
+
     def test_what_only_looks_like_a_report_is_an_output(self):
         for output in ({"code": "print(1)"}, {"code": 200, "x": 1}, {"exit_code": 0, "x": 1}, {"type": "review"},
                        {"state": "done"}, {"result": "pass", "findings": []}):

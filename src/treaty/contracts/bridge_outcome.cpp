@@ -10,6 +10,7 @@
 #include "treaty/base/json_write.h"
 #include "treaty/base/pieces.h"
 #include "treaty/base/text.h"
+#include "treaty/contracts/text/handwritten_json.h"
 
 namespace treaty::contracts {
 namespace {
@@ -20,7 +21,8 @@ bool says_something(const Place* place) {
 
 bool holds_envelope(const Place& text) {
   if (!text.value.is_string()) return is_envelope(text.value);
-  const json::Document document(text.value.text());
+  const HandwrittenJson json = rewrite_as_json(text.value.text());
+  const json::Document document(json.text);
   return document.faults().empty() && document.root() && is_envelope(*document.root());
 }
 
@@ -46,6 +48,14 @@ bool holds_failure(const Place& text) {
 std::optional<double> number_in(json::Value value) {
   if (value.is_number()) return value.number();
   return value.is_string() ? parse_number<double>(trimmed(value.text())) : std::nullopt;
+}
+
+// False, however it is written. Null says nothing.
+bool is_negative(json::Value value) {
+  constexpr std::string_view kWords[] = {"false", "no"};
+  if (value.source() == "false") return true;
+  if (value.is_string() && is_one_of(folded(trimmed(value.text())), kWords)) return true;
+  return number_in(value) == 0.0;
 }
 
 // Of HTTP, or of JSON-RPC, whose codes are negative.
@@ -78,7 +88,7 @@ bool may_report_failure(std::string_view member, json::Value value) {
       "stack_trace", "error_message", "errormessage", "error_type", "errortype"};
   const std::string name = folded(member);
   const std::string text = value.is_string() ? folded(trimmed(value.text())) : "";
-  if (name == "success" || name == "ok") return value.source() == "false";
+  if (name == "success" || name == "ok") return is_negative(value);
   if (name == "failed") return value.source() == "true";  // A number counts what failed.
   if (is_one_of(name, kEndings) && is_word_of_failure(text)) return true;
   const auto number = number_in(value);
@@ -116,7 +126,8 @@ std::string failure_report_in(json::Value document) {
 }
 
 std::string failure_report_in(std::string_view text) {
-  const json::Document document(text);
+  const HandwrittenJson json = rewrite_as_json(text);
+  const json::Document document(json.text);
   const bool is_json = document.faults().empty() && document.root();
   return is_json ? failure_report_in(*document.root()) : std::string();
 }

@@ -26,7 +26,8 @@ std::string envelope_in(json::Value document);
 // (findings, test results) are what the agent was asked for.
 std::string failure_report_in(json::Value document);
 
-// The same for the text of a JSON document; empty for any other text.
+// The same for the text of a JSON document, which may be fenced and have the faults that
+// rewrite_as_json repairs; empty for any other text.
 std::string failure_report_in(std::string_view text);
 
 // The status of an envelope that has none.
