@@ -298,7 +298,7 @@ class TwoProcesses(ServingTest):
         self.assertEqual(joined.result().body, running.result().body)
         self.assertEqual(gate.count, 1)
 
-    def test_followers_at_the_other_get_the_head_at_once_keep_no_connection_and_get_the_result(self):
+    def assert_head_at_once_no_connection_kept_and_the_result(self, ask):
         most = 4
         gate, one, two = self.both(held=True, http={"max_connections": most})
         two.start()
@@ -306,7 +306,7 @@ class TwoProcesses(ServingTest):
         gate.wait_for_calls(1)
 
         def followed():
-            stream = answer_or_lost(two.follow, "s1", "t1")
+            stream = answer_or_lost(ask, two)
             return stream if stream and stream.status == 200 else None
 
         for _ in range(3):
@@ -319,6 +319,12 @@ class TwoProcesses(ServingTest):
         self.assertEqual([event.event for event in events], ["turn.started", "turn.result"])
         self.assertEqual(events[-1].data.encode(), running.result().body)
         self.assertEqual(gate.count, 1)
+
+    def test_followers_at_the_other_get_the_head_at_once_keep_no_connection_and_get_the_result(self):
+        self.assert_head_at_once_no_connection_kept_and_the_result(lambda two: two.follow("s1", "t1"))
+
+    def test_streamed_repeats_at_the_other_get_the_head_at_once_keep_no_connection_and_get_the_result(self):
+        self.assert_head_at_once_no_connection_kept_and_the_result(lambda two: two.say_streaming("s1", "t1"))
 
     def test_the_same_request_at_both_at_once_is_one_call(self):
         gate, one, two = self.both()

@@ -81,6 +81,10 @@ asio::awaitable<std::optional<Refusal>> match_beside(Worker& worker, TurnRequest
   co_return std::nullopt;
 }
 
+bool runs_elsewhere(const TurnVerdict& verdict, const TurnLog& log) {
+  return std::holds_alternative<Running>(verdict) && !log.is_assigned();
+}
+
 std::int64_t result_event_of(const store::AnswerRecord& answer) {
   return answer.first_event + static_cast<std::int64_t>(TurnLog::count_deltas(answer.deltas)) + 1;
 }
@@ -124,41 +128,59 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, Submis
 
 // Step 3 of the life of a turn (ARCHITECTURE.md); TurnRun does the rest.
 asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, TurnRequest asked) {
-  const auto settings = worker.settings;  // A reload meanwhile is for the next request.
-  const auto dispatcher = worker.dispatcher;
-  const Dialect dialect = asked.request.dialect;
-  const std::string key = live_key(asked.room, asked.key);
   auto log = std::make_shared<TurnLog>();
-  const auto finish = [&](const Refusal& refusal) {
-    log->finish(outcome_of(refusal, *asked.renderer, dialect));
-  };
-
+  std::string key = live_key(asked.room, asked.key);
   if (const auto other = shared_->live.join(key, {log, asked.fingerprint})) {
     if (other->fingerprint == asked.fingerprint) co_return other->log;
-    finish({Reason::idempotency_conflict,
-            "this Idempotency-Key came with another body before: use a new key for a new request",
-            "Idempotency-Key"});
+    log->finish(outcome_of(
+        {Reason::idempotency_conflict,
+         "this Idempotency-Key came with another body before: use a new key for a new request",
+         "Idempotency-Key"},
+        *asked.renderer, asked.request.dialect));
     co_return log;
   }
-  TurnVerdict decided = co_await decide_turn(worker, *settings, *dispatcher, asked, *log);
-  while (std::holds_alternative<Running>(decided) && !log->is_assigned()) {
-    co_await sleep_for(kGlance);  // Another process runs it.
-    decided = co_await decide_turn(worker, *settings, *dispatcher, asked, *log);
+  // A reload meanwhile is for the next request.
+  Arrival arrival{std::move(asked), std::move(key), log, worker.settings, worker.dispatcher};
+  TurnVerdict verdict = co_await decide_turn(worker, arrival);
+  if (runs_elsewhere(verdict, *log)) {
+    asio::co_spawn(worker.executor, await_other_process(worker, std::move(arrival)),
+                   asio::detached);
+  } else {
+    act_on(worker, std::move(verdict), std::move(arrival));
   }
-  if (auto* begin = std::get_if<Begin>(&decided)) {
-    start(worker, {log, asked.fingerprint},
-          {std::move(*begin), settings, dispatcher, std::move(asked.request), key, asked.streams,
-           asked.renderer, std::move(asked.warnings), asked.body.size()});
-    co_return log;  // Leaves the registry when it ends.
+  co_return log;
+}
+
+// The client has its log already: it can see the head of its stream, and leave. When all have left,
+// the request is forgotten.
+asio::awaitable<void> Engine::await_other_process(Worker& worker, Arrival arrival) {
+  while (true) {
+    co_await sleep_for(kGlance);
+    if (shared_->live.withdraw_unfollowed(arrival.key, arrival.log)) co_return;
+    TurnVerdict verdict = co_await decide_turn(worker, arrival);
+    if (runs_elsewhere(verdict, *arrival.log)) continue;
+    co_return act_on(worker, std::move(verdict), std::move(arrival));
   }
-  if (!shared_->live.withdraw(key, *log)) co_return log;  // Recovered, for all who wait here.
-  if (const auto* refusal = std::get_if<Refusal>(&decided)) finish(*refusal);
-  if (const auto* replay = std::get_if<Replay>(&decided)) {
+}
+
+void Engine::act_on(Worker& worker, TurnVerdict verdict, Arrival arrival) {
+  auto& [asked, key, log, settings, dispatcher] = arrival;
+  if (auto* begin = std::get_if<Begin>(&verdict)) {
+    start(worker, {std::move(log), asked.fingerprint},
+          {std::move(*begin), std::move(settings), std::move(dispatcher), std::move(asked.request),
+           std::move(key), asked.streams, asked.renderer, std::move(asked.warnings),
+           asked.body.size()});
+    return;  // Leaves the registry when it ends.
+  }
+  if (!shared_->live.withdraw(key, *log)) return;  // Recovered, for all who wait here.
+  if (auto* refusal = std::get_if<Refusal>(&verdict)) {
+    log->finish(outcome_of(std::move(*refusal), *asked.renderer, asked.request.dialect));
+  }
+  if (const auto* replay = std::get_if<Replay>(&verdict)) {
     const store::AnswerRecord& answer = *replay->round.answer;
     restore(*log, replay->session.room.session_id, replay->turn, answer,
             shared_->renderer_of(answer.format));
   }
-  co_return log;
 }
 
 void Engine::start(Worker& worker, RunningTurns::Request request, RunOrder order) {
@@ -189,9 +211,9 @@ store::Task<store::Decided<T>> Engine::decide_recovered(Worker& worker, store::L
   co_return fail(ErrorCode::conflict, "the session changes all the time");
 }
 
-asio::awaitable<TurnVerdict> Engine::decide_turn(Worker& worker, const Settings& settings,
-                                                 const dispatch::Dispatcher& dispatcher,
-                                                 TurnRequest& asked, const TurnLog& log) {
+asio::awaitable<TurnVerdict> Engine::decide_turn(Worker& worker, Arrival& arrival) {
+  const Settings& settings = *arrival.settings;
+  TurnRequest& asked = arrival.asked;
   struct Choice {
     TurnVerdict verdict{};
     const Agent* sent_away = nullptr;  // Of a turn that would have begun.
@@ -200,7 +222,7 @@ asio::awaitable<TurnVerdict> Engine::decide_turn(Worker& worker, const Settings&
   const auto choose = [&](const store::View& view) {
     Decision decision = decide(settings, asked, view);
     const auto* begin = std::get_if<Begin>(&decision.verdict);
-    if (begin != nullptr && log.is_assigned()) {
+    if (begin != nullptr && arrival.log->is_assigned()) {
       // It was recovered while this request waited for it, and has failed: that is the answer.
       return store::Proposal<Choice>{{}, {Running{begin->turn}}};
     }
@@ -219,7 +241,7 @@ asio::awaitable<TurnVerdict> Engine::decide_turn(Worker& worker, const Settings&
     if (sent_away != nullptr) {
       // Earlier than its backends can take one more, nobody need come back.
       std::get<Refusal>(verdict).retry_after =
-          std::max(dispatcher.next_free(sent_away->chain), 1.0);
+          std::max(arrival.dispatcher->next_free(sent_away->chain), 1.0);
     }
     if (std::holds_alternative<Replay>(verdict)) {
       shared_->live.notify_diary(

@@ -89,7 +89,8 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Returns the log of a round: of a new one, of the running one that the request joins, or one
-  // that is filled from the journal. A refused request has a log that has ended and has no opening.
+  // that is filled from the journal. If another process runs the round, the log stays empty until
+  // the round has ended. A refused request has a log that has ended and has no opening.
   // The round goes on whether or not anybody follows it.
   boost::asio::awaitable<std::shared_ptr<TurnLog>> execute(Worker& worker, TurnRequest asked);
   boost::asio::awaitable<std::shared_ptr<TurnLog>> execute(Worker& worker, Submission submission);
@@ -136,14 +137,23 @@ class Engine {
   store::Milliseconds now() const;
 
  private:
+  // A request that did not join another one of this process.
+  struct Arrival {
+    TurnRequest asked;
+    std::string key;  // Among all requests of this process.
+    std::shared_ptr<TurnLog> log;
+    std::shared_ptr<const Settings> settings;
+    std::shared_ptr<dispatch::Dispatcher> dispatcher;
+  };
+
   // As TurnJournal::decide(), after turns of processes that are gone have been recovered: a
   // decision never sees one.
   template <class Decision, class T>
   store::Task<store::Decided<T>> decide_recovered(Worker& worker, store::Lookup lookup,
                                                   Decision decision);
-  boost::asio::awaitable<TurnVerdict> decide_turn(Worker& worker, const Settings& settings,
-                                                  const dispatch::Dispatcher& dispatcher,
-                                                  TurnRequest& asked, const TurnLog& log);
+  boost::asio::awaitable<TurnVerdict> decide_turn(Worker& worker, Arrival& arrival);
+  boost::asio::awaitable<void> await_other_process(Worker& worker, Arrival arrival);
+  void act_on(Worker& worker, TurnVerdict verdict, Arrival arrival);
   std::shared_ptr<TurnLog> follow_other_process(Worker& worker, store::Room room,
                                                 const store::Turn& turn);
   boost::asio::awaitable<void> await_end(Worker& worker, store::Room room, store::Turn turn,

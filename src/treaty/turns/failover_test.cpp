@@ -201,6 +201,32 @@ TEST_CASE_FIXTURE(TwoProcesses,
   CHECK(state_of("t1") == TurnState::accepted);
 }
 
+TEST_CASE_FIXTURE(TwoProcesses, "Who repeats a turn of another process can follow it at once") {
+  begin_at_other(user_turn("t1"));
+
+  const auto log = here.begin(user_turn("t1"));
+  CHECK(here.begin(user_turn("t1")) == log);
+  CHECK(log->outcome_now() == nullptr);
+  REQUIRE(other->run(other->engine().cancel(other->worker(), {"local", "s1"}, "t1")));
+
+  CHECK(here.run(log->outcome())->error_code == "turn_cancelled");
+  CHECK(log->opening()->turn_id == "t1");
+  CHECK(here.calls.empty());
+}
+
+TEST_CASE_FIXTURE(TwoProcesses,
+                  "A repeated turn of another process is forgotten when no client waits for it") {
+  begin_at_other(user_turn("t1"));
+  here.begin(user_turn("t1"));
+
+  here.run_until_idle();  // Ends, though the turn still runs.
+
+  CHECK(state_of("t1") == TurnState::accepted);
+  const auto log = here.begin(user_turn("t1"));
+  REQUIRE(other->run(other->engine().cancel(other->worker(), {"local", "s1"}, "t1")));
+  CHECK(here.run(log->outcome())->error_code == "turn_cancelled");
+}
+
 TEST_CASE_FIXTURE(TwoProcesses,
                   "Who follows a turn whose session another process deletes is told") {
   begin_at_other(user_turn("t1"));

@@ -43,6 +43,16 @@ bool RunningTurns::withdraw(const std::string& key, const TurnLog& log) {
   return true;
 }
 
+// No further holder can appear meanwhile, since the registry hands out its logs under this lock.
+bool RunningTurns::withdraw_unfollowed(const std::string& key,
+                                       const std::shared_ptr<TurnLog>& log) {
+  const MutexLock lock(mutex_);
+  const bool is_registered = is_entry(key, *log);
+  if (log->is_assigned() || log.use_count() > (is_registered ? 2 : 1)) return false;
+  if (is_registered) requests_.erase(key);
+  return true;
+}
+
 void RunningTurns::replace(const std::string& key, std::shared_ptr<TurnLog> log) {
   const MutexLock lock(mutex_);
   requests_[key].log = std::move(log);
