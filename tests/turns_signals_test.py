@@ -6,7 +6,7 @@ import threading
 import unittest
 
 from gate import HOLD, Reply, calling
-from serving import ServingTest, configuration, until
+from serving import Server, ServingTest, configuration, until
 
 
 def refuses_connections(server):
@@ -111,6 +111,15 @@ class Leaving(ServingTest):
             self.assertEqual(server.say(*name).status, 200)
 
 
+class UsualFile(Server):
+    """Finds its configuration, treaty.yaml, in the directory where it was started."""
+
+    def command(self):
+        command = super().command()
+        place = command.index("--config")
+        return command[:place] + command[place + 2:]
+
+
 class Reloading(ServingTest):
     def test_a_reload_changes_agents_for_new_turns_only(self):
         gate, server = self.gated(held=True)
@@ -134,6 +143,18 @@ class Reloading(ServingTest):
         self.until(lambda: "nonsense" in server.errors()[said:], "a word about it")
         self.assertEqual(server.say("s1", "t1").result["ModeDisplayName"], "General")
         self.assertIsNone(server.process.poll())
+        self.assertEqual(gate.count, 1)
+
+    def test_a_reload_without_the_file_changes_nothing(self):
+        gate = self.gate()
+        server = UsualFile(self.folder, configuration(gate, {"mode": "Talk"}), name="treaty")
+        self.servers.append(server)
+        server.start()
+        server.config.unlink()
+        said = len(server.errors())
+        server.hang_up()
+        self.until(lambda: "treaty.yaml no longer exists" in server.errors()[said:], "a word about it")
+        self.assertEqual(server.say("s1", "t1").result["ModeDisplayName"], "Talk")
         self.assertEqual(gate.count, 1)
 
     def test_a_turn_that_waits_for_tools_goes_on_after_a_reload(self):

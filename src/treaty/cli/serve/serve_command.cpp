@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <optional>
 
 #include "treaty/base/ids.h"
 #include "treaty/base/try.h"
@@ -12,6 +13,7 @@
 #include "treaty/cli/shared/program_name.h"
 #include "treaty/cli/shared/signals.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/config/load.h"
 #include "treaty/config/show.h"
 
 namespace treaty::cli::serve {
@@ -33,8 +35,21 @@ CommandFailure cannot_listen(const Error& error) {
   return {kUnavailable, harmless(error.message), "name another address with --listen ADDRESS:PORT"};
 }
 
+std::optional<std::string> configuration_file(const Arguments& arguments) {
+  return config::file_of(config::process_sources(configuration_flags(arguments)));
+}
+
 // What is wrong with a file that cannot be read or used is printed by configuration_of().
-void reload(Gateway& gateway, Configuration& current, const Arguments& arguments, int workers) {
+void reload(Gateway& gateway, Configuration& current, const Arguments& arguments, int workers,
+            const std::optional<std::string>& file) {
+  // Without its file the server would serve the built-in agent, and without keys.
+  if (file && !configuration_file(arguments)) {
+    print_error(
+        "treaty serve: not reloaded; the running configuration stays in effect: {} no longer "
+        "exists. Next: restore it, or restart the server to run without it\n",
+        harmless(*file));
+    return;
+  }
   auto fresh = configuration_of(arguments, workers);
   if (!fresh) {
     print_error("treaty serve: not reloaded; the running configuration stays in effect\n");
@@ -71,6 +86,7 @@ Result<int> run(const Arguments& arguments, const OpenGateway& open) {
   Signals signals{SIGINT, SIGTERM, SIGHUP};
   // Whoever read the address may have left since.
   std::signal(SIGPIPE, SIG_IGN);
+  const auto file = configuration_file(arguments);
   TREATY_TRY(auto configuration, configuration_of(arguments, workers));
   TREATY_TRY(const auto gateway, open_gateway(open, configuration));
   TREATY_TRY(const auto port, map_error(gateway->listen(), cannot_listen));
@@ -82,7 +98,7 @@ Result<int> run(const Arguments& arguments, const OpenGateway& open) {
   for (;;) {
     const int number = signals.wait();
     if (number == SIGHUP) {
-      reload(*gateway, configuration, arguments, workers);
+      reload(*gateway, configuration, arguments, workers, file);
       continue;
     }
     leave(*gateway, signals, number);
