@@ -450,13 +450,25 @@ class Answers(DoctorTest):
         self.assertEqual(self.fault("request-overdue")["mend"], "treaty bridge answer --phase 2")
         self.assert_mended("request-overdue")
 
-    def test_a_broken_request_is_shown_by_check(self):
+    def test_a_broken_request_is_put_aside(self):
         self.put(REQUEST, asked(prompt=""))
-        fault = self.fault("request-broken")
-        self.assertIn("BRQ-01", fault["what"])
-        ran = self.mend(fault)
-        self.assertEqual(ran.code, 1, ran)
-        self.assertIn("BRQ-01", ran.out)
+        self.assertIn("BRQ-01", self.fault("request-broken")["what"])
+        self.assert_mended("request-broken")
+        self.assertTrue((self.work / f"{REQUEST}.old").exists())
+
+    def test_a_status_that_does_not_exist_is_named_before_what_follows_from_it(self):
+        self.put(REQUEST, asked())
+        self.put(RESPONSE, {"request_id": UUID, "status": "ok", "response": "x"})
+        what = self.fault("answer-broken")["what"]
+        self.assertIn('BRS-05 /status: there is no status "ok"', what)
+        self.assertNotIn("BRS-01", what)
+
+    def test_a_text_that_says_nothing_or_reports_a_failure_is_not_offered_as_an_answer(self):
+        self.put(REQUEST, asked())
+        for text in (b"null\n", b"{'error': 'no access'}\n"):
+            with self.subTest(text):
+                self.put(RESPONSE, text)
+                self.assertEqual(self.fault("answer-broken")["mend"], "treaty bridge answer")
 
     def test_a_response_file_that_is_no_place_is_a_broken_request(self):
         self.put(REQUEST, asked(response_file=".agent-request.json"))

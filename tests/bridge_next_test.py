@@ -160,8 +160,29 @@ class WhatIsNext(NextTest):
                 self.put(REQUEST, bridge_request())
                 self.put(RESPONSE, content)
                 self.assertEqual(self.next_of(), "treaty bridge check --fix")
-        self.put(REQUEST, {key: value for key, value in bridge_request().items() if key != "version"})
-        self.assertNotIn("check --fix", self.next_of())  # That of a broken request is for a person.
+
+    def test_a_broken_request_has_one_next_step_and_says_what_to_write(self):
+        without_version = {key: value for key, value in bridge_request().items() if key != "version"}
+        for content in (without_version, bridge_request(version=1.5), bridge_request(version=" ")):
+            with self.subTest(content):
+                self.put(REQUEST, content)
+                moved = f"mv {REQUEST} {REQUEST}.old"
+                self.assertEqual((self.next_of(), self.next_of("--fix")), (moved, moved))
+                fault, = json.loads(self.bridge("doctor", "--format", "json").out)["faults"]
+                self.assertEqual((fault["code"], fault["mend"]), ("request-broken", moved))
+                self.assertIn('(write "1.0", as a string)', fault["what"])
+                self.assertIn("correct the program", fault["why"])
+                ran = self.bridge("answer")
+                self.assertIn(f"Next: correct the program that writes it; `treaty check bridge-request "
+                              f"{self.work / REQUEST}` lists every fault", ran.err)
+
+    def test_a_torn_request_has_one_next_step(self):
+        self.put(REQUEST, b'{"request_id": ')
+        past = time.time() - 50
+        os.utime(self.work / REQUEST, (past, past))
+        self.assertIn(f"Next: treaty bridge doctor --dir {self.work}\n", self.bridge("answer").err)
+        fault = json.loads(self.bridge("doctor", "--format", "json").out)["faults"][0]
+        self.assertEqual(fault["mend"], f"mv {REQUEST} {REQUEST}.torn")
 
     def test_the_command_names_the_directory(self):
         self.write("other/" + REQUEST, bridge_request())

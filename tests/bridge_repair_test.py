@@ -234,6 +234,19 @@ class WrappedEnvelopes(RepairTest):
         self.assert_read({"agent_response": failed}, "BRS-14", status="error", error_message="no access")
         self.assert_read({"response": without(bridge_response(), "metadata")}, "BRS-14", "BRS-01", status="success")
 
+    def test_a_part_of_an_envelope_that_is_all_of_another_object_is_unwrapped(self):
+        for name in ("agent_response", "data"):
+            with self.subTest(name):
+                self.assert_read({name: {"response": "Fine."}}, "BRS-14", status="success", response="Fine.")
+        self.assert_read({"agent_response": {"error_message": "no access"}}, "BRS-14", status="error", response=None,
+                         error_message="no access")
+
+    def test_an_object_with_more_than_a_part_of_an_envelope_is_an_output(self):
+        for output in ({"data": {"response": "x", "score": 1}}, {"data": {"result": "x"}}, {"data": {"version": "1.0"}},
+                       {"metadata": {"response": "x"}, "x": 1}):
+            with self.subTest(output):
+                self.assert_read(output, "BRS-14", status="success", response=json.dumps(output, separators=(",", ":")))
+
     def test_the_lenient_profile_reads_it_and_the_strict_one_names_it(self):
         content = {"agent_response": bridge_response()}
         self.assertEqual(self.verdict("bridge-response", content, "--profile", "lenient")["kind"], "success")
@@ -389,7 +402,7 @@ class DocumentedMistakes(RepairTest):
                               ({"request_id": UUID}, "status is missing"),
                               ({"request_id": UUID, "response": "a", "error_message": "b"}, "status is missing"),
                               ({"status": "success", "sections": []}, "response is missing"),
-                              ({"status": "done", "response": "a"}, "no such status")):
+                              ({"status": "done", "response": "a"}, "there is no status")):
             with self.subTest(content):
                 self.assert_refused(content, name)
 

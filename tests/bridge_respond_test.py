@@ -271,6 +271,17 @@ class Guidance(RespondTest):
         self.assertIn(f"no request of phase 9 waits; these do: {REQUEST} (phase 3 (review))", ran.err)
         self.assertNotIn("there is no request", ran.err)
 
+    def test_a_phase_without_a_request_is_refused_with_those_that_are_answered(self):
+        self.asked(phase=3, phase_name="review")
+        self.respond("--phase", "3")
+        ran = self.respond("--phase", "two", code=1)
+        self.assertIn(f"there is no request of phase two; the requests here are answered: {REQUEST} (phase 3", ran.err)
+
+    def test_a_request_file_that_does_not_exist_is_named(self):
+        self.asked(phase=3)
+        ran = self.respond("--request", ".agent-request-phase9.json", code=1)
+        self.assertIn(".agent-request-phase9.json does not exist", ran.err)
+
     def test_a_text_that_a_failure_leaves_out_is_told(self):
         self.asked()
         text = self.folder / "part.txt"

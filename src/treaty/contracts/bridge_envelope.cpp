@@ -286,7 +286,14 @@ class EnvelopeReading {
     }
     const std::string_view status = place->value.is_string() ? place->value.text() : "";
     if (status == "success" || status == "error" || status == kTimeout) return status;
-    inspection_.refuse("BRS-05", *place, "there is no such status",
+    constexpr std::size_t kLongestShown = 40;
+    std::string message = "there is no such status";
+    if (!place->value.is_string()) {
+      message = fmt::format("status is {}, not a string", a_kind_of(place->value.type()));
+    } else if (status.size() <= kLongestShown) {
+      message = fmt::format("there is no status {}", quote(status));
+    }
+    inspection_.refuse("BRS-05", *place, std::move(message),
                        "\"success\", \"error\" or \"timeout\", exactly");
     return {};
   }

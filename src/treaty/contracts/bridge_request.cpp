@@ -13,6 +13,8 @@ constexpr std::string_view kNames[] = {
 };
 using Members = KnownMembers<kNames>;
 
+constexpr const char* kTimeHint = "write the time with its zone, such as 2025-11-24T14:22:45Z";
+
 // BRQ-02.
 void inspect_optional_members(Inspection& inspection, const Members& members,
                               BridgeRequest& request) {
@@ -30,15 +32,16 @@ void inspect_optional_members(Inspection& inspection, const Members& members,
 
 BridgeRequest inspect_bridge_request(Inspection& inspection, const Place& root) {
   const Members members(inspection, root);
-  BridgeRequest request{.request_id = members.required_text("BRQ-01", "request_id"),
-                        .version = members.required_text("BRQ-01", "version"),
-                        .agent_name = members.required_text("BRQ-01", "agent_name"),
-                        .prompt = members.required_text("BRQ-01", "prompt"),
-                        .created_at = members.required_text("BRQ-01", "created_at")};
+  BridgeRequest request{
+      .request_id =
+          members.required_text("BRQ-01", "request_id", "write a new UUID for each question"),
+      .version = members.required_text("BRQ-01", "version", "write \"1.0\", as a string"),
+      .agent_name = members.required_text("BRQ-01", "agent_name", "name the agent to ask"),
+      .prompt = members.required_text("BRQ-01", "prompt", "write the question, as a string"),
+      .created_at = members.required_text("BRQ-01", "created_at", kTimeHint)};
   if (!request.created_at.empty() && timestamp_form(request.created_at) != TimestampForm::rfc3339) {
     inspection.refuse("BRQ-01", *members["created_at"],
-                      "created_at is a date and time with its zone (RFC 3339)",
-                      "such as 2025-11-24T14:22:45Z");
+                      "created_at is not a date and time with its zone (RFC 3339)", kTimeHint);
   }
   inspect_optional_members(inspection, members, request);
   return request;

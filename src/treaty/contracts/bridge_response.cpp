@@ -60,26 +60,37 @@ BridgeResponse wrap_bare_output(Inspection& inspection, const EnvelopeMembers& m
   return response;
 }
 
-// The only member of an object, when that is an envelope.
-std::optional<Place> find_wrapped(const Place& root) {
+// A part of an envelope, and nothing else.
+bool is_part(Inspection& inspection, const Place& place) {
+  if (!place.value.is_object()) return false;
+  const EnvelopeMembers members(inspection, place);
+  return members.unknown().empty() && extent_of(members) == Extent::part;
+}
+
+// The only member of an object, when that is an envelope, or under a name of its own a part of one.
+std::optional<Place> find_wrapped(Inspection& inspection, const Place& root) {
   const auto members = root.value.members();
   auto next = members.begin();
   if (next == members.end()) return std::nullopt;
   const json::Member member = *next;
   if (++next != members.end()) return std::nullopt;
-  if (!is_envelope(member.value)) return std::nullopt;
-  return Place{.value = member.value, .parent = &root, .name = member.name.text()};
+  const Place inner{.value = member.value, .parent = &root, .name = member.name.text()};
+  if (is_envelope(inner.value)) return inner;
+  const EnvelopeMembers outer(inspection, root);
+  const bool has_own_name = !outer.unknown().empty() && extent_of(outer) == Extent::bare;
+  return has_own_name && is_part(inspection, inner) ? std::optional(inner) : std::nullopt;
 }
 
 BridgeResponse inspect_bridge_response(Inspection& inspection, const Place& root) {
-  if (const auto wrapped = find_wrapped(root)) {
+  if (const auto wrapped = find_wrapped(inspection, root)) {
     const bool is_read = inspection.repair(
         "BRS-14", root,
         fmt::format("the envelope is wrapped in another object, as {}", wrapped->name),
         "write the inner object alone",
         {replacement_of(root, std::string(wrapped->value.source()))});
     if (!is_read) return {};
-    return read_envelope(inspection, EnvelopeMembers(inspection, *wrapped), Extent::envelope);
+    const EnvelopeMembers members(inspection, *wrapped);
+    return read_envelope(inspection, members, extent_of(members));
   }
   const EnvelopeMembers members(inspection, root);
   const Extent extent = extent_of(members);
@@ -119,7 +130,7 @@ bool is_bare_output(std::string_view bytes) {
   const DecodeOptions options;
   Inspection inspection(bytes, options, json::NameCase::exact, kEnvelopeNames);
   const Place* root = inspection.root();
-  return root != nullptr && root->value.is_object() && !find_wrapped(*root) &&
+  return root != nullptr && root->value.is_object() && !find_wrapped(inspection, *root) &&
          extent_of(EnvelopeMembers(inspection, *root)) == Extent::bare;
 }
 

@@ -101,8 +101,8 @@ class ExchangeDiagnosis {
     return {{"sleep", "2"}, bridge_command(view_, "doctor")};
   }
 
-  // The request is put aside: the program has to name another place.
-  std::vector<Words> ask_elsewhere() const {
+  // After this the program has to write another request.
+  std::vector<Words> put_request_aside() const {
     return {{"mv", exchange_.request.path, set_aside(exchange_.request.path, "old")}};
   }
 
@@ -117,7 +117,7 @@ class ExchangeDiagnosis {
   void look_at_unreadable(Problem problem, const BridgeFile<Document>& file) {
     const bool is_denied = file.problem.contains(std::strerror(EACCES));
     if (!is_below(view_, file.path)) {
-      add(problem, fmt::format("{} {}", file.path, file.problem), ask_elsewhere());
+      add(problem, fmt::format("{} {}", file.path, file.problem), put_request_aside());
       return;
     }
     add(problem, fmt::format("{} {}", file.path, file.problem),
@@ -148,7 +148,7 @@ class ExchangeDiagnosis {
       add(Problem::request_broken,
           fmt::format("{}: {}", file.path,
                       verdict.valid() ? file.problem : first_of(verdict.violations)),
-          {bridge_command(view_, "check")});
+          put_request_aside());
     }
   }
 
@@ -286,7 +286,7 @@ class ExchangeDiagnosis {
         fmt::format("response_file names {}, which is a file of something else", file.path),
         is_below(view_, file.path)
             ? after({"mv", file.path, set_aside(file.path, "old")}, fix_or_answer())
-            : ask_elsewhere());
+            : put_request_aside());
     return true;
   }
 

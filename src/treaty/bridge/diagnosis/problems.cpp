@@ -42,9 +42,10 @@ constexpr ProblemKind kKinds[] = {
     {request_repairable, "request-repairable", trouble, "treaty bridge check --fix",
      "the request breaks its contract, and there is one way to repair it",
      "the program does not write what the contract says"},
-    {request_broken, "request-broken", trouble, "treaty bridge check",
+    {request_broken, "request-broken", trouble, "mv FILE FILE.old",
      "the request breaks its contract",
-     "the program does not write what the contract says: no agent can be asked"},
+     "the program does not write what the contract says, and no agent can be asked; correct the "
+     "program, put this request aside and run the program again"},
     {request_waiting, "request-waiting", note, "treaty bridge answer",
      "a request waits for an agent",
      "the program has exited with 42; run it with --resume when the request is answered"},

@@ -1,5 +1,7 @@
 #include "treaty/bridge/diagnosis/remedy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -14,6 +16,7 @@ namespace treaty::bridge {
 namespace {
 
 constexpr std::string_view kMissing = "BRS-01";
+constexpr std::string_view kStatus = "BRS-05";
 
 std::string time_of(const FileVersion& version) {
   constexpr std::int64_t kNanosecondsOfOne = 1'000'000;  // Millisecond.
@@ -107,12 +110,12 @@ VerdictOfText verdict_by(contracts::Contract contract, const BridgeFile<Document
   contracts::Verdict mending = contracts::check(contract, text, options);
   if (mending.valid()) return {file.verdict, file.text};
   mending.warnings.clear();  // What has one reading, and would be repaired.
-  // When the status is missing and unknown, so is every other missing member that follows from it.
+  // While the status is unknown, so is every other missing member that follows from it.
   const auto is_missing = [](const contracts::Finding& finding) {
     return finding.rule.text() == kMissing;
   };
   const auto is_status = [&](const contracts::Finding& finding) {
-    return is_missing(finding) && finding.where == "/status";
+    return finding.where == "/status" && (is_missing(finding) || finding.rule.text() == kStatus);
   };
   if (std::ranges::any_of(mending.violations, is_status)) {
     std::erase_if(mending.violations, [&](const contracts::Finding& finding) {
@@ -138,10 +141,14 @@ VerdictOfText verdict_after_repair(const RequestFile& file) {
 bool is_bare_text(const std::string& text) {
   if (!is_utf8(text) || text.contains("request_id") || text.contains("\"status\"")) return false;
   const std::string_view begin = trimmed(text);
+  if (begin == "null") return false;  // It says nothing.
   if (!begin.starts_with('{') && !begin.starts_with("```")) return true;
-  constexpr std::array<std::string_view, 4> kTelling = {"\"response\"", "\"result\"", "\"error",
-                                                        "\"duration_seconds\""};
-  return std::ranges::none_of(kTelling, [&](std::string_view name) { return text.contains(name); });
+  constexpr std::array<std::string_view, 4> kTelling = {"response", "result", "error",
+                                                        "duration_seconds"};
+  // As JSON quotes a name, and as Python prints one.
+  return std::ranges::none_of(kTelling, [&](std::string_view name) {
+    return text.contains(fmt::format("\"{}", name)) || text.contains(fmt::format("'{}", name));
+  });
 }
 
 bool breaks(const contracts::Verdict& verdict, std::string_view rule) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "treaty/base/try.h"
 #include "treaty/bridge/names.h"
@@ -29,6 +30,18 @@ std::string lost_answer_text(const Exchange& exchange, const bridge::AnsweredQue
   return path + " is no longer that answer";
 }
 
+std::string next_for_unusable(const bridge::RequestFile& file) {
+  const std::string path = harmless(file.path);
+  if (file.state == bridge::FileState::broken) {
+    return fmt::format(
+        "correct the program that writes it; `treaty check bridge-request {}` lists every fault",
+        shell_word(path));
+  }
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  return directory.empty() ? "treaty bridge doctor"
+                           : fmt::format("treaty bridge doctor --dir {}", shell_word(directory));
+}
+
 // The request that is to be answered, of those that are there.
 Result<Exchange> choose(const std::vector<Exchange>& exchanges,
                         const bridge::AnsweredQuestions& answered, bool replaces,
@@ -51,7 +64,7 @@ Result<Exchange> choose(const std::vector<Exchange>& exchanges,
   if (broken != nullptr) {
     const std::string path = harmless(broken->request.path);
     return failed_with(kViolated, fmt::format("{}: {}", path, harmless(broken->request.problem)),
-                       fmt::format("treaty check bridge-request {}", shell_word(path)));
+                       next_for_unusable(broken->request));
   }
   if (taken != nullptr) {
     return failed_with(kTryLater,

@@ -108,11 +108,13 @@ std::string list_of(const std::vector<const Exchange*>& exchanges) {
 Result<Exchange> choose_among(const std::vector<Exchange>& exchanges, const Selection& selection) {
   std::vector<const Exchange*> waiting;
   std::vector<const Exchange*> settled;
-  std::vector<const Exchange*> others;  // Requests of other phases that wait.
+  std::vector<const Exchange*> others;          // Requests of other phases,
+  std::vector<const Exchange*> others_waiting;  // and those of them that wait.
   const Exchange* broken = nullptr;
   for (const Exchange& exchange : exchanges) {
     if (!selection.phase.empty() && bridge::phase_key(exchange) != selection.phase) {
-      if (exchange.waits()) others.push_back(&exchange);
+      if (exchange.is_asked()) others.push_back(&exchange);
+      if (exchange.waits()) others_waiting.push_back(&exchange);
       continue;
     }
     if (selection.suffix && exchange.suffix != *selection.suffix) continue;
@@ -140,14 +142,19 @@ Result<Exchange> choose_among(const std::vector<Exchange>& exchanges, const Sele
         "run the program with --resume; --replace writes a new answer and keeps the old one "
         "in the quarantine");
   }
-  if (!selection.phase.empty() && !others.empty()) {
-    return refuse(
-        fmt::format("no request of phase {} waits; these do: {}", selection.phase, list_of(others)),
-        "choose one of them with --phase N or --request FILE");
+  if (!others_waiting.empty()) {
+    return refuse(fmt::format("no request of phase {} waits; these do: {}", selection.phase,
+                              list_of(others_waiting)),
+                  "choose one of them with --phase N or --request FILE");
+  }
+  if (!others.empty()) {
+    return refuse(fmt::format("there is no request of phase {}; the requests here are answered: {}",
+                              selection.phase, list_of(others)),
+                  "treaty bridge doctor shows what each of them needs");
   }
   return refuse(
-      fmt::format("there is no request {}",
-                  selection.suffix || !selection.phase.empty() ? "there" : "in this directory"),
+      selection.suffix ? fmt::format("{} does not exist", selection.request_file)
+                       : "there is no request in this directory",
       "run the program until it exits with 42, or name the directory of its request: --dir DIR");
 }
 

@@ -75,7 +75,9 @@ RunEnd end_of_stop(const bridge::Stop& stop, std::span<const Exchange> exchanges
     case DriveFault::broken_request:
       return {
           kViolated, "broken_request",
-          fmt::format("the request in {} cannot be used: {}\nNext: treaty check bridge-request {}",
+          fmt::format("the request in {} cannot be used: {}\n"
+                      "Next: correct the program that writes it; `treaty check bridge-request {}` "
+                      "lists every fault",
                       harmless(exchange.request.path), harmless(exchange.request.problem),
                       shell_word(harmless(exchange.request.path)))};
     case DriveFault::same_request:

@@ -268,15 +268,16 @@ const Place* unless_null(const Place* place) {
 }
 
 bool Inspection::is_of(RuleId rule, const Place* place, bool (json::Value::*test)() const,
-                       std::string_view wanted) {
+                       std::string_view wanted, std::string_view hint) {
   if (place == nullptr || (place->value.*test)()) return place != nullptr;
   refuse(rule, *place,
-         fmt::format("{} is {}, not {}", called(*place), a_kind_of(place->value.type()), wanted));
+         fmt::format("{} is {}, not {}", called(*place), a_kind_of(place->value.type()), wanted),
+         std::string(hint));
   return false;
 }
 
-bool Inspection::is_string(RuleId rule, const Place* place) {
-  return is_of(rule, place, &json::Value::is_string, "a string");
+bool Inspection::is_string(RuleId rule, const Place* place, std::string_view hint) {
+  return is_of(rule, place, &json::Value::is_string, "a string", hint);
 }
 
 bool Inspection::is_object(RuleId rule, const Place* place) {
@@ -291,10 +292,10 @@ bool Inspection::is_boolean(RuleId rule, const Place* place) {
   return is_of(rule, place, &json::Value::is_boolean, "a boolean");
 }
 
-std::string Inspection::text(RuleId rule, const Place& place) {
-  if (!is_string(rule, &place)) return {};
+std::string Inspection::text(RuleId rule, const Place& place, std::string_view hint) {
+  if (!is_string(rule, &place, hint)) return {};
   if (!is_blank(place.value.text())) return std::string(place.value.text());
-  refuse(rule, place, fmt::format("{} is blank", called(place)));
+  refuse(rule, place, fmt::format("{} is blank", called(place)), std::string(hint));
   return {};
 }
 

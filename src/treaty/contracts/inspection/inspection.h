@@ -86,13 +86,13 @@ class Inspection {
                       std::string hint, std::vector<Edit> edits);
 
   // False when `place` is null, and when it is of another type, which is refused.
-  bool is_string(RuleId rule, const Place* place);
+  bool is_string(RuleId rule, const Place* place, std::string_view hint = {});
   bool is_object(RuleId rule, const Place* place);
   bool is_array(RuleId rule, const Place* place);
   bool is_boolean(RuleId rule, const Place* place);
 
   // A string that is not blank; "" when it was refused.
-  std::string text(RuleId rule, const Place& place);
+  std::string text(RuleId rule, const Place& place, std::string_view hint = {});
 
   // A string that may be left out: nothing when `place` is null, and when it was refused.
   std::optional<std::string> optional_text(RuleId rule, const Place* place);
@@ -116,7 +116,7 @@ class Inspection {
   bool add_repair(Finding finding, std::vector<Edit> edits);
   bool hides_fault(const Edit& edit) const;
   bool is_of(RuleId rule, const Place* place, bool (json::Value::*test)() const,
-             std::string_view wanted);
+             std::string_view wanted, std::string_view hint = {});
   Finding at(RuleId rule, const Place& place, std::string message, std::string hint) const;
   Finding missing(RuleId rule, const Place& object, std::string_view name, std::string message,
                   std::string hint) const;
@@ -195,9 +195,9 @@ class KnownMembers {
   }
 
   // The same for a string that is not blank; "" when it was refused.
-  std::string required_text(RuleId rule, Name name) const {
-    const Place* place = required(rule, name);
-    return place == nullptr ? "" : inspection_.text(rule, *place);
+  std::string required_text(RuleId rule, Name name, std::string_view hint = {}) const {
+    const Place* place = required(rule, name, std::string(hint));
+    return place == nullptr ? "" : inspection_.text(rule, *place, hint);
   }
 
   const Place& object() const { return object_; }
