@@ -326,6 +326,19 @@ class TwoProcesses(ServingTest):
     def test_streamed_repeats_at_the_other_get_the_head_at_once_keep_no_connection_and_get_the_result(self):
         self.assert_head_at_once_no_connection_kept_and_the_result(lambda two: two.say_streaming("s1", "t1"))
 
+    def test_a_repeat_at_the_other_gets_the_failure_of_the_one_that_runs_and_no_second_attempt(self):
+        gate, one, two = self.both(Reply(HOLD, error=(500, {"error": {"message": "Broken."}})), "A second attempt.")
+        two.start()
+        running = self.later(one.say, "s1", "t1")
+        gate.wait_for_calls(1)
+        with two.say_streaming("s1", "t1") as stream:
+            gate.open()
+            events = list(stream)
+        failure = running.result()
+        self.assertEqual(failure.status, 502)
+        self.assertEqual(events[-1].data.encode(), failure.body)
+        self.assertEqual(gate.count, 1)
+
     def test_the_same_request_at_both_at_once_is_one_call(self):
         gate, one, two = self.both()
         two.start()

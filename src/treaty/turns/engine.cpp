@@ -47,6 +47,10 @@ Refusal turn_unknown() {
   return {Reason::turn_not_found, "there is no such turn: GET /v1/sessions/{s}/turns lists them"};
 }
 
+Refusal turn_unanswered() {
+  return {Reason::turn_cancelled, "the turn ended before this request was answered"};
+}
+
 // Fills a log with a round that has been answered.
 void restore(TurnLog& log, const std::string& session_id, const store::Turn& turn,
              const store::AnswerRecord& answer, const Renderer& renderer) {
@@ -79,10 +83,6 @@ asio::awaitable<std::optional<Refusal>> match_beside(Worker& worker, TurnRequest
   }
   asked.matched = *std::move(matched);
   co_return std::nullopt;
-}
-
-bool runs_elsewhere(const TurnVerdict& verdict, const TurnLog& log) {
-  return std::holds_alternative<Running>(verdict) && !log.is_assigned();
 }
 
 std::int64_t result_event_of(const store::AnswerRecord& answer) {
@@ -142,25 +142,19 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, TurnRe
   // A reload meanwhile is for the next request.
   Arrival arrival{std::move(asked), std::move(key), log, worker.settings, worker.dispatcher};
   TurnVerdict verdict = co_await decide_turn(worker, arrival);
-  if (runs_elsewhere(verdict, *log)) {
-    asio::co_spawn(worker.executor, await_other_process(worker, std::move(arrival)),
-                   asio::detached);
+  const auto* running = std::get_if<Running>(&verdict);
+  if (running != nullptr && !log->is_assigned()) {
+    const TurnRequest& request = arrival.asked;
+    DistantRound round{.room = request.room,
+                       .turn = running->turn,
+                       .key = arrival.key,
+                       .renderer = request.renderer,
+                       .dialect = request.request.dialect};
+    asio::co_spawn(worker.executor, await_end(worker, std::move(round), log), asio::detached);
   } else {
     act_on(worker, std::move(verdict), std::move(arrival));
   }
   co_return log;
-}
-
-// The client has its log already: it can see the head of its stream, and leave. When all have left,
-// the request is forgotten.
-asio::awaitable<void> Engine::await_other_process(Worker& worker, Arrival arrival) {
-  while (true) {
-    co_await sleep_for(kGlance);
-    if (shared_->live.withdraw_unfollowed(arrival.key, arrival.log)) co_return;
-    TurnVerdict verdict = co_await decide_turn(worker, arrival);
-    if (runs_elsewhere(verdict, *arrival.log)) continue;
-    co_return act_on(worker, std::move(verdict), std::move(arrival));
-  }
 }
 
 void Engine::act_on(Worker& worker, TurnVerdict verdict, Arrival arrival) {
@@ -254,7 +248,7 @@ asio::awaitable<TurnVerdict> Engine::decide_turn(Worker& worker, Arrival& arriva
       begin->turn.number = applied.number;
     }
     if (const auto* replay = std::get_if<Replay>(&verdict); replay && !replay->round.answer) {
-      co_return Refusal{Reason::turn_cancelled, "the turn ended before this request was answered"};
+      co_return turn_unanswered();
     }
     if (const auto* overdue = std::get_if<ExpireFirst>(&verdict)) {
       const auto expired =
@@ -400,17 +394,22 @@ std::shared_ptr<TurnLog> Engine::follow_other_process(Worker& worker, store::Roo
   const auto made = std::make_shared<TurnLog>();
   auto log = shared_->live.share_replay(turn.id, turn.events + 1, made);
   if (log == made) {
-    asio::co_spawn(worker.executor, await_end(worker, std::move(room), turn, made), asio::detached);
+    DistantRound round{
+        .room = std::move(room), .turn = turn, .key = {}, .renderer = shared_->renderers.front()};
+    asio::co_spawn(worker.executor, await_end(worker, std::move(round), made), asio::detached);
   }
   return log;
 }
 
-// Fills the log when the round has ended, unless all followers have left before. Until then only
-// the row of the turn is read, not its requests and answers, which may be large.
-asio::awaitable<void> Engine::await_end(Worker& worker, store::Room room, store::Turn turn,
+// Fills the log when the round has ended, unless all who wait have left before, or a run of this
+// process has taken the round over and writes the log itself. Until then only the row of the turn
+// is read, and nothing is kept of the request: both may be large, and many may wait.
+asio::awaitable<void> Engine::await_end(Worker& worker, DistantRound round,
                                         std::weak_ptr<TurnLog> followed) {
+  const store::Turn& turn = round.turn;
   for (int glances = 1;; ++glances) {
     co_await sleep_for(kGlance);
+    shared_->live.forget_unfollowed(round.key);
     if (followed.expired()) co_return;
     if (glances % kGlancesToRecover == 0) co_await recover(worker, turn.id);
     const auto rows = co_await shared_->store.list_turns(turn.session, turn.number - 1, 1);
@@ -419,17 +418,17 @@ asio::awaitable<void> Engine::await_end(Worker& worker, store::Room room, store:
                             rows->front().state == TurnState::accepted &&
                             rows->front().round == turn.round;
     if (still_runs) continue;
-    const auto found = co_await shared_->store.find_turn(room, turn.turn_id);
+    const auto found = co_await shared_->store.find_turn(round.room, turn.turn_id);
     if (!found) continue;
     const auto log = followed.lock();
-    if (!log) co_return;
-    const store::AnswerRecord* answer = *found ? answer_of(**found, turn) : nullptr;
-    if (answer == nullptr) {  // The session was deleted.
-      co_return log->finish(
-          outcome_of(turn_unknown(), *shared_->renderers.front(), Dialect::pascal));
+    if (!log || !shared_->live.withdraw(round.key, *log)) co_return;
+    if (const auto* answer = *found ? answer_of(**found, turn) : nullptr) {
+      co_return restore(*log, round.room.session_id, (*found)->turn, *answer,
+                        shared_->renderer_of(answer->format));
     }
-    co_return restore(*log, room.session_id, (*found)->turn, *answer,
-                      shared_->renderer_of(answer->format));
+    const bool is_there = *found && (*found)->turn.id == turn.id;  // Else it was deleted.
+    co_return log->finish(
+        outcome_of(is_there ? turn_unanswered() : turn_unknown(), *round.renderer, round.dialect));
   }
 }
 

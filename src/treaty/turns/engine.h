@@ -146,17 +146,25 @@ class Engine {
     std::shared_ptr<dispatch::Dispatcher> dispatcher;
   };
 
+  // A round that another process runs, and for whom its end is awaited.
+  struct DistantRound {
+    store::Room room;
+    store::Turn turn;
+    std::string key;  // Of the request that waits for it; empty for clients that follow the turn.
+    const Renderer* renderer = nullptr;
+    contracts::Dialect dialect = contracts::Dialect::pascal;
+  };
+
   // As TurnJournal::decide(), after turns of processes that are gone have been recovered: a
   // decision never sees one.
   template <class Decision, class T>
   store::Task<store::Decided<T>> decide_recovered(Worker& worker, store::Lookup lookup,
                                                   Decision decision);
   boost::asio::awaitable<TurnVerdict> decide_turn(Worker& worker, Arrival& arrival);
-  boost::asio::awaitable<void> await_other_process(Worker& worker, Arrival arrival);
   void act_on(Worker& worker, TurnVerdict verdict, Arrival arrival);
   std::shared_ptr<TurnLog> follow_other_process(Worker& worker, store::Room room,
                                                 const store::Turn& turn);
-  boost::asio::awaitable<void> await_end(Worker& worker, store::Room room, store::Turn turn,
+  boost::asio::awaitable<void> await_end(Worker& worker, DistantRound round,
                                          std::weak_ptr<TurnLog> followed);
   store::Task<void> recover_turn(Worker& worker, std::int64_t turn);
   boost::asio::awaitable<void> resume(Worker& worker, store::Abandoned abandoned);

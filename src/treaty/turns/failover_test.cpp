@@ -1,6 +1,7 @@
 // Turns of a process that has ended, and what becomes of them at another one.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
 #include <chrono>
@@ -225,6 +226,33 @@ TEST_CASE_FIXTURE(TwoProcesses,
   const auto log = here.begin(user_turn("t1"));
   REQUIRE(other->run(other->engine().cancel(other->worker(), {"local", "s1"}, "t1")));
   CHECK(here.run(log->outcome())->error_code == "turn_cancelled");
+}
+
+TEST_CASE_FIXTURE(
+    TwoProcesses,
+    "Who repeats a turn whose session another process deletes does not open it again") {
+  begin_at_other(user_turn("t1"));
+  const auto log = here.begin(user_turn("t1"));
+  REQUIRE(other->run(other->engine().cancel(other->worker(), {"local", "s1"}, "t1")));
+  REQUIRE(other->run(other->store().delete_session({"local", "s1"})) == true);
+
+  CHECK(here.run(log->outcome())->error_code == "turn_not_found");
+  CHECK(here.calls.empty());
+  CHECK(!here.run(here.store().find_session({"local", "s1"})).value());
+}
+
+TEST_CASE_FIXTURE(TwoProcesses, "Who waits for a turn of another process asks for no decision") {
+  begin_at_other(user_turn("t1"));
+  const auto log = here.begin(user_turn("t1"));
+  std::atomic<int> decisions = 0;
+  here.repeating_store().first_view = [&](const store::View& view) {
+    ++decisions;
+    return view;
+  };
+  REQUIRE(other->run(other->engine().cancel(other->worker(), {"local", "s1"}, "t1")));
+
+  CHECK(here.run(log->outcome())->error_code == "turn_cancelled");
+  CHECK(decisions == 0);
 }
 
 TEST_CASE_FIXTURE(TwoProcesses,

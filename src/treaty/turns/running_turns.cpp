@@ -44,13 +44,12 @@ bool RunningTurns::withdraw(const std::string& key, const TurnLog& log) {
 }
 
 // No further holder can appear meanwhile, since the registry hands out its logs under this lock.
-bool RunningTurns::withdraw_unfollowed(const std::string& key,
-                                       const std::shared_ptr<TurnLog>& log) {
+void RunningTurns::forget_unfollowed(const std::string& key) {
   const MutexLock lock(mutex_);
-  const bool is_registered = is_entry(key, *log);
-  if (log->is_assigned() || log.use_count() > (is_registered ? 2 : 1)) return false;
-  if (is_registered) requests_.erase(key);
-  return true;
+  const auto entry = requests_.find(key);
+  if (entry == requests_.end()) return;
+  const std::shared_ptr<TurnLog>& log = entry->second.log;
+  if (!log->is_assigned() && log.use_count() == 1) requests_.erase(entry);
 }
 
 void RunningTurns::replace(const std::string& key, std::shared_ptr<TurnLog> log) {

@@ -37,9 +37,9 @@ class RunningTurns {
   // The request that waits with this log needs no run. False: the log is assigned to one already.
   bool withdraw(const std::string& key, const TurnLog& log);
 
-  // Withdraws a request that waits with this log, if only its caller and this registry hold the
-  // log, so that no client waits for the answer.
-  bool withdraw_unfollowed(const std::string& key, const std::shared_ptr<TurnLog>& log);
+  // Forgets the request if it waits and only this registry holds its log: no client waits for the
+  // answer.
+  void forget_unfollowed(const std::string& key);
 
   // From now on join() returns this log for the request.
   void replace(const std::string& key, std::shared_ptr<TurnLog> log);
