@@ -148,6 +148,12 @@ class PartsOfAnEnvelope(RepairTest):
                               ({"code": -32603, "message": "Internal"}, "code"), ({"state": "failed"}, "state"),
                               ({"data": {"status": 502}}, "data.status"), ({"outcome": "Timeout"}, "outcome"),
                               ({"type": "error", "text": "x"}, "type"), ({"exit_code": 1, "stderr": "x"}, "exit_code"),
+                              ({"message": "slow down", "type": "rate_limit_error", "code": "slow"}, "type"),
+                              ({"name": "RateLimitError", "kind": "RateLimitError"}, "kind"),
+                              ({"type": "result", "subtype": "error_max_turns", "is_error": False}, "subtype"),
+                              ({"code": "internal.error", "detail": "x"}, "code"), ({"err": "no access"}, "err"),
+                              ({"error_code": 5, "detail": "x"}, "error_code"), ({"succeeded": False}, "succeeded"),
+                              ({"is_success": False}, "is_success"), ({"Successful": False}, "Successful"),
                               ({"result": "error"}, "response itself")):
             with self.subTest(content):
                 self.assert_refused(content, "BRS-14", name)
@@ -160,6 +166,7 @@ class PartsOfAnEnvelope(RepairTest):
                              (f"~~~\n{report}\n~~~\n", "response itself may report a failure"),
                              ('{"status": "error", "why": "no access",}', "response itself may report a failure"),
                              ('{"is_error": true, "why": "no\naccess"}', "response itself may report a failure"),
+                             ("{'error': 'no access'}", "response itself may report a failure"),
                              (f"```json\n{envelope}\n```", "response is itself a whole envelope")):
             for content in ({"response": text}, {"result": text}):
                 with self.subTest(content):
@@ -178,7 +185,8 @@ class PartsOfAnEnvelope(RepairTest):
 
     def test_what_only_looks_like_a_report_is_an_output(self):
         for output in ({"code": "print(1)"}, {"code": 200, "x": 1}, {"exit_code": 0, "x": 1}, {"type": "review"},
-                       {"state": "done"}, {"result": "pass", "findings": []}):
+                       {"state": "done"}, {"result": "pass", "findings": []}, {"type": "terrors", "x": 1},
+                       {"kind": "error handling", "x": 1}, {"error_code": 0, "x": 1}, {"succeeded": 3, "x": 1}):
             with self.subTest(output):
                 self.assert_read(output, "BRS-14", status="success", response=json.dumps(output, separators=(",", ":")))
 

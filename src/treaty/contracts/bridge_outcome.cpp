@@ -36,12 +36,40 @@ bool is_word_of_failure(std::string_view text) {
   return is_one_of(text, kWords);
 }
 
+// `rate_limit_error`, `error_max_turns`, `RateLimitError`: a word of failure in the name of a kind.
+bool names_failure(std::string_view name) {
+  constexpr std::string_view kSeparators = "_-.:";
+  const auto is_in_name = [&](char c) { return is_alphanumeric(c) || kSeparators.contains(c); };
+  if (!std::ranges::all_of(name, is_in_name)) return is_word_of_failure(name);
+  if (name.ends_with("error")) return true;
+  while (!name.empty()) {
+    const std::size_t size = std::min(name.find_first_of(kSeparators), name.size());
+    if (is_word_of_failure(name.substr(0, size))) return true;
+    name.remove_prefix(std::min(size + 1, name.size()));
+  }
+  return false;
+}
+
+constexpr std::string_view kReports[] = {"err",        "error",     "errors",        "is_error",
+                                         "iserror",    "exception", "traceback",     "stack_trace",
+                                         "error_code", "errorcode", "error_message", "errormessage",
+                                         "error_type", "errortype"};
+
+// A dictionary as Python prints it, which is not JSON.
+bool is_printed_report(std::string_view text) {
+  const std::string said = folded(trimmed(text));
+  return said.starts_with("{'") && std::ranges::any_of(kReports, [&](std::string_view name) {
+           return said.contains(fmt::format("'{}':", name));
+         });
+}
+
 // The agent's text is a word of failure, or a document that may report one, as an object or as the
 // text of one.
 bool holds_failure(const Place& text) {
   if (!text.value.is_string()) return !failure_report_in(text.value).empty();
   const std::string_view said = text.value.text();
-  return is_word_of_failure(folded(trimmed(said))) || !failure_report_in(said).empty();
+  return is_word_of_failure(folded(trimmed(said))) || is_printed_report(said) ||
+         !failure_report_in(said).empty();
 }
 
 // A number, or the text of one.
@@ -78,19 +106,20 @@ bool is_blank_text(const Place* place) {
 }
 
 bool may_report_failure(std::string_view member, json::Value value) {
-  constexpr std::string_view kEndings[] = {"status",        "state",       "outcome", "result",
-                                           "finish_reason", "stop_reason", "type",    "kind"};
+  constexpr std::string_view kSuccess[] = {"success",    "ok",        "succeeded",
+                                           "is_success", "issuccess", "successful"};
+  constexpr std::string_view kEndings[] = {"status", "state",         "outcome",
+                                           "result", "finish_reason", "stop_reason"};
+  constexpr std::string_view kKinds[] = {"type", "subtype", "kind", "code"};
   constexpr std::string_view kCodes[] = {"code", "status", "status_code", "statuscode",
                                          "http_status"};
   constexpr std::string_view kExits[] = {"exit_code", "exitcode", "returncode", "return_code"};
-  constexpr std::string_view kReports[] = {
-      "error",       "errors",        "is_error",     "iserror",    "exception", "traceback",
-      "stack_trace", "error_message", "errormessage", "error_type", "errortype"};
   const std::string name = folded(member);
   const std::string text = value.is_string() ? folded(trimmed(value.text())) : "";
-  if (name == "success" || name == "ok") return is_negative(value);
+  if (is_one_of(name, kSuccess)) return is_negative(value);
   if (name == "failed") return value.source() == "true";  // A number counts what failed.
   if (is_one_of(name, kEndings) && is_word_of_failure(text)) return true;
+  if (is_one_of(name, kKinds) && names_failure(text)) return true;
   const auto number = number_in(value);
   if (is_one_of(name, kCodes) && number && is_code_of_failure(*number)) return true;
   if (is_one_of(name, kExits)) return number && *number != 0;
