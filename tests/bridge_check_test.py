@@ -220,6 +220,29 @@ class Repairs(CheckTest):
                 self.assertEqual((self.work / RESPONSE).read_bytes(), as_bytes(document))
                 self.assertEqual(self.kept(), {})
 
+    def test_a_version_and_a_context_of_a_request_that_have_one_reading_are_repaired(self):
+        faults = ({**bridge_request(), "version": 1.0}, {**bridge_request(), "version": 1},
+                  {**bridge_request(), "version": None}, without(bridge_request(), "version"),
+                  {**bridge_request(), "context": None})
+        for request in faults:
+            with self.subTest(request):
+                self.put(REQUEST, request)
+                self.assertEqual(self.bridge("check").code, 1)
+                self.assertEqual(self.treaty("check", "bridge-request", "--profile", "lenient", REQUEST).code, 1)
+                ran = self.bridge("check", "--fix")
+                self.assertEqual(ran.code, 0, ran)
+                fixed = self.document(REQUEST)
+                self.assertEqual((fixed["version"], fixed.get("context", {}), fixed["prompt"]),
+                                 ("1.0", {}, request["prompt"]))
+                self.setUp()
+
+    def test_a_version_of_a_request_that_has_no_single_reading_is_refused(self):
+        for version in (2, True, [], "", 10.0):
+            with self.subTest(version):
+                self.put(REQUEST, {**bridge_request(), "version": version})
+                self.assertEqual(self.bridge("check", "--fix").code, 1)
+                self.assertEqual(self.document(REQUEST)["version"], version)
+
     def test_a_request_is_repaired_where_there_is_one_way(self):
         self.put(REQUEST, b"\xef\xbb\xbf" + as_bytes(bridge_request()))
         self.put(RESPONSE, bridge_response(duration_seconds="3"))

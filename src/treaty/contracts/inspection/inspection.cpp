@@ -280,8 +280,8 @@ bool Inspection::is_string(RuleId rule, const Place* place, std::string_view hin
   return is_of(rule, place, &json::Value::is_string, "a string", hint);
 }
 
-bool Inspection::is_object(RuleId rule, const Place* place) {
-  return is_of(rule, place, &json::Value::is_object, "an object");
+bool Inspection::is_object(RuleId rule, const Place* place, std::string_view hint) {
+  return is_of(rule, place, &json::Value::is_object, "an object", hint);
 }
 
 bool Inspection::is_array(RuleId rule, const Place* place) {

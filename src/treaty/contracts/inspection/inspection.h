@@ -87,7 +87,7 @@ class Inspection {
 
   // False when `place` is null, and when it is of another type, which is refused.
   bool is_string(RuleId rule, const Place* place, std::string_view hint = {});
-  bool is_object(RuleId rule, const Place* place);
+  bool is_object(RuleId rule, const Place* place, std::string_view hint = {});
   bool is_array(RuleId rule, const Place* place);
   bool is_boolean(RuleId rule, const Place* place);
 
