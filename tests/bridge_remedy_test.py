@@ -271,5 +271,49 @@ class WrongSuffixes(RemedyTest):
         self.assertFalse((self.work / RESPONSE).exists())
 
 
+class Moves(RemedyTest):
+    def test_a_misplaced_answer_is_moved_although_its_directory_is_missing(self):
+        place = self.work / "out" / "answer.json"
+        for command in (None, ("check", "--fix")):
+            with self.subTest(command):
+                self.put(REQUEST, bridge_request(response_file=str(place)))
+                self.put(RESPONSE, bridge_response())
+                fault = self.fault("answer-misplaced")
+                self.assertEqual(fault["mend"], f"mkdir -p {place.parent} && mv {RESPONSE} {place}")
+                if command:
+                    self.assertEqual(self.bridge(*command).code, 0)
+                else:
+                    self.mend(fault)
+                self.assertEqual(json.loads(place.read_text())["response"], "Fine.")
+                self.setUp()
+                place = self.work / "out" / "answer.json"
+
+    def test_an_answer_without_a_directory_names_the_command_that_makes_it(self):
+        gate = self.agent("Fine.")
+        place = self.work / "out" / "answer.json"
+        self.put(REQUEST, bridge_request(response_file=str(place)))
+        ran = self.bridge("answer")
+        self.assertEqual((ran.code, gate.count), (69, 0), ran)
+        self.assertIn(f"Next: mkdir -p {place.parent}\n", ran.err)
+
+    def test_a_file_that_is_put_aside_never_replaces_another_one(self):
+        self.put("notes.txt", b"kept now")
+        self.put("notes.txt.old", b"kept before")
+        for name in (f"{REQUEST}.old", f"{REQUEST}.2.old"):
+            self.put(name, bridge_request(prompt=name))
+        self.put(REQUEST, bridge_request(response_file="notes.txt"))
+        self.agent("Fine.")
+        fault = self.fault("answer-place-taken")
+        self.assertTrue(fault["mend"].startswith("mv notes.txt notes.txt.2.old && "), fault)
+        self.mend(fault)
+        self.assertEqual((self.work / "notes.txt.old").read_bytes(), b"kept before")
+        self.assertEqual((self.work / "notes.txt.2.old").read_bytes(), b"kept now")
+
+        self.put(REQUEST, bridge_request(prompt=""))
+        self.mend(self.fault("request-broken"))
+        self.assertIn(f'"{REQUEST}.2.old"', (self.work / f"{REQUEST}.2.old").read_text())
+        self.assertIn('"prompt": ""', (self.work / f"{REQUEST}.3.old").read_text())
+
+
 if __name__ == "__main__":
     unittest.main()

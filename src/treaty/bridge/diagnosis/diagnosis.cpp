@@ -42,8 +42,8 @@ void look_at_presence(const DirectoryView& view, std::vector<Diagnosis>& found) 
   }
 }
 
-void look_at_access(const std::string& directory, DirectoryAccess access, Problem problem,
-                    std::vector<Diagnosis>& found) {
+void look_at_access(const DirectoryView& view, const std::string& directory, DirectoryAccess access,
+                    Problem problem, std::vector<Diagnosis>& found) {
   const std::string what = fmt::format("{} cannot be written to", directory);
   switch (access) {
     case DirectoryAccess::good: break;
@@ -56,7 +56,7 @@ void look_at_access(const std::string& directory, DirectoryAccess access, Proble
       break;
     case DirectoryAccess::not_a_directory:
       add(found, problem, fmt::format("{} is no directory", directory),
-          {{"mv", directory, directory + ".old"}});
+          {{"mv", directory, name_aside(view, directory, "old")}});
       break;
     case DirectoryAccess::link:
       add(found, problem, fmt::format("{} is a symbolic link, not a directory", directory),
@@ -246,11 +246,11 @@ std::vector<Diagnosis> diagnose(const DirectoryView& view) {
   std::vector<Diagnosis> found;
   look_at_presence(view, found);
   if (!found.empty()) return found;
-  look_at_access(view.directory, view.access, Problem::directory_unwritable, found);
-  look_at_access(path_in(view.directory, kFolder), view.folder_access, Problem::folder_unwritable,
-                 found);
+  look_at_access(view, view.directory, view.access, Problem::directory_unwritable, found);
+  look_at_access(view, path_in(view.directory, kFolder), view.folder_access,
+                 Problem::folder_unwritable, found);
   if (view.folder_access == DirectoryAccess::good) {
-    look_at_access(quarantine_path(view.directory), view.quarantine_access,
+    look_at_access(view, quarantine_path(view.directory), view.quarantine_access,
                    Problem::folder_unwritable, found);
   }
   look_at_space(view, found);

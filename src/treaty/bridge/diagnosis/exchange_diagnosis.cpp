@@ -26,10 +26,6 @@ double age_of(const DirectoryView& view, const BridgeFile<Document>& file) {
   return view.now - static_cast<double>(file.version.changed_at) * kNanosecond;
 }
 
-std::string set_aside(const std::string& path, std::string_view end) {
-  return fmt::format("{}.{}", path, end);
-}
-
 // What is known of all exchanges, worked out once.
 struct Known {
   explicit Known(const DirectoryView& view)
@@ -103,7 +99,7 @@ class ExchangeDiagnosis {
 
   // After this the program has to write another request.
   std::vector<Words> put_request_aside() const {
-    return {{"mv", exchange_.request.path, set_aside(exchange_.request.path, "old")}};
+    return {{"mv", exchange_.request.path, name_aside(view_, exchange_.request.path, "old")}};
   }
 
   // What goes on with the program: the run that was interrupted, if one was.
@@ -122,7 +118,7 @@ class ExchangeDiagnosis {
     }
     add(problem, fmt::format("{} {}", file.path, file.problem),
         {is_denied ? Words{"chmod", "u+r", file.path}
-                   : Words{"mv", file.path, set_aside(file.path, "old")}});
+                   : Words{"mv", file.path, name_aside(view_, file.path, "old")}});
   }
 
   void look_at_torn_request() {
@@ -133,7 +129,7 @@ class ExchangeDiagnosis {
       return;
     }
     add(Problem::request_torn, fmt::format("{}: {}", file.path, file.problem),
-        go_on({{"mv", file.path, set_aside(file.path, "torn")}}));
+        go_on({{"mv", file.path, name_aside(view_, file.path, "torn")}}));
   }
 
   void look_at_broken_request() {
@@ -205,12 +201,27 @@ class ExchangeDiagnosis {
     const auto stray =
         std::ranges::find(view_.strays, request().request_id, &StrayAnswer::request_id);
     if (stray == view_.strays.end()) return;
-    std::vector<Words> mend = {{"mv", stray->path, place()}};
+    std::vector<Words> mend = move_to(exchange_, stray->path);
     if (exchange_.answer != AnswerState::none) {
-      mend.insert(mend.begin(), {"mv", place(), set_aside(place(), "old")});
+      mend.insert(mend.begin(), {"mv", place(), name_aside(view_, place(), "old")});
     }
     add(Problem::answer_misplaced, fmt::format("{} {}", stray->path, stray_text(exchange_)),
         std::move(mend));
+  }
+
+  // Moves an answer to where the program of `owner` looks for it.
+  std::vector<Words> move_to(const Exchange& owner, const std::string& path) const {
+    const std::string folder = folder_of(owner.response.path);
+    const Words move = {"mv", path, owner.response.path};
+    if (is_missing(folder)) return {{"mkdir", "-p", folder}, move};
+    return {move};
+  }
+
+  static std::string folder_of(const std::string& path) {
+    return std::filesystem::path(path).parent_path().string();
+  }
+  bool is_missing(const std::string& folder) const {
+    return std::ranges::find(view_.missing_places, folder) != view_.missing_places.end();
   }
 
   bool has_stray() const {
@@ -225,8 +236,8 @@ class ExchangeDiagnosis {
 
   void look_at_waiting() {
     if (is_answered_elsewhere()) return;  // Which is reported with its place.
-    const std::string folder = std::filesystem::path(place()).parent_path().string();
-    if (std::ranges::find(view_.missing_places, folder) != view_.missing_places.end()) {
+    const std::string folder = folder_of(place());
+    if (is_missing(folder)) {
       add(Problem::answer_place_missing, fmt::format("there is no directory {}", folder),
           {{"mkdir", "-p", folder}});
       return;
@@ -285,7 +296,7 @@ class ExchangeDiagnosis {
     add(Problem::answer_place_taken,
         fmt::format("response_file names {}, which is a file of something else", file.path),
         is_below(view_, file.path)
-            ? after({"mv", file.path, set_aside(file.path, "old")}, fix_or_answer())
+            ? after({"mv", file.path, name_aside(view_, file.path, "old")}, fix_or_answer())
             : put_request_aside());
     return true;
   }
@@ -338,7 +349,7 @@ class ExchangeDiagnosis {
     const bool is_free = remedy_.act == Act::move && owner->answer == AnswerState::none;
     add(Problem::answer_other_phase, fmt::format("{} {}", place(), misplacement_text(remedy_)),
         remedy_.act == Act::leave ? make_way(*owner)
-        : is_free                 ? std::vector<Words>{{"mv", place(), owner->response.path}}
+        : is_free                 ? move_to(*owner, place())
                                   : fix());
     return true;
   }
@@ -357,7 +368,7 @@ class ExchangeDiagnosis {
     const ResponseFile& there = owner.response;
     if (is_being_written(there, view_.now)) return look_again();
     if (!is_below(view_, there.path)) return {{"ls", "-l", there.path}};
-    return {{"mv", there.path, set_aside(there.path, "old")}, fix().front()};
+    return {{"mv", there.path, name_aside(view_, there.path, "old")}, fix().front()};
   }
 
   void look_at_stale_answer() {

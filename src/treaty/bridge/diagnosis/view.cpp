@@ -1,6 +1,7 @@
 #include "treaty/bridge/diagnosis/view.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -77,6 +78,32 @@ void find_missing_places(DirectoryView& view) {
     std::error_code failed;
     if (!place.empty() && !fs::exists(place, failed) && !failed) {
       view.missing_places.push_back(place.string());
+    }
+  }
+}
+
+constexpr std::string_view kEndsAside[] = {"old", "torn"};
+
+std::string numbered_aside(const std::string& path, int number, std::string_view end) {
+  return number == 1 ? fmt::format("{}.{}", path, end) : fmt::format("{}.{}.{}", path, number, end);
+}
+
+void find_put_aside(DirectoryView& view) {
+  std::vector<std::string> paths = {view.directory, path_in(view.directory, kFolder),
+                                    quarantine_path(view.directory)};
+  for (const Exchange& exchange : view.exchanges) {
+    paths.push_back(exchange.request.path);
+    paths.push_back(exchange.response.path);
+  }
+  const auto is_there = [](const std::string& path) {
+    std::error_code ignored;
+    return fs::exists(fs::symlink_status(path, ignored));
+  };
+  for (const std::string& path : paths) {
+    for (const std::string_view end : kEndsAside) {
+      for (int number = 1; is_there(numbered_aside(path, number, end)); ++number) {
+        view.put_aside.push_back(numbered_aside(path, number, end));
+      }
     }
   }
 }
@@ -235,6 +262,15 @@ bool is_below(const DirectoryView& view, const std::string& path) {
   return !way.empty() && way != "." && *way.begin() != "..";
 }
 
+std::string name_aside(const DirectoryView& view, const std::string& path, std::string_view end) {
+  const auto is_taken = [&](const std::string& name) {
+    return std::ranges::find(view.put_aside, name) != view.put_aside.end();
+  };
+  int number = 1;
+  while (is_taken(numbered_aside(path, number, end))) ++number;
+  return numbered_aside(path, number, end);
+}
+
 bool is_like_an_answer(std::string_view file_name) {
   if (suffix_of_request(file_name) || file_name == kFolder) return false;
   std::string name = folded(file_name);
@@ -304,6 +340,7 @@ DirectoryView look_at(const std::string& directory) {
   view.lock = look_at_lock(lock_path(directory));
   find_leftovers(view);
   find_missing_places(view);
+  find_put_aside(view);
   view.quarantined = names_in(quarantine_path(directory), ignored).size();
   view.strays = find_stray_answers(directory, view.exchanges, answered);
   if (!view.has_request()) {

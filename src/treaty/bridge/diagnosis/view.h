@@ -59,6 +59,7 @@ struct DirectoryView {
   std::string
       asked_in{};  // Where the last program that was driven has written a request that waits.
   std::vector<std::string> missing_places{};  // Directories that answers belong into.
+  std::vector<std::string> put_aside{};       // Files that name_aside() must not name again.
   LockView lock{};
   JournalText journal{};
   std::string journal_problem{};         // Why it cannot be read.
@@ -73,6 +74,10 @@ struct DirectoryView {
 // Whether a path that a request may have named is below the directory, so that a command for it
 // does no harm elsewhere.
 bool is_below(const DirectoryView& view, const std::string& path);
+
+// The name under which a file or directory can be kept: PATH.END, or PATH.2.END and so on while
+// files of these names exist.
+std::string name_aside(const DirectoryView& view, const std::string& path, std::string_view end);
 
 // Changes nothing and needs no lock.
 DirectoryView look_at(const std::string& directory);

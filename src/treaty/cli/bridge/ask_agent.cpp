@@ -359,8 +359,14 @@ class Inquiry {
     return taken(std::move(reply), std::move(*there.document));
   }
 
-  static AnswerOutcome unwritable(const Error& error) {
-    return {.exit_code = exit_code_of(error), .failure = text_of(error)};
+  AnswerOutcome unwritable(const Error& error) const {
+    std::string failure = text_of(error);
+    const auto folder = std::filesystem::path(exchange_.response.path).parent_path();
+    std::error_code ignored;
+    if (!folder.empty() && !std::filesystem::exists(folder, ignored)) {
+      failure += fmt::format("\nNext: mkdir -p {}", shell_word(harmless(folder.string())));
+    }
+    return {.exit_code = exit_code_of(error), .failure = std::move(failure)};
   }
 
   bridge::Driver& driver_;
