@@ -244,7 +244,25 @@ ask(request_id={UUID!r})
 """))
 
         self.assertEqual((ran.code, gate.count), (75, 1), ran)
-        self.assertIn("taken away", ran.err)
+        self.assertIn("its answer was removed", ran.err)
+
+    def test_a_program_that_was_corrected_after_it_asked_the_same_again_is_run_again(self):
+        gate = self.agent("Take it.")
+        repeats = self.program(f"""
+if RESUMED:
+    write(name("request"), request(request_id={UUID!r}, created_at=now(60)))
+    sys.exit(42)
+ask(request_id={UUID!r})
+""")
+
+        ran = self.drive(repeats)
+        self.assertEqual((ran.code, gate.count), (75, 1), ran)
+        self.assertIn("is older than the request", ran.err)
+        self.assertEqual(self.drive(repeats).code, 75)
+
+        self.program('print(answer()["response"])')
+        ran = self.drive(repeats)
+        self.assertEqual((ran.code, ran.out, gate.count), (0, "Take it.\n", 1), ran)
 
     def test_a_success_with_null_is_no_answer(self):
         gate = self.agent("Words.")

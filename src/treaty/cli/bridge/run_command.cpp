@@ -233,13 +233,13 @@ class Drive {
     if (!exchanges) return std::unexpected(unavailable(exchanges.error()));
     const auto next = bridge::after_need(*exchanges, run_, options_.most_resumes);
     if (const auto* stop = std::get_if<bridge::Stop>(&next)) {
-      const bool has_answer = stop->fault == DriveFault::same_request &&
-                              (*exchanges)[stop->place].answer == bridge::AnswerState::answered;
+      const bool asked_again = stop->fault == DriveFault::same_request;
       const bool has_none =
           stop->fault == DriveFault::no_request || stop->fault == DriveFault::broken_request;
       if (is_taken_up_ && has_none) return start_again();
-      // The driver died before the program could take its answer.
-      if (!is_taken_up_ || !has_answer) return std::unexpected(end_of(*stop, *exchanges));
+      // The driver died before the program could take its answer, or the program asked again and
+      // may have been corrected since.
+      if (!is_taken_up_ || !asked_again) return std::unexpected(end_of(*stop, *exchanges));
     } else if (const auto* found = std::get_if<bridge::Resume>(&next)) {
       for (const std::size_t place : found->found) {
         if (auto taken = take_found((*exchanges)[place]); !taken) return taken;

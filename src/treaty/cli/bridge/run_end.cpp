@@ -18,14 +18,24 @@ using bridge::Exchange;
 
 // What became of the last answer, for whoever asks why the program does not take it.
 std::string last_answer_text(const Exchange& exchange) {
-  if (exchange.answer != bridge::AnswerState::answered) return "the answer was taken away";
+  const std::string path = harmless(exchange.response.path);
+  switch (exchange.answer) {
+    case bridge::AnswerState::none: return "its answer was removed";
+    case bridge::AnswerState::stale:
+      return fmt::format("the answer in {} is older than the request", path);
+    case bridge::AnswerState::unreadable:
+    case bridge::AnswerState::torn:
+    case bridge::AnswerState::broken:
+    case bridge::AnswerState::foreign: return fmt::format("{} is no longer its answer", path);
+    case bridge::AnswerState::answered: break;
+  }
   const auto& outcome = exchange.response.document->outcome;
   if (std::holds_alternative<contracts::BridgeSuccess>(outcome)) {
-    return fmt::format("the answer is in {}", harmless(exchange.response.path));
+    return fmt::format("the answer is in {}", path);
   }
   const auto* error = std::get_if<contracts::BridgeError>(&outcome);
   return fmt::format(
-      "the answer in {} says: {}", harmless(exchange.response.path),
+      "the answer in {} says: {}", path,
       harmless(error != nullptr ? error->error_message
                                 : std::get<contracts::BridgeTimeout>(outcome).error_message));
 }
@@ -84,7 +94,8 @@ RunEnd end_of_stop(const bridge::Stop& stop, std::span<const Exchange> exchanges
       return {kTryLater, "same_request",
               fmt::format("the program asks again what has been answered ({}); {}\n"
                           "Next: correct the program, which has to read the answer when it is "
-                          "run with --resume; or ask the agent again: {}",
+                          "run with --resume, and give this command again; or ask the agent again: "
+                          "{}",
                           request_text(exchange), last_answer_text(exchange),
                           harmless(shell_line(answer_command(exchange, run))))};
     case DriveFault::too_many_resumes: break;
