@@ -31,6 +31,9 @@ constexpr std::string_view kLogShapes[] = {
     "<(ERROR|WARN|INFO|DEBUG) 20#-#-#",
     "\\[#/@/#:#:#:# ",
     "<npm ERR!",
+    "<(DEBUG|TRACE) @(.@|): ",
+    "<20#/#/# #:#:#(.#|) @.(go|rs|c|cc|cpp|py|js|ts|rb|java)(:#|): ",
+    "<thread '*' panicked",
 };
 
 constexpr std::array<std::string_view, 14> kLevels = {
@@ -195,6 +198,7 @@ constexpr SentryReference kReferences[] = {
     {"<sentry(:|) (issue|event|error|alert|ref|reference|id)(: | \\#| id | )", 4},
     {"<sentry \\#", 5},
     {"<sentry: ", 7},
+    {"<sentry as ", 5},
 };
 
 bool is_hex_id(std::string_view word, std::size_t least) {
@@ -219,7 +223,7 @@ bool is_short_id(std::string_view text) {
 
 bool has_sentry_reference(std::string_view text) {
   static constexpr std::string_view kShape[] = {kReferences[0].shape, kReferences[1].shape,
-                                                kReferences[2].shape};
+                                                kReferences[2].shape, kReferences[3].shape};
   static const ShapeSet kShapes(kShape);
   for (auto found = kShapes.find(text); found; found = kShapes.find(text, found->end)) {
     const std::string_view id = text.substr(found->end);

@@ -17,16 +17,19 @@ constexpr std::string_view kNameShapes[] = {
     "<(openai|anthropic|groq|cerebras|deepseek|xai|ollama|openrouter|chatgpt|huggingface)>",
     "<(vllm|lmstudio|litellm|langchain|vertex ai|hugging face|lm studio|together ai)>",
     "<(mistral ai|fireworks ai|perplexity ai|amazon bedrock|aws bedrock|google gemini)>",
+    "<(Mistral|Cohere|Perplexity)>",  // Words only in lower case.
     // People, winds and constellations have these names, too.
     "<(claude|gemini|mistral|cohere|bedrock|perplexity|llama|grok|gpt|copilot|replicate|qwen)>",
 };
-constexpr std::size_t kAmbiguousNames = 3;
+constexpr std::size_t kAmbiguousNames = 4;
 
 constexpr std::string_view kTechnical[] = {
     "api",        "apis",        "backend",    "call",     "calls",     "client",   "completions",
     "connection", "credentials", "deployment", "endpoint", "endpoints", "gateway",  "key",
     "model",      "models",      "prompt",     "provider", "request",   "requests", "response",
     "sdk",        "server",      "servers",    "service",  "services",  "upstream"};
+// Before an ambiguous name they say whose it is.
+constexpr std::string_view kTitles[] = {"api", "backend", "model", "provider", "service"};
 constexpr std::string_view kFailures[] = {
     "crashed",      "disconnected", "down",        "error",       "errors",     "exceeded",
     "exception",    "exhausted",    "fail",        "failed",      "failing",    "fails",
@@ -87,9 +90,9 @@ constexpr std::string_view kContacting[] = {
     "contacting", "get",         "invoke",        "invoking",       "query",      "querying",
     "reach",      "reaching",    "received",      "talking",        "use",        "using"};
 constexpr std::string_view kFailuresBack[] = {
-    "cannot",  "couldn",  "error",   "errors",       "exception",  "failed",
-    "failing", "fails",   "failure", "limited",      "outage",     "throttled",
-    "timed",   "timeout", "unable",  "unauthorized", "unavailable"};
+    "cannot",    "couldn",  "error",   "errors",  "exceeded",     "exception",
+    "failed",    "failing", "fails",   "failure", "limited",      "outage",
+    "throttled", "timed",   "timeout", "unable",  "unauthorized", "unavailable"};
 constexpr std::string_view kCould[] = {"can", "could", "did", "was", "would"};
 
 bool is_negation(std::string_view word) {
@@ -131,7 +134,7 @@ class FailureAfter {
     saw_noun_ = saw_noun_ || noun;
     saw_exchange_ = saw_exchange_ || is_among(kExchanges, word);
     saw_limit_ = saw_limit_ || starts_with_folded(word, "limit");
-    saw_not_ = saw_not_ || is_negation(word);
+    saw_not_ = saw_not_ || cannot || is_negation(word);
     is_soft_ = is_soft_ || soft;
     is_broken_ = is_broken_ || breaks || cannot;
     is_verb_due_ = is_verb_due_ || cannot;
@@ -226,9 +229,9 @@ bool is_model(std::string_view text, const ShapeSet::Match& name) {
 bool has_provider_failure(std::string_view text) {
   static const ShapeSet kNames(kNameShapes);
   for (auto name = kNames.find(text); name; name = kNames.find(text, name->end)) {
-    const bool is_ambiguous = name->shape == kAmbiguousNames;
-    const bool is_technical = is_among(kTechnical, WordsAfter(text, name->end).next());
     const WordsBefore before(text, name->begin);
+    const bool is_ambiguous = name->shape == kAmbiguousNames && !is_among(kTitles, before[0]);
+    const bool is_technical = is_among(kTechnical, WordsAfter(text, name->end).next());
     if ((!is_ambiguous || is_technical) && fails_before(before, is_technical)) return true;
     const bool is_object = equal_folded(before[0], "to") || equal_folded(before[0], "from");
     const std::string_view object = is_object ? before[1] : std::string_view();
