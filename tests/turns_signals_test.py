@@ -157,6 +157,15 @@ class Reloading(ServingTest):
         self.assertEqual(server.say("s1", "t1").result["ModeDisplayName"], "Talk")
         self.assertEqual(gate.count, 1)
 
+    def test_a_reload_of_an_emptied_file_changes_nothing(self):
+        gate, server = self.gated(agent={"mode": "Talk"})
+        server.config.write_bytes(b"")
+        said = len(server.errors())
+        server.hang_up()
+        self.until(lambda: "is empty" in server.errors()[said:], "a word about it")
+        self.assertEqual(server.say("s1", "t1").result["ModeDisplayName"], "Talk")
+        self.assertEqual(gate.count, 1)
+
     def test_a_turn_that_waits_for_tools_goes_on_after_a_reload(self):
         gate, server = self.gated(calling("a"), "Done.")
         server.say("s1", "t1")

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <optional>
 
 #include "treaty/base/ids.h"
@@ -47,6 +48,15 @@ void reload(Gateway& gateway, Configuration& current, const Arguments& arguments
     print_error(
         "treaty serve: not reloaded; the running configuration stays in effect: {} no longer "
         "exists. Next: restore it, or restart the server to run without it\n",
+        harmless(*file));
+    return;
+  }
+  // An editor may have emptied it before it writes. Without settings there are no keys either.
+  std::error_code ignored;
+  if (file && std::filesystem::is_empty(*file, ignored)) {
+    print_error(
+        "treaty serve: not reloaded; the running configuration stays in effect: {} is empty. "
+        "Next: write it and send SIGHUP again, or restart the server to run without settings\n",
         harmless(*file));
     return;
   }
