@@ -49,6 +49,24 @@ class Signals(MachineTest):
         self.assertEqual(self.begin("x1", code=0)["output"], {"got": '{"by": "Ada"}'})
         self.assertEqual(self.begin("x2")["channel"], "c")
 
+    def test_the_next_command_finds_the_store_that_the_machine_names(self):
+        stores = {"local": " --store .checkpoints", "sqlite": " --store flatmachines.sqlite", "memory": None}
+        for backend, option in stores.items():
+            with self.subTest(backend):
+                self.write("own.json", machine(ASK["data"]["states"], context={"channel": "{{ input.channel }}"},
+                                               persistence={"enabled": True, "backend": backend}))
+                ran = self.machine("run", "own.json", "--id", "x1", "--input", '{"channel": "c"}')
+                self.assertEqual(ran.code, 3, ran)
+                if option is None:
+                    self.assertNotIn("Send it with", ran.err)
+                    continue
+                self.assertIn(f"Send it with: treaty machine signal c DATA --resume{option}\n", ran.err)
+                ran = self.machine("signal", "c", '{"by": "Ada"}', *option.split())
+                self.assertIn(f"Go on with: treaty machine resume x1{option}\n", ran.out)
+                ended = self.json_of("resume", "x1", *option.split())
+                self.assertEqual(ended["output"], {"got": '{"by": "Ada"}'})
+                self.assertEqual(self.json_of("list", *option.split())["status"], "completed")
+
     def test_each_that_waits_gets_a_copy(self):
         for execution in ("x1", "x2"):
             self.begin(execution)

@@ -179,9 +179,7 @@ Result<int> report(const MachineDrive& drive,
                    const std::expected<machines::Outcome, Error>& outcome,
                    const machines::List* hooks) {
   if (!outcome) return std::unexpected(machine_failure(outcome.error()));
-  // A simulation leaves nothing behind, unless it is told where.
-  const bool is_kept = !drive.script || drive.arguments.has("--store");
-  const auto options = is_kept ? std::optional(options_to_find(drive.arguments)) : std::nullopt;
+  const auto& options = drive.store.options();
   if (wants_json(drive.arguments)) {
     print_document(outcome_json(*outcome, hooks) + "\n");
   } else if (outcome->status == machines::Status::completed) {

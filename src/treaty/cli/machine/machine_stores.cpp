@@ -16,36 +16,70 @@ namespace {
 constexpr const char* kLocalDirectory = ".checkpoints";
 constexpr const char* kLocalDatabase = "flatmachines.sqlite";
 
-std::expected<OpenedMachines, Error> open_own(const std::string& address, store::Purpose purpose) {
-  TREATY_TRY(auto opened, store::open_machine_store(address, {.purpose = purpose}));
-  return OpenedMachines(std::move(opened));
+enum class Home { memory, directory, database, configured };
+
+// Where the executions of a command are kept.
+struct Place {
+  Home home = Home::configured;
+  std::string path{};  // Of a directory or a database.
+};
+
+Place place_of(const Arguments& arguments, const machines::Persistence* persistence) {
+  using machines::PersistenceKind;
+  if (arguments.has("--store")) {
+    std::error_code ignored;
+    const std::string path = arguments.get("--store");
+    return {std::filesystem::is_regular_file(path, ignored) ? Home::database : Home::directory,
+            path};
+  }
+  if (persistence == nullptr) return {};
+  if (!persistence->enabled) return {Home::memory};
+  const std::string& path = persistence->db_path;
+  switch (persistence->kind) {
+    case PersistenceKind::memory: return {Home::memory};
+    case PersistenceKind::local: return {Home::directory, path.empty() ? kLocalDirectory : path};
+    case PersistenceKind::sqlite: return {Home::database, path.empty() ? kLocalDatabase : path};
+    case PersistenceKind::configured: break;
+  }
+  return {};
 }
 
-std::expected<OpenedMachines, Error> open_any(const Arguments& arguments, store::Purpose purpose,
-                                              const machines::Persistence* persistence) {
-  using machines::PersistenceKind;
-  if (arguments.has("--store")) return open_own("directory:" + arguments.get("--store"), purpose);
-  const auto kind = persistence == nullptr ? PersistenceKind::configured : persistence->kind;
-  const bool is_kept = persistence == nullptr || persistence->enabled;
-  if (kind == PersistenceKind::memory || !is_kept) return open_own("memory:", purpose);
-  const std::string path = persistence == nullptr ? "" : persistence->db_path;
-  if (kind == PersistenceKind::local) {
-    return open_own("directory:" + (path.empty() ? kLocalDirectory : path), purpose);
-  }
-  if (kind == PersistenceKind::sqlite) {
-    const auto file = std::filesystem::absolute(path.empty() ? kLocalDatabase : path);
-    TREATY_TRY(auto opened, store::open_store("sqlite://" + file.string(), {.purpose = purpose}));
-    return OpenedMachines(std::move(opened));
+std::optional<std::string> options_of(const Place& place, const Arguments& arguments) {
+  if (place.home == Home::memory) return std::nullopt;
+  std::string options = options_to_find(arguments);
+  if (place.path.empty() || arguments.has("--store")) return options;
+  return fmt::format(" --store {}{}", shell_word(harmless(place.path)), options);
+}
+
+std::expected<OpenedMachines, Error> open_place(const Place& place, const Arguments& arguments,
+                                                store::Purpose purpose) {
+  auto options = options_of(place, arguments);
+  switch (place.home) {
+    case Home::memory:
+    case Home::directory: {
+      const bool is_kept = place.home == Home::directory;
+      TREATY_TRY(auto opened,
+                 store::open_machine_store(is_kept ? "directory:" + place.path : "memory:",
+                                           {.purpose = purpose}));
+      return OpenedMachines(std::move(opened), std::move(options));
+    }
+    case Home::database: {
+      const auto file = std::filesystem::absolute(place.path);
+      TREATY_TRY(auto opened, store::open_store("sqlite://" + file.string(), {.purpose = purpose}));
+      return OpenedMachines(std::move(opened), std::move(options));
+    }
+    case Home::configured: break;
   }
   TREATY_TRY(auto opened, open_configured_store(arguments, purpose));
-  return OpenedMachines(std::move(opened));
+  return OpenedMachines(std::move(opened), std::move(options));
 }
 
 }  // namespace
 
 std::vector<Option> machine_store_options() {
   return joined(
-      {{{"--store", "DIR", "Keep executions in this directory, instead of the configured store"}},
+      {{{"--store", "PATH",
+         "Keep executions in this directory or SQLite database, instead of the configured store"}},
        configuration_options()});
 }
 
@@ -65,14 +99,14 @@ std::string options_to_find(const Arguments& arguments) {
 
 Result<OpenedMachines> open_machines(const Arguments& arguments, store::Purpose purpose,
                                      const machines::Persistence* persistence) {
-  return map_error(open_any(arguments, purpose, persistence), failure_of);
+  return map_error(open_place(place_of(arguments, persistence), arguments, purpose), failure_of);
 }
 
 Result<OpenedMachines> open_to_look(const Arguments& arguments, store::Purpose purpose) {
   std::error_code ignored;
   const std::string directory = arguments.get("--store");
   if (purpose != store::Purpose::run && arguments.has("--store") &&
-      !std::filesystem::is_directory(directory, ignored)) {
+      !std::filesystem::exists(directory, ignored)) {
     return failed_with(kUnavailable,
                        fmt::format("{}: there is no such directory; `treaty machine run FILE "
                                    "--store {}` makes one",
@@ -89,7 +123,9 @@ Result<OpenedMachines> open_or_empty(const Arguments& arguments) {
   }
   std::error_code ignored;
   const bool is_there = std::filesystem::exists(place, ignored) || ignored;
-  if (!is_there) return map_error(open_own("memory:", store::Purpose::read), failure_of);
+  if (!is_there) {
+    return map_error(open_place({Home::memory}, arguments, store::Purpose::read), failure_of);
+  }
   return open_to_look(arguments, store::Purpose::read);
 }
 

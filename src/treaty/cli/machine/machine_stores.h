@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,15 +16,22 @@ namespace treaty::cli {
 
 class OpenedMachines {
  public:
-  explicit OpenedMachines(std::unique_ptr<store::Store> whole) : whole_(std::move(whole)) {}
-  explicit OpenedMachines(std::unique_ptr<store::MachineStore> own) : own_(std::move(own)) {}
+  OpenedMachines(std::unique_ptr<store::Store> whole, std::optional<std::string> options)
+      : whole_(std::move(whole)), options_(std::move(options)) {}
+  OpenedMachines(std::unique_ptr<store::MachineStore> own, std::optional<std::string> options)
+      : own_(std::move(own)), options_(std::move(options)) {}
 
   store::MachineStore& machines() const { return own_ ? *own_ : whole_->machines(); }
-  store::Store* whole() const { return whole_.get(); }  // Null unless it is the configured one.
+  store::Store* whole() const { return whole_.get(); }  // Null unless it is a database.
+
+  // What the next command needs to find the same store, such as " --store DIR"; nothing when the
+  // store ends with this process.
+  const std::optional<std::string>& options() const { return options_; }
 
  private:
   std::unique_ptr<store::Store> whole_{};
   std::unique_ptr<store::MachineStore> own_{};
+  std::optional<std::string> options_{};
 };
 
 // --store, --config and --state-dir.
@@ -32,7 +40,7 @@ std::vector<Option> machine_store_options();
 // --format, then those of the store.
 std::vector<Option> looking_options();
 
-// What the next command needs to find the same store: " --store DIR"; empty for the usual one.
+// The options among these that say which store is meant; empty for the usual one.
 std::string options_to_find(const Arguments& arguments);
 
 // By --store; else what the machine's file says; else the configured one. `persistence` may be
@@ -40,8 +48,8 @@ std::string options_to_find(const Arguments& arguments);
 Result<OpenedMachines> open_machines(const Arguments& arguments, store::Purpose purpose,
                                      const machines::Persistence* persistence);
 
-// The store that --store or the configuration names. To look into one makes none: a directory that
-// is not there is told.
+// The store that --store or the configuration names. Looking into one creates none: it fails when
+// there is no directory or database of that name.
 Result<OpenedMachines> open_to_look(const Arguments& arguments, store::Purpose purpose);
 
 // The same to read. A store that does not exist yet is empty.

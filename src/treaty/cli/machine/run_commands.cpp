@@ -107,7 +107,8 @@ void tell_sent(const Arguments& arguments, const Signal& signal,
         harmless(signal.channel));
   if (arguments.has("--resume")) return;
   for (const std::string& execution : waiters) {
-    print("  Go on with: treaty machine resume {}\n", shell_word(harmless(execution)));
+    print("  Go on with: treaty machine resume {}{}\n", shell_word(harmless(execution)),
+          options_to_find(arguments));
   }
 }
 
