@@ -4,7 +4,7 @@ import sqlite3
 import unittest
 
 from gate import HOLD, Reply, calling
-from serving import DISK_FAULTS, Server, ServingTest, configuration, tool_results, user_turn
+from serving import DISK_FAULTS, EXECUTE, Server, ServingTest, configuration, tool_results, user_turn
 
 
 
@@ -325,6 +325,17 @@ class TwoProcesses(ServingTest):
 
     def test_streamed_repeats_at_the_other_get_the_head_at_once_keep_no_connection_and_get_the_result(self):
         self.assert_head_at_once_no_connection_kept_and_the_result(lambda two: two.say_streaming("s1", "t1"))
+
+    def test_a_repeat_without_ids_at_the_other_gets_the_answer_of_the_one_that_runs(self):
+        gate, one, two = self.both(held=True, sessions={"initial": True})
+        two.start()
+        running = self.later(one.execute, {"Instruction": "Hello."}, key="k1")
+        gate.wait_for_calls(1)
+        with two.stream("POST", EXECUTE, {"Instruction": "Hello.", "Streaming": True}, {"Idempotency-Key": "k1"}) as stream:
+            gate.open()
+            events = list(stream)
+        self.assertEqual(events[-1].data.encode(), running.result().body)
+        self.assertEqual(gate.count, 1)
 
     def test_a_repeat_at_the_other_gets_the_failure_of_the_one_that_runs_and_no_second_attempt(self):
         gate, one, two = self.both(Reply(HOLD, error=(500, {"error": {"message": "Broken."}})), "A second attempt.")

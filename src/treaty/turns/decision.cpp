@@ -346,7 +346,8 @@ Decision decide_same(const Settings& settings, const TurnRequest& asked, const s
   }
   const Turn& turn = *view.same_turn;
   const bool is_newest_round = view.same->request.round == turn.round;
-  if (is_newest_round && turn.state == TurnState::accepted) return {Running{turn}};
+  if (is_newest_round && turn.state == TurnState::accepted)
+    return {Running{view.session->room, turn}};
   if (is_newest_round && turn.state == TurnState::failed && turn.retryable) {
     return run_again(settings, asked, view);
   }

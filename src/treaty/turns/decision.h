@@ -76,6 +76,7 @@ struct Replay {
 
 // The same request is being run.
 struct Running {
+  store::Room room{};  // Of its session; a request without ids does not name it.
   store::Turn turn{};
 };
 

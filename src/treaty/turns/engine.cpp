@@ -22,6 +22,7 @@ using store::TurnState;
 // How often a turn that another process runs is looked at.
 constexpr std::chrono::milliseconds kGlance{100};
 constexpr int kGlancesToRecover = 10;  // Every so often the other process may be gone.
+constexpr int kMostFailures = 10;      // Of looks, before a request is refused.
 constexpr int kMostRecoveries = 10;    // Before one decision: processes may die one after another.
 
 Refusal session_unknown() {
@@ -145,7 +146,7 @@ asio::awaitable<std::shared_ptr<TurnLog>> Engine::execute(Worker& worker, TurnRe
   const auto* running = std::get_if<Running>(&verdict);
   if (running != nullptr && !log->is_assigned()) {
     const TurnRequest& request = arrival.asked;
-    DistantRound round{.room = request.room,
+    DistantRound round{.room = running->room,
                        .turn = running->turn,
                        .key = arrival.key,
                        .renderer = request.renderer,
@@ -218,7 +219,7 @@ asio::awaitable<TurnVerdict> Engine::decide_turn(Worker& worker, Arrival& arriva
     const auto* begin = std::get_if<Begin>(&decision.verdict);
     if (begin != nullptr && arrival.log->is_assigned()) {
       // It was recovered while this request waited for it, and has failed: that is the answer.
-      return store::Proposal<Choice>{{}, {Running{begin->turn}}};
+      return store::Proposal<Choice>{{}, {Running{begin->session.room, begin->turn}}};
     }
     if (!is_full || begin == nullptr) {
       return store::Proposal<Choice>{std::move(decision.change), {std::move(decision.verdict)}};
@@ -402,34 +403,49 @@ std::shared_ptr<TurnLog> Engine::follow_other_process(Worker& worker, store::Roo
 }
 
 // Fills the log when the round has ended, unless all who wait have left before, or a run of this
-// process has taken the round over and writes the log itself. Until then only the row of the turn
-// is read, and nothing is kept of the request: both may be large, and many may wait.
+// process has taken the round over and writes the log itself. Until then nothing is kept of the
+// request: it may be large, and many may wait.
 asio::awaitable<void> Engine::await_end(Worker& worker, DistantRound round,
                                         std::weak_ptr<TurnLog> followed) {
   const store::Turn& turn = round.turn;
+  int failures = 0;
   for (int glances = 1;; ++glances) {
     co_await sleep_for(kGlance);
     shared_->live.forget_unfollowed(round.key);
     if (followed.expired()) co_return;
     if (glances % kGlancesToRecover == 0) co_await recover(worker, turn.id);
-    const auto rows = co_await shared_->store.list_turns(turn.session, turn.number - 1, 1);
-    if (!rows) continue;  // The store is unavailable: try again.
-    const bool still_runs = !rows->empty() && rows->front().id == turn.id &&
-                            rows->front().state == TurnState::accepted &&
-                            rows->front().round == turn.round;
-    if (still_runs) continue;
-    const auto found = co_await shared_->store.find_turn(round.room, turn.turn_id);
-    if (!found) continue;
+    const auto looked = co_await look_at_end(round);
+    failures = looked ? 0 : failures + 1;
+    // A request is refused when the store stays unavailable; a client that follows the turn waits.
+    if (looked ? !*looked : round.key.empty() || failures < kMostFailures) continue;
     const auto log = followed.lock();
     if (!log || !shared_->live.withdraw(round.key, *log)) co_return;
-    if (const auto* answer = *found ? answer_of(**found, turn) : nullptr) {
-      co_return restore(*log, round.room.session_id, (*found)->turn, *answer,
-                        shared_->renderer_of(answer->format));
+    if (!looked || !**looked) {
+      const Refusal refusal = looked ? (**looked).error() : store_refusal(looked.error());
+      co_return log->finish(outcome_of(refusal, *round.renderer, round.dialect));
     }
-    const bool is_there = *found && (*found)->turn.id == turn.id;  // Else it was deleted.
-    co_return log->finish(
-        outcome_of(is_there ? turn_unanswered() : turn_unknown(), *round.renderer, round.dialect));
+    const store::TurnRecord& record = ***looked;
+    const store::AnswerRecord& answer = *answer_of(record, turn);
+    co_return restore(*log, round.room.session_id, record.turn, answer,
+                      shared_->renderer_of(answer.format));
   }
+}
+
+// The turn with the answer of the round, or why there is none. Nothing while it runs: then only the
+// row of the turn is read.
+store::Task<std::optional<Engine::RoundEnd>> Engine::look_at_end(const DistantRound& round) {
+  const store::Turn& turn = round.turn;
+  TREATY_CO_TRY(const auto rows,
+                co_await shared_->store.list_turns(turn.session, turn.number - 1, 1));
+  const bool still_runs = !rows.empty() && rows.front().id == turn.id &&
+                          rows.front().state == TurnState::accepted &&
+                          rows.front().round == turn.round;
+  if (still_runs) co_return std::nullopt;
+  TREATY_CO_TRY(auto found, co_await shared_->store.find_turn(round.room, turn.turn_id));
+  if (found && answer_of(*found, turn) != nullptr) co_return RoundEnd(*std::move(found));
+  if (found && found->turn.id == turn.id) co_return RoundEnd(std::unexpected(turn_unanswered()));
+  TREATY_CO_TRY(const auto session, co_await shared_->store.find_session(round.room));
+  co_return RoundEnd(std::unexpected(session ? turn_unknown() : session_unknown()));
 }
 
 Answered<std::vector<DiaryEvent>> Engine::events(Worker& worker, store::Room room,

@@ -146,11 +146,11 @@ class Engine {
     std::shared_ptr<dispatch::Dispatcher> dispatcher;
   };
 
-  // A round that another process runs, and for whom its end is awaited.
+  // A round that another process runs, and the request that waits for its end.
   struct DistantRound {
     store::Room room;
     store::Turn turn;
-    std::string key;  // Of the request that waits for it; empty for clients that follow the turn.
+    std::string key;  // Of the request; empty for clients that follow the turn.
     const Renderer* renderer = nullptr;
     contracts::Dialect dialect = contracts::Dialect::pascal;
   };
@@ -166,6 +166,8 @@ class Engine {
                                                 const store::Turn& turn);
   boost::asio::awaitable<void> await_end(Worker& worker, DistantRound round,
                                          std::weak_ptr<TurnLog> followed);
+  using RoundEnd = std::expected<store::TurnRecord, Refusal>;
+  store::Task<std::optional<RoundEnd>> look_at_end(const DistantRound& round);
   store::Task<void> recover_turn(Worker& worker, std::int64_t turn);
   boost::asio::awaitable<void> resume(Worker& worker, store::Abandoned abandoned);
   Answered<store::TurnState> end_turn(Worker& worker, store::Room room, std::string turn_id,

@@ -236,9 +236,18 @@ TEST_CASE_FIXTURE(
   REQUIRE(other->run(other->engine().cancel(other->worker(), {"local", "s1"}, "t1")));
   REQUIRE(other->run(other->store().delete_session({"local", "s1"})) == true);
 
-  CHECK(here.run(log->outcome())->error_code == "turn_not_found");
+  CHECK(here.run(log->outcome())->error_code == "session_not_found");
   CHECK(here.calls.empty());
   CHECK(!here.run(here.store().find_session({"local", "s1"})).value());
+}
+
+TEST_CASE_FIXTURE(TwoProcesses,
+                  "Who waits for a turn of another process is refused when the store is gone") {
+  begin_at_other(user_turn("t1"));
+  const auto log = here.begin(user_turn("t1"));
+  here.failing_store().is_unreadable = true;
+
+  CHECK(here.run(log->outcome())->error_code == "store_unavailable");
 }
 
 TEST_CASE_FIXTURE(TwoProcesses, "Who waits for a turn of another process asks for no decision") {
@@ -263,7 +272,7 @@ TEST_CASE_FIXTURE(TwoProcesses,
   REQUIRE(other->run(other->engine().cancel(other->worker(), {"local", "s1"}, "t1")));
   REQUIRE(other->run(other->store().delete_session({"local", "s1"})) == true);
 
-  CHECK(here.run(log->outcome())->error_code == "turn_not_found");
+  CHECK(here.run(log->outcome())->error_code == "session_not_found");
 }
 
 TEST_CASE("A clock that is set back while a turn expires does not keep its session") {

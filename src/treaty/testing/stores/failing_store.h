@@ -15,6 +15,7 @@ class FailingStore final : public ForwardingStore {
   int settlings_to_fail = 0;
   bool is_full = false;               // No decision can be written,
   int refused = 0;                    // and so many were refused for that.
+  bool is_unreadable = false;         // No list of turns can be read.
   std::optional<int> failing_call{};  // The number, from 0, of the one call that fails.
   int calls = 0;                      // How many there were.
 
@@ -42,6 +43,11 @@ class FailingStore final : public ForwardingStore {
   store::Task<std::optional<store::TurnRecord>> find_turn(store::Room room,
                                                           std::string turn_id) override {
     return guarded(ForwardingStore::find_turn(std::move(room), std::move(turn_id)));
+  }
+  store::Task<std::vector<store::Turn>> list_turns(std::int64_t session, std::int64_t after_number,
+                                                   std::size_t limit) override {
+    if (is_unreadable) co_return std::unexpected(failure());
+    co_return co_await ForwardingStore::list_turns(session, after_number, limit);
   }
   store::Task<History> history(std::int64_t session, std::int64_t before_number,
                                std::size_t bytes) override {
