@@ -151,7 +151,7 @@ class PartsOfAnEnvelope(RepairTest):
                               ({"message": "slow down", "type": "rate_limit_error", "code": "slow"}, "type"),
                               ({"name": "RateLimitError", "kind": "RateLimitError"}, "kind"),
                               ({"type": "result", "subtype": "error_max_turns", "is_error": False}, "subtype"),
-                              ({"code": "internal.error", "detail": "x"}, "code"), ({"err": "no access"}, "err"),
+                              ({"code": "INTERNAL_ERROR", "detail": "x"}, "code"), ({"err": "no access"}, "err"),
                               ({"error_code": 5, "detail": "x"}, "error_code"), ({"succeeded": False}, "succeeded"),
                               ({"is_success": False}, "is_success"), ({"Successful": False}, "Successful"),
                               ({"result": "error"}, "response itself")):
@@ -185,10 +185,18 @@ class PartsOfAnEnvelope(RepairTest):
 
     def test_what_only_looks_like_a_report_is_an_output(self):
         for output in ({"code": "print(1)"}, {"code": 200, "x": 1}, {"exit_code": 0, "x": 1}, {"type": "review"},
-                       {"state": "done"}, {"result": "pass", "findings": []}, {"type": "terrors", "x": 1},
-                       {"kind": "error handling", "x": 1}, {"error_code": 0, "x": 1}, {"succeeded": 3, "x": 1}):
+                       {"state": "done"}, {"result": "pass", "findings": []}, {"kind": "terror", "x": 1},
+                       {"kind": "error handling", "x": 1}, {"type": "error-handling"}, {"kind": "failure_analysis"},
+                       {"type": "timeout-config"}, {"code": "console.error"}, {"code": "NO_ERROR"},
+                       {"type": "non-error"}, {"error_code": 0, "x": 1}, {"error_code": "0"}, {"errorCode": "OK"},
+                       {"error_code": None}, {"succeeded": 0, "failed": 0}, {"successful": 0}, {"err": 0.02}):
             with self.subTest(output):
                 self.assert_read(output, "BRS-14", status="success", response=json.dumps(output, separators=(",", ":")))
+
+    def test_a_printed_dictionary_without_a_failure_is_an_output(self):
+        for text in ("{'answer': 'ok', 'error': None}", "{'answer': 'ok', 'errors': []}", "{'x': 1, 'is_error': False}"):
+            with self.subTest(text):
+                self.assert_read({"response": text}, "BRS-14", status="success", response=text)
 
     def test_failures_in_a_list_are_what_the_agent_found(self):
         for output in ({"findings": [{"error": "unused variable"}]}, {"tests": [{"name": "a", "status": "failed"}]}):

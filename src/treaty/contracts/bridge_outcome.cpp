@@ -36,31 +36,41 @@ bool is_word_of_failure(std::string_view text) {
   return is_one_of(text, kWords);
 }
 
-// `rate_limit_error`, `error_max_turns`, `RateLimitError`: a word of failure in the name of a kind.
+// `rate_limit_error`, `RateLimitError`, `error_max_turns`: the name of a kind of failure. What
+// comes before a hyphen is a topic, and "no" takes it back.
 bool names_failure(std::string_view name) {
-  constexpr std::string_view kSeparators = "_-.:";
-  const auto is_in_name = [&](char c) { return is_alphanumeric(c) || kSeparators.contains(c); };
-  if (!std::ranges::all_of(name, is_in_name)) return is_word_of_failure(name);
-  if (name.ends_with("error")) return true;
-  while (!name.empty()) {
-    const std::size_t size = std::min(name.find_first_of(kSeparators), name.size());
-    if (is_word_of_failure(name.substr(0, size))) return true;
-    name.remove_prefix(std::min(size + 1, name.size()));
-  }
-  return false;
+  const auto is_in_name = [](char c) { return is_word_character(c) || c == '-'; };
+  if (!std::ranges::all_of(name, is_in_name)) return false;
+  const std::string text = folded(name);
+  const std::string_view last = std::string_view(text).substr(text.find_last_of("_-") + 1);
+  const bool is_negated = text.starts_with("no") && text.find_first_of("_-") <= 3;
+  return !is_negated && (is_word_of_failure(last) || name.ends_with("Error") ||
+                         text.starts_with("error_max") || text.starts_with("error_during"));
 }
 
-constexpr std::string_view kReports[] = {"err",        "error",     "errors",        "is_error",
-                                         "iserror",    "exception", "traceback",     "stack_trace",
-                                         "error_code", "errorcode", "error_message", "errormessage",
-                                         "error_type", "errortype"};
+bool says_no_failure(std::string_view folded_text) {
+  constexpr std::string_view kWords[] = {"",     "0",     "ok",      "none",
+                                         "null", "false", "success", "no_error"};
+  return is_one_of(folded_text, kWords);
+}
+
+constexpr std::string_view kReports[] = {
+    "error",       "errors",        "is_error",     "iserror",    "exception", "traceback",
+    "stack_trace", "error_message", "errormessage", "error_type", "errortype"};
 
 // A dictionary as Python prints it, which is not JSON.
 bool is_printed_report(std::string_view text) {
-  const std::string said = folded(trimmed(text));
-  return said.starts_with("{'") && std::ranges::any_of(kReports, [&](std::string_view name) {
-           return said.contains(fmt::format("'{}':", name));
-         });
+  constexpr std::string_view kNothing[] = {"None", "False", "0", "''", "\"\"", "[]", "{}"};
+  const std::string_view said = trimmed(text);
+  if (!said.starts_with("{'")) return false;
+  return std::ranges::any_of(kReports, [&](std::string_view name) {
+    const std::string key = fmt::format("'{}':", name);
+    const std::size_t at = said.find(key);
+    if (at == std::string_view::npos) return false;
+    const std::string_view value = trimmed(said.substr(at + key.size()));
+    return std::ranges::none_of(kNothing,
+                                [&](std::string_view none) { return value.starts_with(none); });
+  });
 }
 
 // The agent's text is a word of failure, or a document that may report one, as an object or as the
@@ -106,22 +116,29 @@ bool is_blank_text(const Place* place) {
 }
 
 bool may_report_failure(std::string_view member, json::Value value) {
-  constexpr std::string_view kSuccess[] = {"success",    "ok",        "succeeded",
-                                           "is_success", "issuccess", "successful"};
-  constexpr std::string_view kEndings[] = {"status", "state",         "outcome",
-                                           "result", "finish_reason", "stop_reason"};
+  constexpr std::string_view kSuccess[] = {"success", "ok", "is_success", "issuccess"};
+  constexpr std::string_view kCounted[] = {"succeeded", "successful"};
+  constexpr std::string_view kEndings[] = {"status",        "state",       "outcome", "result",
+                                           "finish_reason", "stop_reason", "type",    "kind"};
   constexpr std::string_view kKinds[] = {"type", "subtype", "kind", "code"};
   constexpr std::string_view kCodes[] = {"code", "status", "status_code", "statuscode",
                                          "http_status"};
+  constexpr std::string_view kOwnCodes[] = {"error_code", "errorcode"};
   constexpr std::string_view kExits[] = {"exit_code", "exitcode", "returncode", "return_code"};
   const std::string name = folded(member);
   const std::string text = value.is_string() ? folded(trimmed(value.text())) : "";
   if (is_one_of(name, kSuccess)) return is_negative(value);
+  if (is_one_of(name, kCounted)) return !number_in(value) && is_negative(value);
   if (name == "failed") return value.source() == "true";  // A number counts what failed.
+  if (name == "err")
+    return value.is_string() && !says_no_failure(text);  // A number is a deviation.
   if (is_one_of(name, kEndings) && is_word_of_failure(text)) return true;
-  if (is_one_of(name, kKinds) && names_failure(text)) return true;
+  if (is_one_of(name, kKinds) && value.is_string() && names_failure(trimmed(value.text()))) {
+    return true;
+  }
   const auto number = number_in(value);
   if (is_one_of(name, kCodes) && number && is_code_of_failure(*number)) return true;
+  if (is_one_of(name, kOwnCodes)) return number ? *number != 0 : !says_no_failure(text);
   if (is_one_of(name, kExits)) return number && *number != 0;
   if (!is_one_of(name, kReports)) return false;
   if (value.is_string()) return !text.empty();

@@ -142,7 +142,7 @@ bool is_bare_text(const std::string& text) {
   if (!is_utf8(text) || text.contains("request_id") || text.contains("\"status\"")) return false;
   const std::string_view begin = trimmed(text);
   if (begin == "null") return false;  // It says nothing.
-  if (text.contains("Traceback (most recent call last)")) return false;
+  if (begin.starts_with("Traceback (most recent call last)")) return false;
   if (!begin.starts_with('{') && !begin.starts_with("```")) return true;
   constexpr std::array<std::string_view, 4> kTelling = {"response", "result", "error",
                                                         "duration_seconds"};
