@@ -31,7 +31,7 @@ constexpr std::string_view kLogShapes[] = {
     "<(ERROR|WARN|INFO|DEBUG) 20#-#-#",
     "\\[#/@/#:#:#:# ",
     "<npm ERR!",
-    "<(DEBUG|TRACE) @(.@|): ",
+    "<(DEBUG|TRACE) @.@: ",
     "<20#/#/# #:#:#(.#|) @.(go|rs|c|cc|cpp|py|js|ts|rb|java)(:#|): ",
     "<thread '*' panicked",
 };

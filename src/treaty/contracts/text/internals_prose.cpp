@@ -17,11 +17,15 @@ constexpr std::string_view kNameShapes[] = {
     "<(openai|anthropic|groq|cerebras|deepseek|xai|ollama|openrouter|chatgpt|huggingface)>",
     "<(vllm|lmstudio|litellm|langchain|vertex ai|hugging face|lm studio|together ai)>",
     "<(mistral ai|fireworks ai|perplexity ai|amazon bedrock|aws bedrock|google gemini)>",
-    "<(Mistral|Cohere|Perplexity)>",  // Words only in lower case.
-    // People, winds and constellations have these names, too.
-    "<(claude|gemini|mistral|cohere|bedrock|perplexity|llama|grok|gpt|copilot|replicate|qwen)>",
+    "<(Mistral|Cohere)>",  // Words only in lower case.
+    // People, winds and constellations have these names, too,
+    "<(claude|gemini|mistral|llama|gpt|copilot|qwen)>",
+    // and these are also words.
+    "<(cohere|bedrock|perplexity|grok|replicate)>",
 };
+constexpr std::size_t kCapitalNames = 3;
 constexpr std::size_t kAmbiguousNames = 4;
+constexpr std::size_t kAmbiguousWords = 5;
 
 constexpr std::string_view kTechnical[] = {
     "api",        "apis",        "backend",    "call",     "calls",     "client",   "completions",
@@ -191,6 +195,13 @@ bool fails_before(const WordsBefore& words, bool is_technical) {
   return false;
 }
 
+// "the Mistral" is a wind, and "the provider Claude" is not a person.
+bool may_be_another(const ShapeSet::Match& name, const WordsBefore& before) {
+  if (name.shape == kCapitalNames) return equal_folded(before[0], "the");
+  const bool is_titled = is_among(kTitles, before[0]) && !equal_folded(before[1], "role");
+  return name.shape == kAmbiguousWords || (name.shape == kAmbiguousNames && !is_titled);
+}
+
 // --- Models -----------------------------------------------------------------------------------
 
 constexpr std::string_view kVersionShapes[] = {
@@ -230,7 +241,7 @@ bool has_provider_failure(std::string_view text) {
   static const ShapeSet kNames(kNameShapes);
   for (auto name = kNames.find(text); name; name = kNames.find(text, name->end)) {
     const WordsBefore before(text, name->begin);
-    const bool is_ambiguous = name->shape == kAmbiguousNames && !is_among(kTitles, before[0]);
+    const bool is_ambiguous = may_be_another(*name, before);
     const bool is_technical = is_among(kTechnical, WordsAfter(text, name->end).next());
     if ((!is_ambiguous || is_technical) && fails_before(before, is_technical)) return true;
     const bool is_object = equal_folded(before[0], "to") || equal_folded(before[0], "from");

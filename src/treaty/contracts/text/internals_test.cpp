@@ -409,20 +409,24 @@ TEST_CASE("ARL-09: an exchange with a provider that did not come to an end leaks
 TEST_CASE("ARL-09: a name that is also a word is a provider's when it is written as one") {
   check_all("a failure of a provider",
             {"Mistral returned an error.", "The model provider Mistral did not respond.",
-             "Cohere is down.", "Perplexity returned an error.", "The provider Claude is down.",
+             "Cohere is down.", "The provider Claude is down.", "The model Mistral failed.",
              "Google Gemini was unable to answer.", "Quota exceeded at OpenAI."});
   check_all("", {"Perplexity is a state of mind.", "The mistral is down to 20 knots.",
                  "These pieces cohere, and the plan did not fail.", "Claude is down with a cold.",
-                 "Perplexity about the error is natural.", "Attendance exceeded 300 people."});
+                 "Perplexity about the error is natural.", "Attendance exceeded 300 people.",
+                 "Perplexity is down from 20 to 15 after training.", "The Mistral is down today.",
+                 "Trains failed in the Mistral.", "The model perplexity is down to 12.3.",
+                 "The Mistral exceeded 100 km/h.", "Our role model Claude failed the exam twice."});
 }
 
 TEST_CASE("ARL-09: log lines of Go, Rust and debuggers leak") {
-  check_all(
-      "a log line",
-      {"DEBUG httpx: request", "TRACE planner.run: begin", "2026/11/18 12:00:00 main.go: failed",
-       "2026/11/18 12:00:00.123 main.go:42: failed", "thread 'main' panicked at src"});
+  check_all("a log line", {"TRACE planner.run: begin", "2026/11/18 12:00:00 main.go: failed",
+                           "thread 'main' panicked"});
+  check_all("a stack trace",
+            {"2026/11/18 12:00:00.1 main.go:42: failed", "thread 'main' panicked at src"});
   check_all("a Sentry id", {"Reported to Sentry as PROJ-1A2B."});
-  check_all("", {"DEBUG mode is off.", "On 2026/11/18 12:00 the museum opens.",
+  check_all("", {"Use DEBUG mode: it prints more.", "The TRACE method: it echoes a request.",
+                 "DEBUG builds: slower, but easier.", "On 2026/11/18 12:00 the museum opens.",
                  "The thread 'Holidays' is closed.", "He works as a sentry as his father did."});
 }
 
