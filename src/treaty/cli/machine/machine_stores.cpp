@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "treaty/base/try.h"
 #include "treaty/cli/shared/configured.h"
@@ -16,6 +17,20 @@ namespace {
 constexpr const char* kLocalDirectory = ".checkpoints";
 constexpr const char* kLocalDatabase = "flatmachines.sqlite";
 
+// One that is there, or would be by its name. Another file is not touched: a new database would be
+// written into an empty one.
+bool is_database(const std::string& path) {
+  constexpr std::string_view kBegin = "SQLite format 3";
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    return path.ends_with(".sqlite") || path.ends_with(".db");
+  }
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::string begin(kBegin.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kBegin;
+}
+
 enum class Home { memory, directory, database, configured };
 
 // Where the executions of a command are kept.
@@ -27,10 +42,8 @@ struct Place {
 Place place_of(const Arguments& arguments, const machines::Persistence* persistence) {
   using machines::PersistenceKind;
   if (arguments.has("--store")) {
-    std::error_code ignored;
     const std::string path = arguments.get("--store");
-    return {std::filesystem::is_regular_file(path, ignored) ? Home::database : Home::directory,
-            path};
+    return {is_database(path) ? Home::database : Home::directory, path};
   }
   if (persistence == nullptr) return {};
   if (!persistence->enabled) return {Home::memory};
@@ -108,7 +121,7 @@ Result<OpenedMachines> open_to_look(const Arguments& arguments, store::Purpose p
   if (purpose != store::Purpose::run && arguments.has("--store") &&
       !std::filesystem::exists(directory, ignored)) {
     return failed_with(kUnavailable,
-                       fmt::format("{}: there is no such directory; `treaty machine run FILE "
+                       fmt::format("{}: there is no such store; `treaty machine run FILE "
                                    "--store {}` makes one",
                                    harmless(directory), harmless(shell_word(directory))));
   }
