@@ -159,12 +159,14 @@ class Reloading(ServingTest):
 
     def test_a_reload_of_an_emptied_file_changes_nothing(self):
         gate, server = self.gated(agent={"mode": "Talk"})
-        server.config.write_bytes(b"")
-        said = len(server.errors())
-        server.hang_up()
-        self.until(lambda: "is empty" in server.errors()[said:], "a word about it")
-        self.assertEqual(server.say("s1", "t1").result["ModeDisplayName"], "Talk")
-        self.assertEqual(gate.count, 1)
+        for turn, text in enumerate((b"", b"\n", b"# agents:\n", b"---\n...\n"), 1):
+            with self.subTest(text):
+                server.config.write_bytes(text)
+                said = len(server.errors())
+                server.hang_up()
+                self.until(lambda said=said: "has no settings" in server.errors()[said:], "a word about it")
+                self.assertEqual(server.say(f"s{turn}", "t1").result["ModeDisplayName"], "Talk")
+                self.assertEqual(gate.count, turn)
 
     def test_a_turn_that_waits_for_tools_goes_on_after_a_reload(self):
         gate, server = self.gated(calling("a"), "Done.")

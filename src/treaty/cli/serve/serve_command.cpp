@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
-#include <filesystem>
 #include <optional>
 
+#include "treaty/base/files.h"
 #include "treaty/base/ids.h"
+#include "treaty/base/text.h"
 #include "treaty/base/try.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/serve/welcome.h"
@@ -40,6 +42,20 @@ std::optional<std::string> configuration_file(const Arguments& arguments) {
   return config::file_of(config::process_sources(configuration_flags(arguments)));
 }
 
+// Whether a file has more than comments and marks of documents. One that cannot be read may have.
+bool has_settings(const std::string& path) {
+  constexpr std::size_t kLargest = std::size_t{1} << 20U;
+  const auto text = read_file(path, kLargest);
+  if (!text) return true;
+  for (std::string_view rest = *text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = trimmed(rest.substr(0, end));
+    if (!line.empty() && !line.starts_with('#') && line != "---" && line != "...") return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
 // What is wrong with a file that cannot be read or used is printed by configuration_of().
 void reload(Gateway& gateway, Configuration& current, const Arguments& arguments, int workers,
             const std::optional<std::string>& file) {
@@ -52,11 +68,11 @@ void reload(Gateway& gateway, Configuration& current, const Arguments& arguments
     return;
   }
   // An editor may have emptied it before it writes. Without settings there are no keys either.
-  std::error_code ignored;
-  if (file && std::filesystem::is_empty(*file, ignored)) {
+  if (file && !has_settings(*file)) {
     print_error(
-        "treaty serve: not reloaded; the running configuration stays in effect: {} is empty. "
-        "Next: write it and send SIGHUP again, or restart the server to run without settings\n",
+        "treaty serve: not reloaded; the running configuration stays in effect: {} has no "
+        "settings. Next: write the settings and send SIGHUP again; to run without any, restart the "
+        "server\n",
         harmless(*file));
     return;
   }
