@@ -26,7 +26,7 @@ std::string last_answer_text(const Exchange& exchange) {
     case bridge::AnswerState::unreadable:
     case bridge::AnswerState::torn:
     case bridge::AnswerState::broken:
-    case bridge::AnswerState::foreign: return fmt::format("{} is no longer its answer", path);
+    case bridge::AnswerState::foreign: return fmt::format("{} no longer has its answer", path);
     case bridge::AnswerState::answered: break;
   }
   const auto& outcome = exchange.response.document->outcome;
@@ -92,12 +92,12 @@ RunEnd end_of_stop(const bridge::Stop& stop, std::span<const Exchange> exchanges
                       shell_word(harmless(exchange.request.path)))};
     case DriveFault::same_request:
       return {kTryLater, "same_request",
-              fmt::format("the program asks again what has been answered ({}); {}\n"
-                          "Next: correct the program, which has to read the answer when it is "
-                          "run with --resume, and give this command again; or ask the agent again: "
-                          "{}",
-                          request_text(exchange), last_answer_text(exchange),
-                          harmless(shell_line(answer_command(exchange, run))))};
+              fmt::format(
+                  "the program asks again what has been answered ({}); {}\n"
+                  "Next: correct the program (run with --resume, it has to read the answer), then "
+                  "give the same command again; or ask the agent again: {}",
+                  request_text(exchange), last_answer_text(exchange),
+                  harmless(shell_line(answer_command(exchange, run))))};
     case DriveFault::too_many_resumes: break;
   }
   return {kTryLater, "too_many_resumes",
