@@ -87,7 +87,8 @@ bool read_answer(json::Value root, SettledTurn& turn) {
   if (!response) return false;
   if (auto* final = std::get_if<FinalResponse>(&response->kind)) {
     if (json::find_member(root, "text_is_content")) {
-      final->primary_output_text = turn.result.content.value_or("");
+      if (!turn.result.content) return false;
+      final->primary_output_text = *turn.result.content;
     }
     turn.answer = std::move(*final);
   } else {

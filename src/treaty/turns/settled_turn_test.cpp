@@ -95,6 +95,23 @@ TEST_CASE("a text that was left to a transcript that is not there makes the turn
   }
 }
 
+TEST_CASE("an answer whose text is a content that is not there is corrupt") {
+  std::string journalled =
+      encode({.answer = contracts::FinalResponse{.primary_output_text = "Done.",
+                                                 .user_warnings = std::vector<std::string>{"w"}},
+              .result = {.content = "Done."}},
+             {});
+  CHECK(decode_settled_turn(journalled, ""));
+  const std::size_t content = journalled.find("\"content\"");
+  REQUIRE(content != std::string::npos);
+  journalled.replace(content, std::string_view("\"content\"").size(), "\"other\"");
+
+  const auto read = decode_settled_turn(journalled, "");
+
+  REQUIRE(!read);
+  CHECK(read.error().code == ErrorCode::corrupt);
+}
+
 TEST_CASE("bytes that are no UTF-8 do not make a result unreadable") {
   CHECK(decode_settled_turn(encode({.mode = "General",
                                     .answer = contracts::FinalResponse{.primary_output_text = "x"},
