@@ -76,7 +76,7 @@ struct Replay {
 
 // The same request is being run.
 struct Running {
-  store::Room room{};  // Of its session; a request without ids does not name it.
+  store::Room room{};  // The session of the turn; a request without ids does not name one.
   store::Turn turn{};
 };
 

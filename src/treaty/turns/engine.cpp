@@ -21,53 +21,11 @@ using store::TurnState;
 
 // How often a turn that another process runs is looked at.
 constexpr std::chrono::milliseconds kGlance{100};
-constexpr int kGlancesToRecover = 10;  // Every so often the other process may be gone.
-constexpr int kMostFailures = 10;      // Of looks, before a request is refused.
-constexpr int kMostRecoveries = 10;    // Before one decision: processes may die one after another.
-
-Refusal session_unknown() {
-  return {Reason::session_not_found,
-          "there is no such session: open one with POST /v1/sessions, or send a first request"};
-}
-
-Refusal store_refusal(const Error& error) {
-  if (error.code == ErrorCode::not_found) return session_unknown();
-  if (error.code == ErrorCode::conflict) {
-    return {Reason::turn_in_progress, "the session changes at this moment: try again"};
-  }
-  return {Reason::store_unavailable,
-          "the journal cannot be written or read now: nothing was changed; try again later"};
-}
+constexpr int kMostRecoveries = 10;  // Before one decision: processes may die one after another.
 
 template <class T>
 std::expected<T, Refusal> stored(std::expected<T, Error> answer) {
   return map_error(std::move(answer), store_refusal);
-}
-
-Refusal turn_unknown() {
-  return {Reason::turn_not_found, "there is no such turn: GET /v1/sessions/{s}/turns lists them"};
-}
-
-Refusal turn_unanswered() {
-  return {Reason::turn_cancelled, "the turn ended before this request was answered"};
-}
-
-// Fills a log with a round that has been answered.
-void restore(TurnLog& log, const std::string& session_id, const store::Turn& turn,
-             const store::AnswerRecord& answer, const Renderer& renderer) {
-  log.open({session_id, turn.turn_id, turn.mode, answer.round}, answer.first_event);
-  log.restore_deltas(answer.deltas);
-  Outcome outcome{.body = answer.body,
-                  .dialect = answer.dialect,
-                  .renderer = &renderer,
-                  .error_code = answer.error_code};
-  if (auto settled = decode_settled_turn(answer.result, answer.transcript)) {
-    settled->session_id = session_id;
-    settled->turn_id = turn.turn_id;
-    settled->mode = turn.mode;
-    outcome.source = *std::move(settled);
-  }
-  log.finish(std::move(outcome));
 }
 
 // Matches the results of a continuation where no other request waits for that.
@@ -88,15 +46,6 @@ asio::awaitable<std::optional<Refusal>> match_beside(Worker& worker, TurnRequest
 
 std::int64_t result_event_of(const store::AnswerRecord& answer) {
   return answer.first_event + static_cast<std::int64_t>(TurnLog::count_deltas(answer.deltas)) + 1;
-}
-
-// The answer to the round that `turn` is in, if the record is of this turn.
-const store::AnswerRecord* answer_of(const store::TurnRecord& record, const store::Turn& turn) {
-  if (record.turn.id != turn.id) return nullptr;
-  for (const store::Round& round : record.rounds) {
-    if (round.answer && round.answer->round == turn.round) return &*round.answer;
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -386,66 +335,6 @@ Answered<std::shared_ptr<TurnLog>> Engine::follow(Worker& worker, store::Room ro
   if (!runs) co_return nullptr;
   if (const auto run = shared_->live.find_turn(turn.id)) co_return run->log();
   co_return follow_other_process(worker, std::move(room), turn);
-}
-
-// The log of a round that another process runs, shared by all who follow it here. It is empty until
-// the round has ended.
-std::shared_ptr<TurnLog> Engine::follow_other_process(Worker& worker, store::Room room,
-                                                      const store::Turn& turn) {
-  const auto made = std::make_shared<TurnLog>();
-  auto log = shared_->live.share_replay(turn.id, turn.events + 1, made);
-  if (log == made) {
-    DistantRound round{
-        .room = std::move(room), .turn = turn, .key = {}, .renderer = shared_->renderers.front()};
-    asio::co_spawn(worker.executor, await_end(worker, std::move(round), made), asio::detached);
-  }
-  return log;
-}
-
-// Fills the log when the round has ended, unless all who wait have left before, or a run of this
-// process has taken the round over and writes the log itself. Until then nothing is kept of the
-// request: it may be large, and many may wait.
-asio::awaitable<void> Engine::await_end(Worker& worker, DistantRound round,
-                                        std::weak_ptr<TurnLog> followed) {
-  const store::Turn& turn = round.turn;
-  int failures = 0;
-  for (int glances = 1;; ++glances) {
-    co_await sleep_for(kGlance);
-    shared_->live.forget_unfollowed(round.key);
-    if (followed.expired()) co_return;
-    if (glances % kGlancesToRecover == 0) co_await recover(worker, turn.id);
-    const auto looked = co_await look_at_end(round);
-    failures = looked ? 0 : failures + 1;
-    // A request is refused when the store stays unavailable; a client that follows the turn waits.
-    if (looked ? !*looked : round.key.empty() || failures < kMostFailures) continue;
-    const auto log = followed.lock();
-    if (!log || !shared_->live.withdraw(round.key, *log)) co_return;
-    if (!looked || !**looked) {
-      const Refusal refusal = looked ? (**looked).error() : store_refusal(looked.error());
-      co_return log->finish(outcome_of(refusal, *round.renderer, round.dialect));
-    }
-    const store::TurnRecord& record = ***looked;
-    const store::AnswerRecord& answer = *answer_of(record, turn);
-    co_return restore(*log, round.room.session_id, record.turn, answer,
-                      shared_->renderer_of(answer.format));
-  }
-}
-
-// The turn with the answer of the round, or why there is none. Nothing while it runs: then only the
-// row of the turn is read.
-store::Task<std::optional<Engine::RoundEnd>> Engine::look_at_end(const DistantRound& round) {
-  const store::Turn& turn = round.turn;
-  TREATY_CO_TRY(const auto rows,
-                co_await shared_->store.list_turns(turn.session, turn.number - 1, 1));
-  const bool still_runs = !rows.empty() && rows.front().id == turn.id &&
-                          rows.front().state == TurnState::accepted &&
-                          rows.front().round == turn.round;
-  if (still_runs) co_return std::nullopt;
-  TREATY_CO_TRY(auto found, co_await shared_->store.find_turn(round.room, turn.turn_id));
-  if (found && answer_of(*found, turn) != nullptr) co_return RoundEnd(*std::move(found));
-  if (found && found->turn.id == turn.id) co_return RoundEnd(std::unexpected(turn_unanswered()));
-  TREATY_CO_TRY(const auto session, co_await shared_->store.find_session(round.room));
-  co_return RoundEnd(std::unexpected(session ? turn_unknown() : session_unknown()));
 }
 
 Answered<std::vector<DiaryEvent>> Engine::events(Worker& worker, store::Room room,

@@ -150,7 +150,7 @@ class Engine {
   struct DistantRound {
     store::Room room;
     store::Turn turn;
-    std::string key;  // Of the request; empty for clients that follow the turn.
+    std::string key;  // live_key() of the request; empty if clients only follow the turn.
     const Renderer* renderer = nullptr;
     contracts::Dialect dialect = contracts::Dialect::pascal;
   };

@@ -65,6 +65,28 @@ bool is_ours(Reason reason) {
 
 }  // namespace
 
+Refusal session_unknown() {
+  return {Reason::session_not_found,
+          "there is no such session: open one with POST /v1/sessions, or send a first request"};
+}
+
+Refusal turn_unknown() {
+  return {Reason::turn_not_found, "there is no such turn: GET /v1/sessions/{s}/turns lists them"};
+}
+
+Refusal turn_unanswered() {
+  return {Reason::turn_cancelled, "the turn ended before this request was answered"};
+}
+
+Refusal store_refusal(const Error& error) {
+  if (error.code == ErrorCode::not_found) return session_unknown();
+  if (error.code == ErrorCode::conflict) {
+    return {Reason::turn_in_progress, "the session changes at this moment: try again"};
+  }
+  return {Reason::store_unavailable,
+          "the journal cannot be written or read now: nothing was changed; try again later"};
+}
+
 std::string_view code_of(Reason reason) { return row_of(reason).code; }
 
 int status_of(Reason reason) { return row_of(reason).status; }

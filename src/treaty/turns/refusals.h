@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "treaty/base/error.h"
+
 namespace treaty::turns {
 
 enum class Reason {
@@ -38,6 +40,11 @@ struct Refusal {
   std::optional<std::string> details{};  // Rule ids and differences.
   std::optional<double> retry_after{};   // Seconds, when more is known than the reason tells.
 };
+
+Refusal session_unknown();
+Refusal turn_unknown();
+Refusal turn_unanswered();
+Refusal store_refusal(const Error& error);  // Of a call of the store.
 
 std::string_view code_of(Reason reason);
 int status_of(Reason reason);

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "treaty/base/ids.h"
+#include "treaty/turns/settled_turn.h"
 
 namespace treaty::turns {
 
@@ -192,6 +193,23 @@ std::int64_t TurnLog::first_event() const {
 std::int64_t TurnLog::result_event() const {
   const MutexLock lock(mutex_);
   return first_event_ + static_cast<std::int64_t>(ends_.size()) + 1;
+}
+
+void restore(TurnLog& log, const std::string& session_id, const store::Turn& turn,
+             const store::AnswerRecord& answer, const Renderer& renderer) {
+  log.open({session_id, turn.turn_id, turn.mode, answer.round}, answer.first_event);
+  log.restore_deltas(answer.deltas);
+  Outcome outcome{.body = answer.body,
+                  .dialect = answer.dialect,
+                  .renderer = &renderer,
+                  .error_code = answer.error_code};
+  if (auto settled = decode_settled_turn(answer.result, answer.transcript)) {
+    settled->session_id = session_id;
+    settled->turn_id = turn.turn_id;
+    settled->mode = turn.mode;
+    outcome.source = *std::move(settled);
+  }
+  log.finish(std::move(outcome));
 }
 
 }  // namespace treaty::turns

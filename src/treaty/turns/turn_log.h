@@ -19,6 +19,7 @@
 #include "treaty/base/notifier.h"
 #include "treaty/contracts/inspection/names.h"
 #include "treaty/dispatch/dispatched.h"
+#include "treaty/store/records.h"
 #include "treaty/turns/renderer.h"
 
 namespace treaty::turns {
@@ -131,5 +132,9 @@ class TurnLog {
   bool shows_deltas_ TREATY_GUARDED_BY(mutex_) = false;
   std::shared_ptr<const Outcome> outcome_ TREATY_GUARDED_BY(mutex_){};
 };
+
+// Fills a log with a round that has been answered. `renderer` is that of the journalled bytes.
+void restore(TurnLog& log, const std::string& session_id, const store::Turn& turn,
+             const store::AnswerRecord& answer, const Renderer& renderer);
 
 }  // namespace treaty::turns
