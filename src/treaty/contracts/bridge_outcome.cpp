@@ -36,8 +36,8 @@ bool is_word_of_failure(std::string_view text) {
   return is_one_of(text, kWords);
 }
 
-// `rate_limit_error`, `RateLimitError`, `error_max_turns`: the name of a kind of failure. What
-// comes before a hyphen is a topic, and "no" takes it back.
+// Whether a name is that of a kind of failure, such as `rate_limit_error`, `RateLimitError` or
+// `error_max_turns`. `failure_analysis` is a topic, and `no_error` says the opposite.
 bool names_failure(std::string_view name) {
   const auto is_in_name = [](char c) { return is_word_character(c) || c == '-'; };
   if (!std::ranges::all_of(name, is_in_name)) return false;

@@ -56,7 +56,7 @@ void look_at_access(const DirectoryView& view, const std::string& directory, Dir
       break;
     case DirectoryAccess::not_a_directory:
       add(found, problem, fmt::format("{} is no directory", directory),
-          {{"mv", directory, name_aside(view, directory, "old")}});
+          {{"mv", directory, backup_path(view, directory, "old")}});
       break;
     case DirectoryAccess::link:
       add(found, problem, fmt::format("{} is a symbolic link, not a directory", directory),

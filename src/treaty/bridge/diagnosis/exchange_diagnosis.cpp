@@ -99,7 +99,7 @@ class ExchangeDiagnosis {
 
   // After this the program has to write another request.
   std::vector<Words> put_request_aside() const {
-    return {{"mv", exchange_.request.path, name_aside(view_, exchange_.request.path, "old")}};
+    return {{"mv", exchange_.request.path, backup_path(view_, exchange_.request.path, "old")}};
   }
 
   // What goes on with the program: the run that was interrupted, if one was.
@@ -118,7 +118,7 @@ class ExchangeDiagnosis {
     }
     add(problem, fmt::format("{} {}", file.path, file.problem),
         {is_denied ? Words{"chmod", "u+r", file.path}
-                   : Words{"mv", file.path, name_aside(view_, file.path, "old")}});
+                   : Words{"mv", file.path, backup_path(view_, file.path, "old")}});
   }
 
   void look_at_torn_request() {
@@ -129,7 +129,7 @@ class ExchangeDiagnosis {
       return;
     }
     add(Problem::request_torn, fmt::format("{}: {}", file.path, file.problem),
-        go_on({{"mv", file.path, name_aside(view_, file.path, "torn")}}));
+        go_on({{"mv", file.path, backup_path(view_, file.path, "torn")}}));
   }
 
   void look_at_broken_request() {
@@ -203,7 +203,7 @@ class ExchangeDiagnosis {
     if (stray == view_.strays.end()) return;
     std::vector<Words> mend = move_to(exchange_, stray->path);
     if (exchange_.answer != AnswerState::none) {
-      mend.insert(mend.begin(), {"mv", place(), name_aside(view_, place(), "old")});
+      mend.insert(mend.begin(), {"mv", place(), backup_path(view_, place(), "old")});
     }
     add(Problem::answer_misplaced, fmt::format("{} {}", stray->path, stray_text(exchange_)),
         std::move(mend));
@@ -296,7 +296,7 @@ class ExchangeDiagnosis {
     add(Problem::answer_place_taken,
         fmt::format("response_file names {}, which is a file of something else", file.path),
         is_below(view_, file.path)
-            ? after({"mv", file.path, name_aside(view_, file.path, "old")}, fix_or_answer())
+            ? after({"mv", file.path, backup_path(view_, file.path, "old")}, fix_or_answer())
             : put_request_aside());
     return true;
   }
@@ -368,7 +368,7 @@ class ExchangeDiagnosis {
     const ResponseFile& there = owner.response;
     if (is_being_written(there, view_.now)) return look_again();
     if (!is_below(view_, there.path)) return {{"ls", "-l", there.path}};
-    return {{"mv", there.path, name_aside(view_, there.path, "old")}, fix().front()};
+    return {{"mv", there.path, backup_path(view_, there.path, "old")}, fix().front()};
   }
 
   void look_at_stale_answer() {

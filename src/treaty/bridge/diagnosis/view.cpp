@@ -82,13 +82,13 @@ void find_missing_places(DirectoryView& view) {
   }
 }
 
-constexpr std::string_view kEndsAside[] = {"old", "torn"};
+constexpr std::string_view kBackupEnds[] = {"old", "torn"};
 
-std::string numbered_aside(const std::string& path, int number, std::string_view end) {
+std::string numbered_backup(const std::string& path, int number, std::string_view end) {
   return number == 1 ? fmt::format("{}.{}", path, end) : fmt::format("{}.{}.{}", path, number, end);
 }
 
-void find_put_aside(DirectoryView& view) {
+void find_backups(DirectoryView& view) {
   std::vector<std::string> paths = {view.directory, path_in(view.directory, kFolder),
                                     quarantine_path(view.directory)};
   for (const Exchange& exchange : view.exchanges) {
@@ -100,9 +100,9 @@ void find_put_aside(DirectoryView& view) {
     return fs::exists(fs::symlink_status(path, ignored));
   };
   for (const std::string& path : paths) {
-    for (const std::string_view end : kEndsAside) {
-      for (int number = 1; is_there(numbered_aside(path, number, end)); ++number) {
-        view.put_aside.push_back(numbered_aside(path, number, end));
+    for (const std::string_view end : kBackupEnds) {
+      for (int number = 1; is_there(numbered_backup(path, number, end)); ++number) {
+        view.backups.push_back(numbered_backup(path, number, end));
       }
     }
   }
@@ -262,13 +262,13 @@ bool is_below(const DirectoryView& view, const std::string& path) {
   return !way.empty() && way != "." && *way.begin() != "..";
 }
 
-std::string name_aside(const DirectoryView& view, const std::string& path, std::string_view end) {
+std::string backup_path(const DirectoryView& view, const std::string& path, std::string_view end) {
   const auto is_taken = [&](const std::string& name) {
-    return std::ranges::find(view.put_aside, name) != view.put_aside.end();
+    return std::ranges::find(view.backups, name) != view.backups.end();
   };
   int number = 1;
-  while (is_taken(numbered_aside(path, number, end))) ++number;
-  return numbered_aside(path, number, end);
+  while (is_taken(numbered_backup(path, number, end))) ++number;
+  return numbered_backup(path, number, end);
 }
 
 bool is_like_an_answer(std::string_view file_name) {
@@ -340,7 +340,7 @@ DirectoryView look_at(const std::string& directory) {
   view.lock = look_at_lock(lock_path(directory));
   find_leftovers(view);
   find_missing_places(view);
-  find_put_aside(view);
+  find_backups(view);
   view.quarantined = names_in(quarantine_path(directory), ignored).size();
   view.strays = find_stray_answers(directory, view.exchanges, answered);
   if (!view.has_request()) {

@@ -59,7 +59,7 @@ struct DirectoryView {
   std::string
       asked_in{};  // Where the last program that was driven has written a request that waits.
   std::vector<std::string> missing_places{};  // Directories that answers belong into.
-  std::vector<std::string> put_aside{};       // Files that name_aside() must not name again.
+  std::vector<std::string> backups{};         // Existing ones, such as FILE.old.
   LockView lock{};
   JournalText journal{};
   std::string journal_problem{};         // Why it cannot be read.
@@ -75,9 +75,8 @@ struct DirectoryView {
 // does no harm elsewhere.
 bool is_below(const DirectoryView& view, const std::string& path);
 
-// The name under which a file or directory can be kept: PATH.END, or PATH.2.END and so on while
-// files of these names exist.
-std::string name_aside(const DirectoryView& view, const std::string& path, std::string_view end);
+// A path to move a file or directory to that no other one has: PATH.END, else PATH.2.END and so on.
+std::string backup_path(const DirectoryView& view, const std::string& path, std::string_view end);
 
 // Changes nothing and needs no lock.
 DirectoryView look_at(const std::string& directory);

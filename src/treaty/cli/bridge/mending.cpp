@@ -114,11 +114,11 @@ class Mending {
     return {};
   }
 
-  // What is in the place of the answer goes to the quarantine. A directory that is missing there is
-  // made.
+  // What is in the place of the answer goes to the quarantine. The directory of the place is
+  // created if it is missing.
   Step move(const std::string& path, const Exchange& owner) {
     const std::string& place = owner.response.path;
-    std::error_code ignored;  // Then the file cannot be moved either.
+    std::error_code ignored;  // The move fails then, too, and says why.
     std::filesystem::create_directories(std::filesystem::path(place).parent_path(), ignored);
     if (owner.answer != bridge::AnswerState::none) {
       TREATY_TRY_VOID(put_away(place, name_of(owner.answer)));

@@ -26,7 +26,8 @@ std::string last_answer_text(const Exchange& exchange) {
     case bridge::AnswerState::unreadable:
     case bridge::AnswerState::torn:
     case bridge::AnswerState::broken:
-    case bridge::AnswerState::foreign: return fmt::format("{} no longer has its answer", path);
+    case bridge::AnswerState::foreign:
+      return fmt::format("{} no longer contains the answer to this request", path);
     case bridge::AnswerState::answered: break;
   }
   const auto& outcome = exchange.response.document->outcome;

@@ -17,8 +17,8 @@ namespace {
 constexpr const char* kLocalDirectory = ".checkpoints";
 constexpr const char* kLocalDatabase = "flatmachines.sqlite";
 
-// One that is there, or would be by its name. Another file is not touched: a new database would be
-// written into an empty one.
+// Whether the path is that of an SQLite database: by the content of the file, or by the name if
+// there is no file yet. SQLite would write a new database into any other empty file.
 bool is_database(const std::string& path) {
   constexpr std::string_view kBegin = "SQLite format 3";
   std::error_code ignored;
@@ -31,57 +31,60 @@ bool is_database(const std::string& path) {
   return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kBegin;
 }
 
-enum class Home { memory, directory, database, configured };
+enum class StoreKind { memory, directory, database, configured };
 
 // Where the executions of a command are kept.
-struct Place {
-  Home home = Home::configured;
-  std::string path{};  // Of a directory or a database.
+struct StoreLocation {
+  StoreKind kind = StoreKind::configured;
+  std::string path{};  // The directory or the database file; empty for the other kinds.
 };
 
-Place place_of(const Arguments& arguments, const machines::Persistence* persistence) {
+StoreLocation location_of(const Arguments& arguments, const machines::Persistence* persistence) {
   using machines::PersistenceKind;
   if (arguments.has("--store")) {
     const std::string path = arguments.get("--store");
-    return {is_database(path) ? Home::database : Home::directory, path};
+    return {is_database(path) ? StoreKind::database : StoreKind::directory, path};
   }
   if (persistence == nullptr) return {};
-  if (!persistence->enabled) return {Home::memory};
+  if (!persistence->enabled) return {StoreKind::memory};
   const std::string& path = persistence->db_path;
   switch (persistence->kind) {
-    case PersistenceKind::memory: return {Home::memory};
-    case PersistenceKind::local: return {Home::directory, path.empty() ? kLocalDirectory : path};
-    case PersistenceKind::sqlite: return {Home::database, path.empty() ? kLocalDatabase : path};
+    case PersistenceKind::memory: return {StoreKind::memory};
+    case PersistenceKind::local:
+      return {StoreKind::directory, path.empty() ? kLocalDirectory : path};
+    case PersistenceKind::sqlite:
+      return {StoreKind::database, path.empty() ? kLocalDatabase : path};
     case PersistenceKind::configured: break;
   }
   return {};
 }
 
-std::optional<std::string> options_of(const Place& place, const Arguments& arguments) {
-  if (place.home == Home::memory) return std::nullopt;
+std::optional<std::string> options_of(const StoreLocation& location, const Arguments& arguments) {
+  if (location.kind == StoreKind::memory) return std::nullopt;
   std::string options = options_to_find(arguments);
-  if (place.path.empty() || arguments.has("--store")) return options;
-  return fmt::format(" --store {}{}", shell_word(harmless(place.path)), options);
+  if (location.path.empty() || arguments.has("--store")) return options;
+  return fmt::format(" --store {}{}", shell_word(harmless(location.path)), options);
 }
 
-std::expected<OpenedMachines, Error> open_place(const Place& place, const Arguments& arguments,
-                                                store::Purpose purpose) {
-  auto options = options_of(place, arguments);
-  switch (place.home) {
-    case Home::memory:
-    case Home::directory: {
-      const bool is_kept = place.home == Home::directory;
+std::expected<OpenedMachines, Error> open_location(const StoreLocation& location,
+                                                   const Arguments& arguments,
+                                                   store::Purpose purpose) {
+  auto options = options_of(location, arguments);
+  switch (location.kind) {
+    case StoreKind::memory:
+    case StoreKind::directory: {
+      const bool is_kept = location.kind == StoreKind::directory;
       TREATY_TRY(auto opened,
-                 store::open_machine_store(is_kept ? "directory:" + place.path : "memory:",
+                 store::open_machine_store(is_kept ? "directory:" + location.path : "memory:",
                                            {.purpose = purpose}));
       return OpenedMachines(std::move(opened), std::move(options));
     }
-    case Home::database: {
-      const auto file = std::filesystem::absolute(place.path);
+    case StoreKind::database: {
+      const auto file = std::filesystem::absolute(location.path);
       TREATY_TRY(auto opened, store::open_store("sqlite://" + file.string(), {.purpose = purpose}));
       return OpenedMachines(std::move(opened), std::move(options));
     }
-    case Home::configured: break;
+    case StoreKind::configured: break;
   }
   TREATY_TRY(auto opened, open_configured_store(arguments, purpose));
   return OpenedMachines(std::move(opened), std::move(options));
@@ -112,18 +115,19 @@ std::string options_to_find(const Arguments& arguments) {
 
 Result<OpenedMachines> open_machines(const Arguments& arguments, store::Purpose purpose,
                                      const machines::Persistence* persistence) {
-  return map_error(open_place(place_of(arguments, persistence), arguments, purpose), failure_of);
+  return map_error(open_location(location_of(arguments, persistence), arguments, purpose),
+                   failure_of);
 }
 
 Result<OpenedMachines> open_to_look(const Arguments& arguments, store::Purpose purpose) {
   std::error_code ignored;
-  const std::string directory = arguments.get("--store");
+  const std::string path = arguments.get("--store");
   if (purpose != store::Purpose::run && arguments.has("--store") &&
-      !std::filesystem::exists(directory, ignored)) {
+      !std::filesystem::exists(path, ignored)) {
     return failed_with(kUnavailable,
                        fmt::format("{}: there is no such store; `treaty machine run FILE "
                                    "--store {}` makes one",
-                                   harmless(directory), harmless(shell_word(directory))));
+                                   harmless(path), harmless(shell_word(path))));
   }
   return open_machines(arguments, purpose, nullptr);
 }
@@ -137,7 +141,8 @@ Result<OpenedMachines> open_or_empty(const Arguments& arguments) {
   std::error_code ignored;
   const bool is_there = std::filesystem::exists(place, ignored) || ignored;
   if (!is_there) {
-    return map_error(open_place({Home::memory}, arguments, store::Purpose::read), failure_of);
+    return map_error(open_location({StoreKind::memory}, arguments, store::Purpose::read),
+                     failure_of);
   }
   return open_to_look(arguments, store::Purpose::read);
 }

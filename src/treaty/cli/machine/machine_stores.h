@@ -22,7 +22,7 @@ class OpenedMachines {
       : own_(std::move(own)), options_(std::move(options)) {}
 
   store::MachineStore& machines() const { return own_ ? *own_ : whole_->machines(); }
-  store::Store* whole() const { return whole_.get(); }  // Null unless it is a database.
+  store::Store* whole() const { return whole_.get(); }  // Null for a directory and for memory.
 
   // What the next command needs to find the same store, such as " --store DIR"; nothing when the
   // store ends with this process.
@@ -40,7 +40,7 @@ std::vector<Option> machine_store_options();
 // --format, then those of the store.
 std::vector<Option> looking_options();
 
-// The options among these that say which store is meant; empty for the usual one.
+// Those of these options that were given, as the next command needs them to find the same store.
 std::string options_to_find(const Arguments& arguments);
 
 // By --store; else what the machine's file says; else the configured one. `persistence` may be

@@ -17,7 +17,7 @@ constexpr std::string_view kNameShapes[] = {
     "<(openai|anthropic|groq|cerebras|deepseek|xai|ollama|openrouter|chatgpt|huggingface)>",
     "<(vllm|lmstudio|litellm|langchain|vertex ai|hugging face|lm studio|together ai)>",
     "<(mistral ai|fireworks ai|perplexity ai|amazon bedrock|aws bedrock|google gemini)>",
-    "<(Mistral|Cohere)>",  // Words only in lower case.
+    "<(Mistral|Cohere)>",  // In lower case they are ordinary words.
     // People, winds and constellations have these names, too,
     "<(claude|gemini|mistral|llama|gpt|copilot|qwen)>",
     // and these are also words.
@@ -32,7 +32,7 @@ constexpr std::string_view kTechnical[] = {
     "connection", "credentials", "deployment", "endpoint", "endpoints", "gateway",  "key",
     "model",      "models",      "prompt",     "provider", "request",   "requests", "response",
     "sdk",        "server",      "servers",    "service",  "services",  "upstream"};
-// Before an ambiguous name they say whose it is.
+// Right before an ambiguous name, these words say that it is not a person's.
 constexpr std::string_view kTitles[] = {"api", "backend", "model", "provider", "service"};
 constexpr std::string_view kFailures[] = {
     "crashed",      "disconnected", "down",        "error",       "errors",     "exceeded",
@@ -195,7 +195,8 @@ bool fails_before(const WordsBefore& words, bool is_technical) {
   return false;
 }
 
-// "the Mistral" is a wind, and "the provider Claude" is not a person.
+// Whether the name may be that of a wind ("the Mistral"), a person or an ordinary word. "The
+// provider Claude" is none of these.
 bool may_be_another(const ShapeSet::Match& name, const WordsBefore& before) {
   if (name.shape == kCapitalNames) return equal_folded(before[0], "the");
   const bool is_titled = is_among(kTitles, before[0]) && !equal_folded(before[1], "role");
