@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <optional>
 
 #include "treaty/base/files.h"
 #include "treaty/base/ids.h"
-#include "treaty/base/text.h"
 #include "treaty/base/try.h"
+#include "treaty/base/yaml.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/serve/welcome.h"
 #include "treaty/cli/shared/configured.h"
@@ -42,38 +41,36 @@ std::optional<std::string> configuration_file(const Arguments& arguments) {
   return config::file_of(config::process_sources(configuration_flags(arguments)));
 }
 
-// Whether a file has more than comments and marks of documents. One that cannot be read may have.
-bool has_settings(const std::string& path) {
+// An empty file, or one with comments alone. What cannot be read is reported when it is loaded.
+bool has_no_settings(const std::string& path) {
   constexpr std::size_t kLargest = std::size_t{1} << 20U;
   const auto text = read_file(path, kLargest);
-  if (!text) return true;
-  for (std::string_view rest = *text; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = trimmed(rest.substr(0, end));
-    if (!line.empty() && !line.starts_with('#') && line != "---" && line != "...") return true;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  const auto root = text ? yaml::read(*text) : std::unexpected(text.error());
+  return root && root->kind == yaml::Kind::null;
+}
+
+// Why a reload would put the built-in agent in place of the configured ones and drop the keys;
+// empty when it would not. `file` is what the server was started with.
+std::string loss_of_settings(const std::string& file, const Arguments& arguments) {
+  if (!configuration_file(arguments)) {
+    return fmt::format(
+        "{} no longer exists. Next: restore it, or restart the server to run without it",
+        harmless(file));
   }
-  return false;
+  if (!has_no_settings(file)) return {};
+  return fmt::format(
+      "{} has no settings. Next: write the settings and send SIGHUP again; to run without any, "
+      "restart the server",
+      harmless(file));
 }
 
 // What is wrong with a file that cannot be read or used is printed by configuration_of().
 void reload(Gateway& gateway, Configuration& current, const Arguments& arguments, int workers,
             const std::optional<std::string>& file) {
-  // Without its file the server would serve the built-in agent, and without keys.
-  if (file && !configuration_file(arguments)) {
-    print_error(
-        "treaty serve: not reloaded; the running configuration stays in effect: {} no longer "
-        "exists. Next: restore it, or restart the server to run without it\n",
-        harmless(*file));
-    return;
-  }
-  // An editor may have emptied it before it writes. Without settings there are no keys either.
-  if (file && !has_settings(*file)) {
-    print_error(
-        "treaty serve: not reloaded; the running configuration stays in effect: {} has no "
-        "settings. Next: write the settings and send SIGHUP again; to run without any, restart the "
-        "server\n",
-        harmless(*file));
+  const std::string loss = file ? loss_of_settings(*file, arguments) : std::string();
+  if (!loss.empty()) {
+    print_error("treaty serve: not reloaded; the running configuration stays in effect: {}\n",
+                loss);
     return;
   }
   auto fresh = configuration_of(arguments, workers);
