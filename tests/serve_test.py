@@ -99,7 +99,7 @@ class Printed(ServeTest):
         _, again = self.start()
 
         self.assertIs(json.loads(run_printed(curl_lines(again)[0]))["Successful"], True)
-        self.assertNotEqual(curl_lines(page)[0].split("-d")[1], curl_lines(again)[0].split("-d")[1])
+        self.assertNotEqual(curl_lines(page)[0].split(" -d ", 1)[1], curl_lines(again)[0].split(" -d ", 1)[1])
 
     def test_with_keys_the_printed_line_sends_one(self):
         self.write("treaty.yaml", {"keys": [{"tenant": "acme", "sha256": hashlib.sha256(b"door-key").hexdigest()}]})
