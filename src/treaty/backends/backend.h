@@ -33,6 +33,15 @@ class Sink {
   // and a JSON object without anything that a model or a provider said.
   virtual void on_progress(std::string_view /*kind*/, std::string_view /*data*/) {}
 
+  // What can be read of the model's thoughts, as it comes.
+  virtual void on_thinking(std::string_view /*delta*/) {}
+
+  // All thoughts of an answer that did not fail, at its end.
+  virtual void on_thoughts(Thoughts /*thoughts*/) {}
+
+  // Thoughts of this turn were not sent, or not kept: why, in words.
+  virtual void on_thoughts_left_out(std::string_view /*why*/) {}
+
   // The backend cannot take pictures: those of the user's newest message are left out.
   virtual void on_pictures_left_out() {}
 };

@@ -16,6 +16,7 @@ std::size_t bytes_of(const UserMessage& message) {
 std::size_t bytes_of(const AssistantMessage& message) {
   std::size_t bytes = message.text.size();
   for (const auto& call : message.tool_calls) bytes += call.arguments.size();
+  for (const auto& thought : message.thoughts.parts) bytes += thought.json.size();
   return bytes;
 }
 
@@ -39,6 +40,8 @@ std::size_t memory_in(const AssistantMessage& message) {
   for (const auto& call : message.tool_calls) {
     bytes += call.id.capacity() + call.name.capacity() + call.arguments.capacity();
   }
+  bytes += message.thoughts.parts.capacity() * sizeof(results::Thought);
+  for (const auto& thought : message.thoughts.parts) bytes += thought.json.capacity();
   return bytes;
 }
 

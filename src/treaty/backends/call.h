@@ -1,6 +1,7 @@
 // One call of a model, whoever serves it: what every protocol can render.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "treaty/contracts/agent_result.h"
+#include "treaty/results/thought.h"
 #include "treaty/tools/tool.h"
 
 namespace treaty::backends {
@@ -34,9 +36,17 @@ struct UserMessage {
   bool operator==(const UserMessage&) const = default;
 };
 
+// The thoughts of one answer, and who had them: they go back to that author only.
+struct Thoughts {
+  std::string author{};  // Call::author of the call that they came from.
+  std::vector<results::Thought> parts{};
+  bool operator==(const Thoughts&) const = default;
+};
+
 struct AssistantMessage {
   std::string text{};
   std::vector<contracts::AgentToolCall> tool_calls{};
+  Thoughts thoughts{};  // Without parts: none.
   bool operator==(const AssistantMessage&) const = default;
 };
 
@@ -133,6 +143,22 @@ struct Sampling {
   bool operator==(const Sampling&) const = default;
 };
 
+// How much a model shall think before it answers. With neither member: as much as it does by itself.
+enum class Effort { minimal, low, medium, high };
+struct Reasoning {
+  std::optional<Effort> effort{};
+  std::optional<std::int64_t> budget_tokens{};
+  bool operator==(const Reasoning&) const = default;
+};
+
+// How long a backend may take for a part of a call. What is absent is not limited here.
+struct CallTimeouts {
+  std::optional<std::chrono::milliseconds> connect{};
+  std::optional<std::chrono::milliseconds> first_token{};  // To the first piece of a stream.
+  std::optional<std::chrono::milliseconds> stall{};        // Between two pieces of it.
+  bool operator==(const CallTimeouts&) const = default;
+};
+
 // The turn that a call is made for, as the store numbers it.
 struct CallOrigin {
   std::int64_t session = 0;  // 0: no turn.
@@ -150,7 +176,18 @@ struct Call {
   std::optional<double> temperature{};
   Sampling sampling{};
   std::vector<std::string> stop{};
+  std::optional<Reasoning> reasoning{};
   bool stream = false;
+  CallTimeouts timeouts{};
+
+  // Names the model and the address that are asked: thoughts of the same author are sent with the
+  // messages, and thoughts of this answer are kept under it. Empty: none are sent, none are kept.
+  std::string author{};
+  bool sends_thoughts = true;   // False: the author has refused those of this call.
+  bool shows_thinking = false;  // Providers that hide what can be read of thoughts shall show it.
+
+  bool caches = true;          // The provider may keep the prompt for the calls that follow.
+  std::string conversation{};  // Names the session, for providers that keep prompts by name.
 
   // Whoever asks, by a name of its own that no other asker has or had: a backend that keeps what it
   // does goes on with it when the same one asks again. Empty: nobody asks again.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "treaty/contracts/agent_result.h"
+#include "treaty/results/thought.h"
 
 namespace treaty::results {
 
@@ -16,6 +17,8 @@ struct Answer {
   std::string content{};
   std::string refusal{};
   std::vector<contracts::AgentToolCall> tool_calls{};
+  std::string thinking{};  // What can be read of the thoughts; never a part of the content.
+  std::vector<Thought> thoughts{};
   std::string finish_reason_raw{};
   bool prompt_blocked = false;  // Gemini: the prompt never reached the model.
   std::optional<contracts::UsageInfo> usage{};

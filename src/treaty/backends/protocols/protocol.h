@@ -27,6 +27,10 @@
 
 namespace treaty::backends {
 
+// Whether models continue a message of the assistant at the end of a request, and how they are asked
+// to: by its place alone, by `prefix` in the message, or by `continue_final_message`.
+enum class Prefill { none, by_place, prefix_member, continue_final_message };
+
 // How a provider's reading of a protocol differs from the plain one.
 struct RequestStyle {
   std::string_view max_tokens_name = "max_tokens";  // OpenAI: max_completion_tokens.
@@ -35,6 +39,7 @@ struct RequestStyle {
   bool developer_role = false;       // System text as role `developer`.
   bool model_in_body = true;         // Azure and Gemini name the model in the path.
   bool short_tool_call_ids = false;  // Mistral: nine letters or digits.
+  Prefill prefill = Prefill::none;
 };
 
 // The state of an answer that is being streamed: the answer so far, and what only the wire needs.

@@ -41,6 +41,10 @@ struct Provider {
   const Protocol* find_protocol(std::string_view protocol_name) const;
 };
 
+// Why this model cannot be asked to think that way; empty: it can.
+std::string refusal_of(const Provider& provider, const Protocol& protocol, std::string_view model,
+                       const Reasoning& reasoning);
+
 std::span<const Provider> all_providers();
 
 // Null when unknown.
