@@ -1,5 +1,6 @@
 #include "treaty/backends/masked_backend.h"
 
+#include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <string>
 #include <unordered_map>
@@ -51,6 +52,14 @@ class Masking {
     if (!is_telling(*root)) return;
     std::string masked = masked_value(*root).text();
     text = std::move(masked);
+  }
+
+  // Whether JSON text has a secret, in any spelling.
+  bool is_in(std::string_view text) const {
+    if (!secrets_.may_be_in(text)) return false;
+    const json::Document document(text, {.max_size = text.size() + 1, .max_faults = 1});
+    const auto root = document.root();
+    return !root || !document.faults().empty() || is_telling(*root);
   }
 
   void mask(contracts::AgentError& error) const {
@@ -127,7 +136,7 @@ class Masking {
 class MaskedSink final : public Sink {
  public:
   MaskedSink(Sink& sink, const KnownSecrets& secrets)
-      : sink_(sink), masking_(secrets), pieces_(secrets) {}
+      : sink_(sink), masking_(secrets), pieces_(secrets), thinking_(secrets) {}
 
   void on_text(std::string_view delta) override {
     if (late_.empty() && delta.size() <= kManyBytes) return give(pieces_.feed(delta));
@@ -139,6 +148,19 @@ class MaskedSink final : public Sink {
     sink_.on_progress(kind, masked);
   }
   void on_pictures_left_out() override { sink_.on_pictures_left_out(); }
+  void on_thinking(std::string_view delta) override { think(thinking_.feed(delta)); }
+  void on_thoughts_left_out(std::string_view why) override { sink_.on_thoughts_left_out(why); }
+
+  // They go back as they came or not at all, and what is masked is not as it came.
+  void on_thoughts(Thoughts thoughts) override {
+    think(thinking_.finish());
+    if (std::ranges::any_of(thoughts.parts, [&](const results::Thought& thought) {
+          return masking_.is_in(thought.json);
+        })) {
+      return sink_.on_thoughts_left_out("they contain a secret that is masked");
+    }
+    sink_.on_thoughts(std::move(thoughts));
+  }
 
   std::size_t late_bytes() const { return late_.size(); }
   // What was not given yet, masked. For any thread.
@@ -151,9 +173,14 @@ class MaskedSink final : public Sink {
   }
 
  private:
+  void think(std::string_view text) {
+    if (!text.empty()) sink_.on_thinking(text);
+  }
+
   Sink& sink_;
   Masking masking_;
   MaskedPieces pieces_;
+  MaskedPieces thinking_;
   std::string late_{};  // From a large delta on.
 };
 
