@@ -58,6 +58,25 @@ void write_breaker(json::Writer& writer, const dispatch::PoolView& pool) {
   writer.end_object();
 }
 
+std::string_view name_of(dispatch::Act act) {
+  switch (act) {
+    case dispatch::Act::finish: return "finish";
+    case dispatch::Act::wait: return "wait";
+    case dispatch::Act::move_on: return "switch";
+    case dispatch::Act::fail: break;
+  }
+  return "fail";
+}
+
+// The newest one about a call that did not get its answer at once.
+void write_decision(json::Writer& writer, const dispatch::PoolDecision& made, double unix_now) {
+  writer.name("Decision").begin_object();
+  writer.member("Act", name_of(made.decision.act));
+  writer.member("Rule", dispatch::name_of(made.decision.rule));
+  writer.member("Reason", made.decision.reason);
+  writer.member("At", moment(unix_now, -made.ago)).end_object();
+}
+
 void write_pool(json::Writer& writer, const dispatch::PoolView& pool, double unix_now) {
   writer.begin_object();
   writer.member("Provider", pool.name.provider).member("Model", pool.name.model);
@@ -70,6 +89,7 @@ void write_pool(json::Writer& writer, const dispatch::PoolView& pool, double uni
   writer.name("Windows").array(pool.windows,
                                [&](const auto& window) { write_window(writer, window, unix_now); });
   write_breaker(writer, pool);
+  if (pool.decision) write_decision(writer, *pool.decision, unix_now);
   writer.end_object();
 }
 

@@ -43,6 +43,9 @@ struct PolicyOverrides {
   std::optional<int> max_concurrent{};
   std::optional<int> breaker_failures{};
   std::optional<dispatch::Seconds> breaker_open{};
+  std::optional<dispatch::Seconds> connect{};
+  std::optional<dispatch::Seconds> first_token{};
+  std::optional<dispatch::Seconds> stall{};
 };
 
 // The kinds of backends. To add one: a struct here, an alternative of BackendSettings, and a

@@ -92,16 +92,23 @@ Node seconds(dispatch::Seconds value) {
   return duration(std::chrono::milliseconds(std::llround(value * 1'000)));
 }
 
+// What is set nowhere depends on the position in the chain when a call is made, and is not shown.
 Node policy_of(const dispatch::Policy& policy) {
-  return Map{}
-      .add("max_wait", seconds(policy.max_wait))
-      .add("max_attempts", number(policy.max_attempts))
-      .add("backoff", list_of(policy.backoff, seconds))
-      .add("jitter", decimal(policy.jitter))
-      .add("max_concurrent", number(policy.max_concurrent))
-      .add("breaker_failures", number(policy.breaker_failures))
-      .add("breaker_open", seconds(policy.breaker_open))
-      .node;
+  Map map;
+  const auto add_seconds = [&](std::string_view key, std::optional<dispatch::Seconds> value) {
+    if (value) map.add(key, seconds(*value));
+  };
+  add_seconds("max_wait", policy.max_wait);
+  if (policy.max_attempts) map.add("max_attempts", number(*policy.max_attempts));
+  if (policy.backoff) map.add("backoff", list_of(*policy.backoff, seconds));
+  map.add("jitter", decimal(policy.jitter));
+  map.add("max_concurrent", number(policy.max_concurrent));
+  map.add("breaker_failures", number(policy.breaker_failures));
+  map.add("breaker_open", seconds(policy.breaker_open));
+  add_seconds("connect", policy.connect);
+  add_seconds("first_token", policy.first_token);
+  add_seconds("stall", policy.stall);
+  return map.node;
 }
 
 Node budget_of(const dispatch::Budget& budget) {

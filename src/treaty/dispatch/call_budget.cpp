@@ -105,7 +105,8 @@ asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choic
       co_return std::nullopt;
     }
     if (!place) {
-      observer_.on_waiting(choice, 0, "other calls have set aside what is left of the budget");
+      observer_.on_waiting(choice, 0,
+                           {Rule::budget, "other calls have set aside what is left of the budget"});
       place.emplace(dispatcher_.pools().budget_queue(), key_of(order_.budgets), waiter().waker());
     }
     co_await pause(std::min(now() + kBudgetPoll, last));
@@ -153,7 +154,7 @@ void CallRun::fail_by_budget(const store::Exhausted& exhausted) {
   result_ = backends::failed_result(
       "budget_exhausted", "Budget",
       fmt::format("today's budget of {} has {} left, less than this request may take; it "
-                  "begins anew at midnight UTC",
+                  "is renewed at midnight UTC",
                   words_of(exhausted.scope), left_text),
       true);
   result_.rate_limit = contracts::RateLimitState{.limited = true, .retry_after = wait};

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
+#include <cmath>
+
+#include "treaty/dispatch/watched_run.h"
 
 namespace treaty::dispatch {
 namespace {
@@ -26,10 +29,13 @@ constexpr Seconds kNoticeable = 1;
 // The deadline is kept by another timer: within this it is the same one.
 constexpr Seconds kSameMoment = 0.005;
 
-// A model that goes on where another one was cut.
-constexpr const char* kGoOn =
-    "Your answer above was cut off. Go on exactly where it ends, without repeating any of it and "
-    "without a remark about the interruption.";
+// For a model that does not continue an answer: the answer so far is its own last message.
+constexpr const char* kAskWhole =
+    "The connection broke while your answer above was being sent. Write the whole answer again: "
+    "first repeat the text above exactly, character by character, and then continue it to its end. "
+    "Do not mention the interruption.";
+
+constexpr std::string_view kNotContinued = "CutNotContinued";
 
 // The code of the failure that keeps a call from being made.
 std::string_view code_of(Obstacle obstacle) {
@@ -44,15 +50,39 @@ void set_deadline_error(AgentResult& result) {
   result.finish_reason = "error";
 }
 
+bool sends_thoughts(const backends::Call& call) {
+  for (const backends::Message& message : call.messages) {
+    const auto* said = std::get_if<backends::AssistantMessage>(&message);
+    if (said != nullptr && !said->thoughts.parts.empty() && said->thoughts.author == call.author) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The messages that ask a backend to continue the text that has left.
+backends::Messages continuing(const backends::Messages& asked, std::string_view heard,
+                              AnswerJoin::Form form) {
+  backends::Messages messages = asked;
+  if (form == AnswerJoin::Form::rest) {
+    // Providers refuse a last message that ends in white space.
+    const std::size_t last = heard.find_last_not_of(" \t\r\n");
+    heard = heard.substr(0, last == std::string_view::npos ? 0 : last + 1);
+    if (!heard.empty()) messages.push_back(backends::AssistantMessage{.text = std::string(heard)});
+    return messages;
+  }
+  messages.push_back(backends::AssistantMessage{.text = std::string(heard)});
+  messages.push_back(backends::UserMessage{{backends::TextPart{kAskWhole}}});
+  return messages;
+}
+
+std::chrono::milliseconds milliseconds(Seconds seconds) {
+  return std::chrono::milliseconds(std::llround(seconds * 1'000));
+}
+
 bool was_cancelled(const AgentResult& result) { return result.error && !result.error->code; }
 
 }  // namespace
-
-void CallRun::CountingSink::on_text(std::string_view delta) {
-  bytes += delta.size();
-  if (keeps_ && streams_) text += delta;
-  sink_.on_text(delta);
-}
 
 CallRun::QueueTicket::~QueueTicket() {
   if (is_running_) {
@@ -95,25 +125,29 @@ asio::awaitable<Dispatched> CallRun::run() {
   while (at_ < chain_.size() && !chain_[at_]->on.empty()) ++at_;
   while (at_ < chain_.size()) {
     const Choice& choice = *chain_[at_];
-    CallDecision decision = co_await stay_at(choice);
+    const CallDecision decision = co_await stay_at(choice);
     if (decision.act == Act::finish || was_cancelled(result_)) break;
+    note(choice, decision);
     const auto next = next_after(result_.error ? result_.error->code.value_or("") : "");
-    const bool was_cut = client_sink_.streams() && client_sink_.bytes > bytes_at_entry_;
-    if (was_cut && order_.continues_cuts && next && now() < order_.deadline) {
-      begin_continuation();
-      dispatched.was_continued = true;
-      decision.act = Act::move_on;
-    }
     if (decision.act != Act::move_on || !next) {
-      if (!decision.reason.empty()) observer_.on_given_up(choice, decision.reason);
+      if (!decision.reason.empty()) observer_.on_given_up(choice, {decision.rule, decision.reason});
       break;
     }
-    observer_.on_switched(choice, *chain_[*next], decision.reason);
+    if (decision.rule == Rule::on_cut) {
+      dispatched.was_continued = true;
+      if (!asked_before_) asked_before_ = call_.messages;
+    }
+    observer_.on_switched(choice, *chain_[*next], {decision.rule, decision.reason});
     at_ = *next;
   }
   totals_.give_to(result_);
-  if (dispatched.was_continued && !result_.error) {
-    result_.content = spoken_before_ + result_.content.value_or("");
+  if (!result_.error) {
+    if (dispatched.was_continued) {
+      result_.content = client_sink_.text();
+    } else {
+      dispatched.thoughts = client_sink_.take_thoughts();
+    }
+    if (result_.content) client_sink_.give_whole(*result_.content);
   }
   dispatched.result = std::move(result_);
   tell_when_to_return(dispatched);
@@ -122,14 +156,23 @@ asio::awaitable<Dispatched> CallRun::run() {
 
 // Until the backend has answered, or is left.
 asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice) {
-  bytes_at_entry_ = client_sink_.bytes;
+  left_at_entry_ = client_sink_.left();
+  waited_ = 0;
+  asks_whole_ = false;
+  call_.sends_thoughts = true;
   const auto source = dispatcher_.sources_.find(choice.backend);
   if (source == dispatcher_.sources_.end()) {
     result_ = backends::failed_result("model_unavailable", "NoBackend",
                                       fmt::format("no backend is named {}", choice.backend), false);
     co_return decide_after(result_, situation(choice, 1, "model_unavailable"));
   }
+  if (chain_.size() > 1) asked_pools_.emplace_back(dispatcher_.pool_key_of(choice));
   QueueTicket ticket(dispatcher_.pool_of(choice, source->second));
+  co_return co_await stay_at(choice, source->second, ticket);
+}
+
+asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice, const Source& source,
+                                               QueueTicket& ticket) {
   Moment not_before = 0;
   for (int attempts = 0;;) {
     if (not_before > 0) {
@@ -138,8 +181,11 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice) {
     }
     std::optional<SetAside> aside;
     if (!order_.budgets.empty()) {
-      aside = co_await set_aside(choice, source->second, ticket.pool());
-      if (!aside) co_return CallDecision{.act = Act::fail, .reason = result_.error->message};
+      aside = co_await set_aside(choice, source, ticket.pool());
+      if (!aside) {
+        co_return CallDecision{
+            .act = Act::fail, .rule = Rule::budget, .reason = result_.error->message};
+      }
     }
     const CallDecision admitted = may_go_at_once(ticket, choice)
                                       ? CallDecision{.act = Act::finish}
@@ -148,34 +194,62 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice) {
       if (aside) co_await settle(*aside, {});
       co_return admitted;
     }
-    const auto heard_before = static_cast<double>(client_sink_.bytes);
+    const auto came_before = static_cast<double>(client_sink_.came());
     call_.max_output_tokens =
         aside ? std::optional(aside->reservation.output_tokens) : choice.max_output_tokens;
-    co_await attempt(ticket, choice, source->second, ++attempts);
+    co_await attempt(ticket, choice, source, ++attempts);
     if (aside) {
-      const double heard = static_cast<double>(client_sink_.bytes) - heard_before;
-      co_await settle(*aside, spent_by(result_, aside->purchase, heard));
+      const double came = static_cast<double>(client_sink_.came()) - came_before;
+      co_await settle(*aside, spent_by(result_, aside->purchase, came));
+    }
+    if (is_no_continuation_) {
+      co_return CallDecision{
+          .act = Act::fail, .rule = Rule::on_cut, .reason = result_.error->message};
+    }
+    if (const auto why = other_way(source)) {
+      observer_.on_asked_again(choice, *why);
+      not_before = 0;
+      continue;
     }
     const std::string code = result_.error ? result_.error->code.value_or("") : "";
     const CallDecision decision = decide_after(result_, situation(choice, attempts, code));
     if (decision.act != Act::wait) co_return decision;
-    observer_.on_waiting(choice, decision.wait, decision.reason);
+    note(choice, decision);
+    observer_.on_waiting(choice, decision.wait, {decision.rule, decision.reason});
     not_before = now() + decision.wait;
   }
+}
+
+// A request that was refused for what it adds to the client's own is made without that, once.
+std::optional<Why> CallRun::other_way(const Source& source) {
+  if (!result_.error || result_.error->code != "invalid_request") return std::nullopt;
+  if (client_sink_.left() > left_at_entry_ || now() >= order_.deadline) return std::nullopt;
+  if (asked_before_ && source.continues_answers && !asks_whole_) {
+    asks_whole_ = true;
+    return Why{Rule::prefill, "it does not continue an answer: it is asked for the whole answer"};
+  }
+  if (call_.sends_thoughts && sends_thoughts(call_)) {
+    call_.sends_thoughts = false;
+    return Why{Rule::thoughts, "it refused the thoughts of this turn: it is asked without them"};
+  }
+  return std::nullopt;
 }
 
 // `finish`: the backoff is over.
 asio::awaitable<CallDecision> CallRun::wait_for_backoff(QueueTicket& ticket, int attempts,
                                                         Moment not_before) {
+  const Moment began = now();
   while (now() < not_before) {
     if (is_cancelled()) co_return CallDecision{.act = Act::fail};
     // Registered first: a breaker that opens between the look and the wait notifies.
     ticket.doze(waiter().waker());
     if (attempts > 0 && ticket.pool().is_open(now()) && next_after("server_error")) {
-      co_return CallDecision{.act = Act::move_on, .reason = "its breaker opened meanwhile"};
+      co_return CallDecision{
+          .act = Act::move_on, .rule = Rule::breaker, .reason = "its breaker opened meanwhile"};
     }
     co_await pause(not_before);
   }
+  waited_ += now() - began;
   co_return CallDecision{.act = Act::finish};
 }
 
@@ -188,7 +262,7 @@ bool CallRun::may_go_at_once(QueueTicket& ticket, const Choice& choice) {
 // `finish`: the backend may be asked, and the pool counts on it.
 asio::awaitable<CallDecision> CallRun::wait_for_backend(QueueTicket& ticket, const Choice& choice,
                                                         int attempts) {
-  const Moment began = now();
+  Moment looked = now();
   std::optional<Delay> told;  // The last obstacle,
   unsigned told_kinds = 0;    // the kinds that the observer knows,
   Moment told_until = 0;      // and when it was said to end.
@@ -196,17 +270,21 @@ asio::awaitable<CallDecision> CallRun::wait_for_backend(QueueTicket& ticket, con
     if (is_cancelled()) co_return CallDecision{.act = Act::fail};
     if (now() >= order_.deadline) {
       if (attempts == 0) fail_too_late(choice, told);
-      co_return CallDecision{.act = Act::fail, .reason = std::string(kTooLate)};
+      co_return CallDecision{
+          .act = Act::fail, .rule = Rule::deadline, .reason = std::string(kTooLate)};
     }
     const auto delay = ticket.ask(bytes_, choice.policy, now(), waker());
-    if (!delay) co_return CallDecision{.act = Act::finish};
+    if (!delay) {
+      waited_ += now() - looked;
+      co_return CallDecision{.act = Act::finish};
+    }
     if (!waiter_) {
       waiter();  // Most calls never need one. The line is joined with it at the next look.
       continue;
     }
-    Situation here = situation(choice, attempts, code_of(delay->obstacle));
-    here.waited = now() - began;
-    CallDecision decision = decide_before(*delay, here);
+    waited_ += now() - std::exchange(looked, now());
+    const CallDecision decision =
+        decide_before(*delay, situation(choice, attempts, code_of(delay->obstacle)));
     if (decision.act != Act::wait) {
       if (attempts == 0) fail_unasked(*delay, decision);
       co_return decision;
@@ -216,7 +294,9 @@ asio::awaitable<CallDecision> CallRun::wait_for_backend(QueueTicket& ticket, con
     const bool is_longer = !delay->is_unknown() && delay->wait > kNoticeable &&
                            now() + delay->wait > told_until + kNoticeable;
     if (!(told_kinds & (1U << kind)) || is_longer) {
-      observer_.on_waiting(choice, delay->is_unknown() ? 0 : delay->wait, decision.reason);
+      note(choice, decision);
+      observer_.on_waiting(choice, delay->is_unknown() ? 0 : delay->wait,
+                           {decision.rule, decision.reason});
       if (!delay->is_unknown()) told_until = now() + delay->wait;
     }
     told_kinds |= 1U << kind;
@@ -227,20 +307,71 @@ asio::awaitable<CallDecision> CallRun::wait_for_backend(QueueTicket& ticket, con
 
 asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice,
                                        const Source& source, int attempts) {
-  call_.model = choice.model;
-  call_.temperature = choice.temperature;
+  prepare(choice, source);
   const Moment began = now();
   observer_.on_attempt_started(choice, attempts);
-  result_ = co_await source.backend->run(call_, client_sink_);
+  const Policy& policy = choice.policy;
+  if (!source.is_http && (policy.first_token || policy.stall)) {
+    result_ =
+        co_await run_watched(*source.backend, call_, client_sink_, dispatcher_.pools().clock(),
+                             {.first_token = policy.first_token, .stall = policy.stall});
+  } else {
+    result_ = co_await source.backend->run(call_, client_sink_);
+  }
   const Moment ended = now();
   const bool is_late = was_cancelled(result_) && ended + kSameMoment >= order_.deadline;
   // A backend that had little time has not failed by that: it hears of a cancelled call.
   if (is_late && ended - began >= kTimeToAnswer) set_deadline_error(result_);
   const Breaker::Told told = ticket.tell(bytes_, result_, choice.policy, ended);
   if (is_late) set_deadline_error(result_);
+  settle_answer();
   totals_.add(result_);
   observer_.on_attempt_ended(choice, attempts, ended - began, result_);
   if (told.opened || told.closed) observer_.on_breaker(choice, told.opened);
+}
+
+// The call as this backend gets it.
+void CallRun::prepare(const Choice& choice, const Source& source) {
+  call_.model = choice.model;
+  call_.temperature = choice.temperature;
+  if (choice.reasoning) call_.reasoning = choice.reasoning;
+  call_.caches = choice.caches;
+  call_.author = source.author.empty() ? "" : fmt::format("{}/{}", source.author, choice.model);
+  call_.timeouts = {};
+  call_.stream = client_sink_.streams();
+  if (source.is_http) {
+    const bool has_next = next_after("timeout").has_value();
+    const Policy& policy = choice.policy;
+    call_.stream |= has_next;
+    call_.timeouts.connect = milliseconds(policy.connect.value_or(kConnect));
+    if (call_.stream) {
+      const bool thinks_long = source.thinks_long || call_.reasoning;
+      call_.timeouts.first_token =
+          milliseconds(policy.first_token.value_or(default_first_token(has_next, thinks_long)));
+      call_.timeouts.stall = milliseconds(policy.stall.value_or(kStall));
+    }
+  }
+  std::optional<AnswerJoin::Form> form;
+  if (asked_before_) {
+    const bool asks_rest = source.continues_answers && !asks_whole_;
+    form = asks_rest ? AnswerJoin::Form::rest : AnswerJoin::Form::whole;
+    call_.messages = continuing(*asked_before_, client_sink_.text(), *form);
+  }
+  client_sink_.begin_attempt(form);
+}
+
+// An answer has to continue the text that has left.
+void CallRun::settle_answer() {
+  is_no_continuation_ = !client_sink_.end_attempt(result_.error.has_value(), result_.content);
+  if (!is_no_continuation_) return;
+  result_.finish_reason = "error";
+  result_.error = AgentError{
+      .message =
+          "the answer was cut, and the backend that was asked to continue it gave another "
+          "one, which does not begin with the text that has left",
+      .code = "server_error",
+      .type = std::string(kNotContinued),
+      .retryable = true};
 }
 
 bool CallRun::is_cancelled() {
@@ -262,13 +393,24 @@ Situation CallRun::situation(const Choice& choice, int attempts, std::string_vie
   return {.policy = choice.policy,
           .attempts = attempts,
           .left = order_.deadline - now(),
+          .waited = waited_,
           .has_next = next_after(code).has_value(),
-          .was_heard = client_sink_.streams() && client_sink_.bytes > bytes_at_entry_,
+          .was_heard = client_sink_.left() > left_at_entry_,
+          .continues_cuts = order_.continues_cuts,
           .dice = dispatcher_.dice()};
 }
 
+// Entries that are the same pool as one that was asked are one backend, unless they are there for
+// some failures only.
 std::optional<std::size_t> CallRun::next_after(std::string_view code) const {
-  return next_of(chain_, at_ + 1, code);
+  for (auto next = next_of(chain_, at_ + 1, code); next; next = next_of(chain_, *next + 1, code)) {
+    const Choice& choice = *chain_[*next];
+    const std::string& key = dispatcher_.pool_key_of(choice);
+    if (!choice.on.empty() || key.empty() ||
+        std::ranges::find(asked_pools_, key) == asked_pools_.end())
+      return next;
+  }
+  return std::nullopt;
 }
 
 // The backend was not asked at all.
@@ -287,13 +429,10 @@ void CallRun::fail_too_late(const Choice& choice, const std::optional<Delay>& to
   result_ = backends::failed_result("timeout", std::string(kDeadline), std::string(kTooLate), true);
 }
 
-// The next backend is told what was said, and goes on from there.
-void CallRun::begin_continuation() {
-  spoken_before_ = client_sink_.text;
-  if (!asked_before_) asked_before_ = call_.messages;
-  call_.messages = *asked_before_;
-  call_.messages.push_back(backends::AssistantMessage{.text = client_sink_.text});
-  call_.messages.push_back(backends::UserMessage{{backends::TextPart{kGoOn}}});
+void CallRun::note(const Choice& choice, const CallDecision& decision) {
+  const auto source = dispatcher_.sources_.find(choice.backend);
+  if (source == dispatcher_.sources_.end()) return;
+  dispatcher_.pool_of(choice, source->second)->note(decision, now());
 }
 
 // When a backend of the chain may be free: for the client that is sent away.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "treaty/dispatch/client_sink.h"
 #include "treaty/dispatch/dispatched.h"
 #include "treaty/dispatch/dispatcher.h"
 
@@ -18,27 +19,6 @@ class CallRun {
   boost::asio::awaitable<Dispatched> run();
 
  private:
-  // Passes text on and remembers what a client has heard.
-  class CountingSink final : public backends::Sink {
-   public:
-    CountingSink(backends::Sink& sink, bool streams, bool keeps)
-        : sink_(sink), streams_(streams), keeps_(keeps) {}
-    void on_text(std::string_view delta) override;
-    void on_progress(std::string_view kind, std::string_view data) override {
-      sink_.on_progress(kind, data);
-    }
-    void on_pictures_left_out() override { sink_.on_pictures_left_out(); }
-
-    std::size_t bytes = 0;  // That came, whoever they were for.
-    std::string text{};     // That a client has, if it is kept.
-    bool streams() const { return streams_; }
-
-   private:
-    backends::Sink& sink_;
-    bool streams_;
-    bool keeps_;
-  };
-
   // A place in the line of one pool. Leaves it, however the coroutine ends.
   class QueueTicket {
    public:
@@ -71,11 +51,15 @@ class CallRun {
   using Waiting = boost::asio::awaitable<T>;
 
   Waiting<CallDecision> stay_at(const Choice& choice);
+  Waiting<CallDecision> stay_at(const Choice& choice, const Source& source, QueueTicket& ticket);
   Waiting<CallDecision> wait_for_backoff(QueueTicket& ticket, int attempts, Moment not_before);
   bool may_go_at_once(QueueTicket& ticket, const Choice& choice);
   Waiting<CallDecision> wait_for_backend(QueueTicket& ticket, const Choice& choice, int attempts);
   Waiting<void> attempt(QueueTicket& ticket, const Choice& choice, const Source& source,
                         int attempts);
+  void prepare(const Choice& choice, const Source& source);
+  void settle_answer();
+  std::optional<Why> other_way(const Source& source);
   Waiting<std::optional<SetAside>> set_aside(const Choice& choice, const Source& source,
                                              const Pool& pool);
   Waiting<void> settle(const SetAside& aside, store::Amount spent);
@@ -87,7 +71,7 @@ class CallRun {
   void fail_unasked(const Delay& delay, const CallDecision& decision);
   void fail_too_late(const Choice& choice, const std::optional<Delay>& told);
   void fail_by_budget(const store::Exhausted& exhausted);
-  void begin_continuation();
+  void note(const Choice& choice, const CallDecision& decision);
   void tell_when_to_return(Dispatched& dispatched) const;
   Moment now() const { return dispatcher_.pools().now(); }
   Waiter& waiter();
@@ -97,17 +81,23 @@ class CallRun {
   const CallOrder& order_;
   backends::Call call_;
   const double bytes_;
-  CountingSink client_sink_;
+  ClientSink client_sink_;
   Observer& observer_;
   const std::vector<const Choice*> chain_;
-  std::size_t at_ = 0;              // In the chain.
-  std::size_t bytes_at_entry_ = 0;  // CountingSink::bytes when this backend was first asked.
-  std::string spoken_before_{};     // By backends that were cut,
-  std::optional<backends::Messages> asked_before_{};  // and what the first of them was asked.
   boost::asio::any_io_executor executor_{};
   boost::asio::cancellation_state cancellation_{};  // Of the coroutine: it changes meanwhile.
   std::optional<Waiter> waiter_{};                  // None until something has to be waited for.
-  contracts::AgentResult result_{};                 // The newest.
+
+  // The backend that is asked now.
+  std::size_t at_ = 0;             // In the chain.
+  std::size_t left_at_entry_ = 0;  // ClientSink::left when it was first asked.
+  Seconds waited_ = 0;             // For it, in all.
+  bool asks_whole_ = false;        // It shall not continue the text that has left, but repeat it.
+
+  std::vector<std::string_view> asked_pools_{};       // Keys.
+  std::optional<backends::Messages> asked_before_{};  // Before a cut: what the first one was asked.
+  contracts::AgentResult result_{};                   // The newest.
+  bool is_no_continuation_ = false;                   // Of the text that has left.
   Totals totals_{};
   std::vector<LimitLine> limits_{};
 };

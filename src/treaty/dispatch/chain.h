@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "treaty/backends/call.h"
 #include "treaty/dispatch/policy.h"
 
 namespace treaty::dispatch {
@@ -20,6 +21,8 @@ struct Choice {
   std::int64_t context_window = 128'000;  // Tokens that fit into a call and its answer.
   std::optional<std::int64_t> max_output_tokens{};
   std::optional<double> temperature{};
+  std::optional<backends::Reasoning> reasoning{};
+  bool caches = true;             // Its provider may keep prompts for the calls that follow.
   int preference = 0;             // Lower ones first; those with the same are equals,
   int weight = 1;                 // of which one is drawn, more often the heavier it is.
   std::vector<std::string> on{};  // Codes of failures that lead here; none: the usual ones.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "treaty/backends/call.h"
 #include "treaty/contracts/agent_result.h"
 #include "treaty/dispatch/chain.h"
 
@@ -26,6 +27,7 @@ struct LimitLine {
 
 struct Dispatched {
   contracts::AgentResult result{};  // Usage and cost are those of all attempts.
+  backends::Thoughts thoughts{};    // Of an answer that did not fail.
   bool was_continued = false;       // By another backend, after text had left.
   std::vector<LimitLine>
       limits{};  // For the RateLimit headers of a failure by rate_limit or budget_exhausted.
@@ -45,6 +47,12 @@ class Totals {
   std::optional<double> cost_{};
 };
 
+// Why dispatch does something: the rule that decided, and the reason in words.
+struct Why {
+  Rule rule = Rule::none;
+  std::string_view reason{};
+};
+
 // Is informed of what dispatch does, as it does it.
 class Observer {
  public:
@@ -54,14 +62,15 @@ class Observer {
   virtual void on_attempt_ended(const Choice& /*choice*/, int /*attempt*/, Seconds /*took*/,
                                 const contracts::AgentResult& /*result*/) {}
   // `wait` is 0 when nobody knows how long it takes.
-  virtual void on_waiting(const Choice& /*choice*/, Seconds /*wait*/, std::string_view /*reason*/) {
-  }
-  virtual void on_switched(const Choice& /*from*/, const Choice& /*to*/,
-                           std::string_view /*reason*/) {}
+  virtual void on_waiting(const Choice& /*choice*/, Seconds /*wait*/, const Why& /*why*/) {}
+
+  // The same backend is asked at once, in another way.
+  virtual void on_asked_again(const Choice& /*choice*/, const Why& /*why*/) {}
+  virtual void on_switched(const Choice& /*from*/, const Choice& /*to*/, const Why& /*why*/) {}
   virtual void on_breaker(const Choice& /*choice*/, bool /*is_open*/) {}
 
-  // Nobody is asked any more, for that reason.
-  virtual void on_given_up(const Choice& /*choice*/, std::string_view /*reason*/) {}
+  // No backend is asked any more.
+  virtual void on_given_up(const Choice& /*choice*/, const Why& /*why*/) {}
 };
 
 }  // namespace treaty::dispatch

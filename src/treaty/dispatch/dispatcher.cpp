@@ -48,6 +48,14 @@ std::shared_ptr<Pool> Dispatcher::pool_of(const Choice& choice, const Source& so
   return pool;
 }
 
+const std::string& Dispatcher::pool_key_of(const Choice& choice) const {
+  std::string& key = pool_keys_[choice.backend][choice.model];
+  if (!key.empty()) return key;
+  const auto source = sources_.find(choice.backend);
+  if (source != sources_.end()) key = source->second.pool_of(choice.model).key;
+  return key;
+}
+
 double Dispatcher::dice() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
 }  // namespace treaty::dispatch

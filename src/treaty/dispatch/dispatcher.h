@@ -26,6 +26,11 @@ struct Source {
   std::shared_ptr<backends::Backend> backend{};
   std::string provider_kind{};  // For the price table; empty: there are no prices.
   PoolNames pool_of{};
+
+  bool is_http = false;            // It keeps Call::timeouts itself, and can always stream.
+  bool continues_answers = false;  // Its models continue a message of the assistant (prefill).
+  bool thinks_long = false;        // Its models may be slow to begin: they run on this machine.
+  std::string author{};            // With the model: Call::author. Empty: no thoughts are kept.
 };
 using BackendSources = std::map<std::string, Source, std::less<>>;
 
@@ -66,12 +71,14 @@ class Dispatcher {
 
   double dice();  // 0 to 1.
   std::shared_ptr<Pool> pool_of(const Choice& choice, const Source& source) const;
+  const std::string& pool_key_of(const Choice& choice) const;  // Empty: there is no such backend.
 
   BackendSources sources_;
   Services services_;
   std::mt19937_64 random_;
   // Those that were looked up before, by backend and model.
   mutable std::map<std::string, std::map<std::string, std::shared_ptr<Pool>>> known_{};
+  mutable std::map<std::string, std::map<std::string, std::string>> pool_keys_{};
 };
 
 }  // namespace treaty::dispatch

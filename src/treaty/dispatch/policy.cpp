@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <utility>
+#include <variant>
 
 namespace treaty::dispatch {
 namespace {
@@ -22,18 +23,25 @@ constexpr Seconds kMonth = 30 * kOneDay;
 // Of an exhausted window that does not say when it is full again, and whose name does not either.
 constexpr Seconds kUnknownReset = 60;
 
-// AgentError::type of a backend that nobody listens at, or that hangs up.
-constexpr std::array<std::string_view, 2> kNobodyThere = {"ConnectionRefused", "ConnectionReset"};
-constexpr int kConnectAttempts = 2;
-
-// Of a machine that stands until somebody sends a signal: neither time nor another backend helps,
-// but the same request may be sent again afterwards.
+// Of a machine that waits for a signal: neither time nor another backend helps, but the same
+// request may be sent again afterwards.
 constexpr std::string_view kWaitsOutside = "machine_waiting";
 
 constexpr std::array<std::string_view, 3> kSpanWords = {"a minute or less", "an hour",
                                                         "a day or more"};
 constexpr std::array<std::string_view, 6> kObstacleNames = {"window",      "retry_after", "breaker",
                                                             "concurrency", "warm_up",     "line"};
+
+// Waits are compared with this tolerance: a long wait is looked at several times.
+constexpr Seconds kTolerance = 0.01;
+
+// A backoff that does not fit into max_wait is shortened, at most to this part of it.
+constexpr double kLeastBackoff = 0.5;
+
+constexpr std::array<std::string_view, 15> kRuleNames = {
+    "none",        "pacing",  "retry",   "max_wait",      "max_attempts",
+    "long_window", "breaker", "timeout", "not_retryable", "deadline",
+    "on_cut",      "signal",  "prefill", "thoughts",      "budget"};
 
 std::string seconds_text(Seconds seconds) {
   if (seconds < 1) return fmt::format("{:.0f} ms", std::ceil(seconds * 1'000));
@@ -59,10 +67,22 @@ std::string words_of(const Delay& delay) {
 }
 
 // What cannot be waited for: the next backend, or the end.
-CallDecision leave(const Situation& situation, std::string reason) {
+CallDecision leave(const Situation& situation, Rule rule, std::string reason) {
   const bool has_time = situation.left > 0;
-  if (situation.has_next && has_time) return {.act = Act::move_on, .reason = std::move(reason)};
-  return {.act = Act::fail, .reason = std::move(reason)};
+  const Act act = situation.has_next && has_time ? Act::move_on : Act::fail;
+  return {.act = act, .rule = rule, .reason = std::move(reason)};
+}
+
+Seconds left_to_wait(const Situation& situation) {
+  return max_wait_of(situation.policy, situation.has_next) - situation.waited;
+}
+
+// Why a wait does not fit.
+CallDecision leave_wait(const Situation& situation, const std::string& words, bool in_time) {
+  if (!in_time) return leave(situation, Rule::deadline, words + "; the deadline is before that");
+  return leave(situation, Rule::max_wait,
+               fmt::format("{}; that does not fit into max_wait ({})", words,
+                           seconds_text(max_wait_of(situation.policy, situation.has_next))));
 }
 
 std::optional<Seconds> retry_after_of(const AgentResult& result) {
@@ -71,34 +91,53 @@ std::optional<Seconds> retry_after_of(const AgentResult& result) {
   return seconds > 0 ? std::optional(seconds) : std::nullopt;
 }
 
-bool is_nobody_there(const contracts::AgentError& error) {
-  return error.type && std::ranges::find(kNobodyThere, *error.type) != kNobodyThere.end();
+// What the provider asks for, as a floor of the wait; a decision when that is too long.
+std::variant<Seconds, CallDecision> asked_wait(const AgentResult& result,
+                                               const Situation& situation) {
+  const Seconds asked = retry_after_of(result).value_or(0);
+  std::optional<Delay> delay;
+  if (result.rate_limit && result.rate_limit->limited) delay = delay_of(*result.rate_limit);
+  if (!delay && asked > 0) {
+    delay = Delay{.obstacle = Obstacle::retry_after, .wait = asked, .span = span_of(asked)};
+  }
+  if (!delay) return 0.0;
+  CallDecision decision = decide_before(*delay, situation);
+  if (decision.act != Act::wait) return decision;
+  return std::max(delay->wait, asked);
 }
 
 CallDecision after_retryable(const AgentResult& result, const Situation& situation) {
   const auto& error = *result.error;
   const std::string code = error.code.value_or("");
-  if (situation.attempts >= situation.policy.max_attempts) {
-    return leave(situation, fmt::format("{} again after {} attempts", code, situation.attempts));
+  if (situation.attempts >= max_attempts_of(situation.policy, situation.has_next)) {
+    return leave(situation, Rule::max_attempts,
+                 situation.attempts == 1
+                     ? fmt::format("{}, and max_attempts allows one attempt", code)
+                     : fmt::format("{} again after {} attempts", code, situation.attempts));
   }
-  if (is_nobody_there(error) && situation.has_next && situation.attempts >= kConnectAttempts) {
-    return leave(situation, "nobody answers there, and there is another backend");
+  if (situation.has_next && is_own_timeout(error)) {
+    return leave(situation, Rule::timeout, "it did not answer in time");
   }
-  Seconds wait = backoff_after(situation.policy, situation.attempts);
-  if (result.rate_limit && result.rate_limit->limited) {
-    if (const auto delay = delay_of(*result.rate_limit)) {
-      const CallDecision decision = decide_before(*delay, situation);
-      if (decision.act != Act::wait) return decision;
-      wait = std::max(wait, delay->wait);
+  const auto asked = asked_wait(result, situation);
+  if (const auto* decision = std::get_if<CallDecision>(&asked)) return *decision;
+  const Seconds least = std::get<Seconds>(asked);
+  const Seconds backoff = backoff_after(situation.policy, situation.attempts, situation.has_next);
+  Seconds wait = std::max(backoff, least) * (1 + situation.policy.jitter * situation.dice);
+  if (const Seconds fits = left_to_wait(situation); wait > fits) {
+    if (fits < backoff * kLeastBackoff && least < backoff) {
+      return leave_wait(situation,
+                        fmt::format("{}: the next attempt is due in {}", code, seconds_text(wait)),
+                        true);
     }
+    wait = std::max(least, fits);
   }
-  wait = std::max(wait, retry_after_of(result).value_or(0));
-  wait *= 1 + situation.policy.jitter * situation.dice;
   if (wait > situation.left) {
-    return leave(situation, fmt::format("{}, and the deadline leaves no time to try again", code));
+    return leave(situation, Rule::deadline,
+                 fmt::format("{}, and the deadline leaves no time for another attempt", code));
   }
   return {.act = Act::wait,
           .wait = wait,
+          .rule = Rule::retry,
           .reason = fmt::format("{}: trying again in {}", code, seconds_text(wait))};
 }
 
@@ -113,36 +152,48 @@ std::string_view name_of(Obstacle obstacle) {
   return kObstacleNames[static_cast<std::size_t>(obstacle)];
 }
 
+std::string_view name_of(Rule rule) { return kRuleNames[static_cast<std::size_t>(rule)]; }
+
+const Patience& default_patience(bool has_next) {
+  static const Patience patient{.max_wait = 60, .max_attempts = 5, .backoff = {2, 8, 16, 35}};
+  static const Patience hasty{.max_wait = 10, .max_attempts = 2, .backoff = {0.5}};
+  return has_next ? hasty : patient;
+}
+
+Seconds max_wait_of(const Policy& policy, bool has_next) {
+  return policy.max_wait.value_or(default_patience(has_next).max_wait);
+}
+
+int max_attempts_of(const Policy& policy, bool has_next) {
+  return policy.max_attempts.value_or(default_patience(has_next).max_attempts);
+}
+
+Seconds default_first_token(bool has_next, bool thinks_long) {
+  constexpr Seconds kHasty = 10;
+  return has_next && !thinks_long ? kHasty : kMinute;
+}
+
 CallDecision decide_before(const Delay& delay, const Situation& situation) {
   const std::string words = words_of(delay);
-  CallDecision wait{.act = Act::wait, .wait = delay.wait, .reason = words};
+  CallDecision wait{.act = Act::wait, .wait = delay.wait, .rule = Rule::pacing, .reason = words};
   if (delay.is_unknown()) {
-    const bool is_patient = !situation.has_next || situation.waited < situation.policy.max_wait;
-    if (is_patient && situation.left > 0) return wait;
-    return leave(situation, words + (situation.left > 0 ? "; that takes longer than max_wait"
-                                                        : "; the deadline is over"));
+    if (situation.left <= 0) {
+      return leave(situation, Rule::deadline, words + "; the deadline is over");
+    }
+    return left_to_wait(situation) > 0 ? wait : leave_wait(situation, words, true);
+  }
+  // A backend that is left alone because it fails has a substitute.
+  if (delay.obstacle == Obstacle::breaker && situation.has_next) {
+    return leave(situation, Rule::breaker, words);
+  }
+  if (delay.span != Span::minute && situation.has_next) {
+    return leave(situation, Rule::long_window, words);
   }
   const bool in_time = delay.wait <= situation.left;
-  const bool is_soon = delay.wait <= situation.policy.max_wait;
-  // Whoever is left alone for being ill has a substitute that is not.
-  if (delay.obstacle == Obstacle::breaker && situation.has_next) return leave(situation, words);
-  // Nobody waits for one backend again and again when there is another.
-  if (situation.has_next && situation.waited + delay.wait > situation.policy.max_wait) {
-    return leave(situation, words + "; that is longer than max_wait");
-  }
-  switch (delay.span) {
-    case Span::minute: break;
-    case Span::hour:
-      if (situation.has_next) return leave(situation, words);
-      if (in_time) return wait;
-      return leave(situation, words + "; the deadline is before that");
-    case Span::day:
-      if (situation.has_next) return leave(situation, words);
-      break;
-  }
-  if (is_soon && in_time) return wait;
-  return leave(situation, words + (in_time ? "; that is longer than max_wait"
-                                           : "; the deadline is before that"));
+  const bool is_waited_for =
+      delay.span == Span::hour || delay.wait <= left_to_wait(situation) + kTolerance;
+  if (in_time && is_waited_for) return wait;
+  return leave_wait(situation, words, in_time);
 }
 
 CallDecision decide_after(const AgentResult& result, const Situation& situation) {
@@ -150,17 +201,31 @@ CallDecision decide_after(const AgentResult& result, const Situation& situation)
   const auto& error = *result.error;
   if (!error.code) return {.act = Act::fail, .reason = "cancelled"};
   if (situation.was_heard) {
-    return {.act = Act::fail, .reason = "the client has some of the answer already"};
+    if (situation.continues_cuts && situation.has_next && situation.left > 0) {
+      return {.act = Act::move_on,
+              .rule = Rule::on_cut,
+              .reason = "the answer was cut, and another backend can continue it"};
+    }
+    return {.act = Act::fail,
+            .rule = Rule::on_cut,
+            .reason = "the client has some of the answer already"};
   }
-  if (*error.code == kWaitsOutside) return {.act = Act::fail, .reason = "it waits for a signal"};
+  if (*error.code == kWaitsOutside) {
+    return {.act = Act::fail, .rule = Rule::signal, .reason = "it waits for a signal"};
+  }
   if (error.retryable.value_or(false)) return after_retryable(result, situation);
-  return leave(situation, fmt::format("{}, which does not pass by itself", *error.code));
+  return leave(situation, Rule::not_retryable,
+               fmt::format("{}, which another attempt does not change", *error.code));
 }
 
-Seconds backoff_after(const Policy& policy, int attempts) {
-  if (policy.backoff.empty() || attempts <= 0) return 0;
-  const auto last = policy.backoff.size() - 1;
-  return policy.backoff[std::min(static_cast<std::size_t>(attempts - 1), last)];
+Seconds backoff_after(const Policy& policy, int attempts, bool has_next) {
+  const auto& backoff = policy.backoff ? *policy.backoff : default_patience(has_next).backoff;
+  if (backoff.empty() || attempts <= 0) return 0;
+  return backoff[std::min(static_cast<std::size_t>(attempts - 1), backoff.size() - 1)];
+}
+
+bool is_own_timeout(const contracts::AgentError& error) {
+  return error.code == "timeout" && !error.status_code;
 }
 
 bool is_own_fault(std::string_view code) {

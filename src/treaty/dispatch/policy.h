@@ -15,17 +15,39 @@ namespace treaty::dispatch {
 using Moment = double;
 using Seconds = double;
 
-// The rules of one entry of a chain, with their defaults.
+// The rules of one entry of a chain. What is absent depends on the position of the entry:
+// default_patience has them.
 struct Policy {
-  Seconds max_wait = 60;  // For a window, a retry_after, a breaker, a place.
-  int max_attempts = 5;   // At one backend, in one call.
-  std::vector<Seconds> backoff = {2, 8, 16, 35};  // After each attempt; the last one stays.
+  std::optional<Seconds> max_wait{};              // All waits of one call at one backend.
+  std::optional<int> max_attempts{};              // At one backend, in one call.
+  std::optional<std::vector<Seconds>> backoff{};  // After each attempt; the last one repeats.
   double jitter = 0.1;       // Up to this part more, so that calls do not come back together.
-  int max_concurrent = 0;    // Calls at a time; 0: as many as there are.
+  int max_concurrent = 0;    // Calls at a time; 0: no limit.
   int breaker_failures = 5;  // In a row; 0: no breaker.
   Seconds breaker_open = 30;
+  std::optional<Seconds> connect{};      // Absent: kConnect for providers, else no limit,
+  std::optional<Seconds> first_token{};  // by position for providers, else no limit,
+  std::optional<Seconds> stall{};        // kStall for providers, else no limit.
   bool operator==(const Policy&) const = default;
 };
+
+constexpr Seconds kConnect = 5;
+constexpr Seconds kStall = 20;
+
+// How patiently a backend is asked: while another backend is left, and at the last one.
+struct Patience {
+  Seconds max_wait;
+  int max_attempts;
+  std::vector<Seconds> backoff;
+};
+const Patience& default_patience(bool has_next);
+
+Seconds max_wait_of(const Policy& policy, bool has_next);
+int max_attempts_of(const Policy& policy, bool has_next);
+
+// Of a streamed call of a provider. `thinks_long`: the model reasons first, or runs on this
+// machine.
+Seconds default_first_token(bool has_next, bool thinks_long);
 
 // How long a limit keeps: what is worth waiting for, and what is not.
 enum class Span { minute, hour, day };
@@ -52,19 +74,41 @@ struct Delay {
 
 struct Situation {
   const Policy& policy;
-  int attempts = 0;        // Made at this backend, in this call.
-  Seconds left = 0;        // Until the deadline.
-  Seconds waited = 0;      // For this backend, before this attempt.
-  bool has_next = false;   // Another backend of the chain takes this failure.
-  bool was_heard = false;  // Text of this call is with the client already.
-  double dice = 0;         // 0 to 1, for the jitter.
+  int attempts = 0;             // Made at this backend, in this call.
+  Seconds left = 0;             // Until the deadline.
+  Seconds waited = 0;           // At this backend, in this call.
+  bool has_next = false;        // Another backend of the chain takes this failure.
+  bool was_heard = false;       // Text of this backend is with the client already.
+  bool continues_cuts = false;  // The next backend may continue that text.
+  double dice = 0;              // 0 to 1, for the jitter.
 };
 
 enum class Act { finish, wait, move_on, fail };
 
+// Which rule led to a decision. Events, logs and GET /v1/limits have its name.
+enum class Rule {
+  none,
+  pacing,         // A limit, a place in the queue or a breaker is waited for.
+  retry,          // What may pass is tried again at the same backend.
+  max_wait,       // The wait is longer than what is left of max_wait.
+  max_attempts,   // It failed as often as it may.
+  long_window,    // A window of an hour or more is not waited for.
+  breaker,        // The circuit breaker is open, and there is another backend.
+  timeout,        // It did not answer in time, and there is another backend.
+  not_retryable,  // Another attempt would fail the same way.
+  deadline,       // The deadline of the turn leaves no time.
+  on_cut,         // Text has left.
+  signal,         // A machine waits for a signal.
+  prefill,        // The provider does not continue an answer.
+  thoughts,       // The provider refuses the thoughts that it is given back.
+  budget,         // A budget is exhausted.
+};
+std::string_view name_of(Rule rule);
+
 struct CallDecision {
   Act act = Act::finish;
   Seconds wait = 0;
+  Rule rule = Rule::none;
   std::string reason{};  // In words, for the events.
 };
 
@@ -75,7 +119,10 @@ CallDecision decide_before(const Delay& delay, const Situation& situation);
 CallDecision decide_after(const contracts::AgentResult& result, const Situation& situation);
 
 // The wait before the attempt after `attempts` of them, without jitter.
-Seconds backoff_after(const Policy& policy, int attempts);
+Seconds backoff_after(const Policy& policy, int attempts, bool has_next);
+
+// One of our own timeouts ended the attempt.
+bool is_own_timeout(const contracts::AgentError& error);
 
 // Nobody knows better: context_length, content_filter, invalid_request would be refused elsewhere.
 bool is_own_fault(std::string_view code);

@@ -166,6 +166,12 @@ void Pool::drop(std::uint64_t place) {
   notify_first();
 }
 
+void Pool::note(const CallDecision& decision, Moment now) {
+  const MutexLock lock(mutex_);
+  decision_ = decision;
+  decided_ = now;
+}
+
 bool Pool::is_open(Moment now) const {
   const MutexLock lock(mutex_);
   return !breaker_.lets(now);
@@ -195,6 +201,7 @@ PoolView Pool::view(Moment now) const {
                             .resets_in = window.resets - now,
                             .refills = window.refills});
   }
+  if (decision_) view.decision = PoolDecision{*decision_, now - decided_};
   if (breaker_.open_until) view.probe_in = std::max(*breaker_.open_until - now, 0.0);
   std::optional<Delay> obstacle = quota.delay(line_cost_, estimate_.cost_of(0), now);
   if (view.probe_in > (obstacle ? obstacle->wait : 0)) {

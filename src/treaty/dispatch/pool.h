@@ -25,6 +25,12 @@ struct PoolName {
   bool has_limits = true;  // Its answers may tell windows: begin carefully.
 };
 
+// What dispatch decided about a call of a pool, other than that it has its answer.
+struct PoolDecision {
+  CallDecision decision{};
+  Seconds ago = 0;
+};
+
 // What a pool shows of itself, at one moment; times from then on.
 struct PoolView {
   PoolName name{};
@@ -35,8 +41,9 @@ struct PoolView {
   int waiting = 0;
   int running = 0;
   BreakerState breaker = BreakerState::closed;
-  int failures = 0;      // In a row.
-  Seconds probe_in = 0;  // Until the probe.
+  int failures = 0;                        // In a row.
+  Seconds probe_in = 0;                    // Until the probe.
+  std::optional<PoolDecision> decision{};  // The newest.
 };
 
 class Pool {
@@ -65,6 +72,9 @@ class Pool {
   Breaker::Told tell(std::uint64_t place, double bytes, const contracts::AgentResult& result,
                      const Policy& policy, Moment now);
   void drop(std::uint64_t place);  // It was never sent, or nobody knows how it ended.
+
+  // For people who look at the pool.
+  void note(const CallDecision& decision, Moment now);
 
   bool is_open(Moment now) const;  // The breaker: nobody is let go now.
 
@@ -115,6 +125,8 @@ class Pool {
       0;  // Calls at a time while nothing is known; 0: any number.
   int max_concurrent_ TREATY_GUARDED_BY(mutex_) = 0;  // What the last one who asked was limited to.
   bool has_news_ TREATY_GUARDED_BY(mutex_) = false;
+  std::optional<CallDecision> decision_ TREATY_GUARDED_BY(mutex_){};
+  Moment decided_ TREATY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace treaty::dispatch

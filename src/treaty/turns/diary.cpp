@@ -15,6 +15,7 @@ namespace {
 
 using contracts::AgentResult;
 using dispatch::Choice;
+using dispatch::Why;
 
 // The first place when there is no line.
 EventPlace last_place_in(std::string_view lines) {
@@ -29,6 +30,11 @@ json::Writer begin(const Choice& choice) {
   json::Writer writer;
   writer.begin_object().member("Backend", choice.backend).member("Model", choice.model);
   return writer;
+}
+
+std::string ended(json::Writer& writer, const dispatch::Why& why) {
+  writer.member("Rule", name_of(why.rule)).member("Reason", why.reason);
+  return writer.end_object().take();
 }
 
 std::int64_t milliseconds(dispatch::Seconds seconds) {
@@ -121,6 +127,7 @@ std::string ended_data(const Choice& choice, int attempt, dispatch::Seconds took
     const auto& error = *result.error;
     writer.member("ErrorCode", error.code.value_or("aborted"));
     if (error.status_code) writer.member("Status", *error.status_code);
+    if (dispatch::is_own_timeout(error) && error.type) writer.member("ErrorType", *error.type);
     writer.member("Retryable", error.retryable.value_or(false));
   } else if (result.finish_reason) {
     writer.member("FinishReason", *result.finish_reason);
@@ -132,22 +139,23 @@ std::string ended_data(const Choice& choice, int attempt, dispatch::Seconds took
   return writer.end_object().take();
 }
 
-std::string waiting_data(const Choice& choice, dispatch::Seconds wait, std::string_view reason) {
+std::string waiting_data(const Choice& choice, dispatch::Seconds wait, const Why& why) {
   const double seconds = static_cast<double>(milliseconds(wait)) / 1'000;
   json::Writer writer = begin(choice);
   if (wait > 0) writer.member("Seconds", seconds);
-  return writer.member("Reason", reason).end_object().take();
+  return ended(writer, why);
 }
 
-std::string given_up_data(const Choice& choice, std::string_view reason) {
-  return begin(choice).member("Reason", reason).end_object().take();
+std::string why_data(const Choice& choice, const Why& why) {
+  json::Writer writer = begin(choice);
+  return ended(writer, why);
 }
 
-std::string switched_data(const Choice& from, const Choice& to, std::string_view reason) {
+std::string switched_data(const Choice& from, const Choice& to, const Why& why) {
   json::Writer writer;
   writer.begin_object().member("From", from.backend).member("FromModel", from.model);
-  writer.member("To", to.backend).member("ToModel", to.model).member("Reason", reason);
-  return writer.end_object().take();
+  writer.member("To", to.backend).member("ToModel", to.model);
+  return ended(writer, why);
 }
 
 Diary::Diary(const store::Turn& turn, std::string earlier, std::int64_t after)

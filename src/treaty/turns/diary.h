@@ -9,7 +9,7 @@
 
 #include "treaty/base/mutex.h"
 #include "treaty/contracts/agent_result.h"
-#include "treaty/dispatch/chain.h"
+#include "treaty/dispatch/dispatched.h"
 #include "treaty/store/journal.h"
 
 namespace treaty::turns {
@@ -60,10 +60,10 @@ std::string started_data(const dispatch::Choice& choice, int attempt);
 std::string ended_data(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
                        const contracts::AgentResult& result);
 std::string waiting_data(const dispatch::Choice& choice, dispatch::Seconds wait,
-                         std::string_view reason);
-std::string given_up_data(const dispatch::Choice& choice, std::string_view reason);
+                         const dispatch::Why& why);
+std::string why_data(const dispatch::Choice& choice, const dispatch::Why& why);
 std::string switched_data(const dispatch::Choice& from, const dispatch::Choice& to,
-                          std::string_view reason);
+                          const dispatch::Why& why);
 
 // Written by the turn's coroutine, read from any thread.
 class Diary {

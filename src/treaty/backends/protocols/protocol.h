@@ -27,8 +27,8 @@
 
 namespace treaty::backends {
 
-// Whether models continue a message of the assistant at the end of a request, and how they are asked
-// to: by its place alone, by `prefix` in the message, or by `continue_final_message`.
+// Whether models continue a message of the assistant at the end of a request, and how they are
+// asked to: by its place alone, by `prefix` in the message, or by `continue_final_message`.
 enum class Prefill { none, by_place, prefix_member, continue_final_message };
 
 // How a provider's reading of a protocol differs from the plain one.

@@ -40,6 +40,11 @@ void take_backoff(ConfigReader& reader, const Node& node, PolicyOverrides& overr
   if (!waits.empty()) overrides.backoff = std::move(waits);
 }
 
+template <auto Member>
+void take_timeout(ConfigReader& reader, const Node& node, PolicyOverrides& overrides) {
+  overrides.*Member = seconds(reader, node, std::chrono::milliseconds(1));
+}
+
 constexpr auto kPolicyMembers = std::to_array<ConfigMember<PolicyOverrides>>({
     {"max_wait", [](ConfigReader& reader, const Node& node,
                     PolicyOverrides& out) { out.max_wait = seconds(reader, node, kNone); }},
@@ -49,10 +54,10 @@ constexpr auto kPolicyMembers = std::to_array<ConfigMember<PolicyOverrides>>({
                   PolicyOverrides& out) { out.jitter = reader.decimal(node, 0, 1); }},
     {"max_concurrent", yaml::take_integer<0, 100'000, &PolicyOverrides::max_concurrent>},
     {"breaker_failures", yaml::take_integer<0, 1'000, &PolicyOverrides::breaker_failures>},
-    {"breaker_open",
-     [](ConfigReader& reader, const Node& node, PolicyOverrides& out) {
-       out.breaker_open = seconds(reader, node, std::chrono::milliseconds(1));
-     }},
+    {"breaker_open", take_timeout<&PolicyOverrides::breaker_open>},
+    {"connect", take_timeout<&PolicyOverrides::connect>},
+    {"first_token", take_timeout<&PolicyOverrides::first_token>},
+    {"stall", take_timeout<&PolicyOverrides::stall>},
 });
 
 }  // namespace
@@ -62,9 +67,15 @@ void take_policy(ConfigReader& reader, const Node& node, PolicyOverrides& overri
 }
 
 Policy overridden(Policy policy, const PolicyOverrides& overrides) {
-  policy.max_wait = overrides.max_wait.value_or(policy.max_wait);
-  policy.max_attempts = overrides.max_attempts.value_or(policy.max_attempts);
-  policy.backoff = overrides.backoff.value_or(policy.backoff);
+  const auto override_one = [](auto& one, const auto& by) {
+    if (by) one = by;
+  };
+  override_one(policy.max_wait, overrides.max_wait);
+  override_one(policy.max_attempts, overrides.max_attempts);
+  override_one(policy.backoff, overrides.backoff);
+  override_one(policy.connect, overrides.connect);
+  override_one(policy.first_token, overrides.first_token);
+  override_one(policy.stall, overrides.stall);
   policy.jitter = overrides.jitter.value_or(policy.jitter);
   policy.max_concurrent = overrides.max_concurrent.value_or(policy.max_concurrent);
   policy.breaker_failures = overrides.breaker_failures.value_or(policy.breaker_failures);

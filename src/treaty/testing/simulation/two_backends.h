@@ -95,13 +95,16 @@ class Diary final : public Observer {
     lines.push_back(fmt::format("{} {}", choice.backend,
                                 result.error ? result.error->code.value_or("aborted") : "ok"));
   }
-  void on_waiting(const Choice& choice, Seconds wait, std::string_view) override {
+  void on_waiting(const Choice& choice, Seconds wait, const Why&) override {
     lines.push_back(fmt::format("wait for {} {:.0f}", choice.backend, wait));
   }
-  void on_switched(const Choice& from, const Choice& to, std::string_view) override {
+  void on_switched(const Choice& from, const Choice& to, const Why&) override {
     lines.push_back(fmt::format("{} to {}", from.backend, to.backend));
   }
-  void on_given_up(const Choice&, std::string_view reason) override { why = reason; }
+  void on_given_up(const Choice&, const Why& reason) override { why = reason.reason; }
+  void on_asked_again(const Choice& choice, const Why&) override {
+    lines.push_back(fmt::format("{} again", choice.backend));
+  }
   std::string why{};
   void on_breaker(const Choice& choice, bool is_open) override {
     lines.push_back(fmt::format("{} {}", choice.backend, is_open ? "opened" : "closed"));

@@ -1,0 +1,100 @@
+#include "treaty/dispatch/answer_join.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace treaty::dispatch {
+namespace {
+
+constexpr std::string_view kWhiteSpace = " \t\r\n";
+
+bool is_white(char c) { return kWhiteSpace.contains(c); }
+
+// Whether there was any.
+bool pass_white_space(std::string_view text, std::size_t& at) {
+  const std::size_t begin = at;
+  while (at < text.size() && is_white(text[at])) ++at;
+  return at > begin;
+}
+
+}  // namespace
+
+AnswerJoin::AnswerJoin(std::string heard, Form form) : heard_(std::move(heard)), form_(form) {
+  if (heard_.empty()) state_ = State::joined;
+}
+
+std::string AnswerJoin::feed(std::string_view delta) {
+  if (state_ == State::joined) return std::string(delta);
+  if (state_ == State::failed) return {};
+  held_ += delta;
+  if (state_ == State::undecided) form_ == Form::rest ? compare_rest() : compare_whole();
+  if (state_ == State::seam) close_seam(false);
+  return state_ == State::joined ? std::exchange(held_, {}) : std::string();
+}
+
+std::optional<std::string> AnswerJoin::finish() {
+  if (state_ == State::failed || (state_ == State::undecided && form_ == Form::whole)) {
+    return std::nullopt;
+  }
+  // What ends before it has repeated everything is a short continuation.
+  if (state_ == State::undecided) state_ = State::seam;
+  if (state_ == State::seam) close_seam(true);
+  return std::exchange(held_, {});
+}
+
+// Undecided as long as what came may be the beginning of a repetition.
+void AnswerJoin::compare_rest() {
+  while (true) {
+    heard_gap_ |= pass_white_space(heard_, at_heard_);
+    if (at_heard_ == heard_.size()) {
+      held_.erase(0, at_held_);  // All of it was repeated.
+      state_ = State::seam;
+      return;
+    }
+    held_gap_ |= pass_white_space(held_, at_held_);
+    if (at_held_ == held_.size()) return;
+    if (heard_[at_heard_] != held_[at_held_] || (has_begun_ && heard_gap_ != held_gap_)) {
+      state_ = State::seam;  // A continuation: everything is new.
+      return;
+    }
+    ++at_heard_;
+    ++at_held_;
+    heard_gap_ = held_gap_ = false;
+    has_begun_ = true;
+  }
+}
+
+void AnswerJoin::compare_whole() {
+  const std::size_t most = std::min(heard_.size(), held_.size());
+  const auto differs = std::mismatch(held_.begin() + static_cast<std::ptrdiff_t>(at_held_),
+                                     held_.begin() + static_cast<std::ptrdiff_t>(most),
+                                     heard_.begin() + static_cast<std::ptrdiff_t>(at_held_));
+  at_held_ = static_cast<std::size_t>(differs.first - held_.begin());
+  if (at_held_ < most) {
+    state_ = State::failed;
+    held_ = {};
+  } else if (at_held_ == heard_.size()) {
+    held_.erase(0, at_held_);
+    state_ = State::joined;
+  }
+}
+
+// Providers do not take a last message that ends in white space, so it was not sent, and what
+// follows may begin with it again.
+void AnswerJoin::close_seam(bool is_end) {
+  std::size_t white = 0;
+  pass_white_space(held_, white);
+  if (white == held_.size() && !is_end) return;
+  const std::size_t last = heard_.find_last_not_of(kWhiteSpace);
+  const std::string_view before =
+      std::string_view(heard_).substr(last == std::string::npos ? 0 : last + 1);
+  const std::string_view after = std::string_view(held_).substr(0, white);
+  if (after.starts_with(before)) {
+    held_.erase(0, before.size());
+  } else {
+    held_.erase(0, white);
+  }
+  state_ = State::joined;
+}
+
+}  // namespace treaty::dispatch

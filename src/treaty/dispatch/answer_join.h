@@ -1,0 +1,50 @@
+// Joins what a backend says to the text of an answer that another backend began and that has left
+// already. No text is doubled, and none is lost. A value.
+//
+//   AnswerJoin join("The sky is bl", AnswerJoin::Form::rest);
+//   join.feed("ue today.");             // "ue today.": for the client.
+//   join.finish();                      // What was held back; nothing: it cannot be joined.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace treaty::dispatch {
+
+class AnswerJoin {
+ public:
+  enum class Form {
+    rest,   // The backend continues the text. If it repeats all of it instead, however white space
+            // differs, only what follows is new.
+    whole,  // The backend writes the whole answer, which begins with exactly that text.
+  };
+
+  AnswerJoin(std::string heard, Form form);
+
+  // What may leave now, because it cannot be a repetition.
+  std::string feed(std::string_view delta);
+
+  // At the end of the answer: what was held back. Nothing: a whole answer that begins otherwise.
+  std::optional<std::string> finish();
+
+ private:
+  enum class State { undecided, seam, joined, failed };
+
+  void compare_rest();
+  void compare_whole();
+  void close_seam(bool is_end);
+
+  std::string heard_;
+  Form form_;
+  State state_ = State::undecided;
+  std::string held_{};        // Came, and has not left.
+  std::size_t at_heard_ = 0;  // Compared so far: in heard_,
+  std::size_t at_held_ = 0;   // and in held_.
+  bool has_begun_ = false;    // A character was equal.
+  bool heard_gap_ = false;    // White space was passed since the last character that was equal.
+  bool held_gap_ = false;
+};
+
+}  // namespace treaty::dispatch
