@@ -44,7 +44,8 @@ struct Agent {
   OnMismatch on_mismatch = OnMismatch::keep_pending;
   OnDisconnect on_disconnect = OnDisconnect::keep_running;
   OnCut on_cut = OnCut::fail;
-  dispatch::Budget budget{};  // Of all its turns, whoever sends them.
+  bool show_thinking = false;  // What can be read of the model's thoughts is told in the events.
+  dispatch::Budget budget{};   // Of all its turns, whoever sends them.
 
   // Null when there is none of that name; an empty name is the agent's own role.
   const AgentRole* find_role(std::string_view conversation) const;

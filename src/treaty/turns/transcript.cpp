@@ -40,6 +40,13 @@ void write(json::Writer& writer, const AssistantMessage& message) {
       writer.member("id", call.id).member("name", call.name).member("arguments", call.arguments);
     });
   }
+  if (!message.thoughts.parts.empty()) {
+    writer.member("author", message.thoughts.author);
+    writer.name("thoughts").objects(message.thoughts.parts, [&](const results::Thought& thought) {
+      writer.member("text", thought.text).member("calls", thought.calls);
+      writer.member("json", thought.json);
+    });
+  }
   writer.end_object();
 }
 
@@ -190,6 +197,14 @@ class Reading {
       message.tool_calls.push_back(
           {.id = call.text("id"), .name = call.text("name"), .arguments = call.text("arguments")});
     });
+    if (!members.next_is("author")) return message;
+    message.thoughts.author = members.text("author");
+    members.each("thoughts", [&](json::Value value) {
+      Members thought(value, good_);
+      message.thoughts.parts.push_back({.text = place(thought.integer("text")),
+                                        .calls = place(thought.integer("calls")),
+                                        .json = thought.text("json")});
+    });
     return message;
   }
 
@@ -221,6 +236,11 @@ class Reading {
             .total_tokens = members.integer("total"),
             .cached_tokens = members.perhaps_integer("cached"),
             .reasoning_tokens = members.perhaps_integer("reasoning")};
+  }
+
+  std::size_t place(std::int64_t value) {
+    good_ = good_ && value >= 0;
+    return good_ ? static_cast<std::size_t>(value) : 0;
   }
 
   int count(std::optional<std::int64_t> value) {

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "treaty/base/json_write.h"
+#include "treaty/base/text.h"
 #include "treaty/base/try.h"
 #include "treaty/turns/engine.h"
 #include "treaty/turns/prompt.h"
@@ -34,6 +35,9 @@ using dispatch::kAnswerTokens;
 
 // Of the journal that are read at once for a history; a larger turn is read as a whole.
 constexpr std::size_t kPageBytes = std::size_t{1} << 20U;
+
+// Of thoughts that are shown: one entry of the diary.
+constexpr std::size_t kThinkingPiece = 1'024;
 
 constexpr std::size_t kMostProgress = 1'000;  // Entries of the diary, in a round.
 
@@ -151,6 +155,7 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
         next_step(*order_.begin.role, agent.max_rounds, std::move(transcript_.progress), result);
     transcript_.progress = std::move(stepped.progress);
     transcript_.progress.was_continued |= call.was_continued;
+    stepped.said.thoughts = std::move(call.thoughts);
     for (const StepNote& made : stepped.notes) note(made.kind, made.data);
     if (const auto* fail = std::get_if<Fail>(&stepped.step)) {
       co_return conclude_failure(fail->error, result.rate_limit, std::move(call.limits));
@@ -281,6 +286,9 @@ backends::Call TurnRun::make_call() {
       .system = system_text(*order_.begin.role, order_.begin.session.solution_context),
       .tools = declarations_of(*order_.begin.role),
       .stream = order_.streams,
+      .shows_thinking = order_.begin.agent->show_thinking,
+      .conversation = fmt::format("{}\n{}", order_.begin.session.room.tenant,
+                                  order_.begin.session.room.session_id),
       .asker = asker_of(order_.begin),
       .origin = {.session = order_.begin.session.id, .round = order_.begin.turn.round}};
   const auto& choice = order_.begin.agent->chain.front();
@@ -344,11 +352,13 @@ std::vector<store::BudgetLimit> TurnRun::budgets() const {
 
 void TurnRun::on_attempt_started(const dispatch::Choice& choice, int attempt) {
   left_out_pictures_ = false;
+  ++attempts_;
   note("attempt.started", started_data(choice, attempt));
 }
 
 void TurnRun::on_attempt_ended(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
                                const AgentResult& result) {
+  show_thinking(true);
   asked_ = &choice;
   if (result.error) {
     failed_status_ = result.error->status_code;
@@ -359,21 +369,30 @@ void TurnRun::on_attempt_ended(const dispatch::Choice& choice, int attempt, disp
 }
 
 void TurnRun::on_waiting(const dispatch::Choice& choice, dispatch::Seconds wait,
-                         std::string_view reason) {
-  note("waiting", waiting_data(choice, wait, reason));
+                         const dispatch::Why& why) {
+  note("waiting", waiting_data(choice, wait, why));
+}
+
+void TurnRun::on_asked_again(const dispatch::Choice& choice, const dispatch::Why& why) {
+  note("asked_again", why_data(choice, why));
 }
 
 void TurnRun::on_switched(const dispatch::Choice& from, const dispatch::Choice& to,
-                          std::string_view reason) {
-  note("switched", switched_data(from, to, reason));
+                          const dispatch::Why& why) {
+  note("switched", switched_data(from, to, why));
+  report(fmt::format("switches from backend {} ({}) to {} ({})", from.backend, from.model,
+                     to.backend, to.model),
+         fmt::format("{} (rule {})", why.reason, name_of(why.rule)));
 }
 
 void TurnRun::on_breaker(const dispatch::Choice& choice, bool is_open) {
   note(is_open ? "breaker.opened" : "breaker.closed", backend_data(choice));
 }
 
-void TurnRun::on_given_up(const dispatch::Choice& choice, std::string_view reason) {
-  note("given_up", given_up_data(choice, reason));
+void TurnRun::on_given_up(const dispatch::Choice& choice, const dispatch::Why& why) {
+  note("given_up", why_data(choice, why));
+  report(fmt::format("fails after backend {} ({})", choice.backend, choice.model),
+         fmt::format("{} (rule {})", why.reason, name_of(why.rule)));
 }
 
 // What leaves is sealed: the deltas are at any time the beginning of the answer that will follow.
@@ -416,6 +435,28 @@ void TurnRun::stream_rest(std::string& answer) {
   if (answer.size() > streamed.size()) {
     log_->add(std::string_view(answer).substr(streamed.size()));
   }
+}
+
+void TurnRun::on_thinking(std::string_view delta) {
+  if (!order_.begin.agent->show_thinking) return;
+  thinking_ += delta;
+  show_thinking(false);
+}
+
+// In pieces of some size: a model thinks in many small ones.
+void TurnRun::show_thinking(bool is_end) {
+  if (thinking_.empty() || (!is_end && thinking_.size() < kThinkingPiece)) return;
+  const std::size_t size =
+      is_end ? thinking_.size() : utf8_prefix(thinking_, kThinkingPiece).size();
+  json::Writer data;
+  data.begin_object().member("Text", repaired_utf8(thinking_.substr(0, size))).end_object();
+  thinking_.erase(0, size);
+  on_progress("thinking", data.take());
+}
+
+void TurnRun::on_thoughts_left_out(std::string_view why) {
+  json::Writer data;
+  note("thoughts.dropped", data.begin_object().member("Reason", why).end_object().take());
 }
 
 // A backend may make any number of steps; a diary has a last page.

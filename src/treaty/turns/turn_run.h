@@ -91,7 +91,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   boost::asio::awaitable<void> stream_large();
   boost::asio::awaitable<void> journal(Conclusion conclusion);
   boost::asio::awaitable<void> fail_internally(const std::string& why);
-  void report_failure(std::string_view what, std::string_view why) const;
+  void report(std::string_view what, std::string_view why) const;
   boost::asio::awaitable<void> settle(const Conclusion& conclusion,
                                       std::shared_ptr<const Outcome> outcome);
   static boost::asio::awaitable<void> mark_streamed(std::shared_ptr<TurnRun> self);
@@ -113,15 +113,19 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   void on_text(std::string_view delta) override;
   void on_progress(std::string_view kind, std::string_view data) override;
   void on_pictures_left_out() override { left_out_pictures_ = true; }
+  void on_thinking(std::string_view delta) override;
+  void on_thoughts_left_out(std::string_view why) override;
+  void show_thinking(bool is_end);
   void on_attempt_started(const dispatch::Choice& choice, int attempt) override;
   void on_attempt_ended(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
                         const contracts::AgentResult& result) override;
   void on_waiting(const dispatch::Choice& choice, dispatch::Seconds wait,
-                  std::string_view reason) override;
+                  const dispatch::Why& why) override;
+  void on_asked_again(const dispatch::Choice& choice, const dispatch::Why& why) override;
   void on_switched(const dispatch::Choice& from, const dispatch::Choice& to,
-                   std::string_view reason) override;
+                   const dispatch::Why& why) override;
   void on_breaker(const dispatch::Choice& choice, bool is_open) override;
-  void on_given_up(const dispatch::Choice& choice, std::string_view reason) override;
+  void on_given_up(const dispatch::Choice& choice, const dispatch::Why& why) override;
   backends::Call make_call();
 
   std::shared_ptr<RunServices> services_;
@@ -144,9 +148,11 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   std::string unsealed_{};      // A large delta and what follows it, until the call has ended.
   std::size_t said_bytes_ = 0;  // By the backends in this round, calls of tools included.
   std::size_t progress_notes_ = 0;
+  std::string thinking_{};                         // That is not in the diary yet.
+  std::int64_t attempts_ = 0;                      // In this round.
   contracts::AgentResult result_{};                // Of the last call of this round,
   dispatch::Totals totals_{};                      // what all its calls have taken,
-  const dispatch::Choice* asked_{};                // whom it asked last,
+  const dispatch::Choice* asked_{};                // which backend it asked last,
   std::optional<std::int64_t> failed_status_{};    // and what the last attempt that failed had for
   std::optional<json::ObjectText> failed_data_{};  // a status and for data of the provider.
 

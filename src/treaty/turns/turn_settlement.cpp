@@ -19,6 +19,12 @@ using store::TurnState;
 // How long to wait before an answer that could not be journalled is tried again.
 constexpr std::chrono::milliseconds kStoreRetry{1'000};
 
+// As the provider names it; empty: it did not say.
+std::string model_that_answered(const contracts::AgentResult& result) {
+  if (result.error || !result.provider_data) return {};
+  return result.provider_data->find_text("model").value_or("");
+}
+
 }  // namespace
 
 // What the round came to. Beside what the last call answered it names whom the last attempt asked:
@@ -97,6 +103,12 @@ Outcome TurnRun::outcome_of(Conclusion& conclusion) {
   json::Writer end;
   end.begin_object();
   if (!rendered.error_code.empty()) end.member("ErrorCode", rendered.error_code);
+  if (asked_ != nullptr) {
+    end.member("Backend", asked_->backend).member("Model", asked_->model);
+    const auto answered = model_that_answered(turn.result);
+    if (!answered.empty() && answered != asked_->model) end.member("ModelAnswered", answered);
+    end.member("Attempts", attempts_);
+  }
   note(fmt::format("turn.{}", name_of(conclusion.state)), end.end_object().take());
   if (conclusion.state != TurnState::awaiting_tools) transcript_.progress = {};
   return {.body = std::move(rendered.body),
@@ -121,7 +133,7 @@ asio::awaitable<void> TurnRun::journal(Conclusion conclusion) {
 // After an exception, wherever it came from: the round is journalled as failed, without what the
 // backend said, since that may be what cannot be written.
 asio::awaitable<void> TurnRun::fail_internally(const std::string& why) {
-  report_failure("failed by an internal error", why);
+  report("failed by an internal error", why);
   if (log_->outcome_now()) co_return;  // It has been answered.
   const Refusal refusal{
       Reason::internal,
@@ -132,7 +144,7 @@ asio::awaitable<void> TurnRun::fail_internally(const std::string& why) {
     said_bytes_ = 0;
     co_await journal(conclude_refusal(refusal, TurnState::failed, true));
   } catch (const std::exception& error) {
-    report_failure("cannot be ended, and runs again when the server is restarted", error.what());
+    report("cannot be ended, and runs again when the server is restarted", error.what());
     if (!log_->outcome_now()) {
       log_->finish(Outcome{.dialect = order_.request.dialect,
                            .renderer = order_.renderer,
@@ -142,7 +154,7 @@ asio::awaitable<void> TurnRun::fail_internally(const std::string& why) {
   }
 }
 
-void TurnRun::report_failure(std::string_view what, std::string_view why) const {
+void TurnRun::report(std::string_view what, std::string_view why) const {
   if (!services_->report) return;
   const store::Room& room = order_.begin.session.room;
   services_->report(fmt::format("turn {} of session {} (tenant {}) {}: {}",
