@@ -5,6 +5,7 @@
 
 #include "treaty/app/machine_agents.h"
 #include "treaty/backends/providers/endpoint.h"
+#include "treaty/base/try.h"
 #include "treaty/config/load.h"
 #include "treaty/config/sections/sections.h"
 
@@ -19,6 +20,21 @@ std::string names_of_providers() {
     names.push_back(provider.name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+using MayBeAsked = std::expected<void, std::string>;
+
+// Whether that provider has words for the reasoning that the profile wants.
+MayBeAsked check_reasoning(const config::HttpProvider& settings,
+                           const backends::ModelProfile& profile) {
+  const backends::Provider* provider = backends::find_provider(settings.kind);
+  if (!profile.reasoning || provider == nullptr) return {};
+  const backends::Protocol* protocol =
+      settings.protocol.empty() ? provider->protocol : provider->find_protocol(settings.protocol);
+  const std::string refusal =
+      backends::refusal_of(*provider, *protocol, profile.model, *profile.reasoning);
+  if (refusal.empty()) return {};
+  return std::unexpected(fmt::format("`reasoning` of the model: {}", refusal));
 }
 
 }  // namespace
@@ -55,6 +71,10 @@ dispatch::Choice ModelRoutes::choice_of(const std::string& backend,
 std::expected<ModelRoute, std::string> ModelRoutes::find(const backends::ModelProfile& profile) {
   const std::vector<dispatch::Choice> usual = usual_chain();
   if (profile.base_url.empty() && is_configured(profile.provider)) {
+    if (const auto* own =
+            services_.configuration->find_backend<config::HttpProvider>(profile.provider)) {
+      TREATY_TRY_VOID(check_reasoning(*own, profile));
+    }
     return ModelRoute{services_.dispatcher, {choice_of(profile.provider, profile)}};
   }
   if (!profile.base_url.empty() || backends::find_provider(profile.provider) != nullptr) {
@@ -99,6 +119,7 @@ std::expected<ModelRoute, std::string> ModelRoutes::route_to(
       usual.front().backend == config::kDemoBackend) {
     return ModelRoute{services_.dispatcher, usual};
   }
+  TREATY_TRY_VOID(check_reasoning(settings, profile));
   const std::string name = provider.empty() ? kind : provider;
   auto& dispatcher = more_[fmt::format("{} {}", name, settings.base_url)];
   if (!dispatcher) {

@@ -112,7 +112,8 @@ Read<Call> render(const FlatAgent& agent, const FlatAgentInput& input) {
             .system = std::move(texts.system),
             .max_output_tokens = agent.profile.max_tokens,
             .temperature = agent.profile.temperature,
-            .sampling = agent.profile.sampling};
+            .sampling = agent.profile.sampling,
+            .reasoning = agent.profile.reasoning};
   std::vector<Message> messages = messages_of(input.chain);
   messages.insert(messages.begin(), user_of(std::move(texts.user)));
   append_post_history(messages, texts.post_history);
