@@ -1,0 +1,308 @@
+"""What providers send that makes no sense, on chains of backends: every turn ends in time, with one answer or one
+error, and every attempt is told."""
+import json
+import unittest
+
+import faults
+from fake_provider import answer, chunk, completion
+from faults import LAST, TEXT, WITH_NEXT, Fault, Provider, ask, chain, healthy, patience
+from gate import Closed
+from serving import LOOK, ServingTest, ok
+from treaty_binary import SECONDS
+
+SCALE = 0.05
+SLACK = SECONDS / 3 / SCALE / 10  # In short seconds, as in faults_test.py.
+DAY = 86_400
+
+
+class BadInputTest(ServingTest):
+    def provider(self, play, scale=SCALE):
+        made = Provider(play, scale)
+        self.gates.append(made)
+        return made
+
+    def two(self, play, second=healthy, **members):
+        """(server, both providers) with the chain of faults.py."""
+        providers = [self.provider(play), self.provider(second)]
+        configured, agent = chain(Fault("bad", play), "f", True, SCALE, [one.port for one in providers])
+        return self.server({"providers": configured, "agents": {"default": {**agent, **members}}}), providers
+
+    def alone(self, play, dispatch=None, kind="openai", **members):
+        """(server, the only provider)."""
+        provider = self.provider(play)
+        configured = {"one": {"kind": kind, "base_url": provider.base_url, "key": "k"}}
+        agent = {"backends": [{"provider": "one", "model": "m"}], "dispatch": dispatch or patience(LAST, SCALE), **members}
+        return self.server({"providers": configured, "agents": {"default": agent}}), provider
+
+    def assert_whole(self, outcome, asked):
+        self.assertEqual((outcome.errors, outcome.text, outcome.results, outcome.asked()), ((), TEXT, 1, asked), outcome)
+        self.assertIn(outcome.deltas, (None, TEXT))
+        self.assertLess(outcome.seconds, faults.LONGEST + SLACK)
+
+    def diary(self, server, session, *kinds):
+        with server.events(session) as stream:
+            events = []
+            for event in stream:
+                events.append(event)
+                if event.event in ("turn.completed", "turn.failed"):
+                    break
+        return [event for event in events if event.event in kinds or not kinds]
+
+
+class RetryAfter(BadInputTest):
+    def refusing(self, value):
+        return faults.refusing(429, "rate_limit_exceeded", "requests", retry_after=value)
+
+    def test_a_year_is_not_waited_for(self):
+        server, providers = self.two(self.refusing(365 * DAY))
+        self.assert_whole(ask(server, providers, "r1", False, scale=SCALE), (1, 1))
+
+    def test_a_year_is_at_most_a_day_for_the_client_of_the_only_backend(self):
+        server, provider = self.alone(self.refusing(365 * DAY))
+        refusal = server.say()
+        self.assert_refused(refusal, 429, "rate_limit")
+        self.assertLessEqual(int(refusal.headers["retry-after"]), DAY)
+        self.assertEqual(provider.count, 1)
+
+    def test_what_is_no_time_is_as_if_there_were_no_header(self):
+        for value in (-1, "soon", "", "1e400", "NaN", "-0", "Wed, 21 Oct 2015 07:28:00 GMT"):
+            with self.subTest(value):
+                server, providers = self.two(self.refusing(value))
+                self.assert_whole(ask(server, providers, "r1", True, scale=SCALE), (2, 1))
+
+
+def dripping(before):
+    """Text, and then one byte of the next chunk every 14 s."""
+    def play(exchange):
+        exchange.begin()
+        exchange.say(before)
+        if not exchange.call.streams:
+            return exchange.end()
+        for byte in chunk(TEXT[len(before):]):
+            exchange.wait(14)
+            exchange.send(bytes([byte]))
+        return exchange.end()
+    return play
+
+
+def commenting(before):
+    """Text, and then comments for ever."""
+    def play(exchange):
+        exchange.begin()
+        exchange.say(before)
+        while not exchange.provider.is_closed:
+            exchange.send(b": keep-alive\n\n")
+            exchange.wait(1)
+        raise Closed
+    return play
+
+
+class Silence(BadInputTest):
+    def test_bytes_and_comments_without_text_are_silence(self):
+        for play in (dripping(""), commenting("")):
+            for streamed in (True, False):
+                server, providers = self.two(play)
+                outcome = ask(server, providers, "r1", streamed, scale=SCALE)
+                self.assert_whole(outcome, (1, 1))
+                self.assertGreater(outcome.seconds, 9.5)
+                providers[0].wait_for_gone(1)
+
+    def test_they_are_silence_in_the_middle_of_an_answer_too(self):
+        for play in (dripping(TEXT[:100]), commenting(TEXT[:100])):
+            server, providers = self.two(play)
+            outcome = ask(server, providers, "r1", True, scale=SCALE)
+            self.assert_whole(outcome, (1, 1))
+            self.assertGreater(outcome.seconds, 19)
+            providers[0].wait_for_gone(1)
+
+    def test_the_last_backend_is_not_waited_for_without_end_either(self):
+        quick = {"first_token": "300ms", "stall": "300ms", "max_attempts": 1}
+        for play in (dripping(""), commenting(""), commenting(TEXT[:100])):
+            server, provider = self.alone(play, quick)
+            outcome = ask(server, [provider], "r1", True, scale=SCALE)
+            self.assertEqual((outcome.errors, outcome.results, outcome.asked()), (("timeout",), 1, (1,)), outcome)
+            provider.wait_for_gone(1)
+
+
+SECRET = "What-the-model-thought"
+
+
+def thinking(size):
+    """Thoughts of so many bytes before the answer, as DeepSeek has them."""
+    def play(exchange):
+        thought = (SECRET + " ") * (size // (len(SECRET) + 1) + 1)
+        exchange.begin()
+        if exchange.call.streams:
+            for at in range(0, len(thought), 1 << 16):
+                exchange.send(chunk(choices=[{"index": 0, "finish_reason": None,
+                                              "delta": {"reasoning_content": thought[at:at + (1 << 16)]}}]))
+            exchange.say(exchange.text)
+            return exchange.end()
+        return exchange.send(answer(completion(TEXT, message={"reasoning_content": thought}, usage=exchange.usage)))
+    return play
+
+
+class Thoughts(BadInputTest):
+    def test_five_megabytes_of_thoughts_cost_no_answer_and_are_shown_nowhere(self):
+        server, provider = self.alone(thinking(5 << 20), kind="deepseek")
+        for number, streamed in enumerate((True, False)):
+            outcome = ask(server, [provider], f"r{number}", streamed, scale=SCALE)
+            self.assertEqual((outcome.text, outcome.errors, outcome.asked()), (TEXT, (), (1,)), outcome.errors)
+            shown = json.dumps([event.data for event in self.diary(server, f"r{number}")])
+            self.assertNotIn(SECRET, shown)
+            self.assertNotIn(SECRET, server.turn(f"r{number}", "t1").body.decode())
+            with server.follow(f"r{number}", "t1") as stream:
+                self.assertNotIn(SECRET.encode(), stream.rest())
+        self.assertNotIn(SECRET, server.errors())
+
+    def refusing_thoughts(self, exchange):
+        """Asks for a tool with a thought, and refuses that thought when it comes back."""
+        roles = [message["role"] for message in exchange.call.messages]
+        if "tool" not in roles:
+            calls = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"what": "x"}'}}]
+            return exchange.send(answer(completion(
+                "", message={"reasoning_content": SECRET, "tool_calls": calls}, finish_reason="tool_calls")))
+        if SECRET.encode() in exchange.call.request.body:
+            return exchange.send(faults.failure(400, "invalid_request_error", "Invalid signature in thinking block.",
+                                                "invalid_request_error"))
+        return healthy(exchange)
+
+    def test_thoughts_that_the_provider_refuses_are_left_out_once_and_that_is_told(self):
+        server, provider = self.alone(self.refusing_thoughts, kind="deepseek", tools=[LOOK])
+        self.assertEqual(server.say("s1", "t1").calls, ["c1"])
+        self.assertEqual(server.submit("s1", "t1", [ok("c1")]).text, TEXT)
+
+        sent = [SECRET.encode() in call.request.body for call in provider.calls]
+        self.assertEqual(sent, [False, True, False])
+        rules = [event.json.get("Rule") for event in self.diary(server, "s1")]
+        self.assertIn("thoughts", rules)
+
+    def test_a_provider_that_refuses_without_thoughts_too_is_the_error(self):
+        def refusing(exchange):
+            if any(message["role"] == "tool" for message in exchange.call.messages):
+                return exchange.send(faults.failure(400, "invalid_request_error", kind="invalid_request_error"))
+            return self.refusing_thoughts(exchange)
+
+        server, provider = self.alone(refusing, kind="deepseek", tools=[LOOK])
+        server.say("s1", "t1")
+        self.assert_refused(server.submit("s1", "t1", [ok("c1")]), 502, "invalid_request")
+        self.assertEqual(provider.count, 3)
+
+
+class Chains(BadInputTest):
+    def long_chain(self, play, count, **members):
+        """(server, the provider of all backends, each of another model)."""
+        provider = self.provider(play)
+        entries = [{"provider": "one", "model": f"m{number}", "dispatch": patience(WITH_NEXT, SCALE)}
+                   for number in range(count - 1)]
+        entries.append({"provider": "one", "model": "last", "dispatch": {**patience(LAST, SCALE), "max_attempts": 2}})
+        configured = {"one": {"kind": "openai", "base_url": provider.base_url, "key": "k"}}
+        return self.server({"providers": configured,
+                            "agents": {"default": {"backends": entries, **members}}}), provider
+
+    def test_every_attempt_at_twenty_backends_that_fail_is_told(self):
+        server, provider = self.long_chain(faults.refusing(503), 20)
+        outcome = ask(server, [provider], "r1", True, scale=SCALE)
+
+        self.assertEqual((outcome.errors, outcome.asked()), (("server_error",), (40,)), outcome)
+        diary = self.diary(server, "r1")
+        started = [(event.json["Model"], event.json["Attempt"]) for event in diary if event.event == "attempt.started"]
+        models = [f"m{number}" for number in range(19)] + ["last"]
+        self.assertEqual(started, [(model, attempt) for model in models for attempt in (1, 2)])
+        self.assertEqual(len([event for event in diary if event.event == "attempt.failed"]), 40)
+        self.assertEqual(len([event for event in diary if event.event == "switched"]), 19)
+
+    def test_the_deadline_ends_a_chain_of_twenty(self):
+        server, provider = self.long_chain(faults.silent(120), 20, deadline="1200ms")
+        outcome = ask(server, [provider], "r1", False, scale=1)
+
+        self.assertEqual((outcome.errors, outcome.results), (("timeout",), 1), outcome)
+        self.assertLess(outcome.seconds, 1.2 + SLACK * SCALE)
+        started = [event.json["Model"] for event in self.diary(server, "r1", "attempt.started")]
+        self.assertEqual((len(started), started), (provider.count, [f"m{number}" for number in range(len(started))]))
+
+    def same_pool(self, play, count, *others):
+        provider = self.provider(play)
+        dispatch = {"backoff": "20ms", "max_wait": "10s", "breaker_failures": 0}
+        configured = {name: {"kind": "openai", "base_url": one.base_url, "key": "k"}
+                      for name, one in zip(("one", "two"), (provider, *others))}
+        backends = [{"provider": "one", "model": "m"} for _ in range(count)]
+        backends += [{"provider": "two", "model": "m"} for _ in others]
+        return self.server({"providers": configured,
+                            "agents": {"default": {"backends": backends, "dispatch": dispatch}}}), provider
+
+    def test_two_entries_of_one_pool_are_one_backend(self):
+        server, provider = self.same_pool(faults.refusing(503), 2)
+        outcome = ask(server, [provider], "r1", True, scale=SCALE)
+
+        self.assertEqual((outcome.errors, outcome.asked()), (("server_error",), (5,)), outcome)
+        self.assertEqual(self.diary(server, "r1", "switched"), [])
+
+    def test_behind_two_entries_of_one_pool_the_next_backend_is_asked_at_once(self):
+        second = self.provider(healthy)
+        server, provider = self.same_pool(faults.refusing(503), 2, second)
+        self.assert_whole(ask(server, [provider, second], "r1", True, scale=SCALE), (2, 1))
+        self.assertEqual([event.json["To"] for event in self.diary(server, "r1", "switched")], ["two"])
+
+
+def saying(*pieces, cut=True):
+    """Pieces of a stream, as JSON texts of their content, and the end of the connection."""
+    def play(exchange):
+        exchange.begin()
+        for piece in pieces:
+            exchange.send(b'data: {"choices":[{"index":0,"delta":{"content":%s}}]}\n\n' % piece)
+        if not cut:
+            exchange.end()
+    return play
+
+
+def quoted(text):
+    return json.dumps(text).encode()
+
+
+class Joining(BadInputTest):
+    """A fallback that begins again, or nearly."""
+
+    def joined(self, first, second, kind="openai"):
+        providers = [self.provider(first), self.provider(second)]
+        configured, agent = chain(Fault("joined", first), "f", True, SCALE, [one.port for one in providers],
+                                  ("openai", kind))
+        server = self.server({"providers": configured, "agents": {"default": agent}})
+        outcome = ask(server, providers, "r1", True, scale=SCALE)
+        self.assertEqual((outcome.results, outcome.asked()), (1, (1, 1)), outcome)
+        return outcome
+
+    def test_white_space_that_differs_in_a_repetition_is_not_doubled(self):
+        outcome = self.joined(saying(quoted("One two\n\nthree")),
+                              saying(quoted("One  two three"), quoted(" four."), cut=False), "mistral")
+        self.assertEqual((outcome.errors, outcome.text, outcome.deltas), ((), *["One two\n\nthree four."] * 2), outcome)
+
+    def test_a_whole_answer_whose_white_space_differs_is_one_error(self):
+        outcome = self.joined(saying(quoted("One two\n\nthree")), saying(quoted("One  two three four."), cut=False))
+        self.assertEqual((outcome.errors, outcome.deltas), (("server_error",), "One two\n\nthree"), outcome)
+
+    def test_a_seam_with_white_space_on_both_sides_has_it_once(self):
+        outcome = self.joined(saying(quoted("One two ")), saying(quoted(" three."), cut=False), "mistral")
+        self.assertEqual((outcome.errors, outcome.text), ((), "One two three."), outcome)
+
+    def test_a_cut_in_the_middle_of_a_character_loses_and_doubles_nothing(self):
+        for kind, rest in (("openai", "Un café 😀 noir."), ("mistral", " café 😀 noir.")):
+            with self.subTest(kind=kind):
+                outcome = self.joined(saying(quoted("Un "), b'"caf\xc3\xa9 \xf0\x9f"'),
+                                      saying(quoted(rest), cut=False), kind)
+                self.assertEqual((outcome.errors, outcome.text, outcome.deltas),
+                                 ((), *["Un café 😀 noir."] * 2), outcome)
+
+    def test_an_answer_that_differs_in_the_middle_of_a_character_is_one_error(self):
+        """é and è have the same first byte."""
+        outcome = self.joined(saying(quoted("Un caf\u00e9")), saying(quoted("Un caf\u00e8 noir."), cut=False))
+        self.assertEqual((outcome.errors, outcome.deltas), (("server_error",), "Un caf\u00e9"), outcome)
+
+    def test_characters_of_one_letter_in_two_spellings_are_a_difference(self):
+        """é as one character, and as e with an accent: the text that has left stays as it is."""
+        outcome = self.joined(saying(quoted("Un caf\u00e9")), saying(quoted("Un cafe\u0301 noir."), cut=False))
+        self.assertEqual((outcome.errors, outcome.deltas), (("server_error",), "Un caf\u00e9"), outcome)
+
+
+if __name__ == "__main__":
+    unittest.main()
