@@ -206,9 +206,9 @@ class Waits(BridgeTest):
         self.write("treaty.yaml", configuration(gate, {"dispatch": dispatch}))
         return gate
 
-    def ask_again(self, number):
+    def ask_again(self, number, **members):
         (self.work / ".agent-response.json").unlink(missing_ok=True)
-        self.put(".agent-request.json", bridge_request(request_id=f"{UUID[:-1]}{number}", phase=1))
+        self.put(".agent-request.json", bridge_request(request_id=f"{UUID[:-1]}{number}", phase=1, **members))
 
     def test_a_breaker_that_other_processes_opened_is_told(self):
         gate = self.failing(max_attempts=1, breaker_failures=2, breaker_open="50s")
@@ -232,6 +232,13 @@ class Waits(BridgeTest):
                 self.ask_again(len(options))
                 self.told(self.start("answer", *options), f"treaty bridge answer: {line}")
                 self.told(self.start("run", "--fresh", *options, "--", *asks), f"treaty bridge run: {line}")
+
+    def test_a_request_that_was_not_answered_in_time_says_how_the_last_attempt_failed(self):
+        self.failing(max_attempts=9, backoff=["50s"])
+        self.ask_again(0, timeout_seconds=1)
+        self.assertEqual(self.bridge("answer").code, 1)
+        error = self.response()["error_message"]
+        self.assertIn("did not answer within 1 second; the last attempt that failed: gate (small-1): server_error 503", error)
 
     def test_a_short_wait_is_not_told(self):
         gate = self.gate(DOWN, "Fine.")

@@ -67,7 +67,7 @@ class GoOn(CutTest):
         return self.chain(*gates, agent={"on_cut": "continue", **more})
 
     def test_another_backend_goes_on_and_the_answer_says_so(self):
-        one, two = self.gate(CUT), self.gate(Reply("an ", "answer."))
+        one, two = self.gate(CUT), self.gate(Reply("Half of an ", "answer."))
         server = self.going_on(one, two)
         text, result = self.streamed(server, one)
 
@@ -79,14 +79,22 @@ class GoOn(CutTest):
         self.assertEqual(self.kinds(server), ["one failed", "switched to two", "two completed", "turn.completed"])
 
     def test_the_other_one_is_told_what_was_said(self):
-        one, two = self.gate(CUT), self.gate("an answer.")
+        one, two = self.gate(CUT), self.gate("Half of an answer.")
         self.streamed(self.going_on(one, two), one)
         self.assertEqual(two.calls[0].roles, ["system", "user", "assistant", "user"])
         self.assertEqual(two.calls[0].messages[2]["content"], "Half of ")
-        self.assertIn("cut off", two.calls[0].user)
+        self.assertIn("Write the whole answer again", two.calls[0].user)
+
+    def test_an_answer_that_begins_otherwise_is_one_clean_error(self):
+        one, two = self.gate(CUT), self.gate("Something else.")
+        server = self.going_on(one, two)
+        text, result = self.streamed(server, one)
+        self.assertEqual(text, "Half of ")
+        self.assertEqual([error["ErrorCode"] for error in result["Errors"]], ["server_error"])
+        self.assertEqual(self.reasons(server, "given_up")[0].split(",")[0], "the answer was cut")
 
     def test_the_session_goes_on_with_the_joined_text(self):
-        one, two = self.gate(CUT, "Later."), self.gate("an answer.")
+        one, two = self.gate(CUT, "Later."), self.gate("Half of an answer.")
         server = self.going_on(one, two)
         self.streamed(server, one)
         server.say("s1", "t2", "And now?")
@@ -94,7 +102,8 @@ class GoOn(CutTest):
         self.assertEqual([json.dumps(one["content"]) for one in said], ['"Half of an answer."'])
 
     def test_two_cuts_are_survived_by_a_third_backend(self):
-        gates = self.gate(CUT), self.gate(Reply("a long ", HOLD, cut=True)), self.gate("answer.")
+        gates = (self.gate(CUT), self.gate(Reply("Half of a long ", HOLD, cut=True)),
+                 self.gate("Half of a long answer."))
         server = self.going_on(*gates)
         text, result = self.streamed(server, *gates)
         self.assertEqual((text, result["Result"]["PrimaryOutputText"]), ("Half of a long answer.",) * 2)

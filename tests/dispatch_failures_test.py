@@ -182,7 +182,7 @@ class Dead(DispatchTest):
         self.assertEqual(server.say().text, "From two.")
         self.assertEqual(self.kinds(server), ["one failed", "waiting for one", "one failed", "switched to two",
                                               "two completed", "turn.completed"])
-        self.assertIn("nobody answers", self.reasons(server, "switched")[0])
+        self.assertIn("server_error again after 2 attempts", self.reasons(server, "switched")[0])
 
     def test_alone_it_is_knocked_at_as_often_as_any(self):
         door = self.closed_door()
@@ -257,7 +257,7 @@ class Dead(DispatchTest):
 
     def test_turns_that_wait_in_a_backoff_go_on_elsewhere_when_it_opens(self):
         one, two = self.gate(lambda call: DOWN if call.user == "wait" else BROKEN), self.gate("From two.")
-        server = self.chain(one, two, dispatch={"backoff": ["100s"], "breaker_failures": 3})
+        server = self.chain(one, two, dispatch={"backoff": ["9s"], "breaker_failures": 3})
         waiting = self.later(server.say, "s1", "t1", "wait")
         self.so_far(server, "s1", "waiting")
         for number in range(2, 4):

@@ -34,12 +34,13 @@ PLAYED = {
     "Slow down": {"openai": [{"error": 429, "headers": {"retry-after": 1}}, "Fine."]},
     "A provider that fails": {"cerebras": DOWN, "openai": FINE},
     "A provider that is not there": {"openai": FINE},
+    "A provider that says nothing": {"cerebras": [{"text": "Never.", "stall": "head"}], "openai": FINE},
     "A key that is not taken": {"cerebras": [{"error": 401}], "openai": FINE},
     "Too long for the usual model": {"openai": {"rules": [{"when": {"model": "gpt-5-mini"}, **TOO_LONG}],
                                                 "replies": FINE}},
     "A breaker": {"cerebras": DOWN, "openai": FINE},
-    "A stall": {"openai": [{"text": "Never.", "stall": "head"}]},
-    "A stream that is cut": {"cerebras": CUT, "openai": FINE},
+    "The deadline of a turn": {"openai": [{"text": "Never.", "stall": "head"}]},
+    "A stream that is cut": {"cerebras": CUT, "openai": ["A long text that is not told to its end. Now it is."]},
     "A budget": {"openai": [{"text": "Fine.", "usage": {"input_tokens": 100, "output_tokens": 350}}]},
 }
 
@@ -97,9 +98,11 @@ class Guide(DispatchTest):
 
     def test_the_keys_and_numbers_of_the_table_are_the_defaults(self):
         reference = (ROOT / "docs" / "reference" / "config.md").read_text(encoding="utf-8")
-        for key, value in (("max_wait", "1m"), ("max_attempts", "5"), ("backoff", "[2s, 8s, 16s, 35s]"),
-                           ("breaker_failures", "5"), ("breaker_open", "30s")):
-            self.assertRegex(reference, rf"dispatch\.{key}` \| [^|]+ \| `{re.escape(value)}`")
+        for key, value in (("max_wait", "`10s`, last: `1m`"), ("max_attempts", "`2`, last: `5`"),
+                           ("backoff", "`[500ms]`, last: `[2s, 8s, 16s, 35s]`"), ("connect", "`5s`"),
+                           ("first_token", "`10s`, last: `1m`"), ("stall", "`20s`"),
+                           ("breaker_failures", "`5`"), ("breaker_open", "`30s`")):
+            self.assertRegex(reference, rf"dispatch\.{key}` \| [^|]+ \| {re.escape(value)} \|")
 
 
 if __name__ == "__main__":

@@ -79,8 +79,9 @@ class Scenes(MockedTest):
         one = self.mock("one", [{"error": 500, "times": 5}, {"text": "From one."}])
         two = self.mock("two", ["From two."])
         server = self.chain(one.port, two.port, dispatch={"breaker_open": "500ms"})
-        self.assertEqual(server.say("s0", "t1").text, "From two.")
-        self.assertIn("breaker.opened at one", self.kinds(server, "s0"))
+        for number in range(3):  # Two attempts a turn, and the fifth failure in a row opens it.
+            self.assertEqual(server.say(f"sick{number}", "t1").text, "From two.")
+        self.assertIn("breaker.opened at one", self.kinds(server, "sick2"))
         turns = iter(range(1, 10_000))
 
         def is_back():

@@ -117,6 +117,13 @@ dispatch::PoolNames pools_of_provider(const std::string& name,
   };
 }
 
+// Whose thoughts come from there: digested, since an address may hold a password.
+std::string author_of(const config::HttpProvider& settings) {
+  return fmt::format(
+      "{} {}", settings.kind,
+      sha256_hex(fmt::format("{}\n{}", settings.kind, settings.base_url)).substr(0, 16));
+}
+
 // Of a backend in this house: nobody limits it but its own answers.
 dispatch::PoolNames own_pools(const std::string& name) {
   return [name](const std::string& model) {
@@ -151,7 +158,10 @@ struct BackendBuilder {
     return {.backend = std::make_shared<backends::HttpBackend>(*client, std::move(target),
                                                                catalog->shared->prices),
             .provider_kind = settings.kind,
-            .pool_of = pools_of_provider(name, settings)};
+            .pool_of = pools_of_provider(name, settings),
+            .pace = config::pace_of(settings),
+            .continues_answers = provider->style.prefill != backends::Prefill::none,
+            .author = author_of(settings)};
   }
 
   dispatch::Source build(const std::string& name, const config::ScriptFile& /*settings*/) const {

@@ -67,7 +67,10 @@ bool AnswerReader::tell_form(std::string_view bytes) {
 std::string_view AnswerReader::feed(std::string_view bytes) {
   if (form_ == Form::unknown) {
     if (!tell_form(bytes)) return {};
-    if (form_ == Form::plain) return {};
+    if (form_ == Form::plain) {
+      ++plain_pieces_;
+      return {};
+    }
     return stream_.feed(std::exchange(body_, {}));
   }
   if (form_ == Form::stream) return stream_.feed(bytes);
@@ -76,6 +79,7 @@ std::string_view AnswerReader::feed(std::string_view bytes) {
     over_ = true;
   }
   body_.append(bytes);
+  ++plain_pieces_;
   return {};
 }
 
@@ -92,8 +96,12 @@ contracts::AgentResult AnswerReader::finish(const results::Exchange& exchange) {
                    .retryable = false});
   }
   if (form_ == Form::failure) return results::result_of_failure(exchange, unframed(body_));
-  if (form_ == Form::stream) return results::result_of_answer(exchange, stream_.finish());
   results::Answer answer;
+  if (form_ == Form::stream) {
+    answer = stream_.finish();
+    thoughts_ = std::move(answer.thoughts);
+    return results::result_of_answer(exchange, std::move(answer));
+  }
   if (is_utf8(body_)) answer = protocol_.parse_response(body_);
   if (!answer.complete && answer.error_body.empty() && results::is_page(trimmed(body_))) {
     return results::result_of_error(
@@ -104,6 +112,8 @@ contracts::AgentResult AnswerReader::finish(const results::Exchange& exchange) {
          .type = "NotAnAnswer",
          .retryable = true});
   }
+  thoughts_ = std::move(answer.thoughts);
+  plain_thinking_ = std::move(answer.thinking);
   return results::result_of_answer(exchange, std::move(answer));
 }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "treaty/backends/protocols/stream_parser.h"
 #include "treaty/results/agent_results.h"
@@ -20,6 +22,15 @@ class AnswerReader {
   // The text that these bytes added to the answer; valid until the next call.
   std::string_view feed(std::string_view bytes);
 
+  // What they added to the thoughts that people may read; of a plain answer all of it, after
+  // finish(). Valid until the next call.
+  std::string_view thinking() const {
+    return form_ == Form::stream ? stream_.thinking() : plain_thinking_;
+  }
+
+  // How many pieces of an answer have come. Comments, pings and white space are none.
+  std::size_t pieces() const { return plain_pieces_ + stream_.pieces(); }
+
   // A stream came to its last event: what may follow does not matter.
   bool has_ended() const { return stream_.has_ended(); }
 
@@ -28,6 +39,9 @@ class AnswerReader {
 
   // `exchange` has the status and the headers that the reader was made with.
   contracts::AgentResult finish(const results::Exchange& exchange);
+
+  // Those of the answer, after finish().
+  std::vector<results::Thought> take_thoughts() { return std::move(thoughts_); }
 
  private:
   enum class Form { unknown, failure, plain, stream };
@@ -40,7 +54,10 @@ class AnswerReader {
   bool in_lines_ = false;  // Lines of JSON, by the content type.
   bool over_ = false;
   StreamParser stream_;
-  std::string body_{};  // Of a failure or a plain answer.
+  std::string body_{};            // Of a failure or a plain answer,
+  std::size_t plain_pieces_ = 0;  // in so many pieces.
+  std::string plain_thinking_{};
+  std::vector<results::Thought> thoughts_{};
 };
 
 }  // namespace treaty::backends

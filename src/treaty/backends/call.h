@@ -1,6 +1,7 @@
 // One call of a model, whoever serves it: what every protocol can render.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
@@ -40,6 +41,7 @@ struct UserMessage {
 struct Thoughts {
   std::string author{};  // Call::author of the call that they came from.
   std::vector<results::Thought> parts{};
+  bool lasting = false;  // The author wants them in later turns, too.
   bool operator==(const Thoughts&) const = default;
 };
 
@@ -143,8 +145,10 @@ struct Sampling {
   bool operator==(const Sampling&) const = default;
 };
 
-// How much a model shall think before it answers. With neither member: as much as it does by itself.
+// How much a model shall think before it answers. With neither member: as much as it does by
+// itself.
 enum class Effort { minimal, low, medium, high };
+constexpr std::array<std::string_view, 4> kEffortNames = {"minimal", "low", "medium", "high"};
 struct Reasoning {
   std::optional<Effort> effort{};
   std::optional<std::int64_t> budget_tokens{};

@@ -29,6 +29,7 @@ class Receiver : public http::ResponseSink {
 
   bool on_body(std::string_view bytes) override {
     const std::string_view text = reader->feed(bytes);
+    if (const auto thinking = reader->thinking(); !thinking.empty()) sink_.on_thinking(thinking);
     if (!text.empty()) {
       sink_.on_text(text);
       gave_text = true;
@@ -37,6 +38,7 @@ class Receiver : public http::ResponseSink {
   }
 
   bool is_satisfied() const override { return reader && reader->has_ended(); }
+  std::size_t pieces() const override { return reader ? reader->pieces() : 0; }
 
   std::optional<int> status{};
   Headers headers{};
@@ -69,6 +71,16 @@ std::optional<AgentError> key_error(const HttpTarget& target) {
   return error;
 }
 
+http::FetchOptions options_of(const HttpTarget& target, const Call& call) {
+  http::FetchOptions options = target.fetch;
+  if (call.timeouts.connect) {
+    options.timeouts.connect = std::min(options.timeouts.connect, *call.timeouts.connect);
+  }
+  options.timeouts.first_piece = call.timeouts.first_token;
+  options.timeouts.stall = call.timeouts.stall;
+  return options;
+}
+
 // An answer that was cut off may have been whole already, or have had a status that says it all.
 AgentResult result_of_cut(const Exchange& exchange, AnswerReader& reader,
                           const http::FetchFailure& failure) {
@@ -91,6 +103,19 @@ AgentResult result_of_cut(const Exchange& exchange, AnswerReader& reader,
 
 }  // namespace
 
+namespace {
+
+std::string_view type_of(http::Timeout timeout) {
+  switch (timeout) {
+    case http::Timeout::connect: return failure_types::kConnectTimeout;
+    case http::Timeout::first_piece: return failure_types::kFirstTokenTimeout;
+    case http::Timeout::stall: return failure_types::kStallTimeout;
+    default: return failure_types::kTimeout;
+  }
+}
+
+}  // namespace
+
 AgentError error_of(const http::FetchFailure& failure) {
   using namespace failure_types;
   const auto error = [&](std::string_view type, const char* code = "server_error") {
@@ -104,7 +129,7 @@ AgentError error_of(const http::FetchFailure& failure) {
     case http::FailureKind::tls: return error(kTls);
     case http::FailureKind::too_large: return error(kTooLarge);
     case http::FailureKind::malformed: return error(kMalformed);
-    case http::FailureKind::timeout: return error(kTimeout, "timeout");
+    case http::FailureKind::timeout: return error(type_of(failure.timeout), "timeout");
     case http::FailureKind::cancelled: break;
   }
   return {.message = failure.message, .type = std::string(kCancelled), .retryable = false};
@@ -150,7 +175,8 @@ boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sin
                         .target = url->target,
                         .headers = headers_of(provider, *target_.protocol, target_.key, call),
                         .body = target_.protocol->render_request(call, provider.style)};
-  const auto fetched = co_await client_.fetch(*url, std::move(request), target_.fetch, receiver);
+  const auto fetched =
+      co_await client_.fetch(*url, std::move(request), options_of(target_, call), receiver);
   exchange.status = receiver.status;
   exchange.now = unix_seconds(clock_->wall_now());
   if (!receiver.reader) {
@@ -161,8 +187,18 @@ boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sin
   }
   AgentResult result = fetched ? receiver.reader->finish(exchange)
                                : result_of_cut(exchange, *receiver.reader, fetched.error());
+  if (result.error) co_return result;
+  Thoughts thoughts{.author = call.author,
+                    .parts = receiver.reader->take_thoughts(),
+                    .lasting = provider.style.thoughts_of_earlier_turns};
+  if (!call.author.empty() && !thoughts.parts.empty()) sink.on_thoughts(std::move(thoughts));
   // What did not come as a stream is given as one piece.
-  if (!receiver.gave_text && !result.error && result.content) sink.on_text(*result.content);
+  if (!receiver.gave_text) {
+    if (const auto thinking = receiver.reader->thinking(); !thinking.empty()) {
+      sink.on_thinking(thinking);
+    }
+    if (result.content) sink.on_text(*result.content);
+  }
   co_return result;
 }
 

@@ -191,6 +191,47 @@ TEST_CASE("an answer that breaks off is a server_error, unless it was whole alre
   CHECK(whole.result.finish_reason == "stop");
 }
 
+TEST_CASE("comments and pings do not count as an answer, reasoning and tool calls do") {
+  using namespace std::chrono_literals;
+  Call call = testing::simple_call();
+  call.stream = true;
+  call.timeouts = {.first_token = 50ms, .stall = 40ms};
+  const auto failure_after = [&](const std::string& bytes) {
+    const Ran ran = run(
+        [bytes](http::Exchange& exchange) -> asio::awaitable<void> {
+          co_await exchange.begin(200, {{"content-type", "text/event-stream"}});
+          co_await exchange.write(bytes);
+          while (co_await exchange.write(": keep-alive\n\nevent: ping\ndata: {}\n\n")) {
+            co_await sleep_for(2ms);
+          }
+        },
+        call);
+    REQUIRE(ran.result.error);
+    CHECK(ran.result.error->code == "timeout");
+    CHECK(ran.result.error->retryable == true);
+    CHECK(!ran.result.error->status_code);
+    return ran.result.error->type.value_or("");
+  };
+
+  CHECK(failure_after("") == failure_types::kFirstTokenTimeout);
+  CHECK(failure_after(": hello\n\n") == failure_types::kFirstTokenTimeout);
+  CHECK(failure_after(chunk(R"({"content":"H"})")) == failure_types::kStallTimeout);
+  CHECK(failure_after(chunk(R"({"reasoning_content":"Hm."})")) == failure_types::kStallTimeout);
+}
+
+TEST_CASE("a server that accepts and says nothing ends by first_token") {
+  using namespace std::chrono_literals;
+  Call call = testing::simple_call();
+  call.stream = true;
+  call.timeouts.first_token = 40ms;
+  const Ran ran = run(
+      [](http::Exchange& exchange) -> asio::awaitable<void> { co_await exchange.closed(); }, call);
+
+  REQUIRE(ran.result.error);
+  CHECK(ran.result.error->type == failure_types::kFirstTokenTimeout);
+  CHECK(ran.result.error->message == "no piece of the answer came within 0.04 s");
+}
+
 TEST_CASE("a status that says it all survives a cut body") {
   const Ran ran = run(
       [](http::Exchange& exchange) -> asio::awaitable<void> {

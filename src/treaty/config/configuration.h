@@ -38,7 +38,7 @@ struct AccessKey {
 struct PolicyOverrides {
   std::optional<dispatch::Seconds> max_wait{};
   std::optional<int> max_attempts{};
-  std::optional<std::vector<dispatch::Seconds>> backoff{};
+  std::optional<dispatch::Backoffs> backoff{};
   std::optional<double> jitter{};
   std::optional<int> max_concurrent{};
   std::optional<int> breaker_failures{};
@@ -61,6 +61,9 @@ struct HttpProvider {
   std::chrono::milliseconds timeout{300'000};
   PolicyOverrides dispatch{};  // The chains have it applied already.
 };
+
+// Providers of this machine load their model with the first call.
+dispatch::Pace pace_of(const HttpProvider& provider);
 
 // A backend that plays a script.
 struct ScriptFile {

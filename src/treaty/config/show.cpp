@@ -92,7 +92,6 @@ Node seconds(dispatch::Seconds value) {
   return duration(std::chrono::milliseconds(std::llround(value * 1'000)));
 }
 
-// What is set nowhere depends on the position in the chain when a call is made, and is not shown.
 Node policy_of(const dispatch::Policy& policy) {
   Map map;
   const auto add_seconds = [&](std::string_view key, std::optional<dispatch::Seconds> value) {
@@ -152,8 +151,30 @@ void add_content(Map& map, std::string_view key, std::string_view digest, ShowPu
   map.add(fmt::format("{}{}", key, kContent), text(secret("", digest, purpose)));
 }
 
-Node choice_of(const dispatch::Choice& choice, const Configuration& configuration,
-               ShowPurpose purpose) {
+Node reasoning_of(const backends::Reasoning& reasoning) {
+  Map map;
+  if (reasoning.effort) {
+    map.add("effort", text(backends::kEffortNames[static_cast<std::size_t>(*reasoning.effort)]));
+  }
+  if (reasoning.budget_tokens) map.add("budget_tokens", number(*reasoning.budget_tokens));
+  return map.node;
+}
+
+// As it is when all backends before this one have failed.
+dispatch::Policy policy_in(const std::vector<dispatch::Choice>& chain,
+                           const dispatch::Choice& choice, const Configuration& configuration) {
+  const auto follows = [&](const dispatch::Choice& other) {
+    return other.on.empty() &&
+           std::pair(other.preference, &other) > std::pair(choice.preference, &choice);
+  };
+  const auto* provider = configuration.find_backend<HttpProvider>(choice.backend);
+  dispatch::Pace pace = provider == nullptr ? dispatch::Pace::own : pace_of(*provider);
+  if (provider != nullptr && choice.reasoning) pace = dispatch::Pace::slow;
+  return dispatch::effective_policy(choice.policy, std::ranges::any_of(chain, follows), pace);
+}
+
+Node choice_of(const std::vector<dispatch::Choice>& chain, const dispatch::Choice& choice,
+               const Configuration& configuration, ShowPurpose purpose) {
   Map map;
   const auto* machine = configuration.find_backend<MachineFile>(choice.backend);
   if (choice.backend == kDemoBackend) {
@@ -173,9 +194,13 @@ Node choice_of(const dispatch::Choice& choice, const Configuration& configuratio
   map.add("context_window", number(choice.context_window));
   if (choice.max_output_tokens) map.add("max_output_tokens", number(*choice.max_output_tokens));
   if (choice.temperature) map.add("temperature", decimal(*choice.temperature));
+  if (choice.reasoning) map.add("reasoning", reasoning_of(*choice.reasoning));
+  if (configuration.find_backend<HttpProvider>(choice.backend) != nullptr) {
+    map.add("cache", text(choice.caches ? "on" : "off"));
+  }
   map.add("preference", number(choice.preference)).add("weight", number(choice.weight));
   if (!choice.on.empty()) map.add("on", list_of(choice.on, text));
-  map.add("dispatch", policy_of(choice.policy));
+  map.add("dispatch", policy_of(policy_in(chain, choice, configuration)));
   return map.node;
 }
 
@@ -206,7 +231,7 @@ Node agent_of(const turns::Agent& agent, const Configuration& configuration, Sho
   map.add("description", text(agent.description));
   add_role(map, agent.role);
   map.add("backends", list_of(agent.chain, [&](const dispatch::Choice& choice) {
-            return choice_of(choice, configuration, purpose);
+            return choice_of(agent.chain, choice, configuration, purpose);
           }));
   Map conversations;
   for (const auto& [name, role] : agent.conversations) {
@@ -222,6 +247,7 @@ Node agent_of(const turns::Agent& agent, const Configuration& configuration, Sho
   map.add("on_mismatch", text(fails ? "fail_turn" : "keep"));
   map.add("on_disconnect", text(cancels ? "cancel" : "continue"));
   map.add("on_cut", text(agent.on_cut == turns::OnCut::go_on ? "continue" : "fail"));
+  map.add("show_thinking", flag(agent.show_thinking));
   if (!agent.budget.is_empty()) map.add("budget", budget_of(agent.budget));
   return map.node;
 }

@@ -105,8 +105,9 @@ asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choic
       co_return std::nullopt;
     }
     if (!place) {
-      observer_.on_waiting(choice, 0,
-                           {Rule::budget, "other calls have set aside what is left of the budget"});
+      observer_.on_waiting(
+          choice, 0,
+          {DispatchRule::budget, "other calls have set aside what is left of the budget"});
       place.emplace(dispatcher_.pools().budget_queue(), key_of(order_.budgets), waiter().waker());
     }
     co_await pause(std::min(now() + kBudgetPoll, last));

@@ -50,14 +50,17 @@ void set_deadline_error(AgentResult& result) {
   result.finish_reason = "error";
 }
 
-bool sends_thoughts(const backends::Call& call) {
+// Whether a message has thoughts that the backend gets, or, if not `own`, of this turn that it does
+// not get because they are another model's.
+bool has_thoughts(const backends::Call& call, bool own) {
+  bool found = false;
   for (const backends::Message& message : call.messages) {
     const auto* said = std::get_if<backends::AssistantMessage>(&message);
-    if (said != nullptr && !said->thoughts.parts.empty() && said->thoughts.author == call.author) {
-      return true;
-    }
+    if (!own && std::holds_alternative<backends::UserMessage>(message)) found = false;
+    if (said == nullptr || said->thoughts.parts.empty()) continue;
+    found = found || (said->thoughts.author == call.author) == own;
   }
-  return false;
+  return found;
 }
 
 // The messages that ask a backend to continue the text that has left.
@@ -110,6 +113,7 @@ CallRun::CallRun(Dispatcher& dispatcher, const CallOrder& order, backends::Call 
     : dispatcher_(dispatcher),
       order_(order),
       call_(std::move(call)),
+      reasoning_(call_.reasoning),
       bytes_(bytes_of(call_)),
       client_sink_(sink, call_.stream, order.continues_cuts),
       observer_(observer),
@@ -133,7 +137,7 @@ asio::awaitable<Dispatched> CallRun::run() {
       if (!decision.reason.empty()) observer_.on_given_up(choice, {decision.rule, decision.reason});
       break;
     }
-    if (decision.rule == Rule::on_cut) {
+    if (decision.rule == DispatchRule::on_cut) {
       dispatched.was_continued = true;
       if (!asked_before_) asked_before_ = call_.messages;
     }
@@ -167,6 +171,13 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice) {
     co_return decide_after(result_, situation(choice, 1, "model_unavailable"));
   }
   if (chain_.size() > 1) asked_pools_.emplace_back(dispatcher_.pool_key_of(choice));
+  call_.author = source->second.author.empty()
+                     ? ""
+                     : fmt::format("{}/{}", source->second.author, choice.model);
+  if (has_thoughts(call_, false)) {
+    observer_.on_thoughts_dropped(
+        choice, {DispatchRule::thoughts, "the thoughts of this turn are another model's"});
+  }
   QueueTicket ticket(dispatcher_.pool_of(choice, source->second));
   co_return co_await stay_at(choice, source->second, ticket);
 }
@@ -184,7 +195,7 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice, const Sourc
       aside = co_await set_aside(choice, source, ticket.pool());
       if (!aside) {
         co_return CallDecision{
-            .act = Act::fail, .rule = Rule::budget, .reason = result_.error->message};
+            .act = Act::fail, .rule = DispatchRule::budget, .reason = result_.error->message};
       }
     }
     const CallDecision admitted = may_go_at_once(ticket, choice)
@@ -204,7 +215,7 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice, const Sourc
     }
     if (is_no_continuation_) {
       co_return CallDecision{
-          .act = Act::fail, .rule = Rule::on_cut, .reason = result_.error->message};
+          .act = Act::fail, .rule = DispatchRule::on_cut, .reason = result_.error->message};
     }
     if (const auto why = other_way(source)) {
       observer_.on_asked_again(choice, *why);
@@ -212,8 +223,15 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice, const Sourc
       continue;
     }
     const std::string code = result_.error ? result_.error->code.value_or("") : "";
-    const CallDecision decision = decide_after(result_, situation(choice, attempts, code));
+    const Situation now_here = situation(choice, attempts, code);
+    CallDecision decision = decide_after(result_, now_here);
     if (decision.act != Act::wait) co_return decision;
+    // A limit that keeps the next attempt for longer decides before anything is waited for.
+    const auto limit = ticket.pool().limit(bytes_, choice.policy, now());
+    if (limit && limit->wait > decision.wait) {
+      CallDecision kept = decide_before(*limit, now_here);
+      if (kept.act != Act::wait) co_return kept;
+    }
     note(choice, decision);
     observer_.on_waiting(choice, decision.wait, {decision.rule, decision.reason});
     not_before = now() + decision.wait;
@@ -226,11 +244,14 @@ std::optional<Why> CallRun::other_way(const Source& source) {
   if (client_sink_.left() > left_at_entry_ || now() >= order_.deadline) return std::nullopt;
   if (asked_before_ && source.continues_answers && !asks_whole_) {
     asks_whole_ = true;
-    return Why{Rule::prefill, "it does not continue an answer: it is asked for the whole answer"};
+    return Why{DispatchRule::prefill,
+               "it does not continue an answer: it is asked for the whole answer"};
   }
-  if (call_.sends_thoughts && sends_thoughts(call_)) {
+  if (call_.sends_thoughts && has_thoughts(call_, true)) {
     call_.sends_thoughts = false;
-    return Why{Rule::thoughts, "it refused the thoughts of this turn: it is asked without them"};
+    return Why{
+        DispatchRule::thoughts,
+        "it refused the request, which held thoughts of the model: it is asked without them"};
   }
   return std::nullopt;
 }
@@ -244,8 +265,9 @@ asio::awaitable<CallDecision> CallRun::wait_for_backoff(QueueTicket& ticket, int
     // Registered first: a breaker that opens between the look and the wait notifies.
     ticket.doze(waiter().waker());
     if (attempts > 0 && ticket.pool().is_open(now()) && next_after("server_error")) {
-      co_return CallDecision{
-          .act = Act::move_on, .rule = Rule::breaker, .reason = "its breaker opened meanwhile"};
+      co_return CallDecision{.act = Act::move_on,
+                             .rule = DispatchRule::breaker,
+                             .reason = "its breaker opened meanwhile"};
     }
     co_await pause(not_before);
   }
@@ -271,7 +293,7 @@ asio::awaitable<CallDecision> CallRun::wait_for_backend(QueueTicket& ticket, con
     if (now() >= order_.deadline) {
       if (attempts == 0) fail_too_late(choice, told);
       co_return CallDecision{
-          .act = Act::fail, .rule = Rule::deadline, .reason = std::string(kTooLate)};
+          .act = Act::fail, .rule = DispatchRule::deadline, .reason = std::string(kTooLate)};
     }
     const auto delay = ticket.ask(bytes_, choice.policy, now(), waker());
     if (!delay) {
@@ -311,7 +333,7 @@ asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice
   const Moment began = now();
   observer_.on_attempt_started(choice, attempts);
   const Policy& policy = choice.policy;
-  if (!source.is_http && (policy.first_token || policy.stall)) {
+  if (source.pace == Pace::own && (policy.first_token || policy.stall)) {
     result_ =
         co_await run_watched(*source.backend, call_, client_sink_, dispatcher_.pools().clock(),
                              {.first_token = policy.first_token, .stall = policy.stall});
@@ -327,6 +349,9 @@ asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice
   settle_answer();
   totals_.add(result_);
   observer_.on_attempt_ended(choice, attempts, ended - began, result_);
+  if (const std::string& why = client_sink_.thoughts_left_out(); !why.empty()) {
+    observer_.on_thoughts_dropped(choice, {DispatchRule::thoughts, why});
+  }
   if (told.opened || told.closed) observer_.on_breaker(choice, told.opened);
 }
 
@@ -334,21 +359,19 @@ asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice
 void CallRun::prepare(const Choice& choice, const Source& source) {
   call_.model = choice.model;
   call_.temperature = choice.temperature;
-  if (choice.reasoning) call_.reasoning = choice.reasoning;
+  call_.reasoning = choice.reasoning ? choice.reasoning : reasoning_;
   call_.caches = choice.caches;
-  call_.author = source.author.empty() ? "" : fmt::format("{}/{}", source.author, choice.model);
   call_.timeouts = {};
   call_.stream = client_sink_.streams();
-  if (source.is_http) {
+  if (source.pace != Pace::own) {
     const bool has_next = next_after("timeout").has_value();
-    const Policy& policy = choice.policy;
+    const Pace pace = call_.reasoning ? Pace::slow : source.pace;
+    const Policy policy = effective_policy(choice.policy, has_next, pace);
     call_.stream |= has_next;
-    call_.timeouts.connect = milliseconds(policy.connect.value_or(kConnect));
+    call_.timeouts.connect = milliseconds(*policy.connect);
     if (call_.stream) {
-      const bool thinks_long = source.thinks_long || call_.reasoning;
-      call_.timeouts.first_token =
-          milliseconds(policy.first_token.value_or(default_first_token(has_next, thinks_long)));
-      call_.timeouts.stall = milliseconds(policy.stall.value_or(kStall));
+      call_.timeouts.first_token = milliseconds(*policy.first_token);
+      call_.timeouts.stall = milliseconds(*policy.stall);
     }
   }
   std::optional<AnswerJoin::Form> form;

@@ -80,6 +80,7 @@ class CallRun {
   Dispatcher& dispatcher_;
   const CallOrder& order_;
   backends::Call call_;
+  const std::optional<backends::Reasoning> reasoning_;  // Of an entry that says none.
   const double bytes_;
   ClientSink client_sink_;
   Observer& observer_;

@@ -26,6 +26,7 @@ void ClientSink::on_text(std::string_view delta) {
 void ClientSink::begin_attempt(std::optional<AnswerJoin::Form> form) {
   came_before_ = came_;
   thoughts_ = {};
+  thoughts_left_out_.clear();
   partial_.clear();
   join_.reset();
   if (form) join_.emplace(text_, *form);

@@ -25,7 +25,7 @@ class ClientSink final : public backends::Sink {
   }
   void on_thinking(std::string_view delta) override { sink_.on_thinking(delta); }
   void on_thoughts(backends::Thoughts thoughts) override { thoughts_ = std::move(thoughts); }
-  void on_thoughts_left_out(std::string_view why) override { sink_.on_thoughts_left_out(why); }
+  void on_thoughts_left_out(std::string_view why) override { thoughts_left_out_ = why; }
   void on_pictures_left_out() override { sink_.on_pictures_left_out(); }
 
   // A backend is asked. It continues the text that has left, if there is a form.
@@ -44,6 +44,7 @@ class ClientSink final : public backends::Sink {
   std::size_t left() const { return left_; }         // and to the client.
   const std::string& text() const { return text_; }  // That has left, if it is kept.
   backends::Thoughts take_thoughts() { return std::exchange(thoughts_, {}); }
+  const std::string& thoughts_left_out() const { return thoughts_left_out_; }  // Why; empty: no.
 
  private:
   void give(std::string_view text);
@@ -57,7 +58,8 @@ class ClientSink final : public backends::Sink {
   std::string text_{};
   std::string partial_{};  // The first bytes of a character; they leave with the others.
   std::optional<AnswerJoin> join_{};
-  backends::Thoughts thoughts_{};  // Of this attempt.
+  backends::Thoughts thoughts_{};    // Of this attempt,
+  std::string thoughts_left_out_{};  // and why they were not kept.
 };
 
 }  // namespace treaty::dispatch

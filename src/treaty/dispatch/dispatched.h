@@ -49,7 +49,7 @@ class Totals {
 
 // Why dispatch does something: the rule that decided, and the reason in words.
 struct Why {
-  Rule rule = Rule::none;
+  DispatchRule rule = DispatchRule::none;
   std::string_view reason{};
 };
 
@@ -63,6 +63,9 @@ class Observer {
                                 const contracts::AgentResult& /*result*/) {}
   // `wait` is 0 when nobody knows how long it takes.
   virtual void on_waiting(const Choice& /*choice*/, Seconds /*wait*/, const Why& /*why*/) {}
+
+  // Thoughts of this turn are not sent to the backend, or those of its answer are not kept.
+  virtual void on_thoughts_dropped(const Choice& /*choice*/, const Why& /*why*/) {}
 
   // The same backend is asked at once, in another way.
   virtual void on_asked_again(const Choice& /*choice*/, const Why& /*why*/) {}

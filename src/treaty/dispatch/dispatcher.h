@@ -27,9 +27,8 @@ struct Source {
   std::string provider_kind{};  // For the price table; empty: there are no prices.
   PoolNames pool_of{};
 
-  bool is_http = false;            // It keeps Call::timeouts itself, and can always stream.
+  Pace pace = Pace::own;           // Providers keep Call::timeouts themselves and can stream.
   bool continues_answers = false;  // Its models continue a message of the assistant (prefill).
-  bool thinks_long = false;        // Its models may be slow to begin: they run on this machine.
   std::string author{};            // With the model: Call::author. Empty: no thoughts are kept.
 };
 using BackendSources = std::map<std::string, Source, std::less<>>;

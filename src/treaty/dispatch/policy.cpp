@@ -67,7 +67,7 @@ std::string words_of(const Delay& delay) {
 }
 
 // What cannot be waited for: the next backend, or the end.
-CallDecision leave(const Situation& situation, Rule rule, std::string reason) {
+CallDecision leave(const Situation& situation, DispatchRule rule, std::string reason) {
   const bool has_time = situation.left > 0;
   const Act act = situation.has_next && has_time ? Act::move_on : Act::fail;
   return {.act = act, .rule = rule, .reason = std::move(reason)};
@@ -79,8 +79,9 @@ Seconds left_to_wait(const Situation& situation) {
 
 // Why a wait does not fit.
 CallDecision leave_wait(const Situation& situation, const std::string& words, bool in_time) {
-  if (!in_time) return leave(situation, Rule::deadline, words + "; the deadline is before that");
-  return leave(situation, Rule::max_wait,
+  if (!in_time)
+    return leave(situation, DispatchRule::deadline, words + "; the deadline is before that");
+  return leave(situation, DispatchRule::max_wait,
                fmt::format("{}; that does not fit into max_wait ({})", words,
                            seconds_text(max_wait_of(situation.policy, situation.has_next))));
 }
@@ -110,13 +111,13 @@ CallDecision after_retryable(const AgentResult& result, const Situation& situati
   const auto& error = *result.error;
   const std::string code = error.code.value_or("");
   if (situation.attempts >= max_attempts_of(situation.policy, situation.has_next)) {
-    return leave(situation, Rule::max_attempts,
+    return leave(situation, DispatchRule::max_attempts,
                  situation.attempts == 1
                      ? fmt::format("{}, and max_attempts allows one attempt", code)
                      : fmt::format("{} again after {} attempts", code, situation.attempts));
   }
   if (situation.has_next && is_own_timeout(error)) {
-    return leave(situation, Rule::timeout, "it did not answer in time");
+    return leave(situation, DispatchRule::timeout, error.message);
   }
   const auto asked = asked_wait(result, situation);
   if (const auto* decision = std::get_if<CallDecision>(&asked)) return *decision;
@@ -132,12 +133,12 @@ CallDecision after_retryable(const AgentResult& result, const Situation& situati
     wait = std::max(least, fits);
   }
   if (wait > situation.left) {
-    return leave(situation, Rule::deadline,
+    return leave(situation, DispatchRule::deadline,
                  fmt::format("{}, and the deadline leaves no time for another attempt", code));
   }
   return {.act = Act::wait,
           .wait = wait,
-          .rule = Rule::retry,
+          .rule = DispatchRule::retry,
           .reason = fmt::format("{}: trying again in {}", code, seconds_text(wait))};
 }
 
@@ -152,7 +153,7 @@ std::string_view name_of(Obstacle obstacle) {
   return kObstacleNames[static_cast<std::size_t>(obstacle)];
 }
 
-std::string_view name_of(Rule rule) { return kRuleNames[static_cast<std::size_t>(rule)]; }
+std::string_view name_of(DispatchRule rule) { return kRuleNames[static_cast<std::size_t>(rule)]; }
 
 const Patience& default_patience(bool has_next) {
   static const Patience patient{.max_wait = 60, .max_attempts = 5, .backoff = {2, 8, 16, 35}};
@@ -168,26 +169,34 @@ int max_attempts_of(const Policy& policy, bool has_next) {
   return policy.max_attempts.value_or(default_patience(has_next).max_attempts);
 }
 
-Seconds default_first_token(bool has_next, bool thinks_long) {
-  constexpr Seconds kHasty = 10;
-  return has_next && !thinks_long ? kHasty : kMinute;
+Policy effective_policy(Policy policy, bool has_next, Pace pace) {
+  constexpr Seconds kSoon = 10;
+  policy.max_wait = max_wait_of(policy, has_next);
+  policy.max_attempts = max_attempts_of(policy, has_next);
+  if (!policy.backoff) policy.backoff = default_patience(has_next).backoff;
+  if (pace == Pace::own) return policy;
+  if (!policy.connect) policy.connect = kConnect;
+  if (!policy.first_token) policy.first_token = has_next && pace == Pace::fast ? kSoon : kMinute;
+  if (!policy.stall) policy.stall = kStall;
+  return policy;
 }
 
 CallDecision decide_before(const Delay& delay, const Situation& situation) {
   const std::string words = words_of(delay);
-  CallDecision wait{.act = Act::wait, .wait = delay.wait, .rule = Rule::pacing, .reason = words};
+  CallDecision wait{
+      .act = Act::wait, .wait = delay.wait, .rule = DispatchRule::pacing, .reason = words};
   if (delay.is_unknown()) {
     if (situation.left <= 0) {
-      return leave(situation, Rule::deadline, words + "; the deadline is over");
+      return leave(situation, DispatchRule::deadline, words + "; the deadline is over");
     }
     return left_to_wait(situation) > 0 ? wait : leave_wait(situation, words, true);
   }
   // A backend that is left alone because it fails has a substitute.
   if (delay.obstacle == Obstacle::breaker && situation.has_next) {
-    return leave(situation, Rule::breaker, words);
+    return leave(situation, DispatchRule::breaker, words);
   }
   if (delay.span != Span::minute && situation.has_next) {
-    return leave(situation, Rule::long_window, words);
+    return leave(situation, DispatchRule::long_window, words);
   }
   const bool in_time = delay.wait <= situation.left;
   const bool is_waited_for =
@@ -203,18 +212,18 @@ CallDecision decide_after(const AgentResult& result, const Situation& situation)
   if (situation.was_heard) {
     if (situation.continues_cuts && situation.has_next && situation.left > 0) {
       return {.act = Act::move_on,
-              .rule = Rule::on_cut,
+              .rule = DispatchRule::on_cut,
               .reason = "the answer was cut, and another backend can continue it"};
     }
     return {.act = Act::fail,
-            .rule = Rule::on_cut,
+            .rule = DispatchRule::on_cut,
             .reason = "the client has some of the answer already"};
   }
   if (*error.code == kWaitsOutside) {
-    return {.act = Act::fail, .rule = Rule::signal, .reason = "it waits for a signal"};
+    return {.act = Act::fail, .rule = DispatchRule::signal, .reason = "it waits for a signal"};
   }
   if (error.retryable.value_or(false)) return after_retryable(result, situation);
-  return leave(situation, Rule::not_retryable,
+  return leave(situation, DispatchRule::not_retryable,
                fmt::format("{}, which another attempt does not change", *error.code));
 }
 

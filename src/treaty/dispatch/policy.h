@@ -14,13 +14,14 @@ namespace treaty::dispatch {
 // Time as dispatch has it: seconds on a clock that never jumps.
 using Moment = double;
 using Seconds = double;
+using Backoffs = std::vector<Seconds>;
 
 // The rules of one entry of a chain. What is absent depends on the position of the entry:
 // default_patience has them.
 struct Policy {
-  std::optional<Seconds> max_wait{};              // All waits of one call at one backend.
-  std::optional<int> max_attempts{};              // At one backend, in one call.
-  std::optional<std::vector<Seconds>> backoff{};  // After each attempt; the last one repeats.
+  std::optional<Seconds> max_wait{};  // All waits of one call at one backend.
+  std::optional<int> max_attempts{};  // At one backend, in one call.
+  std::optional<Backoffs> backoff{};  // After each attempt; the last one repeats.
   double jitter = 0.1;       // Up to this part more, so that calls do not come back together.
   int max_concurrent = 0;    // Calls at a time; 0: no limit.
   int breaker_failures = 5;  // In a row; 0: no breaker.
@@ -34,20 +35,26 @@ struct Policy {
 constexpr Seconds kConnect = 5;
 constexpr Seconds kStall = 20;
 
+// What a backend is, as far as timeouts depend on it.
+enum class Pace {
+  own,   // A process, a machine, a bridge: it has no timeouts unless its entry sets them.
+  fast,  // A provider.
+  slow,  // A provider whose models reason first, or load on this machine.
+};
+
 // How patiently a backend is asked: while another backend is left, and at the last one.
 struct Patience {
   Seconds max_wait;
   int max_attempts;
-  std::vector<Seconds> backoff;
+  Backoffs backoff;
 };
 const Patience& default_patience(bool has_next);
 
 Seconds max_wait_of(const Policy& policy, bool has_next);
 int max_attempts_of(const Policy& policy, bool has_next);
 
-// Of a streamed call of a provider. `thinks_long`: the model reasons first, or runs on this
-// machine.
-Seconds default_first_token(bool has_next, bool thinks_long);
+// The policy with every default written out that depends on the position and on the backend.
+Policy effective_policy(Policy policy, bool has_next, Pace pace);
 
 // How long a limit keeps: what is worth waiting for, and what is not.
 enum class Span { minute, hour, day };
@@ -86,7 +93,7 @@ struct Situation {
 enum class Act { finish, wait, move_on, fail };
 
 // Which rule led to a decision. Events, logs and GET /v1/limits have its name.
-enum class Rule {
+enum class DispatchRule {
   none,
   pacing,         // A limit, a place in the queue or a breaker is waited for.
   retry,          // What may pass is tried again at the same backend.
@@ -103,12 +110,12 @@ enum class Rule {
   thoughts,       // The provider refuses the thoughts that it is given back.
   budget,         // A budget is exhausted.
 };
-std::string_view name_of(Rule rule);
+std::string_view name_of(DispatchRule rule);
 
 struct CallDecision {
   Act act = Act::finish;
   Seconds wait = 0;
-  Rule rule = Rule::none;
+  DispatchRule rule = DispatchRule::none;
   std::string reason{};  // In words, for the events.
 };
 

@@ -50,14 +50,28 @@ RateLimitWindow used_up(std::string name, std::optional<double> resets_in) {
 
 TEST_CASE("A minute's window is waited for within max_wait and the deadline, alone or not") {
   CHECK(decide_before(window_of(Span::minute, 60), alone()).act == Act::wait);
-  CHECK(decide_before(window_of(Span::minute, 60), with_next()).act == Act::wait);
+  CHECK(decide_before(window_of(Span::minute, 10), with_next()).act == Act::wait);
   CHECK(decide_before(window_of(Span::minute, 60), alone()).wait == 60);
 
   CHECK(decide_before(window_of(Span::minute, 60.5), alone()).act == Act::fail);
-  CHECK(decide_before(window_of(Span::minute, 60.5), with_next()).act == Act::move_on);
-  CHECK(decide_before(window_of(Span::minute, 20), alone(20)).act == Act::wait);
-  CHECK(decide_before(window_of(Span::minute, 20), alone(19)).act == Act::fail);
-  CHECK(decide_before(window_of(Span::minute, 20), with_next(19)).act == Act::move_on);
+  CHECK(decide_before(window_of(Span::minute, 10.5), with_next()).act == Act::move_on);
+  CHECK(decide_before(window_of(Span::minute, 9), alone(9)).act == Act::wait);
+  CHECK(decide_before(window_of(Span::minute, 9), alone(8)).act == Act::fail);
+  CHECK(decide_before(window_of(Span::minute, 9), with_next(8)).act == Act::move_on);
+}
+
+TEST_CASE("A decision names its rule") {
+  CHECK(decide_before(window_of(Span::minute, 5), alone()).rule == DispatchRule::pacing);
+  CHECK(decide_before(window_of(Span::minute, 11), with_next()).rule == DispatchRule::max_wait);
+  CHECK(decide_before(window_of(Span::minute, 9), with_next(8)).rule == DispatchRule::deadline);
+  CHECK(decide_before(window_of(Span::hour, 1), with_next()).rule == DispatchRule::long_window);
+  CHECK(decide_before({.obstacle = Obstacle::breaker, .wait = 1}, with_next()).rule ==
+        DispatchRule::breaker);
+  CHECK(decide_after(failure("server_error", true), alone()).rule == DispatchRule::retry);
+  CHECK(decide_after(failure("auth_error", false), alone()).rule == DispatchRule::not_retryable);
+  CHECK(decide_after(failure("timeout", true), with_next()).rule == DispatchRule::timeout);
+  CHECK(name_of(DispatchRule::max_attempts) == "max_attempts");
+  CHECK(name_of(DispatchRule::budget) == "budget");
 }
 
 TEST_CASE("An hour's window leads to the next backend, and is waited for only without one") {
@@ -80,27 +94,31 @@ TEST_CASE("An open breaker leads to the next backend at once; alone it is waited
   CHECK(decide_before(open, alone(0.5)).act == Act::fail);
 }
 
-TEST_CASE("Many short waits for one backend are not more than max_wait when there is another") {
+TEST_CASE("max_wait is the sum of all waits for one backend") {
   Situation patient = with_next();
-  patient.waited = 50;
-  CHECK(decide_before(window_of(Span::minute, 10), patient).act == Act::wait);
+  patient.waited = 7;
+  CHECK(decide_before(window_of(Span::minute, 3), patient).act == Act::wait);
+  CHECK(decide_before(window_of(Span::minute, 4), patient).act == Act::move_on);
 
-  patient.waited = 50.5;
-  CHECK(decide_before(window_of(Span::minute, 10), patient).act == Act::move_on);
   patient.has_next = false;
-  CHECK(decide_before(window_of(Span::minute, 10), patient).act == Act::wait);
+  patient.waited = 57;
+  CHECK(decide_before(window_of(Span::minute, 3), patient).act == Act::wait);
+  CHECK(decide_before(window_of(Span::minute, 4), patient).act == Act::fail);
 }
 
-TEST_CASE("Who waits for others to end waits up to max_wait, or to the deadline without another") {
+TEST_CASE("A call waits up to max_wait for others to end") {
   for (const Obstacle obstacle : {Obstacle::concurrency, Obstacle::warm_up, Obstacle::line}) {
     const Delay place{.obstacle = obstacle, .wait = 5};  // Only until the next look.
     Situation patient = with_next(1);
-    patient.waited = 59;
+    patient.waited = 9;
     CHECK(decide_before(place, patient).act == Act::wait);
-    patient.waited = 60;
+    patient.waited = 10;
     CHECK(decide_before(place, patient).act == Act::move_on);
     patient.has_next = false;
     CHECK(decide_before(place, patient).act == Act::wait);
+    patient.waited = 60;
+    CHECK(decide_before(place, patient).act == Act::fail);
+    patient.waited = 0;
     patient.left = 0;
     CHECK(decide_before(place, patient).act == Act::fail);
   }
@@ -116,7 +134,8 @@ TEST_CASE("A decision says in words what stands in the way") {
   CHECK(decide_before(window_of(Span::minute, 5), alone()).reason ==
         "the window requests (a minute or less) is used up for 5.0 s");
   CHECK(decide_before(window_of(Span::day, 90'000), alone(100'000)).reason ==
-        "the window requests (a day or more) is used up for 90000 s; that is longer than max_wait");
+        "the window requests (a day or more) is used up for 90000 s; that does not fit into "
+        "max_wait (60 s)");
   CHECK(decide_before(window_of(Span::hour, 400), alone()).reason ==
         "the window requests (an hour) is used up for 400 s; the deadline is before that");
   CHECK(decide_before({.obstacle = Obstacle::retry_after, .wait = 12}, alone()).reason ==
@@ -133,14 +152,82 @@ TEST_CASE("What went well is finished, whatever else the answer says") {
   CHECK(decide_after(good, with_next()).act == Act::finish);
 }
 
-TEST_CASE("The backoffs are 2, 8, 16 and 35 seconds; the last one stays") {
-  CHECK(backoff_after(kDefaults, 1) == 2);
-  CHECK(backoff_after(kDefaults, 2) == 8);
-  CHECK(backoff_after(kDefaults, 3) == 16);
-  CHECK(backoff_after(kDefaults, 4) == 35);
-  CHECK(backoff_after(kDefaults, 1'000'000) == 35);
-  CHECK(backoff_after(kDefaults, 0) == 0);
-  CHECK(backoff_after(Policy{.backoff = {}}, 3) == 0);
+TEST_CASE("At the last backend the backoffs are 2, 8, 16 and 35 seconds; the last one stays") {
+  CHECK(backoff_after(kDefaults, 1, false) == 2);
+  CHECK(backoff_after(kDefaults, 2, false) == 8);
+  CHECK(backoff_after(kDefaults, 3, false) == 16);
+  CHECK(backoff_after(kDefaults, 4, false) == 35);
+  CHECK(backoff_after(kDefaults, 1'000'000, false) == 35);
+  CHECK(backoff_after(kDefaults, 0, false) == 0);
+  CHECK(backoff_after(Policy{.backoff = Backoffs{}}, 3, false) == 0);
+}
+
+TEST_CASE("While another backend is left, one retry follows after half a second") {
+  const CallDecision first = decide_after(failure("server_error", true), with_next());
+  CHECK(first.act == Act::wait);
+  CHECK(first.wait == 0.5);
+
+  Situation second = with_next();
+  second.attempts = 2;
+  CHECK(decide_after(failure("server_error", true), second).act == Act::move_on);
+}
+
+TEST_CASE("While another backend is left, a retry_after is waited for within max_wait") {
+  CHECK(decide_after(refused(9), with_next()).wait == 9);
+  CHECK(decide_after(refused(30), with_next()).act == Act::move_on);
+  CHECK(decide_after(refused(86'400.0 * 365), with_next()).act == Act::move_on);
+  CHECK(decide_after(refused(-1), with_next()).wait == 0.5);
+}
+
+TEST_CASE("What an entry says wins over its position") {
+  const Policy policy{.max_wait = 30, .max_attempts = 3, .backoff = Backoffs{4}};
+  Situation situation{.policy = policy, .attempts = 2, .left = 300, .has_next = true};
+  CHECK(decide_after(failure("server_error", true), situation).wait == 4);
+  CHECK(decide_before(window_of(Span::minute, 30), situation).act == Act::wait);
+}
+
+TEST_CASE("After a timeout of ours the next backend is asked, and the last one again") {
+  AgentResult silent = failure("timeout", true);
+  CHECK(decide_after(silent, with_next()).act == Act::move_on);
+  CHECK(decide_after(silent, alone()).act == Act::wait);
+
+  silent.error->status_code = 504;  // The provider's own.
+  CHECK(decide_after(silent, with_next()).act == Act::wait);
+}
+
+TEST_CASE("The last backoff is shortened to fit into max_wait, or is not begun") {
+  Situation fourth = alone();
+  fourth.attempts = 4;
+  fourth.waited = 26;
+  CHECK(decide_after(failure("server_error", true), fourth).wait == 34);
+
+  fourth.waited = 45;
+  const CallDecision decision = decide_after(failure("server_error", true), fourth);
+  CHECK(decision.act == Act::fail);
+  CHECK(decision.rule == DispatchRule::max_wait);
+}
+
+TEST_CASE("The first piece of a stream may take 10 s while another backend is left, else 60 s") {
+  const auto first_token = [](bool has_next, Pace pace) {
+    return effective_policy(kDefaults, has_next, pace).first_token;
+  };
+  CHECK(first_token(true, Pace::fast) == 10);
+  CHECK(first_token(false, Pace::fast) == 60);
+  CHECK(first_token(true, Pace::slow) == 60);
+  CHECK(!first_token(true, Pace::own));
+  CHECK(effective_policy({.first_token = 3}, true, Pace::slow).first_token == 3);
+}
+
+TEST_CASE("The effective policy has every default of its position") {
+  const Policy next = effective_policy(kDefaults, true, Pace::fast);
+  CHECK(next == Policy{.max_wait = 10,
+                       .max_attempts = 2,
+                       .backoff = Backoffs{0.5},
+                       .connect = 5,
+                       .first_token = 10,
+                       .stall = 20});
+  const Policy last = effective_policy(kDefaults, false, Pace::own);
+  CHECK(last == Policy{.max_wait = 60, .max_attempts = 5, .backoff = Backoffs{2, 8, 16, 35}});
 }
 
 TEST_CASE("A retryable failure is waited out with up to a tenth more") {
@@ -173,6 +260,7 @@ TEST_CASE("max_attempts end it: the next backend, or the failure") {
   fifth.has_next = true;
   CHECK(decide_after(failure("server_error", true), fifth).act == Act::move_on);
 
+  fifth.has_next = false;
   fifth.attempts = 4;
   CHECK(decide_after(failure("server_error", true), fifth).act == Act::wait);
 }
@@ -180,21 +268,7 @@ TEST_CASE("max_attempts end it: the next backend, or the failure") {
 TEST_CASE("The deadline ends it: no wait is begun that goes beyond it") {
   CHECK(decide_after(failure("server_error", true), alone(2)).act == Act::wait);
   CHECK(decide_after(failure("server_error", true), alone(1.9)).act == Act::fail);
-  CHECK(decide_after(failure("server_error", true), with_next(1.9)).act == Act::move_on);
-}
-
-TEST_CASE("A backend where nobody listens is left after the second attempt, if there is another") {
-  for (const std::string type : {"ConnectionRefused", "ConnectionReset"}) {
-    AgentResult nobody = failure("server_error", true);
-    nobody.error->type = type;
-    Situation situation = with_next();
-    CHECK(decide_after(nobody, situation).act == Act::wait);
-
-    situation.attempts = 2;
-    CHECK(decide_after(nobody, situation).act == Act::move_on);
-    situation.has_next = false;
-    CHECK(decide_after(nobody, situation).act == Act::wait);
-  }
+  CHECK(decide_after(failure("server_error", true), with_next(0.4)).act == Act::move_on);
 }
 
 TEST_CASE("What is not retryable is not tried again, not even when nobody says so") {
@@ -211,6 +285,10 @@ TEST_CASE("After the first text the failure is the answer, and so is a cancellat
   heard.was_heard = true;
   CHECK(decide_after(failure("server_error", true), heard).act == Act::fail);
 
+  heard.continues_cuts = true;
+  CHECK(decide_after(failure("server_error", true), heard).act == Act::move_on);
+  CHECK(decide_after(failure("server_error", true), heard).rule == DispatchRule::on_cut);
+
   AgentResult cancelled{.error = AgentError{.message = "gone"}};
   CHECK(decide_after(cancelled, with_next()).act == Act::fail);
 }
@@ -219,7 +297,7 @@ TEST_CASE("After a 429 the spans of its windows decide") {
   const auto act = [](const AgentResult& result, const Situation& situation) {
     return decide_after(result, situation).act;
   };
-  CHECK(act(refused({}, {used_up("requests_per_minute", 40)}), with_next()) == Act::wait);
+  CHECK(act(refused({}, {used_up("requests_per_minute", 9)}), with_next()) == Act::wait);
   CHECK(act(refused({}, {used_up("requests_per_hour", 40)}), with_next()) == Act::move_on);
   CHECK(act(refused({}, {used_up("requests_per_hour", 40)}), alone()) == Act::wait);
   CHECK(act(refused({}, {used_up("requests_per_day", 5'000)}), with_next()) == Act::move_on);
@@ -322,7 +400,7 @@ Policy any_policy() {
   Policy policy{.max_wait = *rc::gen::element(0.0, 1.0, 60.0, 86'400.0),
                 .max_attempts = *rc::gen::inRange(1, 7),
                 .jitter = *rc::gen::element(0.0, 0.1, 1.0)};
-  policy.backoff = *rc::gen::container<std::vector<Seconds>>(rc::gen::element(0.0, 0.5, 2.0, 35.0));
+  policy.backoff = *rc::gen::container<Backoffs>(rc::gen::element(0.0, 0.5, 2.0, 35.0));
   return policy;
 }
 
@@ -346,9 +424,10 @@ TEST_CASE("Whatever an answer says, no decision waits too short, too long, or fo
     if (decision.act != Act::wait) return;
     RC_ASSERT(*result.error->retryable);
     RC_ASSERT(!situation.was_heard);
-    RC_ASSERT(situation.attempts < policy.max_attempts);
+    RC_ASSERT(situation.attempts < *policy.max_attempts);
     RC_ASSERT(decision.wait <= situation.left);
-    RC_ASSERT(decision.wait >= backoff_after(policy, situation.attempts));
+    RC_ASSERT(decision.wait >=
+              std::min(backoff_after(policy, situation.attempts, false), *policy.max_wait));
     if (!result.rate_limit || !result.rate_limit->retry_after) return;
     RC_ASSERT(decision.wait >= result.rate_limit->retry_after->value());
   }));
@@ -375,7 +454,7 @@ TEST_CASE("Whatever stands in the way, no wait is longer than the deadline allow
     RC_ASSERT(situation.left >= 0);
     if (delay.is_unknown()) return;  // The wait is only until the next look.
     RC_ASSERT(decision.wait <= situation.left);
-    RC_ASSERT(delay.span == Span::hour || decision.wait <= policy.max_wait);
+    RC_ASSERT(delay.span == Span::hour || decision.wait <= *policy.max_wait + 0.01);
     RC_ASSERT(!situation.has_next || delay.obstacle != Obstacle::breaker);
     RC_ASSERT(!situation.has_next || delay.span == Span::minute);
   }));

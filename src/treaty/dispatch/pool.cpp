@@ -166,6 +166,14 @@ void Pool::drop(std::uint64_t place) {
   notify_first();
 }
 
+std::optional<Delay> Pool::limit(double bytes, const Policy& policy, Moment now) const {
+  const MutexLock lock(mutex_);
+  if (policy.breaker_failures > 0 && !breaker_.lets(now)) {
+    return Delay{.obstacle = Obstacle::breaker, .wait = *breaker_.open_until - now};
+  }
+  return quota_.delay(Cost{0, 0, 0}, estimate_.cost_of(bytes), now);
+}
+
 void Pool::note(const CallDecision& decision, Moment now) {
   const MutexLock lock(mutex_);
   decision_ = decision;

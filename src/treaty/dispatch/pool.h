@@ -73,6 +73,9 @@ class Pool {
                      const Policy& policy, Moment now);
   void drop(std::uint64_t place);  // It was never sent, or nobody knows how it ended.
 
+  // What its limits and its breaker would keep a call from now; nobody else who waits counts.
+  std::optional<Delay> limit(double bytes, const Policy& policy, Moment now) const;
+
   // For people who look at the pool.
   void note(const CallDecision& decision, Moment now);
 

@@ -93,7 +93,7 @@ AgentResult any_result(Dice& dice) {
 Policy any_policy(Dice& dice) {
   return {.max_wait = dice.of({0.0, 1.0, 60.0, 60.0, 600.0}),
           .max_attempts = 1 + dice.below(5),
-          .backoff = dice.of<std::vector<Seconds>>({{2, 8, 16, 35}, {}, {0.5}, {0, 1}}),
+          .backoff = dice.of<Backoffs>({{2, 8, 16, 35}, {}, {0.5}, {0, 1}}),
           .jitter = dice.of({0.0, 0.1, 1.0}),
           .max_concurrent = dice.of({0, 0, 1, 2}),
           .breaker_failures = dice.of({0, 2, 5}),
@@ -202,7 +202,7 @@ class World {
     RC_ASSERT(!caller.has_ended);
     RC_ASSERT(!caller.given_up.contains(backend));
     RC_ASSERT(!caller.was_heard || caller.continues_cuts);
-    RC_ASSERT(++caller.asked[backend] <= policy.max_attempts);
+    RC_ASSERT(++caller.asked[backend] <= *policy.max_attempts);
     ++ledger.running;
     RC_ASSERT(policy.max_concurrent == 0 || ledger.running <= policy.max_concurrent);
     const bool is_first = caller.asked.size() == 1 && caller.asked[backend] == 1;

@@ -27,15 +27,18 @@ enum class FailureKind {
   refused,      // Nobody accepts connections there.
   reset,        // The connection broke: reset, or closed before the answer was whole.
   tls,          // The handshake failed or the certificate does not verify.
-  timeout,      // One of the four timeouts; the message says which.
+  timeout,      // One of the timeouts; FetchFailure::timeout and the message say which.
   too_large,    // The answer or its header is larger than allowed.
   malformed,    // The answer is not HTTP, or its coding cannot be undone.
   cancelled,    // The caller does not want it any more.
 };
 
+enum class Timeout { none, connect, first_byte, idle, total, first_piece, stall };
+
 struct FetchFailure {
   FailureKind kind;
   std::string message;
+  Timeout timeout = Timeout::none;
 };
 
 inline std::unexpected<FetchFailure> fail(FailureKind kind, std::string message) {
@@ -47,6 +50,11 @@ struct Timeouts {
   std::chrono::milliseconds first_byte{120'000};  // From the sent request to the answer's head.
   std::chrono::milliseconds idle{120'000};        // Between two pieces of the answer.
   std::chrono::milliseconds total{600'000};       // All of it.
+
+  // For the pieces that the sink counts: from the start of the fetch to the first one, and between
+  // two of them.
+  std::optional<std::chrono::milliseconds> first_piece{};
+  std::optional<std::chrono::milliseconds> stall{};
 };
 
 struct FetchOptions {
@@ -69,6 +77,10 @@ class ResponseSink {
   // True when no byte that may follow matters: the fetch waits a moment for the end of the message,
   // so that the connection can be kept, and then ends well without it.
   virtual bool is_satisfied() const { return false; }
+
+  // How many pieces of an answer have come, as opposed to bytes that only keep the connection
+  // alive. For Timeouts::first_piece and Timeouts::stall.
+  virtual std::size_t pieces() const { return 0; }
 };
 
 struct ClientOptions {

@@ -253,6 +253,51 @@ TEST_CASE("a drip that never ends is stopped by the total timeout") {
   CHECK(failure.message == "the answer was not whole within 0.08 s (total)");
 }
 
+TEST_CASE("bytes that are no piece of an answer do not keep a fetch alive") {
+  struct Sink final : ResponseSink {
+    void on_head(const Response&) override {}
+    bool on_body(std::string_view bytes) override {
+      if (bytes.contains('!')) ++counted;
+      return true;
+    }
+    std::size_t pieces() const override { return counted; }
+    std::size_t counted = 0;
+  };
+  const auto drips = [](const std::string& first) {
+    return [first](Peer& peer) {
+      peer.read_request();
+      peer.send("HTTP/1.1 200 OK\r\n\r\n" + first);
+      timeval pause{.tv_sec = 0, .tv_usec = 2000};
+      setsockopt(peer.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &pause, sizeof pause);
+      for (char c = 0; recv(peer.descriptor(), &c, 1, 0) < 0;) peer.send(".");
+    };
+  };
+  const auto failure_after = [&](const std::string& first) {
+    const ScriptedServer server({drips(first)});
+    Fetcher fetcher;
+    Sink sink;
+    std::optional<FetchFailure> failure;
+    const Url url = local_url(server.port());
+    boost::asio::co_spawn(
+        fetcher.context(),
+        fetcher.client().fetch(url, {}, {.timeouts = {.first_piece = 60ms, .stall = 50ms}}, sink),
+        [&](const std::exception_ptr&, auto outcome) {
+          if (!outcome) failure = outcome.error();
+        });
+    fetcher.context().run();
+    REQUIRE(failure);
+    return *failure;
+  };
+
+  const FetchFailure silent = failure_after("");
+  CHECK(silent.timeout == Timeout::first_piece);
+  CHECK(silent.message == "no piece of the answer came within 0.06 s");
+
+  const FetchFailure stalled = failure_after("!");
+  CHECK(stalled.timeout == Timeout::stall);
+  CHECK(stalled.message == "the answer stopped: no further piece of it came for 0.05 s");
+}
+
 TEST_CASE("a cancelled fetch closes its connection and says so") {
   std::promise<void> arrived;
   std::promise<std::string> rest;

@@ -16,15 +16,20 @@ using backends::Protocol;
 
 backends::OutgoingUsage usage_of(const backends::Reply& reply, const OutgoingAnswer& answer,
                                  std::size_t prompt_bytes) {
-  std::size_t said = answer.refusal.size();
+  const std::size_t thought = answer.thinking_text().size();
+  std::size_t said = answer.refusal.size() + thought;
   for (const std::string& piece : answer.pieces) said += piece.size();
   for (const auto& call : answer.tool_calls) said += call.name.size() + call.arguments.size();
   const backends::ScriptedUsage given = reply.usage.value_or(backends::ScriptedUsage{});
+  const std::int64_t output = given.output_tokens.value_or(backends::estimated_tokens(said));
   return {.input = given.input_tokens.value_or(backends::estimated_tokens(prompt_bytes)),
-          .output = given.output_tokens.value_or(backends::estimated_tokens(said)),
+          .output = output,
           .cache_read = given.cache_read_tokens,
-          .cache_write = given.cache_write_tokens};
+          .cache_write = given.cache_write_tokens,
+          .reasoning = std::min(backends::estimated_tokens(thought), output)};
 }
+
+constexpr std::size_t kSignatureLength = 64;
 
 std::string finish_of(const backends::Reply& reply) {
   if (reply.finish_reason) return *reply.finish_reason;
@@ -46,7 +51,12 @@ OutgoingAnswer scripted_answer(const backends::Reply& reply,
                         .finish_reason = finish_of(reply),
                         .with_ids = !reply.faults.missing_ids,
                         .include_usage = request.include_usage};
-  answer.pieces = reply.text.size() == 1 ? backends::spoken_pieces(reply.text[0]) : reply.text;
+  answer.pieces = backends::spoken_pieces(reply.text);
+  answer.thinking = backends::spoken_pieces(reply.thinking);
+  if (!answer.thinking.empty()) {
+    answer.thought_id = ids.next("rs_", 24);
+    answer.signature = ids.next("", kSignatureLength);
+  }
   for (const backends::ScriptedToolCall& call : reply.tool_calls) {
     answer.tool_calls.push_back({.id = call.id.value_or(ids.next(protocol.ids.tool_call, 22)),
                                  .item_id = ids.next("fc_", 24),
@@ -245,6 +255,11 @@ Plan PlayedProvider::answer_scripted(const http::Request& request, const Provide
   backends::OutgoingAnswer outgoing =
       scripted_answer(reply, *received, asked.prompt_bytes, protocol, now, ids_);
   outgoing.json_array = route.json_array;
+  if (!reply.usage && &protocol == &backends::anthropic_messages()) {
+    const CachedPart cached = cache_.account(request.body);
+    outgoing.usage.cache_read = cached.read;
+    outgoing.usage.cache_write = cached.written;
+  }
   if (reply.error) {
     outgoing.error = scripted_error(*reply.error, protocol, outgoing.model, request_id);
   }

@@ -7,6 +7,7 @@
 #include "treaty/backends/scripted/script_player.h"
 #include "treaty/http/message.h"
 #include "treaty/mock/plan.h"
+#include "treaty/mock/prompt_cache.h"
 #include "treaty/mock/recordings.h"
 #include "treaty/mock/route.h"
 
@@ -36,6 +37,7 @@ class PlayedProvider {
   backends::ScriptPlayer player_;
   std::optional<Recordings> recordings_{};
   Ids ids_;
+  PromptCache cache_{};
 };
 
 }  // namespace treaty::mock

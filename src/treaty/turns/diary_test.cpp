@@ -13,6 +13,7 @@ using contracts::AgentError;
 using contracts::AgentResult;
 using contracts::CostInfo;
 using contracts::UsageInfo;
+using dispatch::DispatchRule;
 
 const dispatch::Choice kFast{.backend = "fast", .model = "small"};
 const dispatch::Choice kGood{.backend = "good", .model = "large"};
@@ -83,26 +84,28 @@ TEST_CASE("A request's id that is no text is left out") {
   CHECK(ended_data(kFast, 1, 0, result).find("RequestId") == std::string::npos);
 }
 
-TEST_CASE("A wait is told in seconds to the millisecond, rounded up, with its reason") {
-  CHECK(waiting_data(kFast, 2.0001, "the window \"x\" is used up") ==
-        R"({"Backend":"fast","Model":"small","Seconds":2.001,)"
+TEST_CASE("A wait is told in seconds to the millisecond, rounded up, with its rule and reason") {
+  CHECK(waiting_data(kFast, 2.0001, {DispatchRule::pacing, "the window \"x\" is used up"}) ==
+        R"({"Backend":"fast","Model":"small","Seconds":2.001,"Rule":"pacing",)"
         R"("Reason":"the window \"x\" is used up"})");
 }
 
 TEST_CASE("Times beyond all bounds stay numbers") {
   const double endless = std::numeric_limits<double>::infinity();
 
-  CHECK(waiting_data(kFast, endless, "") ==
-        R"({"Backend":"fast","Model":"small","Seconds":1000000000000.0,"Reason":""})");
-  CHECK(waiting_data(kFast, 0, "") == R"({"Backend":"fast","Model":"small","Reason":""})");
+  CHECK(waiting_data(kFast, endless, {DispatchRule::retry, ""}) ==
+        R"({"Backend":"fast","Model":"small","Seconds":1000000000000.0,"Rule":"retry",)"
+        R"("Reason":""})");
+  CHECK(waiting_data(kFast, 0, {DispatchRule::retry, ""}) ==
+        R"({"Backend":"fast","Model":"small","Rule":"retry","Reason":""})");
   CHECK(ended_data(kFast, 1, endless, {}) ==
         R"({"Backend":"fast","Model":"small","Attempt":1,"Milliseconds":1000000000000000})");
 }
 
 TEST_CASE("A switch says from whom to whom, and why") {
-  CHECK(switched_data(kFast, kGood, "auth_error") ==
+  CHECK(switched_data(kFast, kGood, {DispatchRule::not_retryable, "auth_error"}) ==
         R"({"From":"fast","FromModel":"small","To":"good","ToModel":"large",)"
-        R"("Reason":"auth_error"})");
+        R"("Rule":"not_retryable","Reason":"auth_error"})");
 }
 
 }  // namespace

@@ -70,6 +70,10 @@ std::expected<std::vector<Message>, Error> messages_of(std::span<const store::Ro
 }
 
 std::shared_ptr<const PastTurn> past_turn(std::vector<Message> messages) {
+  for (Message& message : messages) {
+    auto* said = std::get_if<AssistantMessage>(&message);
+    if (said != nullptr && !said->thoughts.lasting) said->thoughts = {};
+  }
   auto turn = std::make_shared<PastTurn>();
   turn->tokens = estimated_tokens(messages);
   turn->memory = sizeof(PastTurn);

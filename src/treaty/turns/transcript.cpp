@@ -42,6 +42,7 @@ void write(json::Writer& writer, const AssistantMessage& message) {
   }
   if (!message.thoughts.parts.empty()) {
     writer.member("author", message.thoughts.author);
+    if (message.thoughts.lasting) writer.member("lasting", true);
     writer.name("thoughts").objects(message.thoughts.parts, [&](const results::Thought& thought) {
       writer.member("text", thought.text).member("calls", thought.calls);
       writer.member("json", thought.json);
@@ -199,6 +200,7 @@ class Reading {
     });
     if (!members.next_is("author")) return message;
     message.thoughts.author = members.text("author");
+    message.thoughts.lasting = members.next_is("lasting") && members.boolean("lasting");
     members.each("thoughts", [&](json::Value value) {
       Members thought(value, good_);
       message.thoughts.parts.push_back({.text = place(thought.integer("text")),

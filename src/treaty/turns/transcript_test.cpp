@@ -31,6 +31,12 @@ backends::Message some_message() {
       for (int i = *rc::gen::inRange(0, 3); i > 0; --i) {
         message.tool_calls.push_back({*any_text(), *any_text(), *any_text()});
       }
+      for (int i = *rc::gen::inRange(0, 3); i > 0; --i) {
+        message.thoughts.author = *any_text();
+        message.thoughts.lasting = *rc::gen::arbitrary<bool>();
+        message.thoughts.parts.push_back({*rc::gen::inRange<std::size_t>(0, 9'999),
+                                          *rc::gen::inRange<std::size_t>(0, 99), *any_text()});
+      }
       return message;
     }
     default: break;

@@ -12,7 +12,6 @@
 #include <optional>
 
 #include "treaty/base/json_write.h"
-#include "treaty/base/text.h"
 #include "treaty/base/try.h"
 #include "treaty/turns/engine.h"
 #include "treaty/turns/prompt.h"
@@ -36,10 +35,9 @@ using dispatch::kAnswerTokens;
 // Of the journal that are read at once for a history; a larger turn is read as a whole.
 constexpr std::size_t kPageBytes = std::size_t{1} << 20U;
 
-// Of thoughts that are shown: one entry of the diary.
-constexpr std::size_t kThinkingPiece = 1'024;
-
-constexpr std::size_t kMostProgress = 1'000;  // Entries of the diary, in a round.
+// Of the thoughts of one round.
+constexpr std::size_t kMostThoughtBytes = std::size_t{8} << 20U;
+constexpr std::string_view kTooManyThoughts = "the thoughts of this round have more than 8 MiB";
 
 // Ids of turns are never given out again, unlike those that clients make up.
 std::string asker_of(const Begin& begin) {
@@ -155,7 +153,10 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
         next_step(*order_.begin.role, agent.max_rounds, std::move(transcript_.progress), result);
     transcript_.progress = std::move(stepped.progress);
     transcript_.progress.was_continued |= call.was_continued;
-    stepped.said.thoughts = std::move(call.thoughts);
+    const bool is_last = std::holds_alternative<Finish>(stepped.step);
+    if (!is_last || call.thoughts.lasting) {
+      stepped.said.thoughts = kept_thoughts(std::move(call.thoughts));
+    }
     for (const StepNote& made : stepped.notes) note(made.kind, made.data);
     if (const auto* fail = std::get_if<Fail>(&stepped.step)) {
       co_return conclude_failure(fail->error, result.rate_limit, std::move(call.limits));
@@ -173,6 +174,17 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
     begin_next_call(std::get<AskAgain>(stepped.step).text);
     if (!unsealed_.empty()) co_await stream_large();
   }
+}
+
+// Nothing when the round has more of them than the journal should hold.
+backends::Thoughts TurnRun::kept_thoughts(backends::Thoughts thoughts) {
+  for (const results::Thought& thought : thoughts.parts) thought_bytes_ += thought.json.size();
+  if (thought_bytes_ > kMostThoughtBytes && asked_ != nullptr) {
+    on_thoughts_dropped(*asked_, {dispatch::DispatchRule::thoughts, kTooManyThoughts});
+    return {};
+  }
+  said_bytes_ += thought_bytes_;
+  return thoughts;
 }
 
 // The model is asked again in the same round. What it said so far has been streamed, so it belongs
@@ -350,51 +362,6 @@ std::vector<store::BudgetLimit> TurnRun::budgets() const {
   return limits;
 }
 
-void TurnRun::on_attempt_started(const dispatch::Choice& choice, int attempt) {
-  left_out_pictures_ = false;
-  ++attempts_;
-  note("attempt.started", started_data(choice, attempt));
-}
-
-void TurnRun::on_attempt_ended(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
-                               const AgentResult& result) {
-  show_thinking(true);
-  asked_ = &choice;
-  if (result.error) {
-    failed_status_ = result.error->status_code;
-    failed_data_ = result.provider_data;
-  }
-  note(result.error ? "attempt.failed" : "attempt.completed",
-       ended_data(choice, attempt, took, result));
-}
-
-void TurnRun::on_waiting(const dispatch::Choice& choice, dispatch::Seconds wait,
-                         const dispatch::Why& why) {
-  note("waiting", waiting_data(choice, wait, why));
-}
-
-void TurnRun::on_asked_again(const dispatch::Choice& choice, const dispatch::Why& why) {
-  note("asked_again", why_data(choice, why));
-}
-
-void TurnRun::on_switched(const dispatch::Choice& from, const dispatch::Choice& to,
-                          const dispatch::Why& why) {
-  note("switched", switched_data(from, to, why));
-  report(fmt::format("switches from backend {} ({}) to {} ({})", from.backend, from.model,
-                     to.backend, to.model),
-         fmt::format("{} (rule {})", why.reason, name_of(why.rule)));
-}
-
-void TurnRun::on_breaker(const dispatch::Choice& choice, bool is_open) {
-  note(is_open ? "breaker.opened" : "breaker.closed", backend_data(choice));
-}
-
-void TurnRun::on_given_up(const dispatch::Choice& choice, const dispatch::Why& why) {
-  note("given_up", why_data(choice, why));
-  report(fmt::format("fails after backend {} ({})", choice.backend, choice.model),
-         fmt::format("{} (rule {})", why.reason, name_of(why.rule)));
-}
-
 // What leaves is sealed: the deltas are at any time the beginning of the answer that will follow.
 void TurnRun::on_text(std::string_view delta) {
   if (!order_.streams || delta.empty()) return;
@@ -437,43 +404,9 @@ void TurnRun::stream_rest(std::string& answer) {
   }
 }
 
-void TurnRun::on_thinking(std::string_view delta) {
-  if (!order_.begin.agent->show_thinking) return;
-  thinking_ += delta;
-  show_thinking(false);
-}
-
-// In pieces of some size: a model thinks in many small ones.
-void TurnRun::show_thinking(bool is_end) {
-  if (thinking_.empty() || (!is_end && thinking_.size() < kThinkingPiece)) return;
-  const std::size_t size =
-      is_end ? thinking_.size() : utf8_prefix(thinking_, kThinkingPiece).size();
-  json::Writer data;
-  data.begin_object().member("Text", repaired_utf8(thinking_.substr(0, size))).end_object();
-  thinking_.erase(0, size);
-  on_progress("thinking", data.take());
-}
-
-void TurnRun::on_thoughts_left_out(std::string_view why) {
-  json::Writer data;
-  note("thoughts.dropped", data.begin_object().member("Reason", why).end_object().take());
-}
-
-// A backend may make any number of steps; a diary has a last page.
-void TurnRun::on_progress(std::string_view kind, std::string_view data) {
-  if (progress_notes_ > kMostProgress) return;
-  if (progress_notes_++ < kMostProgress) return note(kind, data);
-  note("progress.dropped", fmt::format(R"({{"Kept":{}}})", kMostProgress));
-}
-
 // After a crash it is known that deltas may have left: they leave only when that is on the disk.
 asio::awaitable<void> TurnRun::mark_streamed(std::shared_ptr<TurnRun> self) {
   if (co_await self->services_->store.mark_streamed(self->turn())) self->log_->show_deltas();
-}
-
-void TurnRun::note(std::string_view kind, std::string_view data) {
-  diary_.add(kind, services_->now(), data);
-  services_->live.notify_diary(session());
 }
 
 }  // namespace treaty::turns

@@ -114,14 +114,15 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   void on_progress(std::string_view kind, std::string_view data) override;
   void on_pictures_left_out() override { left_out_pictures_ = true; }
   void on_thinking(std::string_view delta) override;
-  void on_thoughts_left_out(std::string_view why) override;
   void show_thinking(bool is_end);
+  backends::Thoughts kept_thoughts(backends::Thoughts thoughts);
   void on_attempt_started(const dispatch::Choice& choice, int attempt) override;
   void on_attempt_ended(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
                         const contracts::AgentResult& result) override;
   void on_waiting(const dispatch::Choice& choice, dispatch::Seconds wait,
                   const dispatch::Why& why) override;
   void on_asked_again(const dispatch::Choice& choice, const dispatch::Why& why) override;
+  void on_thoughts_dropped(const dispatch::Choice& choice, const dispatch::Why& why) override;
   void on_switched(const dispatch::Choice& from, const dispatch::Choice& to,
                    const dispatch::Why& why) override;
   void on_breaker(const dispatch::Choice& choice, bool is_open) override;
@@ -147,6 +148,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   Sealer sealer_{};             // Of all that is said in this round, if it is streamed.
   std::string unsealed_{};      // A large delta and what follows it, until the call has ended.
   std::size_t said_bytes_ = 0;  // By the backends in this round, calls of tools included.
+  std::size_t thought_bytes_ = 0;
   std::size_t progress_notes_ = 0;
   std::string thinking_{};                         // That is not in the diary yet.
   std::int64_t attempts_ = 0;                      // In this round.

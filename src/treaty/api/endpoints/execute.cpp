@@ -5,7 +5,7 @@
 #include "treaty/api/endpoints/streams.h"
 #include "treaty/api/negotiation.h"
 #include "treaty/api/offload.h"
-#include "treaty/turns/assistant_view.h"
+#include "treaty/turns/views/assistant_view.h"
 
 namespace treaty::api {
 namespace {

@@ -8,8 +8,8 @@
 #include "treaty/base/json_write.h"
 #include "treaty/base/pieces.h"
 #include "treaty/base/try.h"
-#include "treaty/turns/agent_view.h"
-#include "treaty/turns/assistant_view.h"
+#include "treaty/turns/views/agent_view.h"
+#include "treaty/turns/views/assistant_view.h"
 
 namespace treaty::api {
 namespace {

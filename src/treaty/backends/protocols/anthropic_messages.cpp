@@ -23,10 +23,16 @@ void read_stop_reason(results::Answer& answer, std::optional<json::Value> object
   if (!reason.empty()) answer.finish_reason_raw = reason;
 }
 
-// Thinking, and tools that the provider runs itself, are not for the caller.
+bool is_thought(std::string_view type) { return type == "thinking" || type == "redacted_thinking"; }
+
+// Tools that the provider runs itself are not for the caller.
 void read_block(results::Answer& answer, json::Value block) {
   const std::string_view type = find_text(block, "type");
   if (type == "text") answer.content.append(find_text(block, "text"));
+  if (is_thought(type)) {
+    add_thinking(answer, find_text(block, "thinking"));
+    add_thought(answer, std::string(block.source()));
+  }
   if (type != "tool_use") return;
   answer.tool_calls.push_back(
       tool_call(find_text(block, "id"), find_text(block, "name"), find_member(block, "input")));
@@ -47,13 +53,33 @@ results::Answer parse_response(std::string_view body) {
   read_usage(answer, find_member(root, "usage"));
   read_stop_reason(answer, root);
   for (const json::Value block : json::elements_of(content)) read_block(answer, block);
+  answer.complete = answer.complete && has_allowed_thoughts(answer);
   return answer;
+}
+
+void start_thought(StreamedAnswer& state, std::int64_t index, json::Value block) {
+  StreamedAnswer::OpenThought* open = open_thought(state, index);
+  if (open == nullptr) return;
+  open->object.join(block, {});
+  count_thought(state, block.source().size());
+  append_thinking(state, find_text(block, "thinking"));
+}
+
+void fill_thought(StreamedAnswer& state, json::Value root, std::string_view member,
+                  std::string_view text) {
+  StreamedAnswer::OpenThought* open =
+      find_open_thought(state, find_integer(root, "index").value_or(0));
+  if (open == nullptr) return;
+  open->object.append(member, text);
+  count_thought(state, text.size());
+  if (member == "thinking") append_thinking(state, text);
 }
 
 void start_block(StreamedAnswer& state, json::Value root) {
   const auto block = find_member(root, "content_block");
   const std::string_view type = find_text(block, "type");
   if (type == "text") state.answer.content.append(find_text(block, "text"));
+  if (is_thought(type)) start_thought(state, find_integer(root, "index").value_or(0), *block);
   if (type != "tool_use") return;
   contracts::AgentToolCall* call = open_tool_call(state, find_integer(root, "index"),
                                                   find_text(block, "id"), find_text(block, "name"));
@@ -66,7 +92,13 @@ void start_block(StreamedAnswer& state, json::Value root) {
 void fill_block(StreamedAnswer& state, json::Value root) {
   const auto delta = find_member(root, "delta");
   const std::string_view type = find_text(delta, "type");
-  if (type == "text_delta") state.answer.content.append(find_text(delta, "text"));
+  if (type == "text_delta") {
+    state.answer.content.append(find_text(delta, "text"));
+  } else if (type == "thinking_delta") {
+    fill_thought(state, root, "thinking", find_text(delta, "thinking"));
+  } else if (type == "signature_delta") {
+    fill_thought(state, root, "signature", find_text(delta, "signature"));
+  }
   if (type != "input_json_delta") return;
   // A block that was not opened as a call of ours belongs to a tool of the provider.
   append_arguments(state, find_integer(root, "index"), find_text(delta, "partial_json"));
@@ -133,9 +165,17 @@ void write_tool_use(json::Writer& writer, const OutgoingAnswer& outgoing,
   writer.member("name", call.name).name("input").raw(input).end_object();
 }
 
+void write_thought(json::Writer& writer, std::string_view text, std::string_view signature) {
+  writer.begin_object().member("type", "thinking").member("thinking", text);
+  writer.member("signature", signature).end_object();
+}
+
 std::string write_answer(const OutgoingAnswer& outgoing) {
   json::Writer writer;
   begin_message(writer, outgoing);
+  if (!outgoing.thinking.empty()) {
+    write_thought(writer, outgoing.thinking_text(), outgoing.signature);
+  }
   if (!outgoing.pieces.empty() || !outgoing.refusal.empty()) {
     writer.begin_object().member("type", "text").member("text", whole_text(outgoing)).end_object();
   }
@@ -174,22 +214,36 @@ std::string start_event(const OutgoingAnswer& outgoing) {
   });
 }
 
+// A piece of a block.
+struct Delta {
+  std::string_view type;
+  std::string_view name;
+  std::string_view text;
+};
+
+std::vector<Delta> deltas_of(std::string_view type, std::string_view name,
+                             const std::vector<std::string>& pieces) {
+  std::vector<Delta> deltas;
+  deltas.reserve(pieces.size());
+  for (const std::string& piece : pieces) deltas.push_back({type, name, piece});
+  return deltas;
+}
+
 // One block: its start, its deltas, its stop.
 template <class WriteStart>
 void add_block(std::vector<StreamFrame>& frames, int index, const WriteStart& write_start,
-               std::string_view delta_type, std::string_view delta_name,
-               const std::vector<std::string>& pieces) {
+               const std::vector<Delta>& deltas) {
   frames.push_back({event("content_block_start", [&](json::Writer& writer) {
     writer.member("index", index).name("content_block");
     write_start(writer);
   })});
   if (index == 0) frames.push_back({event("ping", [](json::Writer&) {})});
-  for (const std::string& piece : pieces) {
+  for (const Delta& delta : deltas) {
     const auto write = [&](json::Writer& writer) {
       writer.member("index", index).name("delta").begin_object();
-      writer.member("type", delta_type).member(delta_name, piece).end_object();
+      writer.member("type", delta.type).member(delta.name, delta.text).end_object();
     };
-    frames.push_back({event("content_block_delta", write), delta_type == "text_delta"});
+    frames.push_back({event("content_block_delta", write), delta.type == "text_delta"});
   }
   frames.push_back(
       {event("content_block_stop", [&](json::Writer& writer) { writer.member("index", index); })});
@@ -199,18 +253,24 @@ std::vector<StreamFrame> write_stream(const OutgoingAnswer& outgoing) {
   std::vector<StreamFrame> frames;
   frames.push_back({start_event(outgoing)});
   int index = 0;
+  if (!outgoing.thinking.empty()) {
+    auto deltas = deltas_of("thinking_delta", "thinking", outgoing.thinking);
+    deltas.push_back({"signature_delta", "signature", outgoing.signature});
+    const auto start = [](json::Writer& writer) { write_thought(writer, "", ""); };
+    add_block(frames, index++, start, deltas);
+  }
   std::vector<std::string> texts = outgoing.pieces;
   if (!outgoing.refusal.empty()) texts.push_back(outgoing.refusal);
   if (!texts.empty()) {
     const auto start = [](json::Writer& writer) {
       writer.begin_object().member("type", "text").member("text", "").end_object();
     };
-    add_block(frames, index++, start, "text_delta", "text", texts);
+    add_block(frames, index++, start, deltas_of("text_delta", "text", texts));
   }
   for (const OutgoingToolCall& call : outgoing.tool_calls) {
     const auto start = [&](json::Writer& writer) { write_tool_use(writer, outgoing, call, "{}"); };
-    add_block(frames, index++, start, "input_json_delta", "partial_json",
-              argument_pieces(call.arguments));
+    const std::vector<std::string> pieces = argument_pieces(call.arguments);
+    add_block(frames, index++, start, deltas_of("input_json_delta", "partial_json", pieces));
   }
   if (outgoing.error) {
     frames.push_back({http::event_bytes("error", write_error(*outgoing.error))});

@@ -1,6 +1,11 @@
 // Requests of Anthropic's Messages, written and read: blocks in messages of two roles that take
 // turns. Results of tools are blocks of the user; texts of nothing but white space are refused, and
 // so is a missing max_tokens.
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "treaty/backends/protocols/models.h"
 #include "treaty/backends/protocols/request_parts.h"
 #include "treaty/base/text.h"
 
@@ -15,72 +20,240 @@ constexpr SettingNames kSettings = {
 
 constexpr std::int64_t kMaxTokens = 8192;  // What every model of theirs can give.
 
-void write_text_block(RoleTurns& turns, std::string_view role, std::string_view text) {
-  if (is_blank(text)) return;
-  json::Writer& writer = turns.part(role).member("type", "text");
-  write_text(writer, "text", text);
-  writer.end_object();
-}
-
-void write_user(RoleTurns& turns, const UserMessage& message) {
-  for (const Part& part : message.parts) {
-    if (const auto* text = std::get_if<TextPart>(&part)) {
-      write_text_block(turns, "user", text->text);
-      continue;
-    }
-    const auto& image = std::get<ImagePart>(part);
-    json::Writer& writer = turns.part("user").member("type", "image");
-    writer.name("source").begin_object().member("type", "base64");
-    write_text(writer, "media_type", image.media_type);
-    write_text(writer, "data", image.base64);
-    writer.end_object().end_object();
-  }
-}
-
 // A text that the answer shall go on from must not end with white space.
 std::string_view without_trailing_space(std::string_view text) {
   const std::size_t last = text.find_last_not_of(" \t\r\n");
   return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
 }
 
-void write_assistant(RoleTurns& turns, const AssistantMessage& message, const ToolIds& ids,
-                     std::size_t place) {
-  write_text_block(turns, "assistant", without_trailing_space(message.text));
-  for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
-    const contracts::AgentToolCall& call = message.tool_calls[i];
-    json::Writer& writer = turns.part("assistant").member("type", "tool_use");
-    write_text(writer, "id", ids.of_call(place, i));
-    write_text(writer, "name", call.name);
-    writer.name("input").raw(arguments_object(call.arguments)).end_object();
+// A block of a message, before it is written. It points into the call.
+struct Block {
+  enum class Kind { text, image, result, thought, call };
+  Kind kind = Kind::text;
+  std::string_view text{};  // Or the JSON of a thought, or the id of a call or a result.
+  const ImagePart* image = nullptr;
+  const ToolMessage* result = nullptr;
+  const contracts::AgentToolCall* call = nullptr;
+
+  bool is_of_assistant = false;
+  bool is_of_user() const { return !is_of_assistant && kind != Kind::result; }
+};
+
+using Blocks = std::vector<Block>;
+
+void add_text(Blocks& blocks, std::string_view text, bool is_of_assistant) {
+  if (!is_blank(text)) blocks.push_back({.text = text, .is_of_assistant = is_of_assistant});
+}
+
+void add_user(Blocks& blocks, const UserMessage& message) {
+  for (const Part& part : message.parts) {
+    if (const auto* image = std::get_if<ImagePart>(&part)) {
+      blocks.push_back({.kind = Block::Kind::image, .image = image});
+    } else {
+      add_text(blocks, std::get<TextPart>(part).text, false);
+    }
   }
 }
 
-void write_result(RoleTurns& turns, const ToolMessage& message, std::string_view id) {
-  json::Writer& writer = turns.part("user").member("type", "tool_result");
-  write_text(writer, "tool_use_id", id);
+bool is_thought(const results::Thought& thought) {
+  const ThoughtReader reader(thought);
+  const std::string_view type = find_text(reader.object(), "type");
+  return type == "thinking" || type == "redacted_thinking";
+}
+
+// An answer must not end with a thought.
+void add_assistant(Blocks& blocks, const Call& call, const ToolIds& ids, std::size_t place) {
+  const auto& message = std::get<AssistantMessage>(call.messages[place]);
+  each_part(
+      message, thoughts_to_send(call, message),
+      [&](std::string_view text) { add_text(blocks, without_trailing_space(text), true); },
+      [&](std::size_t i) {
+        blocks.push_back({.kind = Block::Kind::call,
+                          .text = ids.of_call(place, i),
+                          .call = &message.tool_calls[i],
+                          .is_of_assistant = true});
+      },
+      [&](const results::Thought& thought, bool /*is_last*/) {
+        if (!is_thought(thought)) return;
+        blocks.push_back(
+            {.kind = Block::Kind::thought, .text = thought.json, .is_of_assistant = true});
+      });
+  while (!blocks.empty() && blocks.back().kind == Block::Kind::thought) blocks.pop_back();
+}
+
+Blocks blocks_of(const Call& call, const ToolIds& ids) {
+  Blocks blocks;
+  each_message(
+      call.messages, [&](const auto& user) { add_user(blocks, user); },
+      [&](const auto&, std::size_t i) { add_assistant(blocks, call, ids, i); },
+      [&](const auto& result, std::size_t i) {
+        blocks.push_back(
+            {.kind = Block::Kind::result, .text = ids.of_result(i), .result = &result});
+      });
+  return blocks;
+}
+
+// Where the next requests find what this one said: at the end, and before the newest words of the
+// user, since those of earlier rounds are too far from the end when a round had many calls.
+std::set<std::size_t> marked_blocks(const Call& call, const Blocks& blocks) {
+  std::set<std::size_t> marks;
+  if (!call.caches) return marks;
+  std::size_t newest = blocks.size();
+  while (newest > 0 && !blocks[newest - 1].is_of_user()) --newest;
+  while (newest > 0 && blocks[newest - 1].is_of_user()) --newest;
+  for (const std::size_t end : {newest, blocks.size()}) {
+    if (end > 0 && blocks[end - 1].kind != Block::Kind::thought) marks.insert(end - 1);
+  }
+  return marks;
+}
+
+void write_mark(json::Writer& writer) {
+  writer.name("cache_control").begin_object().member("type", "ephemeral").end_object();
+}
+
+void write_image(json::Writer& writer, const ImagePart& image) {
+  writer.member("type", "image").name("source").begin_object().member("type", "base64");
+  write_text(writer, "media_type", image.media_type);
+  write_text(writer, "data", image.base64);
+  writer.end_object();
+}
+
+void write_result(json::Writer& writer, const ToolMessage& message, std::string_view id) {
+  write_text(writer.member("type", "tool_result"), "tool_use_id", id);
   const bool is_blank_failure = message.failed && is_blank(message.content);
   if (is_blank_failure) write_text(writer, "content", "The tool failed.");  // It may not be empty.
   if (!is_blank(message.content)) write_text(writer, "content", message.content);
   if (message.failed) writer.member("is_error", true);
-  writer.end_object();
+}
+
+void write_call(json::Writer& writer, const contracts::AgentToolCall& call, std::string_view id) {
+  write_text(writer.member("type", "tool_use"), "id", id);
+  write_text(writer, "name", call.name);
+  writer.name("input").raw(arguments_object(call.arguments));
+}
+
+// What stands inside of the block's braces.
+void write_block(json::Writer& writer, const Block& block) {
+  switch (block.kind) {
+    case Block::Kind::text: return write_text(writer.member("type", "text"), "text", block.text);
+    case Block::Kind::image: return write_image(writer, *block.image);
+    case Block::Kind::result: return write_result(writer, *block.result, block.text);
+    case Block::Kind::call: return write_call(writer, *block.call, block.text);
+    case Block::Kind::thought: break;  // Is written whole.
+  }
 }
 
 void write_messages(json::Writer& writer, const Call& call) {
   const ToolIds ids(call.messages, {});
+  const Blocks blocks = blocks_of(call, ids);
+  const std::set<std::size_t> marks = marked_blocks(call, blocks);
   RoleTurns turns(writer, "content");
   writer.name("messages").begin_array();
-  each_message(
-      call.messages, [&](const auto& user) { write_user(turns, user); },
-      [&](const auto& assistant, std::size_t i) { write_assistant(turns, assistant, ids, i); },
-      [&](const auto& result, std::size_t i) { write_result(turns, result, ids.of_result(i)); });
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Block& block = blocks[i];
+    turns.turn_to(block.is_of_assistant ? "assistant" : "user");
+    if (block.kind == Block::Kind::thought) {
+      writer.raw(block.text);
+      continue;
+    }
+    writer.begin_object();
+    write_block(writer, block);
+    if (marks.contains(i)) write_mark(writer);
+    writer.end_object();
+  }
   turns.close();
   writer.end_array();
 }
 
-void write_tools(json::Writer& writer, const std::vector<Tool>& tools) {
-  if (tools.empty()) return;
-  writer.name("tools").objects(tools,
-                               [&](const Tool& tool) { write_tool(writer, tool, "input_schema"); });
+void write_tools(json::Writer& writer, const Call& call) {
+  if (call.tools.empty()) return;
+  writer.name("tools").objects(call.tools, [&](const Tool& tool) {
+    write_tool(writer, tool, "input_schema");
+    if (call.caches && &tool == &call.tools.back()) write_mark(writer);
+  });
+}
+
+void write_system(json::Writer& writer, const Call& call) {
+  if (is_blank(call.system)) return;
+  if (!call.caches) return write_text(writer, "system", call.system);
+  writer.name("system").begin_array().begin_object().member("type", "text");
+  write_text(writer, "text", call.system);
+  write_mark(writer);
+  writer.end_object().end_array();
+}
+
+// How the model is asked to think.
+struct Thinking {
+  std::optional<std::int64_t> budget{};
+  bool adaptive = false;
+  std::string_view effort{};  // Empty: none.
+
+  bool is_on() const { return budget || adaptive; }
+};
+
+// With a budget, an answer whose calls are being answered must begin with a thought. One that
+// another provider gave has none.
+bool is_in_foreign_round(const Call& call) {
+  for (std::size_t i = call.messages.size(); i-- > 0;) {
+    const auto* assistant = std::get_if<AssistantMessage>(&call.messages[i]);
+    if (assistant == nullptr) continue;
+    return i + 1 < call.messages.size() && !assistant->tool_calls.empty() &&
+           std::ranges::none_of(thoughts_to_send(call, *assistant), is_thought);
+  }
+  return false;
+}
+
+constexpr std::int64_t kLeastBudget = 1024;
+
+Thinking thinking_of(const Call& call) {
+  if (!call.reasoning) return {};
+  const auto& [effort, budget] = *call.reasoning;
+  const Claude claude = claude_of(call.model);
+  Thinking thinking;
+  if (effort && (!claude.is_one() || claude.takes_effort())) {
+    thinking.effort = name_of(std::max(*effort, Effort::low));  // There is none below.
+  }
+  const bool takes_budget = !claude.is_one() || claude.takes_budget();
+  if (budget && takes_budget) {
+    if (!is_in_foreign_round(call)) thinking.budget = std::max(*budget, kLeastBudget);
+  } else {
+    thinking.adaptive = !claude.is_one() || claude.takes_adaptive();
+  }
+  return thinking;
+}
+
+// What is left for the answer comes on top of the budget.
+std::int64_t max_tokens_of(const Call& call, const Thinking& thinking) {
+  const std::int64_t most = call.max_output_tokens.value_or(kMaxTokens);
+  const std::int64_t budget = thinking.budget.value_or(0);
+  const bool fits = call.max_output_tokens && most > budget;
+  return fits || most > std::numeric_limits<std::int64_t>::max() - budget ? most : most + budget;
+}
+
+// Beside thinking, the provider refuses to be told how to draw words.
+void write_all_settings(json::Writer& writer, const Call& call, const Thinking& thinking) {
+  SettingNames names = kSettings;
+  names.max_tokens = {};
+  if (thinking.is_on()) names.temperature = names.top_p = names.top_k = {};
+  writer.member("max_tokens", max_tokens_of(call, thinking));
+  write_settings(writer, call, names);
+  if (!thinking.is_on()) return;
+  writer.name("thinking").begin_object();
+  writer.member("type", thinking.adaptive ? "adaptive" : "enabled");
+  if (thinking.budget) writer.member("budget_tokens", *thinking.budget);
+  if (thinking.adaptive && call.shows_thinking) writer.member("display", "summarized");
+  writer.end_object();
+}
+
+void write_output_config(json::Writer& writer, const Call& call, const Thinking& thinking) {
+  if (!call.output && thinking.effort.empty()) return;
+  writer.name("output_config").begin_object();
+  if (!thinking.effort.empty()) writer.member("effort", thinking.effort);
+  if (call.output) {
+    writer.name("format").begin_object().member("type", "json_schema").name("schema");
+    writer.raw(object_or(call.output->schema_json, "{}")).end_object();
+  }
+  writer.end_object();
 }
 
 void read_user_block(ReceivedMessages& messages, json::Value block) {
@@ -101,7 +274,10 @@ void read_user_block(ReceivedMessages& messages, json::Value block) {
 
 void read_assistant_block(ReceivedMessages& messages, json::Value block) {
   const std::string_view type = find_text(block, "type");
-  if (type == "text") messages.add_assistant_text(std::string(find_text(block, "text")));
+  if (type == "text") messages.add_text_part(std::string(find_text(block, "text")));
+  if (type == "thinking" || type == "redacted_thinking") {
+    messages.add_thought(std::string(block.source()));
+  }
   if (type != "tool_use") return;
   messages.add_call(
       tool_call(find_text(block, "id"), find_text(block, "name"), find_member(block, "input")));
@@ -124,22 +300,47 @@ void read_message(ReceivedMessages& messages, json::Value message) {
   messages.end_message();
 }
 
+// Whether the request marks a part of itself to be kept.
+bool has_mark(json::Value value) {
+  if (find_member(value, "cache_control")) return true;
+  for (const json::Value element : json::elements_of(value)) {
+    if (has_mark(element)) return true;
+  }
+  return false;
+}
+
+bool has_marks(json::Value root) {
+  for (const std::string_view name : {"system", "tools"}) {
+    const auto list = find_member(root, name);
+    if (list && has_mark(*list)) return true;
+  }
+  for (const json::Value message : json::elements_of(find_member(root, "messages"))) {
+    const auto content = find_member(message, "content");
+    if (content && has_mark(*content)) return true;
+  }
+  return false;
+}
+
+void read_thinking(Call& call, json::Value root) {
+  const auto thinking = find_member(root, "thinking");
+  const Reasoning read{.effort = effort_of(find_text(find_member(root, "output_config"), "effort")),
+                       .budget_tokens = json::find_integer(thinking, "budget_tokens")};
+  call.shows_thinking = find_text(thinking, "display") == "summarized";
+  if (read != Reasoning{} || find_text(thinking, "type") == "adaptive") call.reasoning = read;
+}
+
 }  // namespace
 
 std::string render_anthropic_messages(const Call& call, const RequestStyle& style) {
   json::Writer writer;
   writer.begin_object();
   if (style.model_in_body) write_text(writer, "model", call.model);
-  if (!call.max_output_tokens) writer.member("max_tokens", kMaxTokens);
-  write_settings(writer, call, kSettings);
-  if (!is_blank(call.system)) write_text(writer, "system", call.system);
+  const Thinking thinking = thinking_of(call);
+  write_all_settings(writer, call, thinking);
+  write_system(writer, call);
   write_messages(writer, call);
-  write_tools(writer, call.tools);
-  if (call.output) {
-    writer.name("output_config").begin_object().name("format").begin_object();
-    writer.member("type", "json_schema").name("schema");
-    writer.raw(object_or(call.output->schema_json, "{}")).end_object().end_object();
-  }
+  write_tools(writer, call);
+  write_output_config(writer, call, thinking);
   if (call.stream) writer.member("stream", true);
   return writer.end_object().take();
 }
@@ -158,6 +359,8 @@ std::string read_anthropic_messages(ReceivedRequest& request, json::Value root) 
   }
   read_output_format(request.call, find_member(find_member(root, "output_config"), "format"));
   read_settings(request.call, root, kSettings);
+  read_thinking(request.call, root);
+  request.call.caches = has_marks(root);
   return {};
 }
 

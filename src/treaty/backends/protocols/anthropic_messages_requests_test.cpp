@@ -7,6 +7,7 @@ namespace treaty::backends {
 
 TEST_CASE("messages: max_tokens is always there") {
   Call call = testing::simple_call();
+  call.caches = false;
 
   CHECK(render_anthropic_messages(call, {}) ==
         R"({"model":"small-1","max_tokens":8192,"messages":[)"
@@ -17,7 +18,9 @@ TEST_CASE("messages: max_tokens is always there") {
 }
 
 TEST_CASE("messages: results of tools and what the user says next are one message") {
-  const std::string body = render_anthropic_messages(testing::conversation(), {});
+  Call call = testing::conversation();
+  call.caches = false;
+  const std::string body = render_anthropic_messages(call, {});
 
   CHECK(
       body ==
@@ -40,7 +43,8 @@ TEST_CASE("messages: texts of white space are left out, and a tool may give noth
                   .messages = {UserMessage{{TextPart{""}, TextPart{"Go."}, TextPart{" \n"}}},
                                AssistantMessage{.tool_calls = {{"a", "f", ""}}},
                                ToolMessage{.tool_call_id = "a", .tool_name = "f", .content = ""}},
-                  .tools = {{.name = "f"}}};
+                  .tools = {{.name = "f"}},
+                  .caches = false};
 
   CHECK(render_anthropic_messages(call, {}) ==
         R"({"model":"m","max_tokens":8192,"messages":[)"
@@ -56,6 +60,7 @@ TEST_CASE("messages: structured output, settings and streams") {
   call.temperature = 0;
   call.stop = {"END"};
   call.stream = true;
+  call.caches = false;
 
   CHECK(render_anthropic_messages(call, {}) ==
         R"({"model":"small-1","max_tokens":8192,"temperature":0.0,"stop_sequences":["END"],)"

@@ -1,7 +1,7 @@
-// Chat Completions, and the legacy Completions that share its envelope.
+// Answers of Chat Completions, and of the legacy Completions that share its envelope.
+#include "treaty/backends/protocols/chat_reasoning.h"
 #include "treaty/backends/protocols/outgoing.h"
 #include "treaty/backends/protocols/request_parts.h"
-#include "treaty/http/event_stream.h"
 #include "treaty/results/usage.h"
 
 namespace treaty::backends {
@@ -52,7 +52,8 @@ void add_tool_call(results::Answer& answer, json::Value call) {
 }
 
 void read_message(results::Answer& answer, json::Value message) {
-  append_content(answer.content, find_member(message, "content"));
+  read_chat_reasoning(answer, message);
+  read_chat_content(answer, find_member(message, "content"));
   answer.refusal.append(find_text(message, "refusal"));
   for (const json::Value call : json::elements_of(find_member(message, "tool_calls"))) {
     add_tool_call(answer, call);
@@ -78,6 +79,7 @@ results::Answer parse_response(std::string_view body) {
     read_message(answer, *message);
   }
   answer.content.append(find_text(choice, "text"));
+  answer.complete = answer.complete && has_allowed_thoughts(answer);
   return answer;
 }
 
@@ -91,24 +93,39 @@ void read_call_delta(StreamedAnswer& state, json::Value delta) {
       open_tool_call(state, find_integer(delta, "index"), find_text(delta, "id"), name);
   if (call == nullptr) return;
   if (call->name.empty()) call->name = name;
-  call->arguments += arguments_text(find_member(function, custom ? "input" : "arguments"));
+  const auto arguments = find_member(function, custom ? "input" : "arguments");
+  if (!arguments) return;
+  state.has_piece = true;
+  if (arguments->is_string()) {
+    call->arguments += arguments->text();
+  } else {
+    call->arguments += arguments_text(arguments);
+  }
 }
 
 // One pass: a delta has few members, and there are many deltas.
 void read_delta(StreamedAnswer& state, json::Value delta) {
   if (!delta.is_object()) return;
+  ChatReasoning reasoning;
   for (const auto& [name, value] : delta.members()) {
     const std::string_view member = name.text();
     if (member == "content") {
-      append_content(state.answer.content, value);
+      if (value.is_string()) {
+        state.answer.content.append(value.text());
+      } else {
+        read_content_delta(state, value);
+      }
     } else if (member == "refusal") {
       state.answer.refusal.append(json::text_of(value));
     } else if (member == "tool_calls") {
       for (const json::Value call : json::elements_of(value)) read_call_delta(state, call);
     } else if (member == "function_call" && value.is_object()) {
       read_call_delta(state, value);
+    } else if (member.starts_with("reasoning")) {
+      reasoning.take(member, value);
     }
   }
+  if (!reasoning.is_empty()) read_reasoning_delta(state, reasoning);
 }
 
 void read_choice(StreamedAnswer& state, json::Value choice) {
@@ -171,196 +188,6 @@ void parse_event(StreamedAnswer& state, std::string_view name, std::string_view 
   if (name == "error") note_error(state.answer, data);
 }
 
-// The provider's side: what the functions above read, written.
-
-std::string_view raw_finish(std::string_view reason) {
-  if (reason == "tool_use") return "tool_calls";
-  return reason;
-}
-
-void write_usage(json::Writer& writer, const OutgoingUsage& usage) {
-  writer.begin_object().member("prompt_tokens", usage.input);
-  writer.member("completion_tokens", usage.output);
-  writer.member("total_tokens", usage.input + usage.output);
-  writer.name("prompt_tokens_details").begin_object();
-  writer.member("cached_tokens", usage.cache_read).member("audio_tokens", 0).end_object();
-  writer.name("completion_tokens_details").begin_object();
-  writer.member("reasoning_tokens", 0).member("audio_tokens", 0);
-  writer.member("accepted_prediction_tokens", 0).member("rejected_prediction_tokens", 0);
-  writer.end_object().end_object();
-}
-
-void begin_answer(json::Writer& writer, const OutgoingAnswer& outgoing, std::string_view object) {
-  writer.begin_object();
-  if (outgoing.with_ids) writer.member("id", outgoing.id);
-  writer.member("object", object).member("created", outgoing.created);
-  writer.member("model", outgoing.model);
-}
-
-void end_answer(json::Writer& writer) {
-  writer.member("service_tier", "default").member("system_fingerprint", "fp_treaty_mock");
-  writer.end_object();
-}
-
-void write_tool_call(json::Writer& writer, const OutgoingAnswer& outgoing,
-                     const OutgoingToolCall& call, std::string_view arguments) {
-  if (outgoing.with_ids) writer.member("id", call.id);
-  writer.member("type", "function").name("function").begin_object();
-  writer.member("name", call.name).member("arguments", arguments).end_object();
-}
-
-void write_message(json::Writer& writer, const OutgoingAnswer& outgoing) {
-  writer.begin_object().member("role", "assistant").name("content");
-  if (outgoing.pieces.empty()) {
-    writer.null();
-  } else {
-    writer.value(outgoing.text());
-  }
-  if (!outgoing.tool_calls.empty()) {
-    writer.name("tool_calls").objects(outgoing.tool_calls, [&](const OutgoingToolCall& call) {
-      write_tool_call(writer, outgoing, call, call.arguments);
-    });
-  }
-  writer.member_or_null("refusal", outgoing.refusal);
-  writer.name("annotations").begin_array().end_array().end_object();
-}
-
-std::string write_answer(const OutgoingAnswer& outgoing) {
-  json::Writer writer;
-  begin_answer(writer, outgoing, "chat.completion");
-  writer.name("choices").begin_array().begin_object().member("index", 0).name("message");
-  write_message(writer, outgoing);
-  writer.name("logprobs").null().member("finish_reason", raw_finish(outgoing.finish_reason));
-  writer.end_object().end_array().name("usage");
-  write_usage(writer, outgoing.usage);
-  end_answer(writer);
-  return writer.take();
-}
-
-// One chunk: `write_delta` writes what stands inside of the delta's braces.
-template <class WriteDelta>
-std::string chunk(const OutgoingAnswer& outgoing, std::string_view finish,
-                  const WriteDelta& write_delta) {
-  json::Writer writer;
-  begin_answer(writer, outgoing, "chat.completion.chunk");
-  writer.name("choices").begin_array().begin_object().member("index", 0);
-  writer.name("delta").begin_object();
-  write_delta(writer);
-  writer.end_object().name("logprobs").null().member_or_null("finish_reason", finish);
-  writer.end_object().end_array();
-  if (outgoing.include_usage) writer.name("usage").null();
-  end_answer(writer);
-  return http::event_bytes("", writer.take());
-}
-
-void add_tool_call(std::vector<StreamFrame>& frames, const OutgoingAnswer& outgoing,
-                   std::size_t index) {
-  const OutgoingToolCall& call = outgoing.tool_calls[index];
-  const auto delta = [&](const auto& write_call) {
-    frames.push_back({chunk(outgoing, "", [&](json::Writer& writer) {
-      writer.name("tool_calls").begin_array().begin_object().member("index", index);
-      write_call(writer);
-      writer.end_object().end_array();
-    })});
-  };
-  delta([&](json::Writer& writer) { write_tool_call(writer, outgoing, call, ""); });
-  for (const std::string& piece : argument_pieces(call.arguments)) {
-    delta([&](json::Writer& writer) {
-      writer.name("function").begin_object().member("arguments", piece).end_object();
-    });
-  }
-}
-
-std::string usage_chunk(const OutgoingAnswer& outgoing) {
-  json::Writer writer;
-  begin_answer(writer, outgoing, "chat.completion.chunk");
-  writer.name("choices").begin_array().end_array().name("usage");
-  write_usage(writer, outgoing.usage);
-  end_answer(writer);
-  return http::event_bytes("", writer.take());
-}
-
-std::vector<StreamFrame> write_stream(const OutgoingAnswer& outgoing) {
-  std::vector<StreamFrame> frames;
-  frames.push_back({chunk(outgoing, "", [](json::Writer& writer) {
-    writer.member("role", "assistant").member("content", "").name("refusal").null();
-  })});
-  for (const std::string& piece : outgoing.pieces) {
-    const auto write = [&](json::Writer& writer) { writer.member("content", piece); };
-    frames.push_back({chunk(outgoing, "", write), true});
-  }
-  if (!outgoing.refusal.empty()) {
-    frames.push_back({chunk(
-        outgoing, "", [&](json::Writer& writer) { writer.member("refusal", outgoing.refusal); })});
-  }
-  for (std::size_t i = 0; i < outgoing.tool_calls.size(); ++i) add_tool_call(frames, outgoing, i);
-  if (outgoing.error) {
-    frames.push_back({http::event_bytes("", openai_error(*outgoing.error))});
-    return frames;
-  }
-  frames.push_back({chunk(outgoing, raw_finish(outgoing.finish_reason), [](json::Writer&) {})});
-  if (outgoing.include_usage) frames.push_back({usage_chunk(outgoing)});
-  frames.push_back({http::event_bytes("", "[DONE]")});
-  return frames;
-}
-
-// Legacy Completions: text only.
-
-void write_text_usage(json::Writer& writer, const OutgoingUsage& usage) {
-  writer.name("usage").begin_object().member("prompt_tokens", usage.input);
-  writer.member("completion_tokens", usage.output);
-  writer.member("total_tokens", usage.input + usage.output).end_object();
-}
-
-void begin_text_answer(json::Writer& writer, const OutgoingAnswer& outgoing) {
-  begin_answer(writer, outgoing, "text_completion");
-  writer.name("choices").begin_array();
-}
-
-void write_choice(json::Writer& writer, std::string_view text, std::string_view finish) {
-  writer.begin_object().member("text", text).member("index", 0).name("logprobs").null();
-  writer.member_or_null("finish_reason", finish).end_object();
-}
-
-std::string write_text_answer(const OutgoingAnswer& outgoing) {
-  json::Writer writer;
-  begin_text_answer(writer, outgoing);
-  write_choice(writer, outgoing.text(), outgoing.finish_reason);
-  writer.end_array();
-  write_text_usage(writer, outgoing.usage);
-  return writer.end_object().take();
-}
-
-std::string text_chunk(const OutgoingAnswer& outgoing, std::string_view text,
-                       std::string_view finish) {
-  json::Writer writer;
-  begin_text_answer(writer, outgoing);
-  write_choice(writer, text, finish);
-  return http::event_bytes("", writer.end_array().end_object().take());
-}
-
-std::vector<StreamFrame> write_text_stream(const OutgoingAnswer& outgoing) {
-  std::vector<StreamFrame> frames;
-  frames.reserve(outgoing.pieces.size() + 4);
-  for (const std::string& piece : outgoing.pieces) {
-    frames.push_back({text_chunk(outgoing, piece, ""), true});
-  }
-  if (outgoing.error) {
-    frames.push_back({http::event_bytes("", openai_error(*outgoing.error))});
-    return frames;
-  }
-  frames.push_back({text_chunk(outgoing, "", outgoing.finish_reason)});
-  if (outgoing.include_usage) {
-    json::Writer writer;
-    begin_text_answer(writer, outgoing);
-    writer.end_array();
-    write_text_usage(writer, outgoing.usage);
-    frames.push_back({http::event_bytes("", writer.end_object().take())});
-  }
-  frames.push_back({http::event_bytes("", "[DONE]")});
-  return frames;
-}
-
 }  // namespace
 
 const Protocol& chat_completions() {
@@ -370,8 +197,8 @@ const Protocol& chat_completions() {
                                          .parse_response = parse_response,
                                          .parse_event = parse_event,
                                          .read_request = read_chat_completions,
-                                         .write_answer = write_answer,
-                                         .write_stream = write_stream};
+                                         .write_answer = write_chat_answer,
+                                         .write_stream = write_chat_stream};
   return kProtocol;
 }
 
@@ -382,8 +209,8 @@ const Protocol& completions() {
                                          .parse_response = parse_response,
                                          .parse_event = parse_event,
                                          .read_request = read_completions,
-                                         .write_answer = write_text_answer,
-                                         .write_stream = write_text_stream,
+                                         .write_answer = write_completions_answer,
+                                         .write_stream = write_completions_stream,
                                          .ids = {"cmpl-", "msg_", "call_"},
                                          .takes_pictures = false};
   return kProtocol;

@@ -1,5 +1,6 @@
 // Requests of Chat Completions, as OpenAI defined it and most providers speak it, and of its legacy
 // predecessor, written and read.
+#include "treaty/backends/protocols/chat_reasoning.h"
 #include "treaty/backends/protocols/request_parts.h"
 
 namespace treaty::backends {
@@ -42,27 +43,51 @@ void write_user(json::Writer& writer, const UserMessage& message) {
   writer.end_object();
 }
 
-void write_assistant(json::Writer& writer, const AssistantMessage& message, const ToolIds& ids,
-                     std::size_t place) {
-  writer.begin_object().member("role", "assistant").name("content");
-  if (message.text.empty() && !message.tool_calls.empty()) {
-    writer.null();
-  } else {
-    write_text(writer, message.text);
+void write_calls(json::Writer& writer, const std::vector<contracts::AgentToolCall>& calls,
+                 const ToolIds& ids, std::size_t place) {
+  if (calls.empty()) return;
+  writer.name("tool_calls").begin_array();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    writer.begin_object();
+    write_text(writer, "id", ids.of_call(place, i));
+    writer.member("type", "function").name("function").begin_object();
+    write_text(writer, "name", calls[i].name);
+    write_text(writer, "arguments", calls[i].arguments.empty() ? "{}" : calls[i].arguments);
+    writer.end_object().end_object();
   }
-  if (!message.tool_calls.empty()) {
-    writer.name("tool_calls").begin_array();
-    for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
-      const contracts::AgentToolCall& call = message.tool_calls[i];
-      writer.begin_object();
-      write_text(writer, "id", ids.of_call(place, i));
-      writer.member("type", "function").name("function").begin_object();
-      write_text(writer, "name", call.name);
-      write_text(writer, "arguments", call.arguments.empty() ? "{}" : call.arguments);
-      writer.end_object().end_object();
+  writer.end_array();
+}
+
+// Stands for reasoning that is not known where a message without any is refused. DeepSeek takes an
+// empty text from some models only.
+constexpr std::string_view kUnknownReasoning = " ";
+
+void write_thoughts(json::Writer& writer, const Call& call, const RequestStyle& style,
+                    std::span<const results::Thought> thoughts) {
+  if (write_chat_reasoning(writer, thoughts)) return;
+  if (style.needs_chat_thoughts && !call.tools.empty()) {
+    writer.member("reasoning_content", kUnknownReasoning);
+  }
+}
+
+void write_assistant(json::Writer& writer, const Call& call, const RequestStyle& style,
+                     const ToolIds& ids, std::size_t place) {
+  const auto& message = std::get<AssistantMessage>(call.messages[place]);
+  auto thoughts = thoughts_to_send(call, message);
+  if (!style.takes_chat_thoughts) thoughts = {};
+  writer.begin_object().member("role", "assistant");
+  if (!write_content_with_thoughts(writer, message, thoughts)) {
+    writer.name("content");
+    if (message.text.empty() && !message.tool_calls.empty()) {
+      writer.null();
+    } else {
+      write_text(writer, message.text);
     }
-    writer.end_array();
   }
+  write_thoughts(writer, call, style, thoughts);
+  write_calls(writer, message.tool_calls, ids, place);
+  const bool is_prefill = place + 1 == call.messages.size() && ends_with_prefill(call);
+  if (is_prefill && style.prefill == Prefill::prefix_member) writer.member("prefix", true);
   writer.end_object();
 }
 
@@ -85,7 +110,7 @@ void write_messages(json::Writer& writer, const Call& call, const RequestStyle& 
   }
   each_message(
       call.messages, [&](const auto& user) { write_user(writer, user); },
-      [&](const auto& assistant, std::size_t i) { write_assistant(writer, assistant, ids, i); },
+      [&](const auto&, std::size_t i) { write_assistant(writer, call, style, ids, i); },
       [&](const auto& result, std::size_t i) {
         writer.begin_object().member("role", "tool");
         write_text(writer, "tool_call_id", ids.of_result(i));
@@ -123,6 +148,16 @@ void write_stream(json::Writer& writer, const Call& call, const RequestStyle& st
   writer.name("stream_options").begin_object().member("include_usage", true).end_object();
 }
 
+void write_prefill(json::Writer& writer, const Call& call, const RequestStyle& style) {
+  if (style.prefill != Prefill::continue_final_message || !ends_with_prefill(call)) return;
+  writer.member("continue_final_message", true).member("add_generation_prompt", false);
+}
+
+void write_cache_key(json::Writer& writer, const Call& call, const RequestStyle& style) {
+  const std::string key = style.chat_cache_key ? prompt_cache_key(call) : "";
+  if (!key.empty()) writer.member("prompt_cache_key", key);
+}
+
 // A conversation as one text, for models that only go on writing.
 std::string prompt_of(const Call& call) {
   std::string out = call.system;
@@ -146,6 +181,7 @@ void read_call(ReceivedMessages& messages, json::Value call) {
 
 void read_assistant(ReceivedMessages& messages, json::Value message) {
   messages.add_assistant_text(content_text(find_member(message, "content")));
+  messages.add_thoughts(read_chat_thoughts(message));
   for (const json::Value call : json::elements_of(find_member(message, "tool_calls"))) {
     read_call(messages, call);
   }
@@ -187,6 +223,9 @@ std::string render_chat_completions(const Call& call, const RequestStyle& style)
   write_function_tools(writer, call.tools);
   write_response_format(writer, call, style);
   write_settings(writer, call, names_after(style.max_tokens_name));
+  write_chat_effort(writer, call, style);
+  write_prefill(writer, call, style);
+  write_cache_key(writer, call, style);
   write_stream(writer, call, style);
   return writer.end_object().take();
 }
@@ -211,6 +250,7 @@ std::string read_chat_completions(ReceivedRequest& request, json::Value root) {
   read_function_tools(request.call, root);
   read_output_format(request.call, find_member(root, "response_format"));
   read_all_settings(request.call, root);
+  read_chat_effort(request.call, root);
   request.include_usage = wants_usage(root);
   return {};
 }

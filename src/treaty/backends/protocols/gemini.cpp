@@ -1,4 +1,5 @@
 // Gemini's generateContent: a stream is a list of answers, each holding some more parts.
+#include "treaty/backends/protocols/gemini_thoughts.h"
 #include "treaty/backends/protocols/outgoing.h"
 #include "treaty/backends/protocols/request_parts.h"
 #include "treaty/http/event_stream.h"
@@ -18,10 +19,18 @@ std::optional<json::Value> first_candidate(json::Value root) {
   return std::nullopt;
 }
 
-// Calls come whole, and often without an id.
+// Calls come whole, and often without an id. What can be read of thoughts does not go back, the
+// signature of a part does.
 void read_part(results::Answer& answer, json::Value part) {
-  if (!is_true(find_member(part, "thought"))) answer.content.append(find_text(part, "text"));
+  const std::string_view text = find_text(part, "text");
   const auto call = find_member(part, "functionCall");
+  const bool is_thought = is_true(find_member(part, "thought"));
+  (is_thought ? answer.thinking : answer.content).append(text);
+  const auto signature = find_member(part, "thoughtSignature");
+  if (signature && !is_thought) {
+    const GeminiPart without_call = text.empty() ? GeminiPart::empty_text : GeminiPart::text;
+    add_thought(answer, gemini_thought(*signature, call ? GeminiPart::call : without_call));
+  }
   if (!call) return;
   auto& read = answer.tool_calls.emplace_back(
       tool_call(find_text(call, "id"), find_text(call, "name"), find_member(call, "args")));
@@ -65,8 +74,9 @@ results::Answer parse_response(std::string_view body) {
   }
   read_answer(answer, *root);
   const auto candidates = find_member(root, "candidates");
-  answer.complete = answer.complete || first_candidate(*root) ||
-                    (!candidates && find_member(root, "usageMetadata"));
+  answer.complete = (answer.complete || first_candidate(*root) ||
+                     (!candidates && find_member(root, "usageMetadata"))) &&
+                    has_allowed_thoughts(answer);
   return answer;
 }
 
@@ -74,7 +84,12 @@ void parse_event(StreamedAnswer& state, std::string_view, std::string_view data)
   if (data == "[DONE]") return;
   const auto root = read_event(state, data);
   if (!root) return;
+  const std::size_t thoughts = state.answer.thoughts.size();
   read_answer(state.answer, *root);
+  for (std::size_t i = thoughts; i < state.answer.thoughts.size(); ++i) {
+    count_thought(state, state.answer.thoughts[i].json.size());
+  }
+  if (state.answer.thoughts.size() > kMostThoughts) state.broken = true;
 }
 
 // The provider's side: what the functions above read, written.
@@ -86,13 +101,30 @@ std::string_view raw_finish(std::string_view reason) {
   return reason;
 }
 
-void write_call(json::Writer& writer, const OutgoingToolCall& call) {
+// A signature is on the first call, else on the text.
+void write_call(json::Writer& writer, const OutgoingAnswer& outgoing,
+                const OutgoingToolCall& call) {
   writer.begin_object().name("functionCall").begin_object().member("name", call.name);
-  writer.name("args").raw(object_or_empty(call.arguments)).end_object().end_object();
+  writer.name("args").raw(object_or_empty(call.arguments)).end_object();
+  const bool is_first = &call == &outgoing.tool_calls.front();
+  if (is_first && !outgoing.signature.empty()) {
+    writer.member("thoughtSignature", outgoing.signature);
+  }
+  writer.end_object();
 }
 
-void write_text_part(json::Writer& writer, std::string_view text) {
-  writer.begin_object().member("text", text).end_object();
+void write_text_part(json::Writer& writer, std::string_view text, std::string_view signature = {}) {
+  writer.begin_object().member("text", text);
+  if (!signature.empty()) writer.member("thoughtSignature", signature);
+  writer.end_object();
+}
+
+void write_thought(json::Writer& writer, std::string_view text) {
+  writer.begin_object().member("text", text).member("thought", true).end_object();
+}
+
+std::string_view signature_of_text(const OutgoingAnswer& outgoing) {
+  return outgoing.tool_calls.empty() ? std::string_view(outgoing.signature) : std::string_view();
 }
 
 // A whole answer or a chunk of one: `write_parts` writes the parts; no finish: it goes on.
@@ -107,7 +139,12 @@ std::string answer_json(const OutgoingAnswer& outgoing, std::string_view finish,
   if (!finish.empty()) writer.member("finishReason", finish);
   writer.member("index", 0).end_object().end_array();
   writer.name("usageMetadata").begin_object().member("promptTokenCount", outgoing.usage.input);
-  if (!finish.empty()) writer.member("candidatesTokenCount", outgoing.usage.output);
+  if (!finish.empty()) {
+    writer.member("candidatesTokenCount", outgoing.usage.output - outgoing.usage.reasoning);
+    if (outgoing.usage.reasoning > 0) {
+      writer.member("thoughtsTokenCount", outgoing.usage.reasoning);
+    }
+  }
   writer.member("totalTokenCount",
                 outgoing.usage.input + (finish.empty() ? 0 : outgoing.usage.output));
   if (outgoing.usage.cache_read > 0) {
@@ -121,8 +158,11 @@ std::string answer_json(const OutgoingAnswer& outgoing, std::string_view finish,
 std::string write_answer(const OutgoingAnswer& outgoing) {
   return answer_json(outgoing, raw_finish(outgoing.finish_reason), [&](json::Writer& writer) {
     const std::string text = outgoing.text() + outgoing.refusal;
-    if (!text.empty() || outgoing.tool_calls.empty()) write_text_part(writer, text);
-    for (const OutgoingToolCall& call : outgoing.tool_calls) write_call(writer, call);
+    if (!outgoing.thinking.empty()) write_thought(writer, outgoing.thinking_text());
+    if (!text.empty() || outgoing.tool_calls.empty()) {
+      write_text_part(writer, text, signature_of_text(outgoing));
+    }
+    for (const OutgoingToolCall& call : outgoing.tool_calls) write_call(writer, outgoing, call);
   });
 }
 
@@ -141,6 +181,10 @@ std::vector<StreamFrame> write_stream(const OutgoingAnswer& outgoing) {
         {outgoing.json_array ? std::string(opening) + json : http::event_bytes("", json),
          is_text && !frames.empty()});
   };
+  for (const std::string& piece : outgoing.thinking) {
+    add(answer_json(outgoing, "", [&](json::Writer& writer) { write_thought(writer, piece); }),
+        false);
+  }
   for (const std::string& piece : outgoing.pieces) {
     add(answer_json(outgoing, "", [&](json::Writer& writer) { write_text_part(writer, piece); }),
         true);
@@ -150,9 +194,11 @@ std::vector<StreamFrame> write_stream(const OutgoingAnswer& outgoing) {
   } else {
     add(answer_json(outgoing, raw_finish(outgoing.finish_reason),
                     [&](json::Writer& writer) {
-                      if (outgoing.tool_calls.empty()) write_text_part(writer, outgoing.refusal);
+                      if (outgoing.tool_calls.empty()) {
+                        write_text_part(writer, outgoing.refusal, signature_of_text(outgoing));
+                      }
                       for (const OutgoingToolCall& call : outgoing.tool_calls)
-                        write_call(writer, call);
+                        write_call(writer, outgoing, call);
                     }),
         false);
   }

@@ -2,6 +2,8 @@
 // model; the path names the model.
 #include <fmt/format.h>
 
+#include "treaty/backends/protocols/gemini_thoughts.h"
+#include "treaty/backends/protocols/models.h"
 #include "treaty/backends/protocols/request_parts.h"
 #include "treaty/base/percent.h"
 #include "treaty/base/text.h"
@@ -19,17 +21,6 @@ constexpr SettingNames kSettings = {.max_tokens = "maxOutputTokens",
                                     .presence_penalty = "presencePenalty",
                                     .seed = "seed",
                                     .stop = "stopSequences"};
-
-// From the third generation on, a call in the history has to carry the signature of the thought
-// behind it. This one stands for calls whose signature is not known.
-constexpr std::string_view kNoSignature = "skip_thought_signature_validator";
-
-bool wants_signatures(std::string_view model) {
-  const std::size_t at = model.find("gemini-");
-  if (at == std::string_view::npos || at + 7 >= model.size()) return false;
-  const char generation = model[at + 7];
-  return is_digit(generation) && generation >= '3';
-}
 
 void write_text_part(RoleTurns& contents, std::string_view role, std::string_view text) {
   if (text.empty()) return;
@@ -52,18 +43,69 @@ void write_user(RoleTurns& contents, const UserMessage& message) {
   }
 }
 
-void write_assistant(RoleTurns& contents, const AssistantMessage& message, bool signatures) {
-  write_text_part(contents, "model", message.text);
-  bool first = true;
-  for (const contracts::AgentToolCall& call : message.tool_calls) {
-    json::Writer& writer = contents.part("model").name("functionCall").begin_object();
-    write_text(writer, "name", call.name);
-    writer.name("args").raw(arguments_object(call.arguments)).end_object();
-    if (signatures && first) writer.member("thoughtSignature", kNoSignature);
-    writer.end_object();
-    first = false;
+// Writes the model's parts, each with the signature that it came with.
+class ModelParts {
+ public:
+  ModelParts(RoleTurns& contents, bool wants_signatures)
+      : contents_(contents), wants_signatures_(wants_signatures) {}
+
+  void write(const AssistantMessage& message, std::span<const results::Thought> thoughts) {
+    signature_.clear();
+    each_part(
+        message, thoughts,
+        [&](std::string_view text) {
+          write_text();
+          text_ = text;
+        },
+        [&](std::size_t i) { write_call(message.tool_calls[i]); },
+        [&](const results::Thought& thought, bool) { take(thought); });
+    write_text();
   }
-}
+
+  // Somebody else speaks: the model's next parts are another step.
+  void end_step() { has_call_ = false; }
+
+ private:
+  void take(const results::Thought& thought) {
+    const ThoughtReader reader(thought);
+    const auto object = reader.object();
+    const auto signature = find_member(object, "thoughtSignature");
+    if (!signature || !signature->is_string()) return;
+    const GeminiPart part = gemini_part_of(*object);
+    if (part == GeminiPart::call) {
+      signature_ = signature->source();
+      return;
+    }
+    if (part == GeminiPart::empty_text) write_text();
+    json::Writer& writer = contents_.part("model");
+    backends::write_text(writer, "text", std::exchange(text_, {}));
+    writer.name("thoughtSignature").raw(signature->source()).end_object();
+  }
+
+  void write_text() { write_text_part(contents_, "model", std::exchange(text_, {})); }
+
+  // The first call of a step has to have a signature.
+  void write_call(const contracts::AgentToolCall& call) {
+    write_text();
+    json::Writer& writer = contents_.part("model").name("functionCall").begin_object();
+    backends::write_text(writer, "name", call.name);
+    writer.name("args").raw(arguments_object(call.arguments)).end_object();
+    if (!signature_.empty()) {
+      writer.name("thoughtSignature").raw(signature_);
+    } else if (wants_signatures_ && !has_call_) {
+      writer.member("thoughtSignature", kNoSignature);
+    }
+    writer.end_object();
+    signature_.clear();
+    has_call_ = true;
+  }
+
+  RoleTurns& contents_;
+  bool wants_signatures_;
+  bool has_call_ = false;
+  std::string_view text_{};  // Not written yet: a signature may belong to it.
+  std::string signature_{};  // JSON, of the next call.
+};
 
 // The name of the tool is what a result is known by; a caller may only have given the id.
 std::string_view tool_name_of(const Call& call, std::size_t place) {
@@ -95,13 +137,20 @@ void write_result(RoleTurns& contents, const ToolMessage& message, std::string_v
 }
 
 void write_contents(json::Writer& writer, const Call& call) {
-  const bool signatures = wants_signatures(call.model);
   RoleTurns contents(writer, "parts");
+  ModelParts parts(contents, gemini_generation(call.model) >= 300);
   writer.name("contents").begin_array();
   each_message(
-      call.messages, [&](const auto& user) { write_user(contents, user); },
-      [&](const auto& assistant, auto) { write_assistant(contents, assistant, signatures); },
-      [&](const auto& result, auto i) { write_result(contents, result, tool_name_of(call, i)); });
+      call.messages,
+      [&](const auto& user) {
+        parts.end_step();
+        write_user(contents, user);
+      },
+      [&](const auto& said, auto) { parts.write(said, thoughts_to_send(call, said)); },
+      [&](const auto& result, auto i) {
+        parts.end_step();
+        write_result(contents, result, tool_name_of(call, i));
+      });
   contents.close();
   writer.end_array();
 }
@@ -119,10 +168,37 @@ void write_tools(json::Writer& writer, const std::vector<Tool>& tools) {
   writer.end_object().end_array();
 }
 
+// A level from the third generation on, a budget before it; both together are refused.
+struct ThinkingConfig {
+  std::optional<Effort> level{};
+  std::optional<std::int64_t> budget{};
+  bool shows = false;
+
+  bool is_empty() const { return !level && !budget && !shows; }
+};
+
+ThinkingConfig thinking_config(const Call& call) {
+  const int generation = gemini_generation(call.model);
+  const Reasoning reasoning = call.reasoning.value_or(Reasoning{});
+  ThinkingConfig config;
+  if (generation == 0 || generation >= 300) config.level = reasoning.effort;
+  if (!config.level) config.budget = reasoning.budget_tokens;
+  config.shows = call.shows_thinking && (generation >= 205 || !config.is_empty());
+  return config;
+}
+
 void write_generation_config(json::Writer& writer, const Call& call) {
-  if (!call.output && !call.has_settings()) return;
+  const ThinkingConfig thinking = thinking_config(call);
+  if (!call.output && !call.has_settings() && thinking.is_empty()) return;
   writer.name("generationConfig").begin_object();
   write_settings(writer, call, kSettings);
+  if (!thinking.is_empty()) {
+    writer.name("thinkingConfig").begin_object();
+    if (thinking.level) writer.member("thinkingLevel", name_of(*thinking.level));
+    if (thinking.budget) writer.member("thinkingBudget", *thinking.budget);
+    if (thinking.shows) writer.member("includeThoughts", true);
+    writer.end_object();
+  }
   if (call.output) {
     writer.member("responseMimeType", "application/json");
     writer.name("responseJsonSchema").raw(object_or(call.output->schema_json, "{}"));
@@ -151,11 +227,20 @@ void read_user_part(ReceivedMessages& messages, json::Value part) {
 }
 
 void read_model_part(ReceivedMessages& messages, json::Value part) {
-  if (const auto text = find_member(part, "text"); text && !is_true(find_member(part, "thought"))) {
-    messages.add_assistant_text(std::string(json::text_of(text)));
-  }
+  const auto text = find_member(part, "text");
   const auto call = find_member(part, "functionCall");
+  auto signature = find_member(part, "thoughtSignature");
+  if (json::text_of(signature) == kNoSignature) signature.reset();
+  if (text && !is_true(find_member(part, "thought"))) {
+    const std::string_view words = json::text_of(text);
+    messages.add_assistant_text(std::string(words));
+    if (signature && !call) {
+      messages.add_placed_thought(
+          gemini_thought(*signature, words.empty() ? GeminiPart::empty_text : GeminiPart::text));
+    }
+  }
   if (!call) return;
+  if (signature) messages.add_placed_thought(gemini_thought(*signature, GeminiPart::call));
   messages.add_call(
       tool_call(find_text(call, "id"), find_text(call, "name"), find_member(call, "args")));
 }
@@ -172,6 +257,13 @@ void read_content(ReceivedMessages& messages, json::Value content) {
     }
   }
   messages.end_message();
+}
+
+void read_thinking(Call& call, std::optional<json::Value> config) {
+  call.shows_thinking = is_true(find_member(config, "includeThoughts"));
+  const Reasoning read{.effort = effort_of(find_text(config, "thinkingLevel")),
+                       .budget_tokens = json::find_integer(config, "thinkingBudget")};
+  if (read != Reasoning{}) call.reasoning = read;
 }
 
 // Schemas have two names: the older one takes a subset of OpenAPI.
@@ -213,6 +305,7 @@ std::string read_gemini(ReceivedRequest& request, json::Value root) {
   read_tools(request.call, find_member(root, "tools"));
   const auto config = find_member(root, "generationConfig");
   read_settings(request.call, config, kSettings);
+  read_thinking(request.call, find_member(config, "thinkingConfig"));
   if (find_text(config, "responseMimeType") != "application/json") return {};
   auto schema = find_member(config, "responseSchema");
   if (!schema) schema = find_member(config, "responseJsonSchema");

@@ -1,4 +1,5 @@
-// Ollama's own protocol: lines of JSON, the last of which says done.
+// Ollama's own protocol: lines of JSON, the last of which says done. A thought is {"thinking": …}
+// and stands before the text.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -22,10 +23,28 @@ void read_calls(results::Answer& answer, std::optional<json::Value> calls) {
   }
 }
 
+constexpr std::int64_t kThought = -2;  // What an open thought is known by.
+
+// What a line of a stream has of the thought.
+void read_thinking(StreamedAnswer& state, std::string_view text) {
+  if (text.empty()) return;
+  StreamedAnswer::OpenThought* open = find_open_thought(state, kThought);
+  if (open == nullptr) {
+    open = open_thought(state, kThought);
+    if (open == nullptr) return;
+    state.breaks_thinking = false;
+    state.answer.thoughts[open->position] = {};
+  }
+  open->object.append("thinking", text);
+  count_thought(state, text.size());
+}
+
 void read_line(results::Answer& answer, json::Value root) {
   if (find_member(root, "error")) note_error(answer, root.source());
   note_model(answer, find_text(root, "model"));
   const auto message = find_member(root, "message");
+  answer.thinking.append(find_text(message, "thinking"));
+  answer.thinking.append(find_text(root, "thinking"));  // /api/generate
   answer.content.append(find_text(message, "content"));
   answer.content.append(find_text(root, "response"));  // /api/generate
   read_calls(answer, find_member(message, "tool_calls"));
@@ -38,6 +57,7 @@ void read_line(results::Answer& answer, json::Value root) {
 void parse_event(StreamedAnswer& state, std::string_view, std::string_view data) {
   const auto root = read_event(state, data);
   if (!root) return;
+  read_thinking(state, find_text(find_member(root, "message"), "thinking"));
   read_line(state.answer, *root);
   state.ended = state.answer.complete;
 }
@@ -47,7 +67,12 @@ results::Answer parse_response(std::string_view body) {
   const json::Document document(body, wire_reading());
   if (const auto root = document.root(); root && root->is_object()) {
     results::Answer answer;
+    const auto thinking = find_member(find_member(root, "message"), "thinking");
+    if (thinking && thinking->is_string() && !thinking->text().empty()) {
+      add_thought(answer, object_of("thinking", *thinking));
+    }
     read_line(answer, *root);
+    answer.complete = answer.complete && has_allowed_thoughts(answer);
     return answer;
   }
   StreamedAnswer state;
@@ -56,6 +81,7 @@ results::Answer parse_response(std::string_view body) {
     at = line.next;
     if (!is_blank(line.text)) parse_event(state, {}, line.text);
   }
+  close_thoughts(state);
   return std::move(state.answer);
 }
 
@@ -63,12 +89,13 @@ results::Answer parse_response(std::string_view body) {
 
 // One line; `calls` are given in the line before the last.
 std::string line_json(const OutgoingAnswer& outgoing, std::string_view text, bool with_calls,
-                      bool done) {
+                      bool done, std::string_view thinking = {}) {
   json::Writer writer;
   const auto time = static_cast<std::time_t>(outgoing.created);
   writer.begin_object().member("model", outgoing.model);
   writer.member("created_at", fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", fmt::gmtime(time)));
   writer.name("message").begin_object().member("role", "assistant").member("content", text);
+  if (!thinking.empty()) writer.member("thinking", thinking);
   if (with_calls && !outgoing.tool_calls.empty()) {
     writer.name("tool_calls").objects(outgoing.tool_calls, [&](const OutgoingToolCall& call) {
       writer.name("function").begin_object().member("name", call.name);
@@ -91,7 +118,8 @@ std::string line_json(const OutgoingAnswer& outgoing, std::string_view text, boo
 }
 
 std::string write_answer(const OutgoingAnswer& outgoing) {
-  return line_json(outgoing, outgoing.text() + outgoing.refusal, true, true);
+  return line_json(outgoing, outgoing.text() + outgoing.refusal, true, true,
+                   outgoing.thinking_text());
 }
 
 std::string write_error(const OutgoingError& error) {
@@ -101,7 +129,10 @@ std::string write_error(const OutgoingError& error) {
 
 std::vector<StreamFrame> write_stream(const OutgoingAnswer& outgoing) {
   std::vector<StreamFrame> frames;
-  frames.reserve(outgoing.pieces.size() + 4);
+  frames.reserve(outgoing.thinking.size() + outgoing.pieces.size() + 4);
+  for (const std::string& piece : outgoing.thinking) {
+    frames.push_back({line_json(outgoing, "", false, false, piece)});
+  }
   for (const std::string& piece : outgoing.pieces) {
     frames.push_back({line_json(outgoing, piece, false, false), true});
   }

@@ -1,5 +1,7 @@
 // Requests of Ollama's own chat, written and read: arguments as objects, images beside the text,
 // settings under `options`, and a stream unless it is told not to.
+#include <algorithm>
+
 #include "treaty/backends/protocols/request_parts.h"
 
 namespace treaty::backends {
@@ -29,9 +31,15 @@ void write_user(json::Writer& writer, const UserMessage& message) {
   writer.end_object();
 }
 
-void write_assistant(json::Writer& writer, const AssistantMessage& message) {
+void write_assistant(json::Writer& writer, const AssistantMessage& message,
+                     std::span<const results::Thought> thoughts) {
   writer.begin_object().member("role", "assistant");
   write_text(writer, "content", message.text);
+  if (!thoughts.empty()) {
+    const ThoughtReader reader(thoughts.front());
+    const auto thinking = find_member(reader.object(), "thinking");
+    if (thinking && thinking->is_string()) writer.name("thinking").raw(thinking->source());
+  }
   if (!message.tool_calls.empty()) {
     writer.name("tool_calls").objects(message.tool_calls, [&](const auto& call) {
       write_text(writer.name("function").begin_object(), "name", call.name);
@@ -68,6 +76,10 @@ void read_message(ReceivedMessages& messages, json::Value message) {
     }
   } else if (role == "assistant") {
     messages.add_assistant_text(content_text(content));
+    const auto thinking = find_member(message, "thinking");
+    if (thinking && thinking->is_string()) {
+      messages.add_thoughts({{.json = object_of("thinking", *thinking)}});
+    }
     for (const json::Value call : json::elements_of(find_member(message, "tool_calls"))) {
       const auto function = find_member(call, "function");
       messages.add_call(tool_call(find_text(call, "id"), find_text(function, "name"),
@@ -94,12 +106,17 @@ std::string render_ollama(const Call& call, const RequestStyle& /*style*/) {
   }
   each_message(
       call.messages, [&](const auto& user) { write_user(writer, user); },
-      [&](const auto& assistant, std::size_t) { write_assistant(writer, assistant); },
+      [&](const auto& said, std::size_t) {
+        write_assistant(writer, said, thoughts_to_send(call, said));
+      },
       [&](const auto& result, std::size_t) { write_result(writer, result); });
   writer.end_array();
   write_function_tools(writer, call.tools);
   if (call.output) writer.name("format").raw(object_or(call.output->schema_json, "\"json\""));
   write_options(writer, call);
+  if (call.reasoning && call.reasoning->effort) {
+    writer.member("think", name_of(std::max(*call.reasoning->effort, Effort::low)));
+  }
   writer.member("stream", call.stream);
   return writer.end_object().take();
 }
@@ -112,6 +129,9 @@ std::string read_ollama(ReceivedRequest& request, json::Value root) {
   received.move_to(request.call);
   read_function_tools(request.call, root);
   read_settings(request.call, find_member(root, "options"), kSettings);
+  if (const auto effort = effort_of(find_text(root, "think"))) {
+    request.call.reasoning = Reasoning{.effort = effort};
+  }
   const auto stream = find_member(root, "stream");
   request.call.stream = !stream || !stream->is_boolean() || stream->boolean();
   const auto format = find_member(root, "format");

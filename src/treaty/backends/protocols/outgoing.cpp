@@ -66,6 +66,12 @@ std::string OutgoingAnswer::text() const {
   return text;
 }
 
+std::string OutgoingAnswer::thinking_text() const {
+  std::string text;
+  for (const std::string& piece : thinking) text += piece;
+  return text;
+}
+
 OutgoingError usual_error(const Protocol& protocol, int status, std::string_view model) {
   const ErrorText& text = text_for(status);
   OutgoingError error{.status = status, .type = std::string(text.openai_type)};

@@ -27,6 +27,7 @@ struct OutgoingUsage {
   std::int64_t output = 0;
   std::int64_t cache_read = 0;
   std::int64_t cache_write = 0;
+  std::int64_t reasoning = 0;  // A part of the output.
 };
 
 // An error in the words of the provider.
@@ -43,7 +44,10 @@ struct OutgoingAnswer {
   std::string message_id{};
   std::int64_t created = 0;  // Seconds since 1970.
   std::string model{};
-  std::vector<std::string> pieces{};  // The text, in the pieces that a stream sends.
+  std::vector<std::string> thinking{};  // Thoughts before the text, in pieces, too.
+  std::string thought_id{};             // Of Responses,
+  std::string signature{};              // and what only the model can read.
+  std::vector<std::string> pieces{};    // The text, in the pieces that a stream sends.
   std::string refusal{};
   std::vector<OutgoingToolCall> tool_calls{};
   std::string finish_reason{};  // `stop`, `length`, `tool_use`, `content_filter`, or a raw one.
@@ -54,6 +58,7 @@ struct OutgoingAnswer {
   bool json_array = false;     // Gemini: a stream as a JSON array instead of events.
 
   std::string text() const;
+  std::string thinking_text() const;
 };
 
 // A piece of a stream that is sent at once.
@@ -65,6 +70,14 @@ struct StreamFrame {
 // The error that providers of this protocol send with a status. `model` is named where they name
 // it.
 OutgoingError usual_error(const Protocol& protocol, int status, std::string_view model);
+
+// The writers of protocols whose readers stand in another file.
+std::string write_chat_answer(const OutgoingAnswer& outgoing);
+std::vector<StreamFrame> write_chat_stream(const OutgoingAnswer& outgoing);
+std::string write_completions_answer(const OutgoingAnswer& outgoing);  // The legacy one.
+std::vector<StreamFrame> write_completions_stream(const OutgoingAnswer& outgoing);
+std::string write_responses_answer(const OutgoingAnswer& outgoing);
+std::vector<StreamFrame> write_responses_stream(const OutgoingAnswer& outgoing);
 
 // What the writers of several protocols share.
 

@@ -22,6 +22,7 @@
 
 #include "treaty/backends/call.h"
 #include "treaty/backends/protocols/outgoing.h"
+#include "treaty/backends/protocols/thoughts.h"
 #include "treaty/base/json.h"
 #include "treaty/results/answer.h"
 
@@ -30,6 +31,10 @@ namespace treaty::backends {
 // Whether models continue a message of the assistant at the end of a request, and how they are
 // asked to: by its place alone, by `prefix` in the message, or by `continue_final_message`.
 enum class Prefill { none, by_place, prefix_member, continue_final_message };
+
+// How Chat Completions is told how much a model shall think: `reasoning_effort`; the same beside
+// `thinking: {type: enabled}` (DeepSeek); `reasoning: {effort or max_tokens}` (OpenRouter).
+enum class ReasoningStyle { effort, effort_and_thinking, object };
 
 // How a provider's reading of a protocol differs from the plain one.
 struct RequestStyle {
@@ -40,6 +45,18 @@ struct RequestStyle {
   bool model_in_body = true;         // Azure and Gemini name the model in the path.
   bool short_tool_call_ids = false;  // Mistral: nine letters or digits.
   Prefill prefill = Prefill::none;
+  ReasoningStyle reasoning = ReasoningStyle::effort;
+
+  // What the provider does with thoughts that are sent back to it. Which ones are in the messages
+  // of a call is the caller's business.
+  bool thoughts_of_earlier_turns = false;  // It wants those of earlier turns, too.
+  bool takes_chat_thoughts = true;         // Chat Completions: it knows their members.
+  bool needs_chat_thoughts = false;        // DeepSeek: 400 for a message without any beside tools.
+  bool encrypts_reasoning = false;         // Responses: include reasoning.encrypted_content.
+
+  // It keeps prompts under `prompt_cache_key`, in Chat Completions and in Responses.
+  bool chat_cache_key = false;
+  bool responses_cache_key = false;
 };
 
 // The state of an answer that is being streamed: the answer so far, and what only the wire needs.
@@ -50,12 +67,24 @@ struct StreamedAnswer {
     std::size_t position = 0;
   };
 
+  struct OpenThought {          // A thought that comes in pieces; its JSON is written at the end.
+    long long index = -1;       // On the wire, or what the protocol knows it by.
+    std::size_t position = 0;   // In answer.thoughts.
+    std::string_view before{};  // What stands around the object: constants.
+    std::string_view after{};
+    JoinedObject object{};
+  };
+
   results::Answer answer{};
   json::Document document{};  // Where every event is read; kept for its memory.
   std::vector<OpenToolCall> open_calls{};
-  bool any = false;     // An event came that is part of an answer.
-  bool ended = false;   // The last event came: what follows is not looked at.
-  bool broken = false;  // An event could not be read, and neither can the answer.
+  std::vector<OpenThought> open_thoughts{};
+  std::size_t thought_bytes = 0;  // In open_thoughts.
+  bool breaks_thinking = false;   // What can be read next begins a thought.
+  bool has_piece = false;  // The event brought a piece that the sizes of the answer do not show.
+  bool any = false;        // An event came that is part of an answer.
+  bool ended = false;      // The last event came: what follows is not looked at.
+  bool broken = false;     // An event could not be read, and neither can the answer.
 };
 
 enum class Framing { event_stream, json_lines };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -16,6 +17,8 @@ namespace {
 // Deeper than any schema of use; together with the levels around it still below the 64 that strict
 // readers, ours included, allow.
 constexpr std::size_t kDeepest = 48;
+
+constexpr std::array<std::string_view, 4> kEfforts = {"minimal", "low", "medium", "high"};
 
 bool is_allowed(char c, const IdRule& rule) {
   return is_alphanumeric(c) || (rule.dash_and_underscore && (c == '-' || c == '_'));
@@ -185,6 +188,27 @@ void read_output_format(Call& call, std::optional<json::Value> format) {
   call.output = std::move(output);
 }
 
+std::string_view name_of(Effort effort) { return kEfforts[static_cast<std::size_t>(effort)]; }
+
+std::optional<Effort> effort_of(std::string_view name) {
+  for (std::size_t i = 0; i < kEfforts.size(); ++i) {
+    if (equal_folded(kEfforts[i], name)) return static_cast<Effort>(i);
+  }
+  return std::nullopt;
+}
+
+std::string prompt_cache_key(const Call& call) {
+  constexpr std::size_t kLength = 32;
+  if (!call.caches || call.conversation.empty()) return {};
+  return sha256_hex(call.conversation).substr(0, kLength);
+}
+
+bool ends_with_prefill(const Call& call) {
+  if (call.messages.empty()) return false;
+  const auto* last = std::get_if<AssistantMessage>(&call.messages.back());
+  return last != nullptr && last->tool_calls.empty() && !last->text.empty();
+}
+
 bool is_filled_array(std::optional<json::Value> value) {
   return value && value->is_array() && !value->elements().empty();
 }
@@ -222,15 +246,50 @@ void ReceivedMessages::add_user_part(Part part) {
   std::get<UserMessage>(messages_.back()).parts.push_back(std::move(part));
 }
 
+AssistantMessage* ReceivedMessages::newest_assistant() {
+  return messages_.empty() ? nullptr : std::get_if<AssistantMessage>(&messages_.back());
+}
+
 void ReceivedMessages::add_assistant_text(std::string text) {
   messages_.emplace_back(AssistantMessage{.text = std::move(text)});
 }
 
-void ReceivedMessages::add_call(contracts::AgentToolCall call) {
-  if (messages_.empty() || !std::holds_alternative<AssistantMessage>(messages_.back())) {
-    add_assistant_text({});
+void ReceivedMessages::add_text_part(std::string text) {
+  AssistantMessage* newest = newest_assistant();
+  if (newest != nullptr && newest->text.empty() && newest->tool_calls.empty() &&
+      !newest->thoughts.parts.empty()) {
+    newest->text = std::move(text);
+  } else {
+    add_assistant_text(std::move(text));
   }
-  std::get<AssistantMessage>(messages_.back()).tool_calls.push_back(std::move(call));
+}
+
+void ReceivedMessages::add_call(contracts::AgentToolCall call) {
+  if (newest_assistant() == nullptr) add_assistant_text({});
+  newest_assistant()->tool_calls.push_back(std::move(call));
+}
+
+void ReceivedMessages::add_thought(std::string json) {
+  const AssistantMessage* newest = newest_assistant();
+  if (newest == nullptr || !newest->text.empty() || !newest->tool_calls.empty()) {
+    messages_.emplace_back(AssistantMessage{});
+  }
+  add_thoughts({{.json = std::move(json)}});
+}
+
+void ReceivedMessages::add_placed_thought(std::string json) {
+  if (newest_assistant() == nullptr) add_assistant_text({});
+  const AssistantMessage& newest = *newest_assistant();
+  add_thoughts(
+      {{.text = newest.text.size(), .calls = newest.tool_calls.size(), .json = std::move(json)}});
+}
+
+void ReceivedMessages::add_thoughts(std::vector<results::Thought> thoughts) {
+  AssistantMessage* newest = newest_assistant();
+  if (newest == nullptr || thoughts.empty()) return;
+  newest->thoughts.author = kReceivedAuthor;
+  for (results::Thought& thought : thoughts) newest->thoughts.parts.push_back(std::move(thought));
+  has_thoughts_ = true;
 }
 
 void ReceivedMessages::add_system(std::string_view text) {
@@ -240,6 +299,7 @@ void ReceivedMessages::add_system(std::string_view text) {
 
 void ReceivedMessages::move_to(Call& call) {
   call.system = std::move(system_);
+  if (has_thoughts_) call.author = kReceivedAuthor;
   for (Message& message : messages_) call.messages.push_back(std::move(message));
 }
 
@@ -281,12 +341,15 @@ ToolIds::ToolIds(const Messages& messages, const IdRule& rule) : ids_(messages.s
   }
 }
 
+void RoleTurns::turn_to(std::string_view role) {
+  if (role == role_) return;
+  close();
+  writer_.begin_object().member("role", role).name(list_).begin_array();
+  role_ = role;
+}
+
 json::Writer& RoleTurns::part(std::string_view role) {
-  if (role != role_) {
-    close();
-    writer_.begin_object().member("role", role).name(list_).begin_array();
-    role_ = role;
-  }
+  turn_to(role);
   return writer_.begin_object();
 }
 

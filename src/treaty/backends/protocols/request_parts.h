@@ -96,6 +96,20 @@ bool is_filled_array(std::optional<json::Value> value);
 // A text, or the texts of all parts of a list.
 std::string content_text(std::optional<json::Value> content);
 
+// The word of the protocols for it, and back; nothing when it is none of the four.
+std::string_view name_of(Effort effort);
+std::optional<Effort> effort_of(std::string_view name);
+
+// Where a provider keeps prompts under a name: one for the conversation that tells nothing of it.
+// Empty when prompts shall not be kept, or it has no name.
+std::string prompt_cache_key(const Call& call);
+
+// Whether the call ends with a message of the assistant that the answer shall go on with.
+bool ends_with_prefill(const Call& call);
+
+// Whose thoughts a request holds when nothing is known but the request.
+constexpr std::string_view kReceivedAuthor = "request";
+
 // The messages of a request that is being read.
 class ReceivedMessages {
  public:
@@ -109,14 +123,28 @@ class ReceivedMessages {
   void add_assistant_text(std::string text);
   void add_call(contracts::AgentToolCall call);
 
+  // For protocols that list an answer part by part: a thought begins a message, and the text right
+  // behind it is part of that.
+  void add_thought(std::string json);
+  void add_text_part(std::string text);
+
+  // At the end of the newest message of the assistant, as far as it goes.
+  void add_placed_thought(std::string json);
+
+  // Thoughts of the newest message of the assistant, in which they have their places.
+  void add_thoughts(std::vector<results::Thought> thoughts);
+
   void add_system(std::string_view text);  // Several texts are separated by an empty line.
 
   void move_to(Call& call);
 
  private:
+  AssistantMessage* newest_assistant();  // Null when the newest message is none.
+
   std::vector<Message> messages_{};
   std::string system_{};
   bool is_open_ = false;  // The last user's message may get more parts.
+  bool has_thoughts_ = false;
 };
 
 // Puts parts that follow each other under one role into one message: protocols whose roles take
@@ -125,6 +153,9 @@ class RoleTurns {
  public:
   // `list` is what the protocol calls the parts of a message.
   RoleTurns(json::Writer& writer, std::string_view list) : writer_(writer), list_(list) {}
+
+  // The next part is one of `role`.
+  void turn_to(std::string_view role);
 
   // Opens an object for a part of `role`; the caller closes it.
   json::Writer& part(std::string_view role);

@@ -1,5 +1,6 @@
 // Requests of OpenAI's Responses, written and read: a list of items instead of messages. Nothing is
 // kept at the provider.
+#include "treaty/backends/protocols/models.h"
 #include "treaty/backends/protocols/request_parts.h"
 
 namespace treaty::backends {
@@ -24,21 +25,33 @@ void write_user(json::Writer& writer, const UserMessage& message) {
   writer.end_object();
 }
 
-void write_assistant(json::Writer& writer, const AssistantMessage& message, const ToolIds& ids,
+// A reasoning item without the item that it led to is refused.
+void write_thought(json::Writer& writer, const results::Thought& thought, bool is_last) {
+  const ThoughtReader reader(thought);
+  const auto item = reader.object();
+  if (!is_last && find_text(item, "type") == "reasoning") writer.raw(item->source());
+}
+
+void write_assistant(json::Writer& writer, const Call& call, const ToolIds& ids,
                      std::size_t place) {
-  if (!message.text.empty()) {
+  const auto& message = std::get<AssistantMessage>(call.messages[place]);
+  const auto on_text = [&](std::string_view text) {
     writer.begin_object().member("role", "assistant");
-    write_text(writer, "content", message.text);
+    write_text(writer, "content", text);
     writer.end_object();
-  }
-  for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
-    const contracts::AgentToolCall& call = message.tool_calls[i];
+  };
+  const auto on_call = [&](std::size_t i) {
+    const contracts::AgentToolCall& made = message.tool_calls[i];
     writer.begin_object().member("type", "function_call");
     write_text(writer, "call_id", ids.of_call(place, i));
-    write_text(writer, "name", call.name);
-    write_text(writer, "arguments", call.arguments.empty() ? "{}" : call.arguments);
+    write_text(writer, "name", made.name);
+    write_text(writer, "arguments", made.arguments.empty() ? "{}" : made.arguments);
     writer.end_object();
-  }
+  };
+  each_part(message, thoughts_to_send(call, message), on_text, on_call,
+            [&](const results::Thought& thought, bool is_last) {
+              write_thought(writer, thought, is_last);
+            });
 }
 
 void write_input(json::Writer& writer, const Call& call) {
@@ -46,7 +59,7 @@ void write_input(json::Writer& writer, const Call& call) {
   writer.name("input").begin_array();
   each_message(
       call.messages, [&](const auto& user) { write_user(writer, user); },
-      [&](const auto& assistant, std::size_t i) { write_assistant(writer, assistant, ids, i); },
+      [&](const auto&, std::size_t i) { write_assistant(writer, call, ids, i); },
       [&](const auto& result, std::size_t i) {
         writer.begin_object().member("type", "function_call_output");
         write_text(writer, "call_id", ids.of_result(i));
@@ -78,6 +91,28 @@ void write_text_format(json::Writer& writer, const OutputSchema& output,
   writer.end_object().end_object();
 }
 
+// Models that do not reason refuse to be asked for it.
+void write_reasoning(json::Writer& writer, const Call& call, const RequestStyle& style) {
+  const std::optional<Effort> effort = call.reasoning ? call.reasoning->effort : std::nullopt;
+  const bool reasons = effort || encrypts_reasoning(call.model);
+  const bool shows = call.shows_thinking && reasons;
+  if (effort || shows) {
+    writer.name("reasoning").begin_object();
+    if (effort) writer.member("effort", name_of(*effort));
+    if (shows) writer.member("summary", "auto");
+    writer.end_object();
+  }
+  if (!style.encrypts_reasoning || !reasons) return;
+  writer.name("include").begin_array().value("reasoning.encrypted_content").end_array();
+}
+
+void read_reasoning(Call& call, std::optional<json::Value> reasoning) {
+  call.shows_thinking = find_member(reasoning, "summary").has_value();
+  if (const auto effort = effort_of(find_text(reasoning, "effort"))) {
+    call.reasoning = Reasoning{.effort = effort};
+  }
+}
+
 void read_item(ReceivedMessages& messages, json::Value item) {
   const std::string_view type = find_text(item, "type");
   const std::string_view role = find_text(item, "role");
@@ -89,10 +124,12 @@ void read_item(ReceivedMessages& messages, json::Value item) {
   } else if (type == "function_call") {
     messages.add_call(tool_call(find_text(item, "call_id"), find_text(item, "name"),
                                 find_member(item, "arguments")));
+  } else if (type == "reasoning") {
+    messages.add_thought(std::string(item.source()));
   } else if (role == "user") {
     messages.add_user(content);
   } else if (role == "assistant") {
-    messages.add_assistant_text(content_text(content));
+    messages.add_text_part(content_text(content));
   } else if (role == "system" || role == "developer") {
     messages.add_system(content_text(content));
   }
@@ -109,6 +146,9 @@ std::string render_responses(const Call& call, const RequestStyle& style) {
   write_tools(writer, call.tools);
   if (call.output) write_text_format(writer, *call.output, style);
   write_settings(writer, call, kSettings);
+  write_reasoning(writer, call, style);
+  const std::string key = style.responses_cache_key ? prompt_cache_key(call) : "";
+  if (!key.empty()) writer.member("prompt_cache_key", key);
   writer.member("store", false);
   if (call.stream) writer.member("stream", true);
   return writer.end_object().take();
@@ -132,6 +172,7 @@ std::string read_responses(ReceivedRequest& request, json::Value root) {
   }
   read_output_format(request.call, find_member(find_member(root, "text"), "format"));
   read_settings(request.call, root, kSettings);
+  read_reasoning(request.call, find_member(root, "reasoning"));
   return {};
 }
 

@@ -8,6 +8,12 @@ namespace {
 
 constexpr std::size_t kLongestLine = std::size_t{16} << 20U;
 
+// Grows, or changes, with every piece of the answer but those that has_piece tells of.
+std::size_t size_of(const results::Answer& answer) {
+  return answer.content.size() + answer.refusal.size() + answer.thinking.size() +
+         answer.tool_calls.size() + answer.thoughts.size();
+}
+
 }  // namespace
 
 bool StreamParser::is_hopeless() const {
@@ -16,11 +22,15 @@ bool StreamParser::is_hopeless() const {
 
 void StreamParser::take(std::string_view name, std::string_view data) {
   if (is_over() || is_blank(data)) return;
-  if (is_utf8(data)) {
-    protocol_.parse_event(state_, name, data);
-  } else {
+  if (!is_utf8(data)) {
     state_.broken = true;
+    return;
   }
+  const std::size_t before = size_of(state_.answer);
+  state_.has_piece = false;
+  protocol_.parse_event(state_, name, data);
+  if (state_.has_piece || size_of(state_.answer) != before) ++pieces_;
+  if (state_.answer.thinking.size() > kMostThoughtBytes) state_.broken = true;
 }
 
 void StreamParser::feed_lines(std::string_view bytes) {
@@ -37,6 +47,7 @@ void StreamParser::feed_lines(std::string_view bytes) {
 
 std::string_view StreamParser::feed(std::string_view bytes) {
   const std::size_t before = state_.answer.content.size();
+  thinking_begin_ = state_.answer.thinking.size();
   if (is_over()) return {};
   if (protocol_.framing == Framing::json_lines) {
     feed_lines(bytes);
@@ -48,6 +59,11 @@ std::string_view StreamParser::feed(std::string_view bytes) {
   return content.substr(std::min(before, content.size()));
 }
 
+std::string_view StreamParser::thinking() const {
+  const std::string_view thinking = state_.answer.thinking;
+  return thinking.substr(std::min(thinking_begin_, thinking.size()));
+}
+
 results::Answer StreamParser::finish() {
   if (protocol_.framing == Framing::json_lines) {
     take({}, line_);
@@ -57,6 +73,7 @@ results::Answer StreamParser::finish() {
   // A finish reason is a terminal marker, but what cannot be read behind it shows a cut.
   if (!state_.ended && (state_.broken || events_.overflowed())) state_.answer.complete = false;
   put_in_order(state_);
+  close_thoughts(state_);
   return std::move(state_.answer);
 }
 

@@ -18,6 +18,13 @@ class StreamParser {
   // The text that these bytes added to the content; valid until the next call.
   std::string_view feed(std::string_view bytes);
 
+  // What the last feed() added to the thoughts that people can read; valid until the next call.
+  std::string_view thinking() const;
+
+  // How many events so far were pieces of the answer: text, reasoning, calls, their arguments.
+  // Comments, pings and events that only frame the answer are none.
+  std::size_t pieces() const { return pieces_; }
+
   // The last event came.
   bool has_ended() const { return state_.ended; }
 
@@ -36,6 +43,8 @@ class StreamParser {
   StreamedAnswer state_{};
   http::EventStreamReader events_{};
   std::string line_{};  // json_lines: the part of a line that came.
+  std::size_t pieces_ = 0;
+  std::size_t thinking_begin_ = 0;  // Where in the thinking that of the last feed() begins.
 };
 
 }  // namespace treaty::backends

@@ -28,12 +28,14 @@ contracts::AgentToolCall tool_call(std::string_view id, std::string_view name,
 void append_content(std::string& content, std::optional<json::Value> value) {
   if (!value) return;
   if (value->is_string()) content.append(value->text());
-  for (const json::Value part : json::elements_of(value)) {
-    if (part.is_string()) content.append(part.text());
-    const std::string_view type = json::find_text(part, "type");
-    if (type.empty() || type == "text" || type == "output_text") {
-      content.append(json::find_text(part, "text"));
-    }
+  for (const json::Value part : json::elements_of(value)) append_part(content, part);
+}
+
+void append_part(std::string& content, json::Value part) {
+  if (part.is_string()) content.append(part.text());
+  const std::string_view type = json::find_text(part, "type");
+  if (type.empty() || type == "text" || type == "output_text") {
+    content.append(json::find_text(part, "text"));
   }
 }
 
@@ -48,8 +50,51 @@ std::optional<json::Value> read_event(StreamedAnswer& state, std::string_view da
 void append_arguments(StreamedAnswer& state, std::optional<std::int64_t> index,
                       std::string_view text) {
   for (const auto& open : state.open_calls) {
-    if (index && open.index == *index) state.answer.tool_calls[open.position].arguments += text;
+    if (!index || open.index != *index) continue;
+    state.answer.tool_calls[open.position].arguments += text;
+    state.has_piece = state.has_piece || !text.empty();
   }
+}
+
+void append_thinking(StreamedAnswer& state, std::string_view text) {
+  if (text.empty()) return;
+  std::string& thinking = state.answer.thinking;
+  if (std::exchange(state.breaks_thinking, false) && !thinking.empty()) thinking += "\n\n";
+  thinking += text;
+}
+
+StreamedAnswer::OpenThought* find_open_thought(StreamedAnswer& state, std::int64_t index) {
+  const auto found = std::find_if(state.open_thoughts.rbegin(), state.open_thoughts.rend(),
+                                  [&](const auto& open) { return open.index == index; });
+  return found == state.open_thoughts.rend() ? nullptr : &*found;
+}
+
+StreamedAnswer::OpenThought* open_thought(StreamedAnswer& state, std::int64_t index) {
+  if (state.answer.thoughts.size() >= kMostThoughts) {
+    state.broken = true;
+    return nullptr;
+  }
+  state.breaks_thinking = true;
+  const std::size_t position = state.answer.thoughts.size();
+  add_thought(state.answer, {});
+  return &state.open_thoughts.emplace_back(
+      StreamedAnswer::OpenThought{.index = index, .position = position});
+}
+
+void count_thought(StreamedAnswer& state, std::size_t bytes) {
+  state.has_piece = state.has_piece || bytes > 0;
+  state.thought_bytes += bytes;
+  if (state.thought_bytes > kMostThoughtBytes) state.broken = true;
+}
+
+void close_thoughts(StreamedAnswer& state) {
+  for (const auto& open : state.open_thoughts) {
+    std::string& json = state.answer.thoughts[open.position].json;
+    json = open.before;
+    json += open.object.json();
+    json += open.after;
+  }
+  state.open_thoughts.clear();
 }
 
 void put_in_order(StreamedAnswer& state) {

@@ -22,6 +22,7 @@ contracts::AgentToolCall tool_call(std::string_view id, std::string_view name,
 
 // Appends the text of a message's content: a string, or the `text` parts of a list.
 void append_content(std::string& content, std::optional<json::Value> value);
+void append_part(std::string& content, json::Value part);  // One part of such a list.
 
 // The event's data as an object, read into the state's own document. Nothing, and a broken state,
 // when it is none.
@@ -30,6 +31,21 @@ std::optional<json::Value> read_event(StreamedAnswer& state, std::string_view da
 // Appends to the call that was opened with that index; a piece of anything else is not for us.
 void append_arguments(StreamedAnswer& state, std::optional<std::int64_t> index,
                       std::string_view text);
+
+// What can be read of the thought that is open.
+void append_thinking(StreamedAnswer& state, std::string_view text);
+
+// The newest thought that was opened with that index; null when there is none.
+StreamedAnswer::OpenThought* find_open_thought(StreamedAnswer& state, std::int64_t index);
+
+// A new one, at the end of what the answer holds so far. Null when there are too many.
+StreamedAnswer::OpenThought* open_thought(StreamedAnswer& state, std::int64_t index);
+
+// Counts what was added to an open thought.
+void count_thought(StreamedAnswer& state, std::size_t bytes);
+
+// Writes the thoughts that came in pieces to their places.
+void close_thoughts(StreamedAnswer& state);
 
 // Calls in the order of their indices, as an unstreamed answer has them.
 void put_in_order(StreamedAnswer& state);

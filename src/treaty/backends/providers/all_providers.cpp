@@ -1,5 +1,6 @@
 // The table of providers. A row holds only what differs from the defaults in provider.h: Chat
 // Completions with a bearer key. CONTRIBUTING.md describes how to add one.
+#include "treaty/backends/protocols/request_parts.h"
 #include "treaty/backends/providers/provider.h"
 
 namespace treaty::backends {
@@ -40,6 +41,20 @@ std::string ollama_path(const Call& call, const Protocol& protocol) {
   return (&protocol == &ollama_native() ? "" : "/v1") + protocol.path(call);
 }
 
+// What continues a message of the assistant is only known to the beta API.
+std::string deepseek_path(const Call& call, const Protocol& protocol) {
+  const bool is_beta = &protocol == &chat_completions() && ends_with_prefill(call);
+  return (is_beta ? "/beta" : "") + protocol.path(call);
+}
+
+// Users also name the API by its version, or the beta.
+std::string without_deepseek_version(std::string_view given) {
+  for (const std::string_view end : {"/v1", "/beta"}) {
+    if (given.ends_with(end)) given.remove_suffix(end.size());
+  }
+  return std::string(given);
+}
+
 constexpr RequestStyle kNewMaxTokens = {.max_tokens_name = "max_completion_tokens"};
 
 const Provider kProviders[] = {
@@ -50,14 +65,18 @@ const Provider kProviders[] = {
      .base_url_variables = {"OPENAI_BASE_URL"},
      .key = {.environment_variables = {"OPENAI_API_KEY"}},
      .also_speaks = {&responses(), &completions()},
-     .style = kNewMaxTokens},
+     .style = {.max_tokens_name = "max_completion_tokens",
+               .encrypts_reasoning = true,
+               .chat_cache_key = true,
+               .responses_cache_key = true}},
     {.name = "anthropic",
      .default_model = "claude-haiku-4-5",
      .base_url = "https://api.anthropic.com/v1",
      .base_url_variables = {"ANTHROPIC_BASE_URL"},
      .complete_base_url = with_anthropic_version,
      .key = {.environment_variables = {"ANTHROPIC_API_KEY"}},
-     .protocol = &anthropic_messages()},
+     .protocol = &anthropic_messages(),
+     .style = {.prefill = Prefill::by_place, .thoughts_of_earlier_turns = true}},
     {.name = "cerebras",
      .default_model = "gpt-oss-120b",
      .base_url = "https://api.cerebras.ai/v1",
@@ -79,54 +98,74 @@ const Provider kProviders[] = {
      .base_url = "https://api.mistral.ai/v1",
      .base_url_variables = {"MISTRAL_BASE_URL"},
      .key = {.environment_variables = {"MISTRAL_API_KEY"}},
-     .style = {.stream_usage = false, .short_tool_call_ids = true}},
+     .style = {.stream_usage = false,
+               .short_tool_call_ids = true,
+               .prefill = Prefill::prefix_member,
+               .chat_cache_key = true}},
     {.name = "gemini",
      .default_model = "gemini-2.5-flash",
      .base_url = "https://generativelanguage.googleapis.com/v1beta",
      .base_url_variables = {"GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"},
      .complete_base_url = with_gemini_version,
      .key = {.environment_variables = {"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
-     .protocol = &gemini()},
+     .protocol = &gemini(),
+     .style = {.thoughts_of_earlier_turns = true}},
     {.name = "openrouter",
      .default_model = "openai/gpt-5-mini",
      .base_url = "https://openrouter.ai/api/v1",
      .base_url_variables = {"OPENROUTER_BASE_URL"},
      .key = {.environment_variables = {"OPENROUTER_API_KEY"}},
-     .also_speaks = {&responses()}},
+     .also_speaks = {&responses()},
+     .style = {.reasoning = ReasoningStyle::object, .encrypts_reasoning = true}},
     {.name = "azure",
      .base_url_variables = {"AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"},
      .complete_base_url = with_azure_api,
      .key = {.environment_variables = {"AZURE_OPENAI_API_KEY", "AZURE_API_KEY"},
              .header = "api-key"},
      .also_speaks = {&responses()},
-     .style = kNewMaxTokens},
+     .style = {.max_tokens_name = "max_completion_tokens",
+               .encrypts_reasoning = true,
+               .responses_cache_key = true}},
     {.name = "xai",
      .default_model = "grok-4-fast",
      .base_url = "https://api.x.ai/v1",
      .base_url_variables = {"XAI_BASE_URL"},
      .key = {.environment_variables = {"XAI_API_KEY"}},
+     .conversation_header = "x-grok-conv-id",
      .also_speaks = {&responses()},
-     .style = kNewMaxTokens},
-    // Knows JSON, but no schema of it.
+     .style = {.max_tokens_name = "max_completion_tokens",
+               .thoughts_of_earlier_turns = true,
+               .encrypts_reasoning = true,
+               .responses_cache_key = true}},
+    // Knows JSON, but no schema of it. Reasoning of rounds with tools has to go back in all turns.
     {.name = "deepseek",
      .default_model = "deepseek-chat",
      .base_url = "https://api.deepseek.com",
      .base_url_variables = {"DEEPSEEK_BASE_URL"},
+     .complete_base_url = without_deepseek_version,
      .key = {.environment_variables = {"DEEPSEEK_API_KEY"}},
      .also_speaks = {&responses()},
-     .style = {.json_schema = false}},
+     .style = {.json_schema = false,
+               .prefill = Prefill::prefix_member,
+               .reasoning = ReasoningStyle::effort_and_thinking,
+               .thoughts_of_earlier_turns = true,
+               .needs_chat_thoughts = true},
+     .path = deepseek_path},
     {.name = "together",
      .default_model = "meta-llama/Llama-3.3-70B-Instruct-Turbo",
      .base_url = "https://api.together.xyz/v1",
      .base_url_variables = {"TOGETHER_BASE_URL"},
      .key = {.environment_variables = {"TOGETHER_API_KEY"}},
-     .also_speaks = {&completions()}},
+     .also_speaks = {&completions()},
+     .style = {.takes_chat_thoughts = false}},
+    // Asks other providers, some of which refuse members that they do not know.
     {.name = "huggingface",
      .default_model = "meta-llama/Llama-3.3-70B-Instruct",
      .base_url = "https://router.huggingface.co/v1",
      .base_url_variables = {"HUGGINGFACE_BASE_URL", "HF_BASE_URL"},
      .key = {.environment_variables = {"HF_TOKEN", "HUGGINGFACE_API_KEY"}},
-     .also_speaks = {&responses()}},
+     .also_speaks = {&responses()},
+     .style = {.takes_chat_thoughts = false}},
     // Its own protocol at the root, those of OpenAI below /v1.
     {.name = "ollama",
      .base_url = "http://localhost:11434",
@@ -135,13 +174,15 @@ const Provider kProviders[] = {
      .key = {.environment_variables = {"OLLAMA_API_KEY"}, .required = false},
      .protocol = &ollama_native(),
      .also_speaks = {&chat_completions(), &responses()},
+     .style = {.prefill = Prefill::by_place},
      .path = ollama_path},
     // A key is only needed when the server was given one.
     {.name = "vllm",
      .base_url = "http://localhost:8000/v1",
      .base_url_variables = {"VLLM_BASE_URL"},
      .key = {.environment_variables = {"VLLM_API_KEY"}, .required = false},
-     .also_speaks = {&responses(), &completions()}},
+     .also_speaks = {&responses(), &completions()},
+     .style = {.prefill = Prefill::continue_final_message}},
     // Any server that speaks one of the protocols: the user says where, and which.
     {.name = "custom",
      .base_url_variables = {"CUSTOM_BASE_URL"},

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "treaty/backends/protocols/request_parts.h"
 #include "treaty/base/text.h"
 
 namespace treaty::backends {
@@ -89,6 +90,10 @@ Headers headers_of(const Provider& provider, const Protocol& protocol, std::stri
                      {"accept", events ? "text/event-stream" : "application/json"},
                      {"user-agent", "treaty/" TREATY_VERSION}};
   if (&protocol == &anthropic_messages()) headers.set("anthropic-version", "2023-06-01");
+  if (!provider.conversation_header.empty() && &protocol == &chat_completions()) {
+    const std::string conversation = prompt_cache_key(call);
+    if (!conversation.empty()) headers.set(provider.conversation_header, conversation);
+  }
   if (key.empty()) return headers;
   const std::string_view name =
       provider.key.header.empty() ? protocol.key_header : provider.key.header;

@@ -29,6 +29,7 @@ struct Provider {
   std::string (*complete_base_url)(std::string_view given) = nullptr;
 
   Key key{};
+  std::string_view conversation_header{};  // Names the conversation, where prompts are kept by it.
   const Protocol* protocol = &chat_completions();
   std::vector<const Protocol*> also_speaks{};
   RequestStyle style{};
@@ -41,9 +42,16 @@ struct Provider {
   const Protocol* find_protocol(std::string_view protocol_name) const;
 };
 
-// Why this model cannot be asked to think that way; empty: it can.
+// Why this model cannot be asked to think that way, in plain words; empty: it can, or nothing is
+// known of it. Some models are asked differently when they have tools.
 std::string refusal_of(const Provider& provider, const Protocol& protocol, std::string_view model,
-                       const Reasoning& reasoning);
+                       const Reasoning& reasoning, bool has_tools = false);
+
+// Whether thoughts of earlier turns go back, too.
+bool wants_earlier_thoughts(const Provider& provider, const Protocol& protocol);
+
+// How the model of a call continues a message of the assistant at its end, if it does.
+Prefill prefill_of(const Provider& provider, const Protocol& protocol, const Call& call);
 
 std::span<const Provider> all_providers();
 

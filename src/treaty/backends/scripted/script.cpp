@@ -78,6 +78,10 @@ void take_pieces(ScriptReader& reader, const Node& node, Reply& reply) {
   if (node.kind == yaml::Kind::list && node.items.empty()) reply.text = {""};
 }
 
+void take_thinking(ScriptReader& reader, const Node& node, Reply& reply) {
+  add_texts(reader, node, reply.thinking);
+}
+
 constexpr std::array<ScriptMember<ScriptedToolCall>, 3> kToolCallMembers = {{
     {"name", yaml::take_text<&ScriptedToolCall::name>},
     {"arguments",
@@ -207,8 +211,9 @@ void read_headers(ScriptReader& reader, const Node& node, Headers& headers) {
   }
 }
 
-constexpr std::array<ScriptMember<Reply>, 24> kReplyMembers = {{
+constexpr std::array<ScriptMember<Reply>, 25> kReplyMembers = {{
     {"text", take_pieces},
+    {"thinking", take_thinking},
     {"tool_calls", take_tool_calls},
     {"refusal", yaml::take_text<&Reply::refusal>},
     {"usage",
@@ -250,8 +255,10 @@ void check_whole(ScriptReader& reader, const Node& node, const Reply& reply) {
   if (!says_something(reply)) {
     reader.note(node, "this reply says nothing; give it text, tool_calls, error, body or a fault");
   }
-  if (reply.body && (!reply.text.empty() || !reply.tool_calls.empty() || reply.refusal)) {
-    reader.note(node, "a reply with an exact body has no room for text, tool_calls or refusal");
+  if (reply.body && (!reply.text.empty() || !reply.tool_calls.empty() || reply.refusal ||
+                     !reply.thinking.empty())) {
+    reader.note(node,
+                "a reply with an exact body has no room for text, thinking, tool_calls or refusal");
   }
   const std::array ends = {reply.faults.cut, reply.faults.reset, reply.faults.stall};
   if (std::ranges::count(ends, true, &std::optional<Point>::has_value) > 1) {

@@ -69,7 +69,8 @@ struct Faults {
 };
 
 struct Reply {
-  std::vector<std::string> text{};  // The pieces that a stream brings one by one.
+  std::vector<std::string> thinking{};  // Thoughts before the text, in pieces.
+  std::vector<std::string> text{};      // The pieces that a stream brings one by one.
   std::vector<ScriptedToolCall> tool_calls{};
   std::optional<std::string> refusal{};
   std::optional<ScriptedUsage> usage{};

@@ -201,9 +201,11 @@ Reply ScriptPlayer::next(const Asked& asked) {
     Reply builtin = builtin_reply(asked);
     reply.text = std::move(builtin.text);
     reply.tool_calls = std::move(builtin.tool_calls);
+    for (std::string& text : reply.thinking) fill_in(text, asked, calls_);
     return reply;
   }
   for (std::string& text : reply.text) fill_in(text, asked, calls_);
+  for (std::string& text : reply.thinking) fill_in(text, asked, calls_);
   for (ScriptedToolCall& call : reply.tool_calls) fill_in(call.arguments, asked, calls_);
   return reply;
 }
@@ -220,6 +222,10 @@ std::vector<std::string> spoken_pieces(std::string_view text) {
     begin = end;
   }
   return pieces;
+}
+
+std::vector<std::string> spoken_pieces(const std::vector<std::string>& texts) {
+  return texts.size() == 1 ? spoken_pieces(texts[0]) : texts;
 }
 
 std::int64_t estimated_tokens(std::size_t bytes) {

@@ -73,6 +73,7 @@ std::string sample_of_schema(std::string_view schema_json);
 
 // The pieces in which a model would say `text`: a word each, with the space before it.
 std::vector<std::string> spoken_pieces(std::string_view text);
+std::vector<std::string> spoken_pieces(const std::vector<std::string>& texts);  // One text only.
 
 // About as many tokens as a tokenizer would count.
 std::int64_t estimated_tokens(std::size_t bytes);

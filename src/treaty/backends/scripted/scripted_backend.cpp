@@ -58,6 +58,7 @@ results::Answer answer_of(const Reply& reply, const Asked& asked) {
                              reply.tool_calls.empty() ? "stop" : "tool_use"),
                          .model = reply.model.value_or(asked.model)};
   std::size_t said = answer.refusal.size();
+  for (const std::string& text : reply.thinking) said += text.size();
   for (const std::string& text : reply.text) said += text.size();
   for (const ScriptedToolCall& call : reply.tool_calls) {
     answer.tool_calls.push_back({.id = reply.faults.missing_ids ? "" : call.id.value_or(""),
@@ -91,10 +92,30 @@ AgentResult aborted(const Run& run) {
   return results::result_of_error(run.exchange, cancelled_error(), "aborted");
 }
 
+// Tells the thoughts, piece by piece. False when the call was cancelled.
+asio::awaitable<bool> think(Run& run) {
+  for (const std::string& piece : spoken_pieces(run.reply.thinking)) {
+    const bool pauses = run.is_heard || run.reply.chunk_delay.count() > 0;
+    if (!run.answer.thinking.empty() && pauses && !co_await wait(run.reply.chunk_delay)) {
+      co_return false;
+    }
+    run.sink.on_thinking(piece);
+    run.answer.thinking += piece;
+  }
+  co_return true;
+}
+
+// As Chat Completions has them.
+void give_thoughts(const Run& run, const Call& call) {
+  if (run.answer.thinking.empty() || call.author.empty()) return;
+  json::Writer writer;
+  writer.begin_object().member("reasoning_content", run.answer.thinking).end_object();
+  run.sink.on_thoughts({.author = call.author, .parts = {{.json = writer.take()}}});
+}
+
 // Says the text, piece by piece. False when the call was cancelled.
 asio::awaitable<bool> say(Run& run) {
-  const auto& text = run.reply.text;
-  const std::vector<std::string> pieces = text.size() == 1 ? spoken_pieces(text[0]) : text;
+  const std::vector<std::string> pieces = spoken_pieces(run.reply.text);
   const bool endless = run.reply.faults.endless && !pieces.empty();
   for (std::size_t i = 0; endless || i < pieces.size(); ++i) {
     const bool pauses = i > 0 && (run.is_heard || endless || run.reply.chunk_delay.count() > 0);
@@ -179,12 +200,14 @@ asio::awaitable<AgentResult> ScriptedBackend::run(const Call& call, Sink& sink) 
     exchange.status = reply.error->status;
     co_return results::result_of_failure(exchange, error_body(*reply.error));
   }
-  if (!co_await say(run)) co_return aborted(run);
+  if (!co_await think(run) || !co_await say(run)) co_return aborted(run);
   if (faults.stall) {
     co_await wait_for_ever();
     co_return aborted(run);
   }
-  co_return result_after_faults(run);
+  AgentResult result = result_after_faults(run);
+  if (!result.error) give_thoughts(run, call);
+  co_return result;
 }
 
 }  // namespace treaty::backends

@@ -138,14 +138,16 @@ std::optional<std::string> unfollowed_model(const contracts::BridgeRequest& requ
   return is_followed ? std::nullopt : request.model;
 }
 
-AgentResult timed_out(std::int64_t seconds) {
-  return {.finish_reason = "error",
-          .error = contracts::AgentError{
-              .message = fmt::format("the agent did not answer within {} second{}", seconds,
-                                     seconds == 1 ? "" : "s"),
-              .code = "timeout",
-              .type = "Deadline",
-              .retryable = true}};
+AgentResult timed_out(std::int64_t seconds, std::string_view last_failure) {
+  std::string message =
+      fmt::format("the agent did not answer within {} second{}", seconds, seconds == 1 ? "" : "s");
+  if (!last_failure.empty()) {
+    message += fmt::format("; the last attempt that failed: {}", last_failure);
+  }
+  return {
+      .finish_reason = "error",
+      .error = contracts::AgentError{
+          .message = std::move(message), .code = "timeout", .type = "Deadline", .retryable = true}};
 }
 
 AgentResult too_large() {

@@ -32,7 +32,7 @@ bridge::AnsweredBy answered_by(const std::string& agent,
 std::optional<std::string> unfollowed_model(const contracts::BridgeRequest& request,
                                             const contracts::AgentResult& said);
 
-contracts::AgentResult timed_out(std::int64_t seconds);
+contracts::AgentResult timed_out(std::int64_t seconds, std::string_view last_failure = {});
 contracts::AgentResult too_large();  // For a file of the bridge.
 
 }  // namespace treaty::cli

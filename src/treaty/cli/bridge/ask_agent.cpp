@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "treaty/base/ids.h"
+#include "treaty/base/mutex.h"
 #include "treaty/base/text.h"
 #include "treaty/base/timestamp.h"
 #include "treaty/base/try.h"
@@ -148,6 +149,10 @@ class Inquiry {
         request_(*exchange.request.document),
         options_(options),
         client_(agents.open_client(signals, [this](std::string_view kind, std::string_view data) {
+          if (auto failure = failed_attempt_of(kind, data)) {
+            const MutexLock lock(mutex_);
+            last_failure_ = *std::move(failure);
+          }
           const auto notice = notice_of(kind, data);
           if (notice && notice->seconds.value_or(kShortWait + 1) > kShortWait) tell(notice->text);
         })) {}
@@ -269,6 +274,10 @@ class Inquiry {
     Signals none{};
     const auto canceller = agents_.open_client(none, {});
     told_.clear();
+    {
+      const MutexLock lock(mutex_);
+      last_failure_.clear();
+    }
     Conversation conversation(*client_, signals_,
                               {.command = options_.command,
                                .tools = tools(),
@@ -313,8 +322,8 @@ class Inquiry {
       return {.exit_code = view.error().exit_code, .failure = view.error().text};
     }
     const std::optional<AgentResult> said = view ? std::optional(*view) : std::nullopt;
-    const AgentResult result =
-        is_timeout ? timed_out(request_.timeout_seconds) : result_of(*end.result, said);
+    const AgentResult result = is_timeout ? timed_out(request_.timeout_seconds, last_failure())
+                                          : result_of(*end.result, said);
     return {.response = response_of(result, asked, said), .signal = end.signal};
   }
 
@@ -337,6 +346,11 @@ class Inquiry {
                     harmless(*wanted), harmless(who.agent),
                     who.model.empty() ? "a backend without models" : harmless(who.model)));
     return response;
+  }
+
+  std::string last_failure() {
+    const MutexLock lock(mutex_);
+    return last_failure_;
   }
 
   void tell(const std::string& text) const {
@@ -375,6 +389,9 @@ class Inquiry {
   const Exchange& exchange_;
   const contracts::BridgeRequest& request_;
   const AskOptions& options_;
+  Mutex mutex_;
+  // Of the last turn: the newest attempt that failed. The client's thread writes it.
+  std::string last_failure_ TREATY_GUARDED_BY(mutex_){};
   std::unique_ptr<GatewayClient> client_;
   std::string told_{};      // What the conversation had to say beside the answer.
   bool expired_ = false;    // Of the last turn,

@@ -69,7 +69,7 @@ class GatewayClient {
   // Empty: the default agent.
   virtual std::expected<OpenedSession, ClientFailure> open_session(const std::string& agent) = 0;
 
-  // What the agent said in a turn that has ended, unsealed (turns/agent_view.h).
+  // What the agent said in a turn that has ended, unsealed (turns/views/agent_view.h).
   virtual std::expected<contracts::AgentResult, ClientFailure> agent_result(
       const std::string& session_id, const std::string& turn_id) = 0;
 };

@@ -3,7 +3,7 @@
 #include "treaty/base/ids.h"
 #include "treaty/cli/terminal.h"
 #include "treaty/store/records.h"
-#include "treaty/turns/agent_view.h"
+#include "treaty/turns/views/agent_view.h"
 
 namespace treaty::cli {
 

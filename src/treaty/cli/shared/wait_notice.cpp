@@ -25,4 +25,16 @@ std::optional<WaitNotice> notice_of(std::string_view kind, std::string_view data
   return notice;
 }
 
+std::optional<std::string> failed_attempt_of(std::string_view kind, std::string_view data) {
+  if (kind != "attempt.failed") return std::nullopt;
+  const json::Document document(data);
+  const auto text = [&](std::string_view name) {
+    return harmless(json::find_text(document.root(), name));
+  };
+  if (text("ErrorCode") == "aborted") return std::nullopt;
+  const auto status = json::find_integer(document.root(), "Status");
+  return fmt::format("{} ({}): {}{}", text("Backend"), text("Model"), text("ErrorCode"),
+                     status ? fmt::format(" {}", *status) : "");
+}
+
 }  // namespace treaty::cli

@@ -15,4 +15,7 @@ struct WaitNotice {
 // Nothing for entries that are about no wait. A switch to another backend counts as one.
 std::optional<WaitNotice> notice_of(std::string_view kind, std::string_view data);
 
+// "main (gpt-4o): server_error 503". Nothing for other entries, and for calls that were cancelled.
+std::optional<std::string> failed_attempt_of(std::string_view kind, std::string_view data);
+
 }  // namespace treaty::cli

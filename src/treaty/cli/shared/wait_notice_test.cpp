@@ -29,6 +29,18 @@ TEST_CASE("a wait of unknown length, a switch and a machine's wait are told, too
   CHECK(machine->text == "loop waits for 3 s in rest");
 }
 
+TEST_CASE("an attempt that failed is named with its code and status") {
+  CHECK(failed_attempt_of(
+            "attempt.failed",
+            R"({"Backend":"main","Model":"m","ErrorCode":"server_error","Status":503})") ==
+        "main (m): server_error 503");
+  CHECK(failed_attempt_of("attempt.failed",
+                          R"({"Backend":"main","Model":"m","ErrorCode":"timeout"})") ==
+        "main (m): timeout");
+  CHECK(!failed_attempt_of("attempt.failed", R"({"ErrorCode":"aborted"})"));
+  CHECK(!failed_attempt_of("attempt.completed", "{}"));
+}
+
 TEST_CASE("other entries, and entries that cannot be read, are no waits") {
   CHECK(!notice_of("attempt.failed", R"({"Backend":"main"})"));
   CHECK(!notice_of("machine.state", R"({"Machine":"loop","State":"rest"})"));

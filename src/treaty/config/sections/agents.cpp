@@ -111,6 +111,7 @@ constexpr auto kAgentMembers = std::to_array<ConfigMember<AgentDraft>>({
     {"on_mismatch", of_agent<take_word<kMismatchWords, &Agent::on_mismatch>>},
     {"on_disconnect", of_agent<take_word<kDisconnectWords, &Agent::on_disconnect>>},
     {"on_cut", of_agent<take_word<kCutWords, &Agent::on_cut>>},
+    {"show_thinking", of_agent<yaml::take_boolean<&Agent::show_thinking>>},
 });
 
 void check_name(ConfigReader& reader, const Node& name, std::string_view what) {

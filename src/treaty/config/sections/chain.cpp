@@ -24,6 +24,8 @@ struct ChoiceDraft {
   const Node* scripted{};
   const Node* bridge{};
   const Node* machine{};
+  const Node* reasoning{};
+  const Node* cache{};
   bool has_model = false;
   PolicyOverrides policy{};
 };
@@ -62,6 +64,31 @@ void take_on(ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
   for (const Node& item : node.items) take_failure(reader, item, draft);
 }
 
+constexpr auto kReasoningMembers = std::to_array<ConfigMember<backends::Reasoning>>({
+    {"effort",
+     [](ConfigReader& reader, const Node& node, backends::Reasoning& reasoning) {
+       const auto index = reader.word(node, backends::kEffortNames);
+       if (index) reasoning.effort = static_cast<backends::Effort>(*index);
+     }},
+    {"budget_tokens", yaml::take_integer<1, 10'000'000, &backends::Reasoning::budget_tokens>},
+});
+
+void take_reasoning(ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
+  draft.reasoning = &node;
+  backends::Reasoning& reasoning = draft.choice.reasoning.emplace();
+  reader.members<backends::Reasoning>(node, "reasoning", kReasoningMembers, reasoning);
+  const bool is_map = node.kind == yaml::Kind::map || node.kind == yaml::Kind::null;
+  if (is_map && node.members.empty()) {
+    reader.note(node, "reasoning needs `effort` or `budget_tokens`", "such as {effort: low}");
+  }
+}
+
+void take_cache(ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
+  constexpr std::array<std::string_view, 2> kWords = {"off", "on"};
+  draft.cache = &node;
+  if (const auto index = reader.word(node, kWords)) draft.choice.caches = *index == 1;
+}
+
 template <auto Part>
 void take_tokens(ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
   yaml::take_integer<1, 100'000'000, Part>(reader, node, draft.choice);
@@ -84,6 +111,8 @@ constexpr auto kChoiceMembers = std::to_array<ConfigMember<ChoiceDraft>>({
      [](ConfigReader& reader, const Node& node, ChoiceDraft& draft) {
        draft.choice.temperature = reader.decimal(node, 0, 2);
      }},
+    {"reasoning", take_reasoning},
+    {"cache", take_cache},
     {"preference", yaml::take_integer<1, 1'000, &ChoiceDraft::choice, &Choice::preference>},
     {"weight", yaml::take_integer<1, 1'000, &ChoiceDraft::choice, &Choice::weight>},
     {"on", take_on},
@@ -153,6 +182,7 @@ void take_backend(ConfigReader& reader, const Node& node, Agent& agent, Draft& d
                                 .index = agent.chain.size(),
                                 .entry = &node,
                                 .provider = entry.provider,
+                                .reasoning = entry.reasoning,
                                 .has_model = entry.has_model});
   } else if (entry.script != nullptr) {
     take_script(reader, *entry.script, entry, draft);
@@ -163,6 +193,15 @@ void take_backend(ConfigReader& reader, const Node& node, Agent& agent, Draft& d
   } else if (entry.machine != nullptr) {
     if (entry.has_model) reader.note(node, "a machine has no `model`: its agents have");
     entry.choice = take_machine(reader, *entry.machine, agent.name, std::move(entry.choice), draft);
+  }
+  if (entry.provider == nullptr) {
+    for (const Node* place : {entry.reasoning, entry.cache}) {
+      if (place == nullptr) continue;
+      reader.note(*place,
+                  fmt::format("`{}` is for a backend with `provider`; this one calls no provider",
+                              place == entry.cache ? "cache" : "reasoning"),
+                  "leave it out");
+    }
   }
   const bool names_a_model = entry.has_model || entry.provider != nullptr ||
                              entry.bridge != nullptr || entry.machine != nullptr;
@@ -221,6 +260,7 @@ std::string backend_name(std::string_view kind, const std::string& path,
 void add_chain_keys(Keys& keys, const std::string& section) {
   add_keys(keys, section, kChoiceMembers);
   add_keys(keys, section + "bridge.", kBridgeMembers);
+  add_keys(keys, section + "reasoning.", kReasoningMembers);
   add_policy_keys(keys, section + "dispatch.");
 }
 

@@ -62,6 +62,11 @@ constexpr auto kPolicyMembers = std::to_array<ConfigMember<PolicyOverrides>>({
 
 }  // namespace
 
+dispatch::Pace pace_of(const HttpProvider& provider) {
+  const bool is_local = provider.kind == "ollama" || provider.kind == "vllm";
+  return is_local ? dispatch::Pace::slow : dispatch::Pace::fast;
+}
+
 void take_policy(ConfigReader& reader, const Node& node, PolicyOverrides& overrides) {
   reader.members<PolicyOverrides>(node, "dispatch", kPolicyMembers, overrides);
 }

@@ -47,15 +47,19 @@ TEST_CASE("Without a word the policy is the default") {
 TEST_CASE("Every key of dispatch has its place") {
   const Policy policy = policy_of(
       Maps{.entry = "max_wait: 90s, max_attempts: 9, backoff: [1s, 1500ms, 0s], jitter: 0.25, "
-                    "max_concurrent: 8, breaker_failures: 6, breaker_open: 2m"});
+                    "max_concurrent: 8, breaker_failures: 6, breaker_open: 2m, connect: 3s, "
+                    "first_token: 1m, stall: 500ms"});
 
   CHECK(policy == Policy{.max_wait = 90,
                          .max_attempts = 9,
-                         .backoff = {1, 1.5, 0},
+                         .backoff = dispatch::Backoffs{1, 1.5, 0},
                          .jitter = 0.25,
                          .max_concurrent = 8,
                          .breaker_failures = 6,
-                         .breaker_open = 120});
+                         .breaker_open = 120,
+                         .connect = 3,
+                         .first_token = 60,
+                         .stall = 0.5});
 }
 
 TEST_CASE("The entry comes before the agent, the agent before the provider, key by key") {
@@ -66,7 +70,7 @@ TEST_CASE("The entry comes before the agent, the agent before the provider, key 
 
   CHECK(policy == Policy{.max_wait = 3,
                          .max_attempts = 12,
-                         .backoff = {1, 2},
+                         .backoff = dispatch::Backoffs{1, 2},
                          .jitter = 0,
                          .max_concurrent = 4,
                          .breaker_failures = 0});
@@ -113,7 +117,7 @@ TEST_CASE("An agent without backends asks the usual one as patiently as it says"
 TEST_CASE("One duration is a list of backoffs, and no wait is one") {
   CHECK(policy_of(Maps{.entry = "backoff: 500ms"}).backoff == std::vector<dispatch::Seconds>{0.5});
   CHECK(policy_of(Maps{.entry = "backoff: 0s, max_wait: 0s"}) ==
-        Policy{.max_wait = 0, .backoff = {0}});
+        Policy{.max_wait = 0, .backoff = dispatch::Backoffs{0}});
 }
 
 TEST_CASE("What dispatch may say has bounds, and both ends are inside") {
@@ -121,7 +125,7 @@ TEST_CASE("What dispatch may say has bounds, and both ends are inside") {
                                 "max_concurrent: 100000, breaker_failures: 1000, breaker_open: "
                                 "24h"}) == Policy{.max_wait = 86'400,
                                                   .max_attempts = 100,
-                                                  .backoff = {86'400},
+                                                  .backoff = dispatch::Backoffs{86'400},
                                                   .jitter = 1,
                                                   .max_concurrent = 100'000,
                                                   .breaker_failures = 1'000,
@@ -179,7 +183,7 @@ TEST_CASE("Mistakes of dispatch are told at their place, wherever it stands") {
 TEST_CASE("There are at most 20 backoffs") {
   std::string list = "1s";
   for (int i = 1; i < 20; ++i) list += ", 1s";
-  CHECK(policy_of(Maps{.entry = "backoff: [" + list + "]"}).backoff.size() == 20);
+  CHECK(policy_of(Maps{.entry = "backoff: [" + list + "]"}).backoff->size() == 20);
   CHECK(problems_of_entry("backoff: [" + list + ", 1s]").contains("expected 1 to 20 durations"));
 }
 

@@ -168,6 +168,18 @@ void settle_key(ConfigReader& reader, const Draft& draft, const std::string& nam
                           fmt::join(provider->key.environment_variables, " or ")));
 }
 
+// What the provider does not have is refused here, so that it is not left out in silence later.
+void check_reasoning(ConfigReader& reader, const ProviderReference& reference,
+                     const HttpProvider& settings, const dispatch::Choice& choice) {
+  const Provider* provider = backends::find_provider(settings.kind);
+  if (provider == nullptr || !choice.reasoning) return;
+  const backends::Protocol* protocol =
+      settings.protocol.empty() ? provider->protocol : provider->find_protocol(settings.protocol);
+  if (protocol == nullptr) return;
+  auto refusal = backends::refusal_of(*provider, *protocol, choice.model, *choice.reasoning);
+  if (!refusal.empty()) reader.note(*reference.reasoning, std::move(refusal));
+}
+
 }  // namespace
 
 std::string_view default_model_of(std::string_view kind) {
@@ -205,9 +217,10 @@ void settle_providers(ConfigReader& reader, Draft& draft) {
       continue;
     }
     used.insert(choice.backend);
-    if (reference.has_model || provider->kind.empty()) continue;
-    choice.model = default_model_of(provider->kind);
-    if (choice.model.empty()) {
+    if (provider->kind.empty()) continue;
+    if (!reference.has_model) choice.model = default_model_of(provider->kind);
+    if (reference.reasoning != nullptr) check_reasoning(reader, reference, *provider, choice);
+    if (choice.model.empty() && !reference.has_model) {
       const bool is_in_agent = reference.entry != reference.provider;
       reader.note(*reference.entry, fmt::format("say which model of {}", choice.backend),
                   is_in_agent ? "add model: NAME"

@@ -23,6 +23,7 @@ struct ProviderReference {
   std::size_t index = 0;         // In its chain.
   const yaml::Node* entry{};     // The whole entry,
   const yaml::Node* provider{};  // and the name in it.
+  const yaml::Node* reasoning{};
   bool has_model = false;
 };
 

@@ -90,7 +90,7 @@ Spending spend(store::Store& store, const std::shared_ptr<Pools>& pools, std::ui
   const Choice only{.backend = "a",
                     .model = "m",
                     .max_output_tokens = 300,
-                    .policy = {.backoff = {0}, .breaker_failures = 0}};
+                    .policy = {.backoff = Backoffs{0}, .breaker_failures = 0}};
   testing::Silence nothing;
   Spending spending;
   for (int i = 0; i < calls; ++i) {

@@ -92,8 +92,14 @@ void FetchTimeouts::begin(ClientConnection& connection, Phase phase) {
   const auto allowed = phase == Phase::connect      ? timeouts_.connect
                        : phase == Phase::first_byte ? timeouts_.first_byte
                                                     : timeouts_.idle;
-  end_ = std::min(after(allowed), total_end_);
+  end_ = std::min({after(allowed), total_end_, silence_end_});
   connection.set_deadline(end_);
+}
+
+void FetchTimeouts::note_pieces(std::size_t pieces) {
+  if (pieces == pieces_) return;
+  pieces_ = pieces;
+  silence_end_ = timeouts_.stall ? after(*timeouts_.stall) : SteadyTime::max();
 }
 
 void FetchTimeouts::finish_soon(ClientConnection& connection) {
@@ -103,25 +109,35 @@ void FetchTimeouts::finish_soon(ClientConnection& connection) {
 }
 
 FetchFailure FetchTimeouts::timeout(const ClientConnection& connection) const {
-  const auto say = [](std::string message) {
-    return FetchFailure{.kind = FailureKind::timeout, .message = std::move(message)};
+  const auto say = [](Timeout timeout, std::string message) {
+    return FetchFailure{
+        .kind = FailureKind::timeout, .message = std::move(message), .timeout = timeout};
   };
   const auto seconds = [](std::chrono::milliseconds time) {
     return fmt::format("{:g} s", std::chrono::duration<double>(time).count());
   };
   if (end_ == total_end_) {
-    return say(fmt::format("the answer was not whole within {} (total)", seconds(timeouts_.total)));
+    return say(Timeout::total,
+               fmt::format("the answer was not whole within {} (total)", seconds(timeouts_.total)));
+  }
+  if (end_ == silence_end_ && pieces_ > 0) {
+    return say(Timeout::stall, fmt::format("the answer stopped: no further piece of it came for {}",
+                                           seconds(*timeouts_.stall)));
+  }
+  if (end_ == silence_end_) {
+    return say(Timeout::first_piece, fmt::format("no piece of the answer came within {}",
+                                                 seconds(*timeouts_.first_piece)));
   }
   switch (phase_) {
     case Phase::connect:
-      return say(fmt::format("no connection to {} within {} (connect)", connection.peer(),
-                             seconds(timeouts_.connect)));
+      return say(Timeout::connect, fmt::format("no connection to {} within {} (connect)",
+                                               connection.peer(), seconds(timeouts_.connect)));
     case Phase::first_byte:
-      return say(fmt::format("no answer within {} (first byte)", seconds(timeouts_.first_byte)));
-    case Phase::idle:
-      return say(fmt::format("nothing moved for {} (idle)", seconds(timeouts_.idle)));
+      return say(Timeout::first_byte,
+                 fmt::format("no answer within {} (first byte)", seconds(timeouts_.first_byte)));
+    case Phase::idle: break;
   }
-  return say("a timeout");
+  return say(Timeout::idle, fmt::format("nothing moved for {} (idle)", seconds(timeouts_.idle)));
 }
 
 FetchFailure FetchTimeouts::explain(const ClientConnection& connection,

@@ -53,14 +53,19 @@ class ClientConnection final : public Channel {
 
 enum class Phase { connect, first_byte, idle };
 
-// The four timeouts of one fetch, held against a connection's one deadline.
+// The timeouts of one fetch, held against a connection's one deadline.
 class FetchTimeouts {
  public:
   explicit FetchTimeouts(const Timeouts& timeouts)
-      : timeouts_(timeouts), total_end_(after(timeouts.total)) {}
+      : timeouts_(timeouts),
+        total_end_(after(timeouts.total)),
+        silence_end_(timeouts.first_piece ? after(*timeouts.first_piece) : SteadyTime::max()) {}
 
   // `phase` begins, or begins again.
   void begin(ClientConnection& connection, Phase phase);
+
+  // So many pieces have come by now (ResponseSink::pieces). Takes effect when a phase begins.
+  void note_pieces(std::size_t pieces);
 
   // Only the end of a message is still awaited, and not for long.
   void finish_soon(ClientConnection& connection);
@@ -77,7 +82,9 @@ class FetchTimeouts {
 
   Timeouts timeouts_;
   SteadyTime total_end_;
+  SteadyTime silence_end_;  // Of the wait for the next piece.
   SteadyTime end_ = SteadyTime::max();
+  std::size_t pieces_ = 0;
   Phase phase_ = Phase::connect;
 };
 

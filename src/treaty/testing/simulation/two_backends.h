@@ -102,6 +102,9 @@ class Diary final : public Observer {
     lines.push_back(fmt::format("{} to {}", from.backend, to.backend));
   }
   void on_given_up(const Choice&, const Why& reason) override { why = reason.reason; }
+  void on_thoughts_dropped(const Choice& choice, const Why&) override {
+    lines.push_back(fmt::format("thoughts dropped for {}", choice.backend));
+  }
   void on_asked_again(const Choice& choice, const Why&) override {
     lines.push_back(fmt::format("{} again", choice.backend));
   }
@@ -114,8 +117,11 @@ class Diary final : public Observer {
 
 using Lines = std::vector<std::string>;
 
-// Two backends, a and b, and a clock.
+// Two backends, a and b, and a clock. `prefill`: both continue an answer that was begun.
 struct Bench {
+  explicit Bench(bool prefill = false) : continues_answers(prefill) {}
+
+  const bool continues_answers;
   asio::io_context loop{1};
   std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>(loop);
   std::shared_ptr<Scripted> a = std::make_shared<Scripted>(clock);
@@ -124,6 +130,7 @@ struct Bench {
   Dispatcher dispatcher{sources(), {.pools = pools, .seed = 7}};
   std::vector<Choice> chain = {{.backend = "a", .model = "m", .preference = 1},
                                {.backend = "b", .model = "m", .preference = 2}};
+  backends::Call call_with{.model = ""};
   bool streams = false;
   bool continues_cuts = false;
   Seconds deadline = 300;
@@ -136,14 +143,24 @@ struct Bench {
         return PoolName{.key = name + "/" + model, .provider = name, .model = model};
       };
     };
-    return {{"a", {.backend = a, .pool_of = pool_of("a")}},
-            {"b", {.backend = b, .pool_of = pool_of("b")}}};
+    const auto source = [&](const auto& backend, const std::string& name) {
+      return Source{.backend = backend,
+                    .pool_of = pool_of(name),
+                    .continues_answers = continues_answers,
+                    .author = name};
+    };
+    return {{"a", source(a, "a")}, {"b", source(b, "b")}};
   }
 
+  backends::Call call_now() const {
+    backends::Call call = call_with;
+    call.stream = streams;
+    return call;
+  }
   asio::awaitable<Dispatched> call(Diary& diary) {
     return dispatcher.run(
         {.chain = chain, .deadline = clock->seconds() + deadline, .continues_cuts = continues_cuts},
-        {.model = "", .stream = streams}, sink, diary);
+        call_now(), sink, diary);
   }
   std::future<Dispatched> begin(Diary& diary) {
     return asio::co_spawn(loop, call(diary), asio::use_future);

@@ -1,4 +1,4 @@
-#include "treaty/turns/assistant_view.h"
+#include "treaty/turns/views/assistant_view.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

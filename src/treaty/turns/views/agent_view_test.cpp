@@ -1,4 +1,4 @@
-#include "treaty/turns/agent_view.h"
+#include "treaty/turns/views/agent_view.h"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,115 @@
+#include "treaty/backends/protocols/thoughts.h"
+
+#include "treaty/base/json_write.h"
+#include "treaty/base/text.h"
+
+namespace treaty::backends {
+namespace {
+
+// Together with the levels around it still below the 64 that strict readers allow.
+constexpr std::size_t kDeepest = 48;
+
+bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+bool has_allowed_thoughts(const results::Answer& answer) {
+  std::size_t bytes = 0;
+  for (const results::Thought& thought : answer.thoughts) bytes += thought.json.size();
+  return bytes <= kMostThoughtBytes && answer.thinking.size() <= kMostThoughtBytes &&
+         answer.thoughts.size() <= kMostThoughts;
+}
+
+void add_thinking(results::Answer& answer, std::string_view text) {
+  if (text.empty()) return;
+  if (!answer.thinking.empty()) answer.thinking += "\n\n";
+  answer.thinking += text;
+}
+
+void add_thought(results::Answer& answer, std::string json) {
+  answer.thoughts.push_back(
+      {.text = answer.content.size(), .calls = answer.tool_calls.size(), .json = std::move(json)});
+}
+
+std::string object_of(std::string_view name, json::Value value) {
+  json::Writer writer;
+  return writer.begin_object().name(name).raw(value.source()).end_object().take();
+}
+
+JoinedObject::Member& JoinedObject::member(std::string_view name) {
+  for (Member& known : members_) {
+    if (known.name == name) return known;
+  }
+  return members_.emplace_back(Member{.name = std::string(name), .value = {}});
+}
+
+void JoinedObject::append(std::string_view name, std::string_view text) {
+  Member& target = member(name);
+  if (!target.is_text) target.value.clear();
+  target.is_text = true;
+  target.value += text;
+}
+
+void JoinedObject::join(json::Value piece, std::initializer_list<std::string_view> joined) {
+  if (!piece.is_object()) return;
+  for (const auto& [name, value] : piece.members()) {
+    if (value.is_string() && is_one_of(name.text(), joined)) {
+      append(name.text(), value.text());
+      continue;
+    }
+    Member& target = member(name.text());
+    if (value.is_null() && !target.value.empty()) continue;  // What came before stays.
+    target.is_text = value.is_string();
+    target.value = value.is_string() ? value.text() : value.source();
+  }
+}
+
+std::string_view JoinedObject::text(std::string_view name) const {
+  const auto found = std::ranges::find(members_, name, &Member::name);
+  return found != members_.end() && found->is_text ? std::string_view(found->value)
+                                                   : std::string_view();
+}
+
+std::string JoinedObject::json() const {
+  json::Writer writer;
+  writer.begin_object();
+  for (const Member& one : members_) {
+    writer.name(one.name);
+    if (one.is_text) {
+      writer.value(std::string_view(one.value));
+    } else {
+      writer.raw(one.value);
+    }
+  }
+  return writer.end_object().take();
+}
+
+std::span<const results::Thought> thoughts_to_send(const Call& call,
+                                                   const AssistantMessage& message) {
+  const bool fits =
+      call.sends_thoughts && !call.author.empty() && message.thoughts.author == call.author;
+  return fits ? std::span(message.thoughts.parts) : std::span<const results::Thought>();
+}
+
+ThoughtReader::ThoughtReader(const results::Thought& thought)
+    : document_(thought.json,
+                {.max_size = thought.json.size() + 1, .max_depth = kDeepest, .max_faults = 1}) {}
+
+std::optional<json::Value> ThoughtReader::object() const {
+  const auto root = document_.root();
+  const bool is_good =
+      root && root->is_object() && document_.faults().empty() && is_utf8(document_.source());
+  return is_good ? root : std::nullopt;
+}
+
+std::size_t character_begin(std::string_view text, std::size_t at) {
+  if (at >= text.size()) return text.size();
+  while (at > 0 && is_inside_character(text[at])) --at;
+  return at;
+}
+
+}  // namespace treaty::backends
