@@ -279,7 +279,7 @@ FAULTS = [
     Fault("no end marker but complete", without_end_marker, asked=(1, 0)),
     Fault("context length", refusing(400, **CONTEXT), error="context_length", status=422, asked=(1, 0)),
     Fault("content filter", refusing(400, **FILTER), error="content_filter", status=422, asked=(1, 0)),
-    Fault("cut, and a fallback that refuses prefill", cut(40), without_prefill, asked=(1, 1), leaves_text=True,
+    Fault("cut, and a fallback that refuses prefill", cut(40), without_prefill, asked=(1, 2), leaves_text=True,
           again=2),
     OUTAGE,
     Fault("accounting after a switch", cut_after_usage),

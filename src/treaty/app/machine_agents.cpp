@@ -283,7 +283,7 @@ DispatchedAgents::Found DispatchedAgents::flat_agent(const Dynamic& document,
   TREATY_TRY(auto agent, backends::read_flat_agent(document, {.directory = own_directory,
                                                               .parent_directory = machine_directory,
                                                               .read_text = read_text}));
-  TREATY_TRY(auto route, routes_.find(agent.profile));
+  TREATY_TRY(auto route, routes_.find(agent.profile, !agent.tools.empty()));
   const auto deadline =
       std::chrono::duration<double>(routes_.services().configuration->turn_deadline).count();
   return std::make_shared<FlatAgentAsked>(std::move(agent), std::move(route), deadline);

@@ -72,7 +72,7 @@ struct FaultBench {
                 [name](const std::string& model) {
                   return PoolName{.key = name + "/" + model, .provider = name, .model = model};
                 },
-            .is_http = true,
+            .pace = Pace::fast,
             .continues_answers = continues};
   }
 

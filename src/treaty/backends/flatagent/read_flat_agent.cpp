@@ -109,12 +109,12 @@ Read<Effort> read_effort(const Dynamic& written) {
 }
 
 Read<std::int64_t> read_budget(const Dynamic& written) {
-  constexpr double kLargest = 1'000'000;
+  constexpr double kLargest = 10'000'000;
   const double tokens = written.is_number() ? written.to_number<double>() : 0;
   if (tokens >= 1 && tokens <= kLargest && tokens == std::floor(tokens)) {
     return static_cast<std::int64_t>(tokens);
   }
-  return Wrong("`reasoning.budget_tokens` of the model is not a whole number from 1 to 1000000");
+  return Wrong("`reasoning.budget_tokens` of the model is not a whole number from 1 to 10000000");
 }
 
 // {effort: low} or {budget_tokens: 2048}, or both.

@@ -209,7 +209,7 @@ TEST_CASE("How much the model thinks stands in the profile") {
   CHECK(fault("{}").contains("`reasoning` of the model is empty"));
   CHECK(fault("{effort: huge}").contains("is huge; there are minimal, low, medium and high"));
   CHECK(fault("{effort: 3}").contains("is a number; there are minimal"));
-  CHECK(fault("{budget_tokens: 0}").contains("a whole number from 1 to 1000000"));
+  CHECK(fault("{budget_tokens: 0}").contains("a whole number from 1 to 10000000"));
   CHECK(fault("{budget_tokens: 1.5}").contains("a whole number"));
   CHECK(fault("{budget_tokens: many}").contains("a whole number"));
   CHECK(fault("{budget: 7}").contains("the unknown member budget; there are effort and"));

@@ -171,7 +171,8 @@ Result<void> read_reasoning(const Arguments& arguments, CallOptions& options) {
   }
   options.call.reasoning = reasoning;
   const std::string refusal =
-      backends::refusal_of(*options.provider, *options.protocol, options.call.model, reasoning);
+      backends::refusal_of(*options.provider, *options.protocol, options.call.model, reasoning,
+                           !options.call.tools.empty());
   if (refusal.empty()) return {};
   return misused(fmt::format("--reasoning: {}", refusal));
 }
@@ -200,8 +201,8 @@ Result<CallOptions> read_call_options(const Arguments& arguments) {
   TREATY_TRY_VOID(read_protocol(arguments, options));
   TREATY_TRY_VOID(read_model(arguments, options));
   TREATY_TRY_VOID(read_numbers(arguments, options));
-  TREATY_TRY_VOID(read_reasoning(arguments, options));
   TREATY_TRY_VOID(read_tools(arguments, options));
+  TREATY_TRY_VOID(read_reasoning(arguments, options));
   TREATY_TRY_VOID(read_address(arguments, options));
   TREATY_TRY_VOID(read_message(arguments, options.call));
   return options;
