@@ -12,11 +12,14 @@ import typing
 
 from fake_provider import answer, chunk, completion, open_answer, reset
 from gate import Closed, Gate, text_of
-from serving import Server, user_turn
+from serving import Server
+from treaty_binary import SANITIZED
 
 WORDS = [f"word{number:02}" for number in range(1, 61)]
 TEXT = " ".join(WORDS) + "."
 LONGEST = 25  # Seconds that a caller may wait.
+SCALE = 0.3 if SANITIZED else 0.08  # The length of a second in tests,
+SLACK = 2 / SCALE  # and how many of them a loaded machine may be slow by.
 AT_ONCE, MOST_AT_ONCE, MOST = 1.5, 2, 6  # Attempts at one provider: in the first seconds, and in all.
 
 # The defaults of the product by the position of an entry, in seconds; results.md, section 5.
@@ -364,7 +367,3 @@ def chain(fault, number, goes_on, scale, ports, kinds=("openai", "mistral")):
         for entry, defaults in zip(backends, (WITH_NEXT, LAST)):
             entry["dispatch"] = patience(defaults, scale)
     return providers, {"backends": backends, **({"on_cut": "continue"} if goes_on else {})}
-
-
-__all__ = ["FAULTS", "OUTAGE", "TEXT", "WORDS", "Exchange", "Fault", "Outcome", "Provider", "ask", "chain", "healthy",
-           "patience", "user_turn", "violations"]

@@ -5,13 +5,10 @@ import unittest
 
 import faults
 from fake_provider import answer, chunk, completion
-from faults import LAST, TEXT, WITH_NEXT, Fault, Provider, ask, chain, healthy, patience
+from faults import LAST, SCALE, SLACK, TEXT, WITH_NEXT, Fault, Provider, ask, chain, healthy, patience
 from gate import Closed
 from serving import LOOK, ServingTest, ok
-from treaty_binary import SECONDS
 
-SCALE = 0.05
-SLACK = SECONDS / 3 / SCALE / 10  # In short seconds, as in faults_test.py.
 DAY = 86_400
 
 
@@ -122,6 +119,95 @@ class Silence(BadInputTest):
             outcome = ask(server, [provider], "r1", True, scale=SCALE)
             self.assertEqual((outcome.errors, outcome.results, outcome.asked()), (("timeout",), 1, (1,)), outcome)
             provider.wait_for_gone(1)
+
+
+def dripping_of(deltas, end):
+    """The head of an answer, deltas that are no text every 14 s, and an end."""
+    def play(exchange):
+        exchange.begin()
+        for delta in deltas:
+            exchange.wait(14)
+            exchange.send(chunk(choices=[{"index": 0, "delta": delta, "finish_reason": None}]))
+        return end(exchange)
+    return play
+
+
+def ending_with_calls(exchange):
+    exchange.send(chunk(finish_reason="tool_calls") + b"data: [DONE]\n\n")
+
+
+def ending_with_text(exchange):
+    exchange.say(exchange.text)
+    exchange.end()
+
+
+def said_by_anthropic(text="", pings=0, stop=True):
+    """The stream of an answer on Anthropic's wire, with a ping every second before the text."""
+    def event(kind, **members):
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **members})}\n\n".encode()
+
+    def play(exchange):
+        exchange.begin()
+        exchange.send(event("message_start", message={
+            "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-1", "content": [],
+            "stop_reason": None, "usage": {"input_tokens": 10, "output_tokens": 1}}))
+        for _ in range(pings):
+            exchange.send(event("ping"))
+            exchange.wait(1)
+        exchange.send(event("content_block_start", index=0, content_block={"type": "text", "text": ""}))
+        exchange.send(event("content_block_delta", index=0, delta={"type": "text_delta", "text": text}))
+        if stop:
+            exchange.send(event("content_block_stop", index=0))
+            exchange.send(event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 9}))
+            exchange.send(event("message_stop"))
+    return play
+
+
+class Pieces(BadInputTest):
+    """What is no text may be work, and may be silence."""
+
+    CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "look", "arguments": ""}}
+    ARGUMENTS = [{"tool_calls": [CALL]}] + [{"tool_calls": [{"index": 0, "function": {"arguments": part}}]}
+                                           for part in ('{"wh', 'at": ', '"x"}')]
+    SLOW_START = {"first_token": "60s"}  # 14 s are longer than the 10 s of the default.
+
+    def pieces(self, deltas, end):
+        """With a first_token that waits for the first of them."""
+        providers = [self.provider(dripping_of(deltas, end)), self.provider(healthy)]
+        configured, agent = chain(Fault("pieces", healthy), "f", True, SCALE, [one.port for one in providers])
+        agent["backends"][0]["dispatch"].update(self.SLOW_START)
+        return self.server({"providers": configured, "agents": {"default": {**agent, "tools": [LOOK]}}}), providers
+
+    def test_the_arguments_of_a_call_are_work(self):
+        server, (one, two) = self.pieces(self.ARGUMENTS, ending_with_calls)
+        self.assertEqual(server.say().calls, ["c1"])
+        self.assertEqual((one.count, two.count), (1, 0))
+
+    def test_thoughts_are_work(self):
+        server, providers = self.pieces([{"reasoning_content": "Hm. "}] * 4, ending_with_text)
+        outcome = ask(server, providers, "r1", True, scale=SCALE)
+        self.assertEqual((outcome.text, outcome.asked()), (TEXT, (1, 0)), outcome)
+
+    def anthropic(self, first, second, **members):
+        """(server, both providers), with the dispatch of their positions."""
+        providers = [self.provider(first), self.provider(second)]
+        names = ("one", "two")
+        configured = {name: {"kind": "anthropic", "base_url": provider.base_url, "key": "k"}
+                      for name, provider in zip(names, providers)}
+        backends = [{"provider": name, "model": "claude-1", "dispatch": patience(defaults, SCALE)}
+                    for name, defaults in zip(names, (WITH_NEXT, LAST))]
+        return self.server({"providers": configured, "agents": {"default": {"backends": backends, **members}}}), providers
+
+    def test_pings_are_silence(self):
+        server, providers = self.anthropic(said_by_anthropic("Late.", pings=60), said_by_anthropic("From two."))
+        outcome = ask(server, providers, "r1", True, scale=SCALE)
+        self.assertEqual((outcome.text, outcome.asked()), ("From two.", (1, 1)), outcome)
+
+    def test_anthropic_continues_the_text_that_has_left(self):
+        server, providers = self.anthropic(said_by_anthropic("One two", stop=False), said_by_anthropic(" three."),
+                                           on_cut="continue")
+        outcome = ask(server, providers, "r1", True, scale=SCALE)
+        self.assertEqual((outcome.text, outcome.deltas, outcome.asked()), (*["One two three."] * 2, (1, 1)), outcome)
 
 
 SECRET = "What-the-model-thought"

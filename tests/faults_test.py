@@ -5,12 +5,9 @@ import json
 import unittest
 
 import faults
-from faults import CONTEXT, FAULTS, LAST, OUTAGE, TEXT, WITH_NEXT, Provider, ask, chain, violations
+from faults import CONTEXT, FAULTS, LAST, OUTAGE, SCALE, SLACK, TEXT, WITH_NEXT, Provider, ask, chain, violations
 from serving import ServingTest
-from treaty_binary import SECONDS
 
-SCALE = 0.05
-SLACK = SECONDS / 3 / SCALE / 10  # In short seconds: a loaded machine may be slow by 2 s.
 
 
 class FaultTest(ServingTest):
