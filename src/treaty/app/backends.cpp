@@ -160,8 +160,10 @@ struct BackendBuilder {
             .provider_kind = settings.kind,
             .pool_of = pools_of_provider(name, settings),
             .pace = config::pace_of(settings),
-            .continues_answers = provider->style.prefill != backends::Prefill::none,
-            .author = author_of(settings)};
+            .author = author_of(settings),
+            .continues_answers = [provider, protocol](const backends::Call& call) {
+              return prefill_of(*provider, *protocol, call) != backends::Prefill::none;
+            }};
   }
 
   dispatch::Source build(const std::string& name, const config::ScriptFile& /*settings*/) const {

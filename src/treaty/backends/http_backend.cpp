@@ -190,7 +190,7 @@ boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sin
   if (result.error) co_return result;
   Thoughts thoughts{.author = call.author,
                     .parts = receiver.reader->take_thoughts(),
-                    .lasting = provider.style.thoughts_of_earlier_turns};
+                    .lasting = wants_earlier_thoughts(provider, *target_.protocol)};
   if (!call.author.empty() && !thoughts.parts.empty()) sink.on_thoughts(std::move(thoughts));
   // What did not come as a stream is given as one piece.
   if (!receiver.gave_text) {

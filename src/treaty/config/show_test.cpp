@@ -28,7 +28,7 @@ providers:
     timeout: 90s
     dispatch: {max_wait: 0s, backoff: 250ms, breaker_failures: 0}
   own: {kind: custom, base_url: 'http://127.0.0.1:2/v1', protocol: responses, ca_file: own.pem}
-  other: {kind: groq, key_env: OTHER_KEY}
+  other: {kind: anthropic, key_env: OTHER_KEY}
 agents:
   default:
     description: Knows things.
@@ -36,11 +36,11 @@ agents:
     system: "You cost 5$$.\n  Be brief.\n\nAlways: \"yes\""
     backends:
       - provider: main
-        model: gpt-4o
+        model: gpt-5
         context_window: 9000
         max_output_tokens: 5
         temperature: 0.5
-        reasoning: {effort: low, budget_tokens: 2000}
+        reasoning: {effort: low}
         cache: off
       - script: play.yaml
         preference: 7
@@ -57,6 +57,7 @@ agents:
           connect: 1s
           first_token: 2s
           stall: 3s
+      - {provider: other, model: claude-opus-4-5, reasoning: {effort: high, budget_tokens: 2000}}
       - {scripted: demo}
       - {bridge: {dir: room, agent_name: "the writer", timeout: 90s}}
       - {machine: m.yml}
@@ -103,8 +104,9 @@ const Given& everything() {
           {"/work/m.yml",
            "{spec: flatmachine, spec_version: '4.0', data: {states: {s: {type: final}}}}"},
           {"/work/prices.yaml",
-           "prices: [{provider: openai, models: [gpt-4o], from: 2025-01-01, input: 1, output: "
-           "1}]"}}};
+           "prices: [{provider: openai, models: [gpt-5], from: 2025-01-01, input: 1, output: 1}, "
+           "{provider: anthropic, models: [claude-opus-4-5], from: 2025-01-01, input: 1, "
+           "output: 1}]"}}};
   return given;
 }
 

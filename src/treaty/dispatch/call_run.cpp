@@ -243,7 +243,7 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice, const Sourc
 std::optional<Why> CallRun::other_way(const Source& source) {
   if (!result_.error || result_.error->code != "invalid_request") return std::nullopt;
   if (client_sink_.left() > left_at_entry_ || now() >= order_.deadline) return std::nullopt;
-  if (asked_before_ && source.continues_answers && !asks_whole_) {
+  if (asked_before_ && !asks_whole_ && continues_answers(source)) {
     asks_whole_ = true;
     return Why{DispatchRule::prefill,
                "it does not continue an answer: it is asked for the whole answer"};
@@ -377,11 +377,15 @@ void CallRun::prepare(const Choice& choice, const Source& source) {
   }
   std::optional<AnswerJoin::Form> form;
   if (asked_before_) {
-    const bool asks_rest = source.continues_answers && !asks_whole_;
+    const bool asks_rest = !asks_whole_ && continues_answers(source);
     form = asks_rest ? AnswerJoin::Form::rest : AnswerJoin::Form::whole;
     call_.messages = continuing(*asked_before_, client_sink_.text(), *form);
   }
   client_sink_.begin_attempt(form);
+}
+
+bool CallRun::continues_answers(const Source& source) const {
+  return source.continues_answers && source.continues_answers(call_);
 }
 
 // An answer has to continue the text that has left.

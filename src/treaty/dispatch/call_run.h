@@ -58,6 +58,7 @@ class CallRun {
   Waiting<void> attempt(QueueTicket& ticket, const Choice& choice, const Source& source,
                         int attempts);
   void prepare(const Choice& choice, const Source& source);
+  bool continues_answers(const Source& source) const;
   void settle_answer();
   std::optional<Why> other_way(const Source& source);
   Waiting<std::optional<SetAside>> set_aside(const Choice& choice, const Source& source,

@@ -27,9 +27,11 @@ struct Source {
   std::string provider_kind{};  // For the price table; empty: there are no prices.
   PoolNames pool_of{};
 
-  Pace pace = Pace::own;           // Providers keep Call::timeouts themselves and can stream.
-  bool continues_answers = false;  // Its models continue a message of the assistant (prefill).
-  std::string author{};            // With the model: Call::author. Empty: no thoughts are kept.
+  Pace pace = Pace::own;  // Providers keep Call::timeouts themselves and can stream.
+  std::string author{};   // With the model: Call::author. Empty: no thoughts are kept.
+
+  // Whether the model of a call continues a message of the assistant (prefill); null: none does.
+  std::function<bool(const backends::Call&)> continues_answers{};
 };
 using BackendSources = std::map<std::string, Source, std::less<>>;
 

@@ -45,6 +45,8 @@ void write_spent(json::Writer& writer, const AgentResult& result) {
   if (const auto& usage = result.usage) {
     if (usage->input_tokens) writer.member("InputTokens", *usage->input_tokens);
     if (usage->output_tokens) writer.member("OutputTokens", *usage->output_tokens);
+    if (usage->cache_read_tokens) writer.member("CacheReadTokens", *usage->cache_read_tokens);
+    if (usage->cache_write_tokens) writer.member("CacheWriteTokens", *usage->cache_write_tokens);
   }
   const auto cost = results::dollars_of(result);
   if (cost && std::isfinite(*cost)) writer.member("Cost", *cost);

@@ -170,13 +170,18 @@ void settle_key(ConfigReader& reader, const Draft& draft, const std::string& nam
 
 // What the provider does not have is refused here, so that it is not left out in silence later.
 void check_reasoning(ConfigReader& reader, const ProviderReference& reference,
-                     const HttpProvider& settings, const dispatch::Choice& choice) {
+                     const HttpProvider& settings, const dispatch::Choice& choice,
+                     const turns::Agent& agent) {
   const Provider* provider = backends::find_provider(settings.kind);
   if (provider == nullptr || !choice.reasoning) return;
   const backends::Protocol* protocol =
       settings.protocol.empty() ? provider->protocol : provider->find_protocol(settings.protocol);
   if (protocol == nullptr) return;
-  auto refusal = backends::refusal_of(*provider, *protocol, choice.model, *choice.reasoning);
+  const auto has_tools = [](const auto& role) { return !role.second.tools.empty(); };
+  const bool offers_tools =
+      !agent.role.tools.empty() || std::ranges::any_of(agent.conversations, has_tools);
+  auto refusal =
+      backends::refusal_of(*provider, *protocol, choice.model, *choice.reasoning, offers_tools);
   if (!refusal.empty()) reader.note(*reference.reasoning, std::move(refusal));
 }
 
@@ -204,8 +209,8 @@ void settle_providers(ConfigReader& reader, Draft& draft) {
   std::vector<std::string_view> names(draft.provider_order.begin(), draft.provider_order.end());
   std::set<std::string> used;
   for (const ProviderReference& reference : draft.references) {
-    dispatch::Choice& choice =
-        draft.configuration.turns.agents.at(reference.agent).chain.at(reference.index);
+    turns::Agent& agent = draft.configuration.turns.agents.at(reference.agent);
+    dispatch::Choice& choice = agent.chain.at(reference.index);
     const auto* provider = draft.configuration.find_backend<HttpProvider>(choice.backend);
     if (provider == nullptr) {
       const std::string_view meant = closest(names, choice.backend);
@@ -219,7 +224,8 @@ void settle_providers(ConfigReader& reader, Draft& draft) {
     used.insert(choice.backend);
     if (provider->kind.empty()) continue;
     if (!reference.has_model) choice.model = default_model_of(provider->kind);
-    if (reference.reasoning != nullptr) check_reasoning(reader, reference, *provider, choice);
+    if (reference.reasoning != nullptr)
+      check_reasoning(reader, reference, *provider, choice, agent);
     if (choice.model.empty() && !reference.has_model) {
       const bool is_in_agent = reference.entry != reference.provider;
       reader.note(*reference.entry, fmt::format("say which model of {}", choice.backend),

@@ -70,6 +70,12 @@ store::Purchase purchase_of(const backends::Call& call, const Choice& choice,
   // An answer that would be cut short is not worth its input.
   purchase.least_output = std::min(purchase.output_tokens,
                                    std::max(whole(estimate.output_tokens * kMargin), kLeastOutput));
+  // Tokens of reasoning are tokens of the answer, and the bound of both has to be above theirs.
+  if (choice.reasoning && choice.reasoning->budget_tokens) {
+    const std::int64_t reasoning = std::min(*choice.reasoning->budget_tokens, kMost);
+    purchase.output_tokens += reasoning;
+    purchase.least_output += reasoning;
+  }
   if (price) {
     const auto dearest = [](results::Picodollars plain, std::optional<results::Picodollars> other) {
       return std::max(plain, other.value_or(plain));

@@ -55,6 +55,15 @@ TEST_CASE("More than that is set aside when answers have shown that more is take
   CHECK(purchase.least_output == 125);
 }
 
+TEST_CASE("Tokens of reasoning are set aside beside those of the answer") {
+  const Choice thinks{.backend = "a",
+                      .max_output_tokens = 500,
+                      .reasoning = backends::Reasoning{.budget_tokens = 2'000}};
+
+  CHECK(bought(0, thinks).output_tokens == 2'500);
+  CHECK(bought(0, thinks).least_output == 2'016);
+}
+
 TEST_CASE("An answer may be as long as its entry says, else 4096 tokens") {
   CHECK(bought(0).output_tokens == kAnswerTokens);
   CHECK(bought(0).least_output == 16);

@@ -144,10 +144,11 @@ struct Bench {
       };
     };
     const auto source = [&](const auto& backend, const std::string& name) {
-      return Source{.backend = backend,
-                    .pool_of = pool_of(name),
-                    .continues_answers = continues_answers,
-                    .author = name};
+      return Source{
+          .backend = backend,
+          .pool_of = pool_of(name),
+          .author = name,
+          .continues_answers = [does = continues_answers](const backends::Call&) { return does; }};
     };
     return {{"a", source(a, "a")}, {"b", source(b, "b")}};
   }

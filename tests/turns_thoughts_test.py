@@ -1,0 +1,305 @@
+"""Whole-binary tests of what models think between two rounds of tools: kept, sent back to them alone, shown to nobody."""
+import json
+import subprocess
+import unittest
+
+from fake_provider import FakeProvider, answer, open_answer
+from serving import LOOK, ServingTest, quoted
+from treaty_binary import BINARY
+
+SECRET = "c2lnbmVkIGJ5IHRoZSBtb2RlbA=="  # A signature, or what only the model can read.
+WORDS = "First I should look \"here\" \\ caf\u00e9."
+
+
+def sse(*events):
+    """Server-sent events; a pair has a name."""
+    return "".join(f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n" if isinstance(event, tuple) else
+                   f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n" for event in events).encode()
+
+
+class DeepSeek:
+    kind, model, key = "deepseek", "deepseek-reasoner", "DEEPSEEK_API_KEY"
+    call = {"id": "call_00", "type": "function", "function": {"name": "look", "arguments": '{"what": "a"}'}}
+    message = {"role": "assistant", "content": "", "reasoning_content": WORDS, "tool_calls": [call]}
+
+    def thoughts(self, body):
+        """Without the blank that stands for none: the provider answers 400 to a message that lacks the member."""
+        found = [message["reasoning_content"] for message in body["messages"] if "reasoning_content" in message]
+        return [text for text in found if text.strip()]
+
+    expected = [WORDS]
+
+    def plain(self, last):
+        message = {"role": "assistant", "content": "Done."} if last else self.message
+        return {"model": self.model, "choices": [
+            {"index": 0, "message": message, "finish_reason": "stop" if last else "tool_calls"}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}}
+
+    def stream(self, last):
+        def chunk(delta, finish=None):
+            return {"model": self.model, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+        if last:
+            return sse(chunk({"content": "Done."}), chunk({}, "stop"), "[DONE]")
+        return sse(chunk({"reasoning_content": WORDS[:9]}), chunk({"reasoning_content": WORDS[9:]}),
+                   chunk({"tool_calls": [{"index": 0, **self.call}]}), chunk({}, "tool_calls"), "[DONE]")
+
+
+class Anthropic:
+    kind, model, key = "anthropic", "claude-sonnet-4-5", "ANTHROPIC_API_KEY"
+    thinking = {"type": "thinking", "thinking": WORDS, "signature": SECRET}
+    hidden = {"type": "redacted_thinking", "data": SECRET[::-1]}
+    tool = {"type": "tool_use", "id": "toolu_01", "name": "look", "input": {"what": "a"}}
+    text = {"type": "text", "text": "I look."}
+    expected = [thinking, hidden]
+
+    def thoughts(self, body):
+        found = []
+        for message in body["messages"]:
+            if message["role"] == "assistant":
+                kinds = [block["type"] for block in message["content"]]
+                assert kinds in (["thinking", "text", "redacted_thinking", "tool_use"], ["text"]), kinds
+                found += [block for block in message["content"] if "thinking" in block["type"]]
+        return found
+
+    def plain(self, last):
+        content = [{"type": "text", "text": "Done."}] if last else [self.thinking, self.text, self.hidden, self.tool]
+        return {"id": "msg_1", "type": "message", "role": "assistant", "model": self.model, "content": content,
+                "stop_reason": "end_turn" if last else "tool_use", "usage": {"input_tokens": 9, "output_tokens": 4}}
+
+    def stream(self, last):
+        def of(kind, **members):
+            return kind, {"type": kind, **members}
+        events = [of("message_start", message={**self.plain(True), "content": [], "stop_reason": None})]
+        blocks = [({"type": "text", "text": ""}, [{"type": "text_delta", "text": "Done."}])] if last else [
+            ({"type": "thinking", "thinking": "", "signature": ""},
+             [{"type": "thinking_delta", "thinking": WORDS[:11]}, {"type": "thinking_delta", "thinking": WORDS[11:]},
+              {"type": "signature_delta", "signature": SECRET}]),
+            ({"type": "text", "text": ""}, [{"type": "text_delta", "text": "I look."}]),
+            (self.hidden, []),
+            ({**self.tool, "input": {}}, [{"type": "input_json_delta", "partial_json": '{"what": "a"}'}])]
+        for index, (block, deltas) in enumerate(blocks):
+            events.append(of("content_block_start", index=index, content_block=block))
+            events += [of("content_block_delta", index=index, delta=delta) for delta in deltas]
+            events.append(of("content_block_stop", index=index))
+        events.append(of("message_delta", delta={"stop_reason": "end_turn" if last else "tool_use"},
+                         usage={"output_tokens": 4}))
+        return sse(*events, of("message_stop"))
+
+
+class Gemini:
+    kind, model, key = "gemini", "gemini-3-flash", "GEMINI_API_KEY"
+    expected = [SECRET]
+
+    def thoughts(self, body):
+        return [part["thoughtSignature"] for content in body["contents"] for part in content["parts"]
+                if "functionCall" in part]
+
+    def plain(self, last):
+        parts = [{"text": "Done."}] if last else [
+            {"text": WORDS, "thought": True},
+            {"functionCall": {"name": "look", "args": {"what": "a"}}, "thoughtSignature": SECRET}]
+        return {"candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}],
+                "modelVersion": self.model, "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 4}}
+
+    def stream(self, last):
+        return sse(self.plain(last))
+
+
+class Responses:
+    kind, model, key = "openai", "gpt-5-mini", "OPENAI_API_KEY"
+    protocol = "responses"
+    reasoning = {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": WORDS}],
+                 "encrypted_content": SECRET}
+    expected = [reasoning]
+
+    def thoughts(self, body):
+        assert body["store"] is False and body["include"] == ["reasoning.encrypted_content"], body
+        return [item for item in body["input"] if item.get("type") == "reasoning"]
+
+    def plain(self, last):
+        call = {"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "call_1", "name": "look",
+                "arguments": '{"what": "a"}'}
+        text = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed",
+                "content": [{"type": "output_text", "text": "Done.", "annotations": []}]}
+        return {"id": "resp_1", "object": "response", "status": "completed", "model": self.model,
+                "output": [text] if last else [self.reasoning, call],
+                "usage": {"input_tokens": 9, "output_tokens": 4, "total_tokens": 13}}
+
+    def stream(self, last):
+        whole = self.plain(last)
+        events = []
+        for index, item in enumerate(whole["output"]):
+            events.append(("response.output_item.added",
+                           {"type": "response.output_item.added", "output_index": index, "item": item}))
+            events.append(("response.output_item.done",
+                           {"type": "response.output_item.done", "output_index": index, "item": item}))
+        return sse(*events, ("response.completed", {"type": "response.completed", "response": whole}))
+
+
+WIRES = (DeepSeek(), Anthropic(), Gemini(), Responses())
+
+
+class ThoughtsTest(ServingTest):
+    def provider(self, wire, refuses=None):
+        """Answers the first call with thoughts and a call of a tool, and every later one with the end, in the form
+        that was asked for. `refuses`: what it says instead to a request that `refuses` takes."""
+        def respond(connection, request):
+            if refuses and (refusal := refuses(request)):
+                return connection.sendall(refusal)
+            asked = [one for one in provider.requests if not (refuses and refuses(one))]
+            last = len(asked) > 1
+            if request.json.get("stream") or "streamGenerateContent" in request.target:
+                connection.sendall(open_answer() + wire.stream(last))
+            else:
+                connection.sendall(answer(wire.plain(last)))
+        provider = FakeProvider(respond)
+        self.addCleanup(provider.close)
+        return provider
+
+    def config(self, *backends, agent=None):
+        providers, chain = {}, []
+        for number, (wire, provider) in enumerate(backends):
+            settings = {"kind": wire.kind, "base_url": provider.url + "/v1", "key": "any-key-of-a-test"}
+            if getattr(wire, "protocol", None):
+                settings["protocol"] = wire.protocol
+            providers[f"p{number}"] = settings
+            chain.append({"provider": f"p{number}", "model": wire.model})
+        return {"providers": providers, "agents": {"default": {
+            "system": "You are brief.", "tools": [LOOK], "backends": chain, **(agent or {})}}}
+
+    def diary(self, server, session="s1", until=("turn.completed", "turn.failed")):
+        with server.events(session) as stream:
+            seen = []
+            for event in stream:
+                seen.append((event.event, event.json))
+                if event.event in until:
+                    return seen
+        return seen
+
+    def first_round(self, server, streamed=False):
+        if not streamed:
+            return server.say().calls
+        with server.say_streaming() as stream:
+            return [call["ToolCallId"] for call in list(stream)[-1].json["Result"]["ToolCalls"]]
+
+
+class Kept(ThoughtsTest):
+    def test_what_goes_back_is_what_came_also_through_kill_9(self):
+        for wire in WIRES:
+            for streamed in (False, True):
+                for killed in (False, True):
+                    with self.subTest(wire.kind, streamed=streamed, killed=killed):
+                        provider = self.provider(wire)
+                        server = self.server(self.config((wire, provider)))
+                        calls = self.first_round(server, streamed)
+                        if killed:
+                            server.restart()
+                        self.assertEqual(server.submit("s1", "t1", calls).text, "Done.")
+                        self.assertEqual(wire.thoughts(provider.requests[1].json), wire.expected)
+                        server.close()
+
+    def test_nobody_but_the_model_sees_them(self):
+        for wire in WIRES:
+            with self.subTest(wire.kind):
+                provider = self.provider(wire)
+                server = self.server(self.config((wire, provider)))
+                answers = [server.say().body, server.submit("s1", "t1", self.calls_of(server)).body]
+                told = json.dumps(self.diary(server)).encode()
+                answers += [told, server.turn().body, server.get("/v1/sessions/s1").body, server.get("/metrics").body]
+                with server.follow("s1", "t1") as stream:
+                    answers.append(stream.rest())
+                answers.append(server.get(f"/v1/sessions/{quoted('s1')}/turns").body)
+                server.close()
+                answers.append(server.errors().encode())
+                for verb in (["show", "s1"], ["export", "s1"]):
+                    ran = subprocess.run([BINARY, "sessions", *verb, "--state-dir", server.state, "--format", "json"],
+                                         capture_output=True, env=server.environment(), cwd=self.folder, check=False)
+                    answers.append(ran.stdout + ran.stderr)
+                for text in answers:
+                    self.assertNotIn(SECRET.encode(), text)
+                    self.assertNotIn(SECRET[::-1].encode(), text)
+                    self.assertNotIn(b"First I should", text)
+
+    def calls_of(self, server):
+        return [call["ToolCallId"] for call in server.say().result["ToolCalls"]]  # The same bytes, repeated.
+
+    def test_the_next_turn_has_them_where_the_provider_wants_that(self):
+        for wire in WIRES:
+            with self.subTest(wire.kind):
+                provider = self.provider(wire)
+                server = self.server(self.config((wire, provider)))
+                server.submit("s1", "t1", self.first_round(server))
+                server.restart()  # From the journal, not from memory.
+                server.say("s1", "t2", "And now?")
+                body = provider.requests[2].json
+                earlier = wire.thoughts(body)
+                self.assertEqual(earlier, [] if isinstance(wire, Responses) else wire.expected)
+
+
+class Elsewhere(ThoughtsTest):
+    def test_another_model_does_not_get_them_and_an_event_says_so(self):
+        wire, other = Anthropic(), DeepSeek()
+        broken = []
+        one = self.provider(wire, refuses=lambda request: answer({"error": {"message": "No."}}, 401) if broken else None)
+        two = FakeProvider(lambda connection, request: connection.sendall(answer(other.plain(True))))
+        self.addCleanup(two.close)
+        server = self.server(self.config((wire, one), (other, two)))
+        calls = self.first_round(server)
+        broken.append(True)
+        self.assertEqual(server.submit("s1", "t1", calls).text, "Done.")
+
+        self.assertNotIn(SECRET.encode(), two.requests[0].body)
+        self.assertNotIn(b"First I should", two.requests[0].body)
+        dropped, = [data for kind, data in self.diary(server) if kind == "thoughts.dropped"]
+        self.assertEqual((dropped["Backend"], dropped["Model"], dropped["Rule"]), ("p1", other.model, "thoughts"))
+
+    def test_a_signature_that_is_refused_is_left_out_once_and_an_event_says_so(self):
+        wire = Anthropic()
+
+        def refuses(request):
+            if SECRET.encode() not in request.body:
+                return None
+            return answer({"type": "error", "error": {"type": "invalid_request_error",
+                                                      "message": "Invalid `signature` in `thinking` block"}}, 400)
+        provider = self.provider(wire, refuses)
+        server = self.server(self.config((wire, provider)))
+        calls = self.first_round(server)
+        self.assertEqual(server.submit("s1", "t1", calls).text, "Done.")
+
+        self.assertEqual([SECRET.encode() in request.body for request in provider.requests], [False, True, False])
+        again, = [data for kind, data in self.diary(server) if kind == "asked_again"]
+        self.assertEqual(again["Rule"], "thoughts")
+        self.assertNotIn(SECRET, json.dumps(again))
+
+    def test_thoughts_of_5_mb_are_kept_and_of_9_mb_are_dropped_with_an_event(self):
+        for size, is_kept in ((5, True), (9, False)):
+            with self.subTest(size=size):
+                wire = DeepSeek()
+                wire.message = {**DeepSeek.message, "reasoning_content": "hm, " * (size << 18)}
+                provider = self.provider(wire)
+                server = self.server(self.config((wire, provider)))
+                calls = self.first_round(server)
+                server.restart()
+                self.assertEqual(server.submit("s1", "t1", calls).text, "Done.")
+                sent = wire.thoughts(provider.requests[1].json)
+                self.assertEqual([len(one) for one in sent], [size << 20] if is_kept else [])
+                kinds = [kind for kind, _ in self.diary(server)]
+                self.assertEqual("thoughts.dropped" in kinds, not is_kept)
+
+
+class Shown(ThoughtsTest):
+    def test_readable_thoughts_are_events_where_the_agent_says_so(self):
+        for wire in WIRES:
+            for shows in (True, False):
+                with self.subTest(wire.kind, shows=shows):
+                    provider = self.provider(wire)
+                    server = self.server(self.config((wire, provider), agent={"show_thinking": shows}))
+                    server.submit("s1", "t1", self.first_round(server, streamed=True))
+                    diary = self.diary(server)
+                    text = "".join(data["Text"] for kind, data in diary if kind == "thinking")
+                    self.assertEqual(text, WORDS if shows else "")
+                    self.assertNotIn(SECRET, json.dumps(diary))
+
+
+if __name__ == "__main__":
+    unittest.main()
