@@ -53,8 +53,9 @@ fuzz: setup ## Run every fuzz target for FUZZ_SECONDS (60)
 	@$(call build,fuzz)
 	@tools/fuzz $(FUZZ_SECONDS)
 
-torture: setup ## Kill the server ROUNDS (200) times under load and compare
+torture: setup ## Kill the server ROUNDS (200) times under load and compare; provider faults in real time
 	@$(call build,release) --target treaty disk_faults
+	@tests/torture_faults.py
 	@TREATY_DISK_FAULTS="$(CURDIR)/build/release/libdisk_faults.so" tests/torture.py --rounds $(ROUNDS)
 
 interop: build ## Try the contracts against foreign implementations (node, npm)

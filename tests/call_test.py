@@ -267,6 +267,8 @@ class Usage(CallTest):
                 (["--provider", "openai", "--model", "m", "--temperature", "nan", "hi"], "--temperature"),
                 (["--provider", "openai", "--model", "m", "--timeout", "0", "hi"], "--timeout"),
                 (["--provider", "openai", "--model", "m", "--base-url", "ftp://x", "hi"], "--base-url"),
+                (["--provider", "openai", "--model", "m", "--reasoning", "huge", "hi"], "minimal, low, medium or high"),
+                (["--provider", "openai", "--model", "m", "--reasoning-budget", "0", "hi"], "--reasoning-budget"),
                 (["--provider", "openai", "--model", "m", "--tool", "no good", "hi"], "letters, digits"),
                 (["--provider", "openai", "--model", "m", "--tool", "{}", "hi"], '"name"'),
                 (["--provider", "openai", "--model", "m", "--tool", "a", "--tool", "a", "hi"], "two tools"),

@@ -134,6 +134,23 @@ class FlatAgents(AgentTest):
         self.assertEqual((code, gate.count), ("invalid_output", 2))
         self.assertIn("InvalidOutput", why)
 
+    def test_reasoning_of_a_profile_is_sent_to_the_model(self):
+        gate = self.gate(Reply("Fine."))
+        self.machine(inline(model={"provider": "openai", "name": "gpt-5-mini", "reasoning": {"effort": "low"}}))
+
+        self.output(gate)
+
+        self.assertEqual(gate.calls[0].json["reasoning_effort"], "low")
+
+    def test_reasoning_that_cannot_be_read_is_agent_not_found(self):
+        gate = self.gate(Reply("Fine."))
+        self.machine(inline(model={"provider": "openai", "name": "gpt-5-mini", "reasoning": {"effort": "huge"}}))
+
+        code, why = self.failure(gate)
+
+        self.assertEqual((code, gate.count), ("agent_not_found", 0))
+        self.assertIn("minimal, low, medium and high", why)
+
     def test_a_mock_fills_an_output(self):
         mock = Mock(self.folder, [])
         self.addCleanup(mock.stop)

@@ -15,6 +15,7 @@
 #include "treaty/base/try.h"
 #include "treaty/dispatch/budgets/budget.h"
 #include "treaty/dispatch/dispatched.h"
+#include "treaty/dispatch/structured_answer.h"
 
 namespace treaty::app {
 
@@ -91,8 +92,10 @@ void offer(std::vector<backends::Tool>& own, std::span<const backends::Tool> mor
   }
 }
 
-// A FlatAgent on a route to its model. An answer that does not fit its `output` is complained about
-// once.
+// Whether a second round may read what a provider has cached: one without tools has no second.
+bool is_asked_again(const backends::Call& call) { return !call.tools.empty(); }
+
+// A FlatAgent on a route to its model.
 class FlatAgentAsked final : public AskedAgent {
  public:
   FlatAgentAsked(backends::FlatAgent agent, ModelRoute route, dispatch::Seconds deadline)
@@ -103,18 +106,12 @@ class FlatAgentAsked final : public AskedAgent {
         agent_, {.input = call.input, .chain = call.chain, .without_tools = call.without_tools});
     if (!prompt) co_return not_rendered(prompt.error());
     if (!call.without_tools) offer(prompt->tools, call.tools);
-    AgentResult result = co_await dispatched(route_, *prompt, call.deadline, deadline_);
-    const auto complaint = backends::read_answer(agent_, *prompt, result);
-    if (!complaint) co_return result;
-    dispatch::Totals totals;
-    totals.add(result);
-    result = co_await dispatched(route_, backends::with_complaint(*prompt, result, *complaint),
-                                 call.deadline, deadline_);
-    totals.add(result);
-    const auto again = backends::read_answer(agent_, *prompt, result);
-    if (again) backends::refuse_output(result, *again);
-    totals.give_to(result);
-    co_return result;
+    prompt->caches = is_asked_again(*prompt);
+    const dispatch::AskOnce ask = [&](backends::Call one) {
+      return dispatched(route_, std::move(one), call.deadline, deadline_);
+    };
+    if (!agent_.output) co_return co_await ask(*std::move(prompt));
+    co_return co_await dispatch::ask_for_output(*std::move(prompt), agent_.output->schema, ask);
   }
 
  private:
@@ -157,6 +154,7 @@ class ConfiguredAgentAsked final : public AskedAgent {
       }
       offer(prompt.tools, call.tools);
     }
+    prompt.caches = is_asked_again(prompt);
     prompt.asker = call.key;
     prompt.origin = call.origin;
     prompt.depth = call.depth;
@@ -285,7 +283,7 @@ DispatchedAgents::Found DispatchedAgents::flat_agent(const Dynamic& document,
   TREATY_TRY(auto agent, backends::read_flat_agent(document, {.directory = own_directory,
                                                               .parent_directory = machine_directory,
                                                               .read_text = read_text}));
-  TREATY_TRY(auto route, routes_.find(agent.profile));
+  TREATY_TRY(auto route, routes_.find(agent.profile, !agent.tools.empty()));
   const auto deadline =
       std::chrono::duration<double>(routes_.services().configuration->turn_deadline).count();
   return std::make_shared<FlatAgentAsked>(std::move(agent), std::move(route), deadline);

@@ -40,8 +40,9 @@ class ModelRoutes {
   explicit ModelRoutes(AgentServices services) : services_(std::move(services)) {}
 
   // One attempt, no waiting: when to try again is the machine's to say. The error names what is
-  // missing.
-  std::expected<ModelRoute, std::string> find(const backends::ModelProfile& profile);
+  // missing, or what the provider cannot be asked for; some depends on whether there are tools.
+  std::expected<ModelRoute, std::string> find(const backends::ModelProfile& profile,
+                                              bool has_tools);
 
   const AgentServices& services() const { return services_; }
 
@@ -51,7 +52,8 @@ class ModelRoutes {
   dispatch::Choice choice_of(const std::string& backend,
                              const backends::ModelProfile& profile) const;
   std::expected<ModelRoute, std::string> route_to(const std::string& provider,
-                                                  const backends::ModelProfile& profile);
+                                                  const backends::ModelProfile& profile,
+                                                  bool has_tools);
 
   AgentServices services_;
   // For providers that the configuration does not have, by their name and address.

@@ -5,6 +5,7 @@
 
 #include "treaty/app/machine_agents.h"
 #include "treaty/backends/providers/endpoint.h"
+#include "treaty/base/try.h"
 #include "treaty/config/load.h"
 #include "treaty/config/sections/sections.h"
 
@@ -19,6 +20,21 @@ std::string names_of_providers() {
     names.push_back(provider.name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+using MayBeAsked = std::expected<void, std::string>;
+
+// Whether that provider has words for the reasoning that the profile wants.
+MayBeAsked check_reasoning(const config::HttpProvider& settings,
+                           const backends::ModelProfile& profile, bool has_tools) {
+  const backends::Provider* provider = backends::find_provider(settings.kind);
+  if (!profile.reasoning || provider == nullptr) return {};
+  const backends::Protocol* protocol =
+      settings.protocol.empty() ? provider->protocol : provider->find_protocol(settings.protocol);
+  const std::string refusal =
+      backends::refusal_of(*provider, *protocol, profile.model, *profile.reasoning, has_tools);
+  if (refusal.empty()) return {};
+  return std::unexpected(fmt::format("`reasoning` of the model: {}", refusal));
 }
 
 }  // namespace
@@ -52,14 +68,19 @@ dispatch::Choice ModelRoutes::choice_of(const std::string& backend,
                                         : config::overridden(one_attempt(), settings->dispatch)};
 }
 
-std::expected<ModelRoute, std::string> ModelRoutes::find(const backends::ModelProfile& profile) {
+std::expected<ModelRoute, std::string> ModelRoutes::find(const backends::ModelProfile& profile,
+                                                         bool has_tools) {
   const std::vector<dispatch::Choice> usual = usual_chain();
   if (profile.base_url.empty() && is_configured(profile.provider)) {
+    if (const auto* own =
+            services_.configuration->find_backend<config::HttpProvider>(profile.provider)) {
+      TREATY_TRY_VOID(check_reasoning(*own, profile, has_tools));
+    }
     return ModelRoute{services_.dispatcher, {choice_of(profile.provider, profile)}};
   }
   if (!profile.base_url.empty() || backends::find_provider(profile.provider) != nullptr) {
     if (profile.model.empty()) return std::unexpected("the profile has no `name` of a model");
-    return route_to(profile.provider, profile);
+    return route_to(profile.provider, profile, has_tools);
   }
   if (!profile.provider.empty()) {
     return std::unexpected(
@@ -74,8 +95,9 @@ std::expected<ModelRoute, std::string> ModelRoutes::find(const backends::ModelPr
 }
 
 // A provider that nobody has a key for, where there is nothing but the demo, is played by it.
-std::expected<ModelRoute, std::string> ModelRoutes::route_to(
-    const std::string& provider, const backends::ModelProfile& profile) {
+std::expected<ModelRoute, std::string> ModelRoutes::route_to(const std::string& provider,
+                                                             const backends::ModelProfile& profile,
+                                                             bool has_tools) {
   const bool is_known = backends::find_provider(provider) != nullptr;
   const std::string kind = is_known ? provider : "custom";
   config::HttpProvider settings = config::provider_of_kind(config::process_sources({}), kind);
@@ -99,6 +121,7 @@ std::expected<ModelRoute, std::string> ModelRoutes::route_to(
       usual.front().backend == config::kDemoBackend) {
     return ModelRoute{services_.dispatcher, usual};
   }
+  TREATY_TRY_VOID(check_reasoning(settings, profile, has_tools));
   const std::string name = provider.empty() ? kind : provider;
   auto& dispatcher = more_[fmt::format("{} {}", name, settings.base_url)];
   if (!dispatcher) {

@@ -114,6 +114,7 @@ CallRun::CallRun(Dispatcher& dispatcher, const CallOrder& order, backends::Call 
       order_(order),
       call_(std::move(call)),
       reasoning_(call_.reasoning),
+      caches_(call_.caches),
       bytes_(bytes_of(call_)),
       client_sink_(sink, call_.stream, order.continues_cuts),
       observer_(observer),
@@ -360,7 +361,7 @@ void CallRun::prepare(const Choice& choice, const Source& source) {
   call_.model = choice.model;
   call_.temperature = choice.temperature;
   call_.reasoning = choice.reasoning ? choice.reasoning : reasoning_;
-  call_.caches = choice.caches;
+  call_.caches = caches_ && choice.caches;
   call_.timeouts = {};
   call_.stream = client_sink_.streams();
   if (source.pace != Pace::own) {

@@ -82,6 +82,7 @@ class CallRun {
   const CallOrder& order_;
   backends::Call call_;
   const std::optional<backends::Reasoning> reasoning_;  // Of an entry that says none.
+  const bool caches_;                                   // Prompts, at entries that allow it.
   const double bytes_;
   ClientSink client_sink_;
   Observer& observer_;

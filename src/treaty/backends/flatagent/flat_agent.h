@@ -76,6 +76,7 @@ struct ModelProfile {
   std::optional<double> temperature{};
   std::optional<std::int64_t> max_tokens{};
   Sampling sampling{};
+  std::optional<Reasoning> reasoning{};
   templates::Object written{};  // All of it, for templates that name `model`.
 };
 

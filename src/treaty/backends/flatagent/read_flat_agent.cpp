@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <vector>
@@ -90,6 +91,58 @@ Read<void> take_numbers(const Object& model, ModelProfile& profile) {
   return {};
 }
 
+constexpr std::array<std::pair<std::string_view, Effort>, 4> kEfforts = {
+    {{"minimal", Effort::minimal},
+     {"low", Effort::low},
+     {"medium", Effort::medium},
+     {"high", Effort::high}}};
+
+Read<Effort> read_effort(const Dynamic& written) {
+  const std::string word = written.is_string() ? std::string(written.get_string()) : "";
+  for (const auto& [name, effort] : kEfforts) {
+    if (name == word) return effort;
+  }
+  return Wrong(
+      fmt::format("`reasoning.effort` of the model is {}; there are minimal, low, medium "
+                  "and high",
+                  word.empty() ? std::string(kind_of(written)) : word));
+}
+
+Read<std::int64_t> read_budget(const Dynamic& written) {
+  constexpr double kLargest = 10'000'000;
+  const double tokens = written.is_number() ? written.to_number<double>() : 0;
+  if (tokens >= 1 && tokens <= kLargest && tokens == std::floor(tokens)) {
+    return static_cast<std::int64_t>(tokens);
+  }
+  return Wrong("`reasoning.budget_tokens` of the model is not a whole number from 1 to 10000000");
+}
+
+// {effort: low} or {budget_tokens: 2048}, or both.
+Read<std::optional<Reasoning>> read_reasoning(const Object& model) {
+  const Dynamic* written = member_of(model, "reasoning");
+  if (written == nullptr) return std::nullopt;
+  if (!written->is_object() || written->get_object().empty()) {
+    return Wrong(
+        fmt::format("`reasoning` of the model is {}; write {{effort: low}} or "
+                    "{{budget_tokens: 2048}}",
+                    written->is_object() ? "empty" : kind_of(*written)));
+  }
+  Reasoning reasoning;
+  for (const auto& [name, value] : written->get_object()) {
+    if (name == "effort") {
+      TREATY_TRY(reasoning.effort, read_effort(value));
+    } else if (name == "budget_tokens") {
+      TREATY_TRY(reasoning.budget_tokens, read_budget(value));
+    } else {
+      return Wrong(
+          fmt::format("`reasoning` of the model has the unknown member {}; there are "
+                      "effort and budget_tokens",
+                      std::string_view(name)));
+    }
+  }
+  return reasoning;
+}
+
 // "cerebras/llama", also under the provider cerebras, is its llama; "meta-llama/Llama-3" is a name.
 void split_name(ModelProfile& profile) {
   const std::size_t end = profile.model.find_first_of("/:");
@@ -176,6 +229,7 @@ Read<ModelProfile> read_profile(const Object& profile) {
     *place = text->value_or("");
   }
   TREATY_TRY_VOID(take_numbers(model, read));
+  TREATY_TRY(read.reasoning, read_reasoning(model));
   read.written = model;
   split_name(read);
   return read;

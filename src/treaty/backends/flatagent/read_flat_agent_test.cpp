@@ -189,6 +189,32 @@ TEST_CASE("How the model draws its words stands in the profile") {
   CHECK(files.fault("data: {user: hi, model: {name: m, top_p: a}}").contains("`top_p`"));
 }
 
+TEST_CASE("How much the model thinks stands in the profile") {
+  const Files files;
+  const auto reasoning = [&](const std::string& written) {
+    return files.agent("data: {user: hi, model: {name: m, reasoning: " + written + "}}")
+        .profile.reasoning;
+  };
+  const auto fault = [&](const std::string& written) {
+    return files.fault("data: {user: hi, model: {name: m, reasoning: " + written + "}}");
+  };
+
+  CHECK(reasoning("{effort: minimal}") == Reasoning{.effort = Effort::minimal});
+  CHECK(reasoning("{effort: high, budget_tokens: 2048}") ==
+        Reasoning{.effort = Effort::high, .budget_tokens = 2048});
+  CHECK(!files.agent("data: {user: hi, model: {name: m}}").profile.reasoning);
+  CHECK(!reasoning("null"));
+
+  CHECK(fault("low").contains("`reasoning` of the model is a text; write {effort: low}"));
+  CHECK(fault("{}").contains("`reasoning` of the model is empty"));
+  CHECK(fault("{effort: huge}").contains("is huge; there are minimal, low, medium and high"));
+  CHECK(fault("{effort: 3}").contains("is a number; there are minimal"));
+  CHECK(fault("{budget_tokens: 0}").contains("a whole number from 1 to 10000000"));
+  CHECK(fault("{budget_tokens: 1.5}").contains("a whole number"));
+  CHECK(fault("{budget_tokens: many}").contains("a whole number"));
+  CHECK(fault("{budget: 7}").contains("the unknown member budget; there are effort and"));
+}
+
 TEST_CASE("Tools are function definitions") {
   const FlatAgent agent = Files().agent(R"(
 data:

@@ -91,15 +91,6 @@ Read<Texts> render_texts(const FlatAgent& agent, const Dynamic& input) {
   return texts;
 }
 
-// Models like to put their JSON into a fence.
-std::string_view without_fence(std::string_view text) {
-  std::string_view inside = trimmed(text);
-  if (!inside.starts_with("```") || !inside.ends_with("```") || inside.size() < 6) return inside;
-  inside.remove_suffix(3);
-  const std::size_t line = inside.find('\n');
-  return line == std::string_view::npos ? inside.substr(3) : trimmed(inside.substr(line + 1));
-}
-
 }  // namespace
 
 void append_chain(Messages& messages, const List& chain) {
@@ -112,7 +103,8 @@ Read<Call> render(const FlatAgent& agent, const FlatAgentInput& input) {
             .system = std::move(texts.system),
             .max_output_tokens = agent.profile.max_tokens,
             .temperature = agent.profile.temperature,
-            .sampling = agent.profile.sampling};
+            .sampling = agent.profile.sampling,
+            .reasoning = agent.profile.reasoning};
   std::vector<Message> messages = messages_of(input.chain);
   messages.insert(messages.begin(), user_of(std::move(texts.user)));
   append_post_history(messages, texts.post_history);
@@ -121,48 +113,6 @@ Read<Call> render(const FlatAgent& agent, const FlatAgentInput& input) {
   // With tools at hand a model is free to answer with a call.
   if (agent.output && call.tools.empty()) call.output = agent.output->request;
   return call;
-}
-
-std::optional<std::string> read_answer(const FlatAgent& agent, const Call& call,
-                                       contracts::AgentResult& result) {
-  const bool has_calls = result.tool_calls && !result.tool_calls->empty();
-  if (!agent.output || !call.output || result.error || has_calls) return std::nullopt;
-  if (result.finish_reason == "content_filter") return std::nullopt;
-  result.output.reset();
-  const std::string_view text =
-      without_fence(result.content ? *result.content : std::string_view());
-  if (text.empty()) return "it is empty";
-  const json::Document document(text);
-  if (!document.faults().empty() || !document.root()) {
-    const bool has_fault = !document.faults().empty();
-    return fmt::format("it is not JSON{}{}", has_fault ? ": " : "",
-                       has_fault ? document.faults().front().message : "");
-  }
-  if (const auto mismatch = agent.output->schema.mismatch(*document.root())) {
-    return mismatch->where.empty() ? mismatch->message
-                                   : fmt::format("{}: {}", mismatch->where, mismatch->message);
-  }
-  result.output = json::ObjectText::of(*document.root());
-  return std::nullopt;
-}
-
-Call with_complaint(Call call, const contracts::AgentResult& result, const std::string& complaint) {
-  call.messages.push_back(AssistantMessage{.text = result.content.value_or("")});
-  call.messages.push_back(user_of(fmt::format(
-      "Your answer cannot be used: {}. Answer again with one JSON object that fits the schema, and "
-      "nothing else.",
-      complaint)));
-  return call;
-}
-
-void refuse_output(contracts::AgentResult& result, const std::string& complaint) {
-  result.output.reset();
-  result.finish_reason = "error";
-  result.error = contracts::AgentError{
-      .message = fmt::format("the answer does not fit the agent's output: {}", complaint),
-      .code = "invalid_output",
-      .type = "InvalidOutput",
-      .retryable = true};
 }
 
 }  // namespace treaty::backends

@@ -1,9 +1,5 @@
-// From a FlatAgent and its input to the call of a model, and from the model's answer to the output
-// that the agent promises. Pure.
+// From a FlatAgent and its input to the call of a model. Pure.
 #pragma once
-
-#include <optional>
-#include <string>
 
 #include "treaty/backends/call.h"
 #include "treaty/backends/flatagent/flat_agent.h"
@@ -20,19 +16,8 @@ struct FlatAgentInput {
 // The chain as messages; what makes no sense in it is left out.
 void append_chain(Messages& messages, const List& chain);
 
-// The error is that of a template.
+// The error is that of a template. With tools at hand a model may answer with a call, so that no
+// output is asked for.
 Read<Call> render(const FlatAgent& agent, const FlatAgentInput& input);
-
-// Sets the result's `output` from its text when the call asked for one. What is wrong with the
-// text, for the model; nothing when it fits, or when nothing can be asked of this answer: a
-// failure, tool calls, a refusal.
-std::optional<std::string> read_answer(const FlatAgent& agent, const Call& call,
-                                       contracts::AgentResult& result);
-
-// The same call after an answer that did not fit: with the answer and the complaint.
-Call with_complaint(Call call, const contracts::AgentResult& result, const std::string& complaint);
-
-// The answer that did not fit a second time: error `invalid_output`; text, usage and cost stay.
-void refuse_output(contracts::AgentResult& result, const std::string& complaint);
 
 }  // namespace treaty::backends

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "treaty/backends/strict_schema.h"
 #include "treaty/base/base64.h"
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
@@ -105,10 +106,20 @@ Result<backends::Tool> read_tool(const std::string& word) {
   return tool_of(object, std::move(name));
 }
 
-Result<backends::OutputSchema> read_output_schema(const std::string& path) {
+Result<WantedAnswer> read_output_schema(const std::string& path) {
   TREATY_TRY(const auto text, read_file(path, kLargestSchema));
   TREATY_TRY(auto object, object_of(text, harmless(path)));
-  return backends::OutputSchema{.schema_json = std::move(object)};
+  auto compiled = schema::Schema::compile(object);
+  if (!compiled) {
+    const Error& fault = compiled.error();
+    return misused(fmt::format("{}: not a schema that answers can be checked with: {}{}{}",
+                               harmless(path), harmless(fault.where),
+                               fault.where.empty() ? "" : ": ", harmless(fault.message)));
+  }
+  const json::Document document(object);
+  const bool strict = backends::fits_strict_modes(*document.root());
+  return WantedAnswer{.request = {.schema_json = std::move(object), .strict = strict},
+                      .schema = *std::move(compiled)};
 }
 
 }  // namespace treaty::cli

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "treaty/backends/call.h"
+#include "treaty/base/schema/schema.h"
 #include "treaty/cli/command_line.h"
 
 namespace treaty::cli {
@@ -19,6 +20,11 @@ Result<backends::ImagePart> read_image(const std::string& path);
 // of the shapes that providers document.
 Result<backends::Tool> read_tool(const std::string& word);
 
-Result<backends::OutputSchema> read_output_schema(const std::string& path);
+// A schema of the answer: as providers are asked for it, and to check answers with.
+struct WantedAnswer {
+  backends::OutputSchema request{};
+  schema::Schema schema;
+};
+Result<WantedAnswer> read_output_schema(const std::string& path);
 
 }  // namespace treaty::cli

@@ -1,6 +1,5 @@
 // `treaty call`: one call of a provider, its text as it comes, one AgentResult.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -8,193 +7,24 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <string>
 
-#include "treaty/backends/call.h"
 #include "treaty/backends/http_backend.h"
-#include "treaty/backends/providers/endpoint.h"
-#include "treaty/backends/providers/provider.h"
-#include "treaty/base/text.h"
 #include "treaty/base/try.h"
-#include "treaty/cli/call/attachments.h"
+#include "treaty/cli/call/call_options.h"
 #include "treaty/cli/call/call_report.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/commands.h"
 #include "treaty/cli/input.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/dispatch/structured_answer.h"
 #include "treaty/http/client.h"
 
 namespace treaty::cli::call {
 namespace {
-
-struct CallOptions {
-  const backends::Provider* provider = nullptr;
-  const backends::Protocol* protocol = nullptr;
-  std::string base_url{};  // Made whole; may come from the environment.
-  std::string key{};       // From the environment; empty when there is none.
-  backends::Call call{};
-  std::string ca_file{};
-  std::string prices_file{};
-  std::chrono::milliseconds timeout{600'000};
-  bool json = false;
-};
-
-using backends::Provider;
-
-constexpr std::size_t kLongestText = std::size_t{16} << 20U;
-
-std::vector<std::string_view> provider_names() {
-  std::vector<std::string_view> names;
-  for (const Provider& provider : backends::all_providers()) names.emplace_back(provider.name);
-  return names;
-}
-
-Result<void> read_provider(const Arguments& arguments, CallOptions& options) {
-  const std::string name = arguments.get("--provider");
-  const std::vector<std::string_view> names = provider_names();
-  if (name.empty()) {
-    return misused(fmt::format("say who to call: --provider {}", fmt::join(names, "|")));
-  }
-  options.provider = backends::find_provider(name);
-  if (options.provider != nullptr) return {};
-  const std::string_view meant = closest(names, name);
-  return misused(fmt::format("there is no provider \"{}\"{}; known are {}", harmless(name),
-                             meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant),
-                             fmt::join(names, ", ")));
-}
-
-Result<void> read_protocol(const Arguments& arguments, CallOptions& options) {
-  const Provider& provider = *options.provider;
-  options.protocol = provider.protocol;
-  if (!arguments.has("--protocol")) return {};
-  const std::string name = arguments.get("--protocol");
-  options.protocol = provider.find_protocol(name);
-  if (options.protocol != nullptr) return {};
-  std::vector<std::string_view> spoken = {provider.protocol->name};
-  for (const backends::Protocol* other : provider.also_speaks) spoken.push_back(other->name);
-  return misused(fmt::format("{} does not speak \"{}\", but {}", provider.name, harmless(name),
-                             fmt::join(spoken, ", ")));
-}
-
-// An address that was given with the command is wrong usage; one of the environment, configuration.
-Result<void> read_address(const Arguments& arguments, CallOptions& options) {
-  const Provider& provider = *options.provider;
-  options.base_url =
-      backends::base_url_of(provider, arguments.get("--base-url"), backends::process_environment);
-  options.key = backends::key_of(provider, backends::process_environment);
-  if (options.base_url.empty()) {
-    return failed_with(kBadConfiguration,
-                       fmt::format("{} has no address of its own: give --base-url, or set {}",
-                                   provider.name, provider.base_url_variables[0]));
-  }
-  const auto address =
-      backends::address_of(provider, options.base_url, *options.protocol, options.call);
-  if (address) return {};
-  if (arguments.has("--base-url")) {
-    return misused(fmt::format("--base-url: {}", address.error().message));
-  }
-  return failed_with(kBadConfiguration,
-                     fmt::format("{}: {}", fmt::join(provider.base_url_variables, " or "),
-                                 address.error().message));
-}
-
-Result<std::string> read_text(const Arguments& arguments) {
-  if (arguments.positionals.empty()) {
-    return misused("say something: a text, or - for standard input");
-  }
-  if (arguments.positionals.size() > 1) return misused("one text at a time: put it in quotes");
-  std::string text = arguments.positionals[0];
-  if (text == "-") {
-    auto read = read_input("-", kLongestText);
-    if (!read) {
-      return failed_with(kViolated, fmt::format("standard input: {}", read.error().message));
-    }
-    text = *std::move(read);
-  }
-  if (text.size() > kLongestText) return misused("the text is longer than 16 MiB");
-  if (!is_utf8(text)) return misused("the text is not UTF-8");
-  return text;
-}
-
-Result<void> read_message(const Arguments& arguments, backends::Call& call) {
-  TREATY_TRY(auto text, read_text(arguments));
-  backends::UserMessage message{{backends::TextPart{std::move(text)}}};
-  for (const std::string& path : arguments.all("--image")) {
-    TREATY_TRY(auto image, read_image(path));
-    message.parts.emplace_back(std::move(image));
-  }
-  if (message.parts.size() == 1 && is_blank(std::get<backends::TextPart>(message.parts[0]).text)) {
-    return misused("the text is blank");
-  }
-  call.messages.push_back(std::move(message));
-  return {};
-}
-
-Result<void> read_tools(const Arguments& arguments, backends::Call& call) {
-  for (const std::string& word : arguments.all("--tool")) {
-    TREATY_TRY(auto tool, read_tool(word));
-    if (std::ranges::find(call.tools, tool.name, &backends::Tool::name) != call.tools.end()) {
-      return misused(fmt::format("--tool: there are two tools named {}", tool.name));
-    }
-    call.tools.push_back(std::move(tool));
-  }
-  if (!arguments.has("--schema")) return {};
-  TREATY_TRY(call.output, read_output_schema(arguments.get("--schema")));
-  return {};
-}
-
-Result<void> read_numbers(const Arguments& arguments, CallOptions& options) {
-  if (arguments.has("--max-tokens")) {
-    const auto count = parse_number<std::int64_t>(arguments.get("--max-tokens"));
-    if (!count || *count < 1) return misused("--max-tokens is a whole number, 1 or more");
-    options.call.max_output_tokens = count;
-  }
-  if (arguments.has("--temperature")) {
-    const auto temperature = parse_number<double>(arguments.get("--temperature"));
-    if (!temperature || !(*temperature >= 0 && *temperature <= 2)) {
-      return misused("--temperature is a number between 0 and 2");
-    }
-    options.call.temperature = temperature;
-  }
-  if (arguments.has("--timeout")) {
-    const auto seconds = parse_number<double>(arguments.get("--timeout"));
-    if (!seconds || !(*seconds > 0 && *seconds <= 86'400)) {
-      return misused("--timeout is a number of seconds, up to 86400");
-    }
-    options.timeout = std::chrono::milliseconds(std::lround(std::ceil(*seconds * 1000)));
-  }
-  return {};
-}
-
-Result<void> read_model(const Arguments& arguments, CallOptions& options) {
-  options.call.model = arguments.get("--model");
-  if (!is_blank(options.call.model) && is_utf8(options.call.model)) return {};
-  return misused(fmt::format("say which model of {}: --model NAME", options.provider->name));
-}
-
-Result<CallOptions> read_call_options(const Arguments& arguments) {
-  CallOptions options;
-  options.json = wants_json(arguments);
-  options.ca_file = arguments.get("--ca-file");
-  options.prices_file = arguments.get("--prices");
-  options.call.system = arguments.get("--system");
-  // On a terminal somebody is watching.
-  const bool watched = !options.json && isatty(STDOUT_FILENO) == 1;
-  options.call.stream = arguments.has("--stream") || watched;
-  if (!is_utf8(options.call.system)) return misused("--system is not UTF-8");
-
-  TREATY_TRY_VOID(read_provider(arguments, options));
-  TREATY_TRY_VOID(read_protocol(arguments, options));
-  TREATY_TRY_VOID(read_model(arguments, options));
-  TREATY_TRY_VOID(read_numbers(arguments, options));
-  TREATY_TRY_VOID(read_tools(arguments, options.call));
-  TREATY_TRY_VOID(read_address(arguments, options));
-  TREATY_TRY_VOID(read_message(arguments, options.call));
-  return options;
-}
 
 namespace asio = boost::asio;
 using contracts::AgentResult;
@@ -219,18 +49,51 @@ struct Ended {
   int signal = 0;  // What ended it, if a signal did.
 };
 
+// The provider, asked within what is left of the time for all of it.
+class AskedProvider {
+ public:
+  AskedProvider(asio::io_context& context, const CallOptions& options,
+                const results::PriceTable& prices, backends::Sink& sink)
+      : client_(context, {.ca_file = options.ca_file}),
+        options_(options),
+        prices_(prices),
+        sink_(sink) {}
+
+  asio::awaitable<AgentResult> run() {
+    co_await asio::this_coro::throw_if_cancelled(false);  // A cancelled call still has its result.
+    if (!options_.schema) co_return co_await ask(options_.call);
+    co_return co_await dispatch::ask_for_output(options_.call, *options_.schema,
+                                                [this](backends::Call call) { return ask(call); });
+  }
+
+ private:
+  asio::awaitable<AgentResult> ask(backends::Call call) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end_ - std::chrono::steady_clock::now());
+    const auto time = std::max(left, std::chrono::milliseconds(1));
+    backends::HttpBackend backend(client_,
+                                  {.provider = options_.provider,
+                                   .protocol = options_.protocol,
+                                   .base_url = options_.base_url,
+                                   .key = options_.key,
+                                   .fetch = {.timeouts = backends::timeouts_within(time),
+                                             .max_body_bytes = backends::kLargestAnswer}},
+                                  prices_);
+    co_return co_await backend.run(call, sink_);
+  }
+
+  http::Client client_;
+  const CallOptions& options_;
+  const results::PriceTable& prices_;
+  backends::Sink& sink_;
+  const std::chrono::steady_clock::time_point end_ =
+      std::chrono::steady_clock::now() + options_.timeout;
+};
+
 Ended run_call(const CallOptions& options, const results::PriceTable& prices,
                backends::Sink& sink) {
   asio::io_context context(1);
-  http::Client client(context, {.ca_file = options.ca_file});
-  backends::HttpBackend backend(client,
-                                {.provider = options.provider,
-                                 .protocol = options.protocol,
-                                 .base_url = options.base_url,
-                                 .key = options.key,
-                                 .fetch = {.timeouts = backends::timeouts_within(options.timeout),
-                                           .max_body_bytes = backends::kLargestAnswer}},
-                                prices);
+  AskedProvider provider(context, options, prices, sink);
   Ended ended;
   asio::cancellation_signal cancel;
   asio::signal_set signals(context, SIGINT, SIGTERM);
@@ -239,7 +102,7 @@ Ended run_call(const CallOptions& options, const results::PriceTable& prices,
     ended.signal = number;
     cancel.emit(asio::cancellation_type::terminal);
   });
-  asio::co_spawn(context, backend.run(options.call, sink),
+  asio::co_spawn(context, provider.run(),
                  asio::bind_cancellation_slot(cancel.slot(),
                                               [&](const std::exception_ptr&, AgentResult result) {
                                                 ended.result = std::move(result);
@@ -254,7 +117,7 @@ void report(const AgentResult& result, const CallOptions& options, TextOutput& o
     print_document(contracts::encode(result) + "\n");
     return;
   }
-  if (!output.has_written() && result.content) output.write(*result.content);
+  if (!output.has_written()) output.write(text_of_answer(result, options.schema.has_value()));
   output.end_line();
   print("{}", tool_call_lines(result));
   std::fflush(stdout);
@@ -292,7 +155,8 @@ Result<int> run(const Arguments& arguments) {
           fmt::format("--ca-file {}: {}", harmless(options.ca_file), file.error().message));
     }
   }
-  AnswerText text(!options.json && options.call.stream);
+  // What a schema refuses is asked for again: only what it takes is printed.
+  AnswerText text(!options.json && options.call.stream && !options.schema);
   const Ended ended = run_call(options, prices, text);
   report(ended.result, options, text.output);
   return ended.signal != 0 ? 128 + ended.signal : exit_code_of(ended.result);
@@ -307,8 +171,10 @@ Command command() {
       .summary = "Call a model of any provider and get one AgentResult",
       .description =
           R"(The text of the answer goes to stdout, as it comes when that is a terminal or with
---stream; one line about usage, cost and limits goes to stderr. The key is read from the
-environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …; docs/guide/providers.md lists them).
+--stream; one line about usage, cost and limits goes to stderr. With --schema the answer is
+checked, and asked for once more when it does not fit; it is printed when it has been checked.
+The key is read from the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …;
+docs/guide/providers.md lists them).
 Exit: 0 answered, 1 refused, 2 wrong usage, 69 not reachable, 75 try again later, 78 no
 key or address, 130 interrupted.)",
       .options = {{"--provider", "NAME", "Who to call"},
@@ -317,9 +183,11 @@ key or address, 130 interrupted.)",
                   {"--system", "TEXT", "Instructions that stand above the text"},
                   {"--image", "FILE", "A PNG, JPEG, GIF or WebP to look at", {}, true},
                   {"--tool", "TOOL", "NAME, NAME=FILE (JSON Schema), or a tool as JSON", {}, true},
-                  {"--schema", "FILE", "A JSON Schema that the answer shall fit"},
+                  {"--schema", "FILE", "A JSON Schema that the answer has to fit"},
                   {"--max-tokens", "N", "The longest answer"},
                   {"--temperature", "T", "0 to 2"},
+                  {"--reasoning", "EFFORT", "How much to think: minimal, low, medium or high"},
+                  {"--reasoning-budget", "N", "The most tokens to think with"},
                   {"--protocol", "NAME", "Another protocol that the provider speaks"},
                   {"--base-url", "URL", "Another address; above the provider's *_BASE_URL"},
                   {"--ca-file", "FILE", "Certificates to trust beside the system's (PEM)"},

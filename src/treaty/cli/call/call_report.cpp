@@ -7,6 +7,7 @@
 #include "treaty/backends/http_backend.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/terminal.h"
+#include "treaty/dispatch/structured_answer.h"
 #include "treaty/results/prices.h"
 
 namespace treaty::cli::call {
@@ -84,12 +85,19 @@ std::string next_step(const AgentResult& result, const backends::Provider& provi
   if (code == "model_unavailable") return "check the name after --model";
   if (code == "content_filter") return "say it in other words";
   if (code == "timeout") return "try again, or give it more time with --timeout SECONDS";
+  if (code == "invalid_output") return "try again, or take a model that keeps to schemas better";
   if (code == "rate_limit" && !error.retryable.value_or(true)) return "check the account's billing";
   if (error.retryable.value_or(false)) return wait_text(result);
   return "change the request as the message says";
 }
 
 }  // namespace
+
+std::string_view text_of_answer(const AgentResult& result, bool has_schema) {
+  const bool is_unfit = result.error && result.error->code == "invalid_output";
+  if (!result.content || is_unfit) return {};
+  return has_schema ? dispatch::json_of_answer(*result.content) : *result.content;
+}
 
 std::string usage_line(const AgentResult& result) {
   std::vector<std::string> parts;

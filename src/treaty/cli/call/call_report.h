@@ -3,11 +3,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "treaty/backends/providers/provider.h"
 #include "treaty/contracts/agent_result.h"
 
 namespace treaty::cli::call {
+
+// What stdout gets of it. Of an answer that has to fit a schema: its JSON alone, and nothing of one
+// that does not fit.
+std::string_view text_of_answer(const contracts::AgentResult& result, bool has_schema);
 
 // One line, without its end: who answered, tokens, cost, windows.
 std::string usage_line(const contracts::AgentResult& result);

@@ -61,6 +61,20 @@ TEST_CASE("tool calls are one line each, whatever the model wrote") {
   CHECK(tool_call_lines({}).empty());
 }
 
+TEST_CASE("an answer to a schema is printed without its fence, and only if it fits") {
+  AgentResult fits{.content = "```json\n{\"a\": 1}\n```"};
+  AgentResult unfit = failed("invalid_output", "InvalidOutput", true);
+  unfit.content = "no";
+  AgentResult cut = failed("server_error", kReset, true);
+  cut.content = "half of";
+
+  CHECK(text_of_answer(fits, true) == "{\"a\": 1}");
+  CHECK(text_of_answer(fits, false) == *fits.content);
+  CHECK(text_of_answer(unfit, true).empty());
+  CHECK(text_of_answer(cut, false) == "half of");
+  CHECK(text_of_answer({}, true).empty());
+}
+
 TEST_CASE("an error cannot command a terminal and says what to do next") {
   const AgentResult result = failed("server_error", kReset, true);
 
@@ -76,6 +90,7 @@ TEST_CASE("an error cannot command a terminal and says what to do next") {
   CHECK(next_step(failed("timeout", kTimeout, true)).contains("--timeout"));
   CHECK(next_step(failed("model_unavailable", "", false)).contains("--model"));
   CHECK(next_step(failed("rate_limit", "", false)).contains("billing"));
+  CHECK(next_step(failed("invalid_output", "InvalidOutput", true)).contains("schemas"));
 }
 
 TEST_CASE("the exit code tells whether to try again, to look elsewhere or to give up") {
@@ -85,6 +100,7 @@ TEST_CASE("the exit code tells whether to try again, to look elsewhere or to giv
   CHECK(exit_code_of(failed("server_error", kTls, true)) == kUnavailable);
   CHECK(exit_code_of(failed("server_error", kReset, true)) == kTryLater);
   CHECK(exit_code_of(failed("timeout", kTimeout, true)) == kTryLater);
+  CHECK(exit_code_of(failed("invalid_output", "InvalidOutput", true)) == kTryLater);
   CHECK(exit_code_of(failed("invalid_request", "", false)) == kViolated);
 }
 
