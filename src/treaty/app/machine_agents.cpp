@@ -6,6 +6,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <filesystem>
 
+#include "treaty/app/loop_thoughts.h"
 #include "treaty/backends/command/command_agent.h"
 #include "treaty/backends/flatagent/read_flat_agent.h"
 #include "treaty/backends/flatagent/render_flat_agent.h"
@@ -72,16 +73,20 @@ class NoSink final : public backends::Sink {
 };
 
 // Machines and dispatch read the same clock.
-asio::awaitable<AgentResult> dispatched(const ModelRoute& route, backends::Call call,
-                                        double deadline, dispatch::Seconds longest,
+asio::awaitable<AgentResult> dispatched(const ModelRoute& route, LoopThoughts& thoughts,
+                                        const machines::AgentCall& asked, backends::Call call,
+                                        dispatch::Seconds longest,
                                         std::vector<store::BudgetLimit> budgets = {}) {
+  const std::string loop = asked.key.substr(0, asked.key.rfind(':'));
+  thoughts.put_back(loop, call.messages);
   NoSink sink;
   dispatch::Observer observer;  // Nobody is informed.
   const double now = route.dispatcher->pools().now();
   auto ended = co_await route.dispatcher->run({.chain = route.chain,
-                                               .deadline = std::min(deadline, now + longest),
+                                               .deadline = std::min(asked.deadline, now + longest),
                                                .budgets = std::move(budgets)},
                                               std::move(call), sink, observer);
+  thoughts.keep(loop, ended.result, std::move(ended.thoughts));
   co_return std::move(ended.result);
 }
 
@@ -108,7 +113,7 @@ class FlatAgentAsked final : public AskedAgent {
     if (!call.without_tools) offer(prompt->tools, call.tools);
     prompt->caches = is_asked_again(*prompt);
     const dispatch::AskOnce ask = [&](backends::Call one) {
-      return dispatched(route_, std::move(one), call.deadline, deadline_);
+      return dispatched(route_, thoughts_, call, std::move(one), deadline_);
     };
     if (!agent_.output) co_return co_await ask(*std::move(prompt));
     co_return co_await dispatch::ask_for_output(*std::move(prompt), agent_.output->schema, ask);
@@ -124,6 +129,7 @@ class FlatAgentAsked final : public AskedAgent {
   backends::FlatAgent agent_;
   ModelRoute route_;
   dispatch::Seconds deadline_;
+  LoopThoughts thoughts_{};
 };
 
 // The prompt of an agent of treaty.yaml: the input if it is a text, otherwise the input as JSON.
@@ -159,7 +165,7 @@ class ConfiguredAgentAsked final : public AskedAgent {
     prompt.origin = call.origin;
     prompt.depth = call.depth;
     const dispatch::Seconds longest = std::chrono::duration<double>(agent_->deadline).count();
-    co_return co_await dispatched(route_, std::move(prompt), call.deadline, longest, budgets());
+    co_return co_await dispatched(route_, thoughts_, call, std::move(prompt), longest, budgets());
   }
 
  private:
@@ -171,6 +177,7 @@ class ConfiguredAgentAsked final : public AskedAgent {
 
   std::shared_ptr<const turns::Agent> agent_;
   ModelRoute route_;
+  LoopThoughts thoughts_{};
 };
 
 // A program. What it says is masked like the words of providers.
