@@ -45,6 +45,15 @@ class TheRequest(CallTest):
         self.assertIs(request.json["stream"], True)
         self.assertEqual(request.headers["accept"], "text/event-stream")
 
+    def test_how_much_the_model_thinks_is_said_in_the_words_of_the_provider(self):
+        message = {"type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+                   "content": [{"type": "text", "text": "Hi."}], "usage": {"input_tokens": 1, "output_tokens": 1}}
+
+        self.assertEqual(self.sent("--reasoning", "low").json["reasoning_effort"], "low")
+        thinking = self.sent("--reasoning-budget", "2048", provider="anthropic", path="", body=message,
+                             variables={"ANTHROPIC_API_KEY": "k"}).json["thinking"]
+        self.assertEqual(thinking["budget_tokens"], 2048)
+
     def test_images_are_told_by_their_bytes(self):
         for name, content, kind in (("a.txt", PNG, "png"), ("b", b"\xff\xd8\xff\xe0", "jpeg"), ("c", b"GIF89a", "gif"),
                                     ("d", b"RIFF\0\0\0\0WEBPVP8 ", "webp")):
@@ -269,6 +278,7 @@ class Usage(CallTest):
                 (["--provider", "openai", "--model", "m", "--base-url", "ftp://x", "hi"], "--base-url"),
                 (["--provider", "openai", "--model", "m", "--reasoning", "huge", "hi"], "minimal, low, medium or high"),
                 (["--provider", "openai", "--model", "m", "--reasoning-budget", "0", "hi"], "--reasoning-budget"),
+                (["--provider", "openai", "--model", "m", "--reasoning-budget", "9", "hi"], "takes no budget_tokens"),
                 (["--provider", "openai", "--model", "m", "--tool", "no good", "hi"], "letters, digits"),
                 (["--provider", "openai", "--model", "m", "--tool", "{}", "hi"], '"name"'),
                 (["--provider", "openai", "--model", "m", "--tool", "a", "--tool", "a", "hi"], "two tools"),

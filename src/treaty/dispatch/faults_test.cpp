@@ -73,7 +73,7 @@ struct FaultBench {
                   return PoolName{.key = name + "/" + model, .provider = name, .model = model};
                 },
             .pace = Pace::fast,
-            .continues_answers = continues};
+            .continues_answers = [continues](const backends::Call&) { return continues; }};
   }
 
   asio::awaitable<Dispatched> call(bool streams, bool goes_on) {
