@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "treaty/results/prices.h"
+#include "treaty/results/usage.h"
+
 using namespace treaty;
 using namespace treaty::results;
 using contracts::AgentResult;
@@ -209,6 +212,60 @@ TEST_CASE("the provider's own figure wins over the table") {
 
   CHECK(std::get<contracts::CostInfo>(*from_table.cost).total == 0.000005);
   CHECK(std::get<double>(*from_provider.cost) == 0.25);
+}
+
+TEST_CASE("kept prompts cost what the provider's own sums say, and are counted once") {
+  // Usage as providers state it; dollars as their price lists make of it, term by term.
+  struct Bill {
+    const char* provider;
+    const char* model;
+    const char* usage;
+    double dollars;
+    std::int64_t input_tokens;
+  };
+  const Bill bills[] = {
+      // Anthropic: fresh, written (1.25 times as much) and read (a tenth) are apart.
+      {"anthropic", "claude-sonnet-4-5-20250929",
+       R"({"input_tokens": 50, "cache_creation_input_tokens": 248,
+           "cache_read_input_tokens": 100000, "output_tokens": 503})",
+       (50 * 3.00 + 248 * 3.75 + 100'000 * 0.30 + 503 * 15.00) / 1e6, 100'298},
+      {"anthropic", "claude-haiku-4-5-20251001",
+       R"({"input_tokens": 21, "cache_creation_input_tokens": 188086,
+           "cache_read_input_tokens": 0, "output_tokens": 393})",
+       (21 * 1.00 + 188'086 * 1.25 + 393 * 5.00) / 1e6, 188'107},
+      // OpenAI: what is cached is a part of the prompt.
+      {"openai", "gpt-5-2025-08-07",
+       R"({"prompt_tokens": 2006, "completion_tokens": 300,
+           "prompt_tokens_details": {"cached_tokens": 1920},
+           "completion_tokens_details": {"reasoning_tokens": 192}})",
+       (86 * 1.25 + 1'920 * 0.125 + 300 * 10.00) / 1e6, 2'006},
+      // DeepSeek: hit and miss are the prompt.
+      {"deepseek", "deepseek-chat",
+       R"({"prompt_tokens": 170, "completion_tokens": 60, "prompt_cache_hit_tokens": 128,
+           "prompt_cache_miss_tokens": 42})",
+       (42 * 0.28 + 128 * 0.028 + 60 * 0.42) / 1e6, 170}};
+  const auto prices = read_prices(built_in_prices());
+  REQUIRE(prices);
+  for (const Bill& bill : bills) {
+    CAPTURE(bill.model);
+    const json::Document document(bill.usage);
+    Answer answer = text_answer("Hi");
+    answer.model = bill.model;
+    answer.usage = std::string_view(bill.provider) == "anthropic"
+                       ? read_anthropic_usage(*document.root())
+                       : read_openai_usage(*document.root());
+    const Headers headers;
+    const AgentResult result = result_of_answer({.provider = bill.provider,
+                                                 .status = 200,
+                                                 .headers = headers,
+                                                 .now = 1'767'225'600,
+                                                 .prices = &*prices},
+                                                std::move(answer));
+
+    CHECK(result.usage->input_tokens == bill.input_tokens);
+    REQUIRE(dollars_of(result));
+    CHECK(*dollars_of(result) == doctest::Approx(bill.dollars).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("there is no cost without a price, a usage or a model") {

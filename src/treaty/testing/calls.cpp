@@ -31,8 +31,45 @@ Message some_user_message() {
   return message;
 }
 
+constexpr std::string_view kAuthor = "somebody";
+
+// Of any protocol, or of none, at any place, which the message need not have.
+results::Thought some_thought() {
+  return {.text = *rc::gen::inRange<std::size_t>(0, 20),
+          .calls = *rc::gen::inRange<std::size_t>(0, 5),
+          .json = *rc::gen::element<std::string>(
+              R"({"type":"thinking","thinking":"so \u00e9 \n","signature":"EqA="})",
+              R"({ "type" : "redacted_thinking", "data" : "EmwK" })",
+              R"({"type":"thinking","thinking":[{"type":"text","text":"hm"}]})",
+              R"({"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"gAAA"})",
+              R"({"thoughtSignature":"Cs=="})", R"({"text":"","thoughtSignature":"Ct=="})",
+              R"({"functionCall":{},"thoughtSignature":"Cu=="})", R"({"thoughtSignature":5})",
+              R"({"reasoning_content":"I \"see\""})", R"({"reasoning":"well"})",
+              R"({"reasoning_details":[{"type":"reasoning.text","text":"a","index":0}]})",
+              R"({"reasoning_details":[)", R"({"thinking":"hm"})", R"({"thinking":{}})",
+              R"({"role":"user","content":"x"})", R"({"type":"thinking","type":"text"})", "",
+              "not json", "[1]", "{\"type\":\"thinking\",\"thinking\":\"\xff\"}",
+              std::string(200, '['))};
+}
+
+Thoughts some_thoughts() {
+  Thoughts thoughts{.author = *rc::gen::element<std::string>(std::string(kAuthor), "another", "")};
+  for (int i = *rc::gen::inRange(0, 4); i > 0; --i) thoughts.parts.push_back(some_thought());
+  return thoughts;
+}
+
+std::optional<Reasoning> some_reasoning() {
+  Reasoning reasoning;
+  if (*rc::gen::arbitrary<bool>()) {
+    reasoning.effort =
+        *rc::gen::element(Effort::minimal, Effort::low, Effort::medium, Effort::high);
+  }
+  if (*rc::gen::arbitrary<bool>()) reasoning.budget_tokens = *rc::gen::inRange(0, 100'000);
+  return reasoning;
+}
+
 void append_tool_turn(Messages& messages) {
-  AssistantMessage assistant{.text = *any_text()};
+  AssistantMessage assistant{.text = *any_text(), .thoughts = some_thoughts()};
   const int calls = *rc::gen::inRange(0, 4);
   for (int i = 0; i < calls; ++i) {
     assistant.tool_calls.push_back({some_call_id(), "look_up", some_json()});
@@ -88,6 +125,12 @@ rc::Gen<Call> any_call() {
     if (*rc::gen::arbitrary<bool>()) call.sampling.seed = *rc::gen::arbitrary<std::int64_t>();
     if (*rc::gen::arbitrary<bool>()) call.max_output_tokens = *rc::gen::inRange(1, 100'000);
     if (*rc::gen::arbitrary<bool>()) call.stop = {*any_text()};
+    if (*rc::gen::arbitrary<bool>()) call.reasoning = some_reasoning();
+    if (*rc::gen::arbitrary<bool>()) call.author = kAuthor;
+    if (*rc::gen::arbitrary<bool>()) call.conversation = *any_text();
+    call.sends_thoughts = *rc::gen::inRange(0, 4) > 0;
+    call.shows_thinking = *rc::gen::arbitrary<bool>();
+    call.caches = *rc::gen::arbitrary<bool>();
     call.stream = *rc::gen::arbitrary<bool>();
     return call;
   });

@@ -91,6 +91,36 @@ TEST_CASE("Every protocol reads back any text and any arguments that it wrote") 
   }));
 }
 
+TEST_CASE("Every protocol reads back thoughts that it wrote, apart from the text") {
+  OutgoingAnswer said = outgoing({"Some ", "words."});
+  said.thinking = {"Let me ", "see."};
+  said.thought_id = "rs_1";
+  said.signature = "c2lnbmVk";
+  said.usage.reasoning = 2;
+  for (const Protocol* protocol : protocols_with_tools()) {
+    CAPTURE(protocol->name);
+    for (const Answer& answer : {whole(said, *protocol), streamed(said, *protocol)}) {
+      CHECK(answer.complete);
+      CHECK(answer.content == said.text());
+      CHECK(answer.thinking == said.thinking_text());
+      CHECK(answer.thoughts.size() == 1);
+      CHECK(answer.usage->output_tokens == 4);
+    }
+  }
+}
+
+TEST_CASE("Gemini writes a signature on the first call, and on the text when there is none") {
+  OutgoingAnswer said = outgoing({"Well."});
+  said.thinking = {"Hm."};
+  said.signature = "c2lnbmVk";
+  said.tool_calls = {{"a", "1", "f", "{}"}, {"b", "2", "g", "{}"}};
+  for (const Answer& answer : {whole(said, gemini()), streamed(said, gemini())}) {
+    REQUIRE(answer.thoughts.size() == 1);
+    CHECK(answer.thoughts[0].json == R"({"functionCall":{},"thoughtSignature":"c2lnbmVk"})");
+    CHECK(answer.thoughts[0].text == 5);
+  }
+}
+
 TEST_CASE("Every protocol reads back a length and a refusal as such") {
   OutgoingAnswer cut = outgoing({"A"});
   cut.finish_reason = "length";

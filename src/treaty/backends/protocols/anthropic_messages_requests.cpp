@@ -65,7 +65,7 @@ bool is_thought(const results::Thought& thought) {
 void add_assistant(Blocks& blocks, const Call& call, const ToolIds& ids, std::size_t place) {
   const auto& message = std::get<AssistantMessage>(call.messages[place]);
   each_part(
-      message, thoughts_to_send(call, message),
+      message, thoughts_to_send(call, message), is_thought,
       [&](std::string_view text) { add_text(blocks, without_trailing_space(text), true); },
       [&](std::size_t i) {
         blocks.push_back({.kind = Block::Kind::call,
@@ -74,7 +74,6 @@ void add_assistant(Blocks& blocks, const Call& call, const ToolIds& ids, std::si
                           .is_of_assistant = true});
       },
       [&](const results::Thought& thought, bool /*is_last*/) {
-        if (!is_thought(thought)) return;
         blocks.push_back(
             {.kind = Block::Kind::thought, .text = thought.json, .is_of_assistant = true});
       });
@@ -143,9 +142,7 @@ void write_block(json::Writer& writer, const Block& block) {
   }
 }
 
-void write_messages(json::Writer& writer, const Call& call) {
-  const ToolIds ids(call.messages, {});
-  const Blocks blocks = blocks_of(call, ids);
+void write_messages(json::Writer& writer, const Call& call, const Blocks& blocks) {
   const std::set<std::size_t> marks = marked_blocks(call, blocks);
   RoleTurns turns(writer, "content");
   writer.name("messages").begin_array();
@@ -191,21 +188,23 @@ struct Thinking {
   bool is_on() const { return budget || adaptive; }
 };
 
-// With a budget, an answer whose calls are being answered must begin with a thought. One that
-// another provider gave has none.
-bool is_in_foreign_round(const Call& call) {
-  for (std::size_t i = call.messages.size(); i-- > 0;) {
-    const auto* assistant = std::get_if<AssistantMessage>(&call.messages[i]);
-    if (assistant == nullptr) continue;
-    return i + 1 < call.messages.size() && !assistant->tool_calls.empty() &&
-           std::ranges::none_of(thoughts_to_send(call, *assistant), is_thought);
+// With a budget, an answer whose calls are being answered must have thoughts. One that another
+// provider gave has none.
+bool is_in_foreign_round(const Blocks& blocks) {
+  std::size_t end = blocks.size();
+  while (end > 0 && !blocks[end - 1].is_of_assistant) --end;
+  if (end == blocks.size()) return false;
+  bool has_calls = false;
+  for (; end > 0 && blocks[end - 1].is_of_assistant; --end) {
+    if (blocks[end - 1].kind == Block::Kind::thought) return false;
+    has_calls = has_calls || blocks[end - 1].kind == Block::Kind::call;
   }
-  return false;
+  return has_calls;
 }
 
 constexpr std::int64_t kLeastBudget = 1024;
 
-Thinking thinking_of(const Call& call) {
+Thinking thinking_of(const Call& call, const Blocks& blocks) {
   if (!call.reasoning) return {};
   const auto& [effort, budget] = *call.reasoning;
   const Claude claude = claude_of(call.model);
@@ -214,8 +213,8 @@ Thinking thinking_of(const Call& call) {
     thinking.effort = name_of(std::max(*effort, Effort::low));  // There is none below.
   }
   const bool takes_budget = !claude.is_one() || claude.takes_budget();
-  if (budget && takes_budget) {
-    if (!is_in_foreign_round(call)) thinking.budget = std::max(*budget, kLeastBudget);
+  if (budget && takes_budget && !is_in_foreign_round(blocks)) {
+    thinking.budget = std::max(*budget, kLeastBudget);
   } else {
     thinking.adaptive = !claude.is_one() || claude.takes_adaptive();
   }
@@ -335,10 +334,12 @@ std::string render_anthropic_messages(const Call& call, const RequestStyle& styl
   json::Writer writer;
   writer.begin_object();
   if (style.model_in_body) write_text(writer, "model", call.model);
-  const Thinking thinking = thinking_of(call);
+  const ToolIds ids(call.messages, {});
+  const Blocks blocks = blocks_of(call, ids);
+  const Thinking thinking = thinking_of(call, blocks);
   write_all_settings(writer, call, thinking);
   write_system(writer, call);
-  write_messages(writer, call);
+  write_messages(writer, call, blocks);
   write_tools(writer, call);
   write_output_config(writer, call, thinking);
   if (call.stream) writer.member("stream", true);

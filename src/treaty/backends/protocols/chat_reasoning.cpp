@@ -59,14 +59,17 @@ void read_detail_delta(StreamedAnswer& state, json::Value piece, bool is_readabl
   if (is_readable) append_thinking(state, readable_text(piece));
 }
 
-// Their JSON is written here, and so is told by its beginning.
+// Its JSON is written here, and so is told by its beginning.
 bool is_detail(const results::Thought& thought) { return thought.json.starts_with(kBeforeDetail); }
-bool is_part(const results::Thought& thought) {
-  return !is_detail(thought) && thought.json.contains(R"("thinking")");
-}
 
 bool is_thinking_part(json::Value part) {
   return find_text(part, "type") == "thinking" && find_member(part, "thinking");
+}
+
+bool is_part(const results::Thought& thought) {
+  const ThoughtReader reader(thought);
+  const auto object = reader.object();
+  return object && is_thinking_part(*object);
 }
 
 // Pieces of one thought follow each other: nothing was said in between.
@@ -185,27 +188,18 @@ bool write_chat_reasoning(json::Writer& writer, std::span<const results::Thought
 bool write_content_with_thoughts(json::Writer& writer, const AssistantMessage& message,
                                  std::span<const results::Thought> thoughts) {
   if (std::ranges::none_of(thoughts, is_part)) return false;
-  bool any = false;
-  const auto begin = [&] {
-    if (!any) writer.name("content").begin_array();
-    any = true;
-  };
   const auto on_text = [&](std::string_view text) {
-    begin();
     writer.begin_object().member("type", "text");
     write_text(writer, "text", text);
     writer.end_object();
   };
   const auto on_thought = [&](const results::Thought& thought, bool /*is_last*/) {
-    const ThoughtReader reader(thought);
-    const auto object = reader.object();
-    if (!object || !is_thinking_part(*object)) return;
-    begin();
-    writer.raw(object->source());
+    writer.raw(thought.json);
   };
-  each_part(message, thoughts, on_text, [](std::size_t) {}, on_thought);
-  if (any) writer.end_array();
-  return any;
+  writer.name("content").begin_array();
+  each_part(message, thoughts, is_part, on_text, [](std::size_t) {}, on_thought);
+  writer.end_array();
+  return true;
 }
 
 std::vector<results::Thought> read_chat_thoughts(json::Value message) {

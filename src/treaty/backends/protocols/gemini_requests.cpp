@@ -43,6 +43,12 @@ void write_user(RoleTurns& contents, const UserMessage& message) {
   }
 }
 
+bool is_signature(const results::Thought& thought) {
+  const ThoughtReader reader(thought);
+  const auto signature = find_member(reader.object(), "thoughtSignature");
+  return signature && signature->is_string();
+}
+
 // Writes the model's parts, each with the signature that it came with.
 class ModelParts {
  public:
@@ -52,7 +58,7 @@ class ModelParts {
   void write(const AssistantMessage& message, std::span<const results::Thought> thoughts) {
     signature_.clear();
     each_part(
-        message, thoughts,
+        message, thoughts, is_signature,
         [&](std::string_view text) {
           write_text();
           text_ = text;
@@ -70,7 +76,6 @@ class ModelParts {
     const ThoughtReader reader(thought);
     const auto object = reader.object();
     const auto signature = find_member(object, "thoughtSignature");
-    if (!signature || !signature->is_string()) return;
     const GeminiPart part = gemini_part_of(*object);
     if (part == GeminiPart::call) {
       signature_ = signature->source();

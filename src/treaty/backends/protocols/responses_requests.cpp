@@ -25,11 +25,9 @@ void write_user(json::Writer& writer, const UserMessage& message) {
   writer.end_object();
 }
 
-// A reasoning item without the item that it led to is refused.
-void write_thought(json::Writer& writer, const results::Thought& thought, bool is_last) {
+bool is_reasoning(const results::Thought& thought) {
   const ThoughtReader reader(thought);
-  const auto item = reader.object();
-  if (!is_last && find_text(item, "type") == "reasoning") writer.raw(item->source());
+  return find_text(reader.object(), "type") == "reasoning";
 }
 
 void write_assistant(json::Writer& writer, const Call& call, const ToolIds& ids,
@@ -48,10 +46,11 @@ void write_assistant(json::Writer& writer, const Call& call, const ToolIds& ids,
     write_text(writer, "arguments", made.arguments.empty() ? "{}" : made.arguments);
     writer.end_object();
   };
-  each_part(message, thoughts_to_send(call, message), on_text, on_call,
-            [&](const results::Thought& thought, bool is_last) {
-              write_thought(writer, thought, is_last);
-            });
+  // A reasoning item without the item that it led to is refused.
+  const auto on_thought = [&](const results::Thought& thought, bool is_last) {
+    if (!is_last) writer.raw(thought.json);
+  };
+  each_part(message, thoughts_to_send(call, message), is_reasoning, on_text, on_call, on_thought);
 }
 
 void write_input(json::Writer& writer, const Call& call) {

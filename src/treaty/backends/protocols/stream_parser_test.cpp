@@ -260,3 +260,65 @@ TEST_CASE("an empty stream is not complete") {
     CHECK(!StreamParser(*protocol).finish().complete);
   }
 }
+
+TEST_CASE("feeding tells what can be read of thoughts, and all of it together is the thinking") {
+  for (const Transcript& transcript : read_streams()) {
+    if (!transcript.name.contains("-thinking-")) continue;
+    CAPTURE(transcript.name);
+    StreamParser parser(*transcript.recording.protocol);
+    std::string thinking;
+    for (const char& byte : transcript.recording.body) {
+      parser.feed(std::string_view(&byte, 1));
+      thinking += parser.thinking();
+    }
+
+    CHECK(thinking == parser.finish().thinking);
+    CHECK(!thinking.empty());
+  }
+}
+
+TEST_CASE("pieces are text, reasoning, calls and their arguments") {
+  StreamParser parser(a_protocol());
+  const auto pieces_of = [&](std::string_view delta) {
+    const std::size_t before = parser.pieces();
+    parser.feed("data: {\"choices\":[{\"index\":0,\"delta\":{" + std::string(delta) + "}}]}\n\n");
+    return parser.pieces() - before;
+  };
+  CHECK(pieces_of(R"("role":"assistant","content":"","reasoning_content":"")") == 0);
+  CHECK(pieces_of(R"("reasoning_content":"Hm")") == 1);
+  CHECK(pieces_of(R"("content":"Hi")") == 1);
+  CHECK(pieces_of(R"("tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}])") == 1);
+  CHECK(pieces_of(R"("tool_calls":[{"index":0,"function":{"arguments":"{}"}}])") == 1);
+  CHECK(pieces_of("") == 0);
+}
+
+TEST_CASE("comments, pings and events that frame the answer are no pieces") {
+  StreamParser parser(anthropic_messages());
+  for (const char* bytes :
+       {": keep-alive\n\n", "event: ping\ndata: {\"type\": \"ping\"}\n\n", "\n\n",
+        "data: {\"type\":\"message_start\",\"message\":{\"model\":\"m\"}}\n\n",
+        "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\","
+        "\"text\":\"\"}}\n\n"}) {
+    parser.feed(bytes);
+    CHECK(parser.pieces() == 0);
+  }
+  parser.feed(
+      "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\","
+      "\"text\":\"Hi\"}}\n\n");
+  CHECK(parser.pieces() == 1);
+  CHECK(parser.thinking().empty());
+}
+
+TEST_CASE("a signature is a piece although nobody can read it") {
+  StreamParser parser(anthropic_messages());
+  parser.feed(
+      "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
+      "\"thinking\",\"thinking\":\"\"}}\n\n");
+  const std::size_t before = parser.pieces();
+  parser.feed(
+      "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+      "\"signature_delta\",\"signature\":\"s\"}}\n\n");
+
+  CHECK(parser.pieces() == before + 1);
+  CHECK(parser.thinking().empty());
+}

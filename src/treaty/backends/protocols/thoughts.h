@@ -77,12 +77,13 @@ class ThoughtReader {
 std::size_t character_begin(std::string_view text, std::size_t at);
 
 // Gives a message's text, calls and thoughts in their order: `on_text(text)` for what is between
-// two thoughts, `on_call(index)`, and `on_thought(thought, is_last)`, where is_last says that only
-// thoughts and white space follow. A place that the message does not have means its end: texts may
-// have been changed since.
-template <class OnText, class OnCall, class OnThought>
+// two thoughts, `on_call(index)`, and `on_thought(thought, is_last)`, where is_last says that
+// nothing but thoughts follows. Thoughts that are not `wanted` are passed over. A place that the
+// message does not have means its end: texts may have been changed since.
+template <class Wanted, class OnText, class OnCall, class OnThought>
 void each_part(const AssistantMessage& message, std::span<const results::Thought> thoughts,
-               const OnText& on_text, const OnCall& on_call, const OnThought& on_thought) {
+               const Wanted& wanted, const OnText& on_text, const OnCall& on_call,
+               const OnThought& on_thought) {
   std::size_t text = 0;
   std::size_t calls = 0;
   const auto go_to = [&](std::size_t text_end, std::size_t calls_end) {
@@ -91,11 +92,10 @@ void each_part(const AssistantMessage& message, std::span<const results::Thought
     for (; calls < calls_end; ++calls) on_call(calls);
   };
   for (const results::Thought& thought : thoughts) {
+    if (!wanted(thought)) continue;
     go_to(character_begin(message.text, thought.text),
           std::min(thought.calls, message.tool_calls.size()));
-    const bool is_last = calls == message.tool_calls.size() &&
-                         message.text.find_first_not_of(" \t\r\n", text) == std::string::npos;
-    on_thought(thought, is_last);
+    on_thought(thought, calls == message.tool_calls.size() && text == message.text.size());
   }
   go_to(message.text.size(), message.tool_calls.size());
 }

@@ -56,6 +56,15 @@ replies:
   CHECK(reply.finish_reason == "length");
 }
 
+TEST_CASE("A reply may have thoughts, whole or in pieces, beside what it says") {
+  CHECK(only_reply("- {thinking: Hm., text: Yes.}").thinking == std::vector<std::string>{"Hm."});
+  CHECK(only_reply("- {thinking: [Let me, ' see.'], text: Yes.}").thinking.size() == 2);
+  CHECK(problems_of("- thinking: Hm.").contains("says nothing"));
+  CHECK(problems_of("- {thinking: Hm., body: x}").contains("no room"));
+  ScriptPlayer player(*read_script("- {thinking: 'On {{user}}', text: Yes.}"));
+  CHECK(player.next({.user_text = "tea"}).thinking[0] == "On tea");
+}
+
 TEST_CASE("A reply has errors, headers, delays and faults") {
   const Reply reply = only_reply(R"(
 replies:

@@ -106,11 +106,11 @@ asio::awaitable<bool> think(Run& run) {
 }
 
 // As Chat Completions has them.
-void give_thoughts(const Run& run, const Call& call) {
-  if (run.answer.thinking.empty() || call.author.empty()) return;
+void give_thoughts(Sink& sink, std::string_view thinking, const Call& call) {
+  if (thinking.empty() || call.author.empty()) return;
   json::Writer writer;
-  writer.begin_object().member("reasoning_content", run.answer.thinking).end_object();
-  run.sink.on_thoughts({.author = call.author, .parts = {{.json = writer.take()}}});
+  writer.begin_object().member("reasoning_content", thinking).end_object();
+  sink.on_thoughts({.author = call.author, .parts = {{.json = writer.take()}}});
 }
 
 // Says the text, piece by piece. False when the call was cancelled.
@@ -205,8 +205,9 @@ asio::awaitable<AgentResult> ScriptedBackend::run(const Call& call, Sink& sink) 
     co_await wait_for_ever();
     co_return aborted(run);
   }
+  const std::string thinking = run.answer.thinking;
   AgentResult result = result_after_faults(run);
-  if (!result.error) give_thoughts(run, call);
+  if (!result.error) give_thoughts(sink, thinking, call);
   co_return result;
 }
 

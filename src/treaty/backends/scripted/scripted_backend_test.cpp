@@ -21,7 +21,11 @@ struct Pieces final : Sink {
     all.emplace_back(delta);
     if (on_first) std::exchange(on_first, nullptr)();
   }
+  void on_thinking(std::string_view delta) override { thinking += delta; }
+  void on_thoughts(Thoughts given) override { thoughts = std::move(given); }
   std::vector<std::string> all{};
+  std::string thinking{};
+  Thoughts thoughts{};
   std::function<void()> on_first{};
 };
 
@@ -30,6 +34,8 @@ enum class Cancel { no, at_once, after_first_text };
 struct Ran {
   AgentResult result{};
   std::vector<std::string> pieces{};
+  std::string thinking{};
+  Thoughts thoughts{};
 };
 
 Ran run(std::string_view script, const Call& call = {.model = "m"}, Cancel cancel = Cancel::no) {
@@ -54,6 +60,8 @@ Ran run(std::string_view script, const Call& call = {.model = "m"}, Cancel cance
   if (cancel == Cancel::at_once) stop();  // Once it has begun to wait.
   context.run();
   ran.pieces = std::move(sink.all);
+  ran.thinking = std::move(sink.thinking);
+  ran.thoughts = std::move(sink.thoughts);
   return ran;
 }
 
@@ -65,6 +73,18 @@ TEST_CASE("A scripted text comes in pieces and as a whole") {
   CHECK(ran.result.finish_reason == "stop");
   CHECK(ran.result.usage->total_tokens == 11);
   CHECK(ran.result.success());
+}
+
+TEST_CASE("Scripted thoughts are told apart from the text, and kept for the author of the call") {
+  const Ran ran = run("- {thinking: [Let me, ' see.'], text: Yes.}",
+                      {.model = "m", .stream = true, .author = "script"});
+
+  CHECK(ran.thinking == "Let me see.");
+  CHECK(ran.result.content == "Yes.");
+  CHECK(ran.thoughts.author == "script");
+  REQUIRE(ran.thoughts.parts.size() == 1);
+  CHECK(ran.thoughts.parts[0].json == R"({"reasoning_content":"Let me see."})");
+  CHECK(run("- {thinking: Hm., text: Yes.}").thoughts.parts.empty());
 }
 
 TEST_CASE("Scripted tool calls have ids even when the script leaves them out") {

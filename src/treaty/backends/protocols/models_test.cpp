@@ -1,0 +1,67 @@
+#include "treaty/backends/protocols/models.h"
+
+#include <doctest/doctest.h>
+
+namespace treaty::backends {
+
+TEST_CASE("The version of a Claude stands in its name, before or behind its family") {
+  CHECK(claude_of("claude-opus-4-5-20251101").version == 405);
+  CHECK(claude_of("claude-sonnet-4-20250514").version == 400);
+  CHECK(claude_of("claude-3-7-sonnet-20250219").version == 307);
+  CHECK(claude_of("claude-3-haiku-20240307").version == 300);
+  CHECK(claude_of("anthropic/claude-opus-4.6").version == 406);
+  CHECK(claude_of("us.anthropic.claude-opus-4-6-v1:0").version == 406);
+  CHECK(claude_of("claude-opus-5").version == 500);
+  CHECK(claude_of("claude-mythos-preview").version == 9999);
+  CHECK(!claude_of("gpt-5").is_one());
+  CHECK(!claude_of("").is_one());
+}
+
+TEST_CASE("Claudes take a budget, then both, then adaptive thinking only") {
+  CHECK(!claude_of("claude-3-5-sonnet-20241022").takes_budget());
+  CHECK(claude_of("claude-haiku-4-5").takes_budget());
+  CHECK(!claude_of("claude-haiku-4-5").takes_effort());
+  CHECK(claude_of("claude-opus-4-5").takes_effort());
+  CHECK(!claude_of("claude-opus-4-5").takes_adaptive());
+  CHECK(claude_of("claude-opus-4-6").takes_budget());
+  CHECK(claude_of("claude-opus-4-6").takes_adaptive());
+  CHECK(!claude_of("claude-opus-4-7").takes_budget());
+  CHECK(claude_of("claude-sonnet-4-5").continues_answers());
+  CHECK(!claude_of("claude-sonnet-4-6").continues_answers());
+}
+
+TEST_CASE("The generation of a Gemini stands in its name") {
+  CHECK(gemini_generation("gemini-2.5-flash") == 205);
+  CHECK(gemini_generation("models/gemini-3-pro-preview") == 300);
+  CHECK(gemini_generation("gemini-3.1-pro") == 301);
+  CHECK(gemini_generation("gemini-flash-latest") == 0);
+  CHECK(gemini_generation("gemma-3") == 0);
+}
+
+TEST_CASE("OpenAI's models that reason are told from those that do not") {
+  for (const char* model : {"o3", "o4-mini", "gpt-5", "gpt-5.4-nano", "openai/gpt-5.6-sol",
+                            "gpt-oss-120b", "codex-mini-latest"}) {
+    CAPTURE(model);
+    CHECK(is_openai_reasoner(model));
+    CHECK(!is_openai_plain(model));
+  }
+  for (const char* model : {"gpt-4o", "gpt-4.1-mini", "gpt-5-chat-latest", "chatgpt-4o-latest"}) {
+    CAPTURE(model);
+    CHECK(is_openai_plain(model));
+    CHECK(!is_openai_reasoner(model));
+  }
+  CHECK(!is_openai_plain("my-deployment"));
+  CHECK(!is_openai_reasoner("my-deployment"));
+  CHECK(gpt_version("gpt-5.4-mini") == 504);
+}
+
+TEST_CASE("Reasoning comes encrypted from OpenAI and from xAI") {
+  CHECK(encrypts_reasoning("gpt-5-mini"));
+  CHECK(encrypts_reasoning("x-ai/grok-4.3"));
+  CHECK(!encrypts_reasoning("gpt-4o"));
+  CHECK(!encrypts_reasoning("gpt-oss-120b"));
+  CHECK(!encrypts_reasoning("grok-4-fast-non-reasoning"));
+  CHECK(!encrypts_reasoning("grok-3"));
+}
+
+}  // namespace treaty::backends
