@@ -31,6 +31,9 @@ class AnswerReader {
   // How many pieces of an answer have come. Comments, pings and white space are none.
   std::size_t pieces() const { return plain_pieces_ + stream_.pieces(); }
 
+  // A stream has said how the answer ended; its usage and its last event may follow.
+  bool is_whole() const { return stream_.is_whole(); }
+
   // A stream came to its last event: what may follow does not matter.
   bool has_ended() const { return stream_.has_ended(); }
 

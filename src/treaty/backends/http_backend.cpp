@@ -39,6 +39,7 @@ class Receiver : public http::ResponseSink {
 
   bool is_satisfied() const override { return reader && reader->has_ended(); }
   std::size_t pieces() const override { return reader ? reader->pieces() : 0; }
+  bool is_whole() const override { return reader && reader->is_whole(); }
 
   std::optional<int> status{};
   Headers headers{};

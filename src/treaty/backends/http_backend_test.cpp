@@ -219,6 +219,22 @@ TEST_CASE("comments and pings do not count as an answer, reasoning and tool call
   CHECK(failure_after(chunk(R"({"reasoning_content":"Hm."})")) == failure_types::kStallTimeout);
 }
 
+TEST_CASE("an answer that is complete does not wait for the end of its stream") {
+  Call call = testing::simple_call();
+  call.stream = true;
+  const Ran ran = run(
+      [](http::Exchange& exchange) -> asio::awaitable<void> {
+        co_await exchange.begin(200, {{"content-type", "text/event-stream"}});
+        co_await exchange.write(chunk(R"({"content":"Hi."})") +
+                                chunk(R"({},"finish_reason":"stop")"));
+        co_await exchange.closed();
+      },
+      call);
+
+  CHECK(ran.result.success());
+  CHECK(ran.result.content == "Hi.");
+}
+
 TEST_CASE("a server that accepts and says nothing ends by first_token") {
   using namespace std::chrono_literals;
   Call call = testing::simple_call();

@@ -254,7 +254,7 @@ asio::awaitable<Outcome> Client::State::receive(ClientConnection& connection,
       satisfied = true;
       timeouts.finish_soon(connection);
     }
-    timeouts.note_pieces(sink.pieces());
+    timeouts.note_progress(sink.pieces(), sink.is_whole());
     if (decoder.has_head() && !satisfied) timeouts.begin(connection, Phase::idle);
     if (!connection.is_secure() && step.size < scratch_.size()) wanted = IoOutcome::wants_read;
   }

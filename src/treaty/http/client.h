@@ -81,6 +81,10 @@ class ResponseSink {
   // How many pieces of an answer have come, as opposed to bytes that only keep the connection
   // alive. For Timeouts::first_piece and Timeouts::stall.
   virtual std::size_t pieces() const { return 0; }
+
+  // The answer is whole, though something may still follow, such as what it cost: the fetch waits
+  // for that for a short time only.
+  virtual bool is_whole() const { return false; }
 };
 
 struct ClientOptions {

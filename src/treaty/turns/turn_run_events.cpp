@@ -52,7 +52,8 @@ void TurnRun::on_thoughts_dropped(const dispatch::Choice& choice, const dispatch
 void TurnRun::on_switched(const dispatch::Choice& from, const dispatch::Choice& to,
                           const dispatch::Why& why) {
   note("switched", switched_data(from, to, why));
-  if (why.rule == dispatch::DispatchRule::breaker) return;  // The log has it since the breaker opened.
+  if (why.rule == dispatch::DispatchRule::breaker)
+    return;  // The log has it since the breaker opened.
   report(fmt::format("switches from backend {} ({}) to {} ({})", from.backend, from.model,
                      to.backend, to.model),
          fmt::format("{} (rule {})", why.reason, name_of(why.rule)));

@@ -170,11 +170,19 @@ void write_tools(json::Writer& writer, const Call& call) {
   });
 }
 
+// The provider refuses schemas whose objects are not closed, and older models refuse them all.
+bool is_held_to_schema(const Call& call) {
+  const Claude claude = claude_of(call.model);
+  return call.output && call.output->strict && (!claude.is_one() || claude.takes_schema());
+}
+
 void write_system(json::Writer& writer, const Call& call) {
-  if (is_blank(call.system)) return;
-  if (!call.caches) return write_text(writer, "system", call.system);
+  const bool in_words = call.output && !is_held_to_schema(call);
+  const std::string system = in_words ? system_with_schema(call) : call.system;
+  if (is_blank(system)) return;
+  if (!call.caches) return write_text(writer, "system", system);
   writer.name("system").begin_array().begin_object().member("type", "text");
-  write_text(writer, "text", call.system);
+  write_text(writer, "text", system);
   write_mark(writer);
   writer.end_object().end_array();
 }
@@ -245,10 +253,11 @@ void write_all_settings(json::Writer& writer, const Call& call, const Thinking& 
 }
 
 void write_output_config(json::Writer& writer, const Call& call, const Thinking& thinking) {
-  if (!call.output && thinking.effort.empty()) return;
+  const bool has_schema = is_held_to_schema(call);
+  if (!has_schema && thinking.effort.empty()) return;
   writer.name("output_config").begin_object();
   if (!thinking.effort.empty()) writer.member("effort", thinking.effort);
-  if (call.output) {
+  if (has_schema) {
     writer.name("format").begin_object().member("type", "json_schema").name("schema");
     writer.raw(object_or(call.output->schema_json, "{}")).end_object();
   }

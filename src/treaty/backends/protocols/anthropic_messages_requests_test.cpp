@@ -54,6 +54,26 @@ TEST_CASE("messages: texts of white space are left out, and a tool may give noth
         R"("tools":[{"name":"f","input_schema":{"type":"object","properties":{}}}]})");
 }
 
+TEST_CASE("messages: a schema that the model cannot be held to is asked for in words") {
+  const auto rendered = [](std::string model, bool is_strict) {
+    Call call = testing::simple_call();
+    call.model = std::move(model);
+    call.output = OutputSchema{.schema_json = R"({"type":"object"})", .strict = is_strict};
+    call.caches = false;
+    return render_anthropic_messages(call, {});
+  };
+  const std::string_view words =
+      R"(fits this JSON Schema, and nothing else:\n{\"type\":\"object\"})";
+
+  CHECK(rendered("claude-sonnet-4-5", true).contains("output_config"));
+  CHECK(!rendered("claude-sonnet-4-5", true).contains(words));
+  for (const std::string& request :
+       {rendered("claude-sonnet-4-5", false), rendered("claude-3-5-haiku-latest", true)}) {
+    CHECK(!request.contains("output_config"));
+    CHECK(request.contains(words));
+  }
+}
+
 TEST_CASE("messages: structured output, settings and streams") {
   Call call = testing::simple_call();
   call.output = OutputSchema{.schema_json = R"({"type":"object"})"};

@@ -91,17 +91,11 @@ void write_assistant(json::Writer& writer, const Call& call, const RequestStyle&
   writer.end_object();
 }
 
-// Where only json_object is known, the schema is told in words; the mode wants "JSON" in them.
-std::string system_text(const Call& call, const RequestStyle& style) {
-  if (!call.output || style.json_schema) return call.system;
-  std::string text = call.system.empty() ? "" : call.system + "\n\n";
-  text += "Answer with one JSON object that fits this JSON Schema, and nothing else:\n";
-  return text + object_or(call.output->schema_json, "{}");
-}
-
 void write_messages(json::Writer& writer, const Call& call, const RequestStyle& style) {
   const ToolIds ids(call.messages, id_rule_of(style));
-  const std::string system = system_text(call, style);
+  // Where only json_object is known; that mode wants "JSON" in the text.
+  const bool in_words = call.output && !style.json_schema;
+  const std::string system = in_words ? system_with_schema(call) : call.system;
   writer.name("messages").begin_array();
   if (!system.empty()) {
     writer.begin_object().member("role", style.developer_role ? "developer" : "system");

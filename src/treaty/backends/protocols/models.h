@@ -19,6 +19,7 @@ struct Claude {
   bool takes_budget() const { return version >= 307 && version <= 406; }
   bool takes_adaptive() const { return version >= 406; }
   bool takes_effort() const { return version >= 406 || (version == 405 && is_opus); }
+  bool takes_schema() const { return version >= 405 || (version >= 401 && is_opus); }
   bool continues_answers() const { return version < 406; }  // Of a message of the assistant.
 };
 Claude claude_of(std::string_view model);

@@ -173,6 +173,12 @@ void read_function_tools(Call& call, json::Value root) {
   }
 }
 
+std::string system_with_schema(const Call& call) {
+  std::string text = call.system.empty() ? "" : call.system + "\n\n";
+  text += "Answer with one JSON object that fits this JSON Schema, and nothing else:\n";
+  return text + object_or(call.output->schema_json, "{}");
+}
+
 void read_output_format(Call& call, std::optional<json::Value> format) {
   const std::string_view type = json::find_text(format, "type");
   if (type == "json_object") call.output = OutputSchema{.schema_json = "{}"};

@@ -91,6 +91,10 @@ void read_tool(Call& call, json::Value tool, std::string_view schema);
 // {"type":"json_schema",…}, flat or under `json_schema`, or {"type":"json_object"}.
 void read_output_format(Call& call, std::optional<json::Value> format);
 
+// The system text of a call with `output`, with its schema in words: for providers and models that
+// cannot be held to it.
+std::string system_with_schema(const Call& call);
+
 bool is_filled_array(std::optional<json::Value> value);
 
 // A text, or the texts of all parts of a list.

@@ -25,6 +25,9 @@ class StreamParser {
   // Comments, pings and events that only frame the answer are none.
   std::size_t pieces() const { return pieces_; }
 
+  // The answer is complete; more about it may follow.
+  bool is_whole() const { return state_.answer.complete && !is_hopeless(); }
+
   // The last event came.
   bool has_ended() const { return state_.ended; }
 

@@ -96,10 +96,13 @@ void FetchTimeouts::begin(ClientConnection& connection, Phase phase) {
   connection.set_deadline(end_);
 }
 
-void FetchTimeouts::note_pieces(std::size_t pieces) {
-  if (pieces == pieces_) return;
+void FetchTimeouts::note_progress(std::size_t pieces, bool is_whole) {
+  constexpr std::chrono::milliseconds kRest{2'000};
+  if (pieces == pieces_ && is_whole == is_whole_) return;
   pieces_ = pieces;
+  is_whole_ = is_whole;
   silence_end_ = timeouts_.stall ? after(*timeouts_.stall) : SteadyTime::max();
+  if (is_whole) silence_end_ = std::min(silence_end_, after(kRest));
 }
 
 void FetchTimeouts::finish_soon(ClientConnection& connection) {
@@ -119,6 +122,9 @@ FetchFailure FetchTimeouts::timeout(const ClientConnection& connection) const {
   if (end_ == total_end_) {
     return say(Timeout::total,
                fmt::format("the answer was not whole within {} (total)", seconds(timeouts_.total)));
+  }
+  if (end_ == silence_end_ && is_whole_) {
+    return say(Timeout::stall, "nothing followed the answer, and the connection stayed open");
   }
   if (end_ == silence_end_ && pieces_ > 0) {
     return say(Timeout::stall, fmt::format("the answer stopped: no further piece of it came for {}",

@@ -64,8 +64,8 @@ class FetchTimeouts {
   // `phase` begins, or begins again.
   void begin(ClientConnection& connection, Phase phase);
 
-  // So many pieces have come by now (ResponseSink::pieces). Takes effect when a phase begins.
-  void note_pieces(std::size_t pieces);
+  // What ResponseSink says by now. Takes effect when a phase begins.
+  void note_progress(std::size_t pieces, bool is_whole);
 
   // Only the end of a message is still awaited, and not for long.
   void finish_soon(ClientConnection& connection);
@@ -85,6 +85,7 @@ class FetchTimeouts {
   SteadyTime silence_end_;  // Of the wait for the next piece.
   SteadyTime end_ = SteadyTime::max();
   std::size_t pieces_ = 0;
+  bool is_whole_ = false;
   Phase phase_ = Phase::connect;
 };
 
