@@ -255,7 +255,8 @@ Plan PlayedProvider::answer_scripted(const http::Request& request, const Provide
   backends::OutgoingAnswer outgoing =
       scripted_answer(reply, *received, asked.prompt_bytes, protocol, now, ids_);
   outgoing.json_array = route.json_array;
-  if (!reply.usage && &protocol == &backends::anthropic_messages()) {
+  // A request that fails is not kept.
+  if (!reply.usage && !reply.error && &protocol == &backends::anthropic_messages()) {
     const CachedPart cached = cache_.account(request.body);
     outgoing.usage.cache_read = cached.read;
     outgoing.usage.cache_write = cached.written;

@@ -126,6 +126,13 @@ TEST_CASE("The mock tells tokens from the cache unless the script tells the usag
   CHECK(usage_of(fixed, question()).cache_write_tokens == 0);
 }
 
+TEST_CASE("A request that the mock answers with an error is not kept") {
+  PlayedProvider provider(script_of("[{error: 529}, Hello.]"), 1);
+  provider.answer({.method = "POST", .target = "/v1/messages", .body = body_of(question())}, 1);
+
+  CHECK(usage_of(provider, question()).cache_read_tokens == 0);
+}
+
 TEST_CASE("The mock thinks in the words of every wire") {
   const auto answer_of = [](const char* target, std::string body) {
     PlayedProvider provider(script_of("- {thinking: Hm. Well., text: Hello.}"), 1);

@@ -44,6 +44,15 @@ constexpr std::string_view kChunk =
 constexpr std::string_view kEnd =
     "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
 
+constexpr const char* kPing = "event: ping\ndata: {\"type\": \"ping\"}\n\n";
+constexpr const char* kStart =
+    "data: {\"type\":\"message_start\",\"message\":{\"model\":\"m\"}}\n\n";
+constexpr const char* kTextBlock =
+    R"(data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}})"
+    "\n\n";
+
+std::string event_of(std::string_view json) { return http::event_bytes("", json); }
+
 }  // namespace
 
 TEST_CASE("every protocol has transcripts of text and of tool calls, streamed and plain") {
@@ -294,30 +303,23 @@ TEST_CASE("pieces are text, reasoning, calls and their arguments") {
 
 TEST_CASE("comments, pings and events that frame the answer are no pieces") {
   StreamParser parser(anthropic_messages());
-  for (const char* bytes :
-       {": keep-alive\n\n", "event: ping\ndata: {\"type\": \"ping\"}\n\n", "\n\n",
-        "data: {\"type\":\"message_start\",\"message\":{\"model\":\"m\"}}\n\n",
-        "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\","
-        "\"text\":\"\"}}\n\n"}) {
+  for (const char* bytes : {": keep-alive\n\n", "\n\n", kPing, kStart, kTextBlock}) {
     parser.feed(bytes);
     CHECK(parser.pieces() == 0);
   }
-  parser.feed(
-      "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\","
-      "\"text\":\"Hi\"}}\n\n");
+  parser.feed(event_of(R"({"type":"content_block_delta","index":0,)"
+                       R"("delta":{"type":"text_delta","text":"Hi"}})"));
   CHECK(parser.pieces() == 1);
   CHECK(parser.thinking().empty());
 }
 
 TEST_CASE("a signature is a piece although nobody can read it") {
   StreamParser parser(anthropic_messages());
-  parser.feed(
-      "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
-      "\"thinking\",\"thinking\":\"\"}}\n\n");
+  parser.feed(event_of(R"({"type":"content_block_start","index":0,)"
+                       R"("content_block":{"type":"thinking","thinking":""}})"));
   const std::size_t before = parser.pieces();
-  parser.feed(
-      "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
-      "\"signature_delta\",\"signature\":\"s\"}}\n\n");
+  parser.feed(event_of(R"({"type":"content_block_delta","index":0,)"
+                       R"("delta":{"type":"signature_delta","signature":"s"}})"));
 
   CHECK(parser.pieces() == before + 1);
   CHECK(parser.thinking().empty());
