@@ -153,8 +153,7 @@ struct BackendBuilder {
                                 .protocol = protocol,
                                 .base_url = settings.base_url,
                                 .key = settings.key,
-                                .fetch = {.timeouts = backends::timeouts_within(settings.timeout),
-                                          .max_body_bytes = backends::kLargestAnswer}};
+                                .fetch = backends::fetch_within(settings.timeout)};
     return {.backend = std::make_shared<backends::HttpBackend>(*client, std::move(target),
                                                                catalog->shared->prices),
             .provider_kind = settings.kind,

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "treaty/backends/failure_types.h"
 #include "treaty/base/text.h"
 #include "treaty/results/error_body.h"
 
@@ -65,22 +66,29 @@ bool AnswerReader::tell_form(std::string_view bytes) {
 }
 
 std::string_view AnswerReader::feed(std::string_view bytes) {
+  std::string begin;
   if (form_ == Form::unknown) {
     if (!tell_form(bytes)) return {};
-    if (form_ == Form::plain) {
-      ++plain_pieces_;
-      return {};
-    }
-    return stream_.feed(std::exchange(body_, {}));
+    bytes = begin = std::exchange(body_, {});
   }
-  if (form_ == Form::stream) return stream_.feed(bytes);
-  if (form_ == Form::failure && body_.size() + bytes.size() > kLargestFailure) {
-    bytes = bytes.substr(0, kLargestFailure - body_.size());
+  if (form_ == Form::stream) {
+    const std::string_view text = stream_.feed(bytes);
+    gave_text_ |= !text.empty();
+    return text;
+  }
+  const std::size_t most = form_ == Form::failure ? kLargestFailure : kLargestAnswer;
+  if (body_.size() + bytes.size() > most) {
+    bytes = bytes.substr(0, most - body_.size());
     over_ = true;
   }
   body_.append(bytes);
   ++plain_pieces_;
   return {};
+}
+
+std::string_view AnswerReader::last_text(const contracts::AgentResult& result) const {
+  if (gave_text_) return stream_.last_text();
+  return result.content ? std::string_view(*result.content) : std::string_view();
 }
 
 bool AnswerReader::is_hopeless() const { return over_ || stream_.is_hopeless(); }
@@ -97,8 +105,16 @@ contracts::AgentResult AnswerReader::finish(const results::Exchange& exchange) {
   }
   if (form_ == Form::failure) return results::result_of_failure(exchange, unframed(body_));
   results::Answer answer;
+  if (form_ == Form::stream) answer = stream_.finish();
+  if (over_ || stream_.is_too_large()) {
+    return results::result_of_error(
+        exchange,
+        {.message = fmt::format("the answer is larger than {} MiB", kLargestAnswer >> 20U),
+         .code = "server_error",
+         .type = std::string(failure_types::kTooLarge),
+         .retryable = true});
+  }
   if (form_ == Form::stream) {
-    answer = stream_.finish();
     thoughts_ = std::move(answer.thoughts);
     return results::result_of_answer(exchange, std::move(answer));
   }

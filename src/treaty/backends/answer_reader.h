@@ -43,6 +43,9 @@ class AnswerReader {
   // `exchange` has the status and the headers that the reader was made with.
   contracts::AgentResult finish(const results::Exchange& exchange);
 
+  // The text of a successful answer that feed() has not given, after finish().
+  std::string_view last_text(const contracts::AgentResult& result) const;
+
   // Those of the answer, after finish().
   std::vector<results::Thought> take_thoughts() { return std::move(thoughts_); }
 
@@ -55,7 +58,8 @@ class AnswerReader {
   const Protocol& protocol_;
   Form form_ = Form::unknown;
   bool in_lines_ = false;  // Lines of JSON, by the content type.
-  bool over_ = false;
+  bool over_ = false;      // The body is larger than what is worth reading, or allowed.
+  bool gave_text_ = false;
   StreamParser stream_;
   std::string body_{};            // Of a failure or a plain answer,
   std::size_t plain_pieces_ = 0;  // in so many pieces.

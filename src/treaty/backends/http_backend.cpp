@@ -16,6 +16,9 @@ using contracts::AgentError;
 using contracts::AgentResult;
 using results::Exchange;
 
+// Of the body of a message, framing included. AnswerReader limits the answer itself.
+constexpr std::size_t kLargestBody = std::size_t{512} << 20U;
+
 // Gives the pieces of the body to the reader, and the text that comes out to the caller.
 class Receiver : public http::ResponseSink {
  public:
@@ -30,10 +33,7 @@ class Receiver : public http::ResponseSink {
   bool on_body(std::string_view bytes) override {
     const std::string_view text = reader->feed(bytes);
     if (const auto thinking = reader->thinking(); !thinking.empty()) sink_.on_thinking(thinking);
-    if (!text.empty()) {
-      sink_.on_text(text);
-      gave_text = true;
-    }
+    if (!text.empty()) sink_.on_text(text);
     return !reader->is_hopeless();
   }
 
@@ -44,7 +44,6 @@ class Receiver : public http::ResponseSink {
   std::optional<int> status{};
   Headers headers{};
   std::optional<AnswerReader> reader{};  // From the head on.
-  bool gave_text = false;
 
  private:
   const Protocol& protocol_;
@@ -75,7 +74,7 @@ std::optional<AgentError> key_error(const HttpTarget& target) {
 http::FetchOptions options_of(const HttpTarget& target, const Call& call) {
   http::FetchOptions options = target.fetch;
   if (call.timeouts.connect) {
-    options.timeouts.connect = std::min(options.timeouts.connect, *call.timeouts.connect);
+    options.timeouts.connect = std::min(options.timeouts.total, *call.timeouts.connect);
   }
   options.timeouts.first_piece = call.timeouts.first_token;
   options.timeouts.stall = call.timeouts.stall;
@@ -101,10 +100,6 @@ AgentResult result_of_cut(const Exchange& exchange, AnswerReader& reader,
   }
   return result;
 }
-
-}  // namespace
-
-namespace {
 
 std::string_view type_of(http::Timeout timeout) {
   switch (timeout) {
@@ -136,13 +131,13 @@ AgentError error_of(const http::FetchFailure& failure) {
   return {.message = failure.message, .type = std::string(kCancelled), .retryable = false};
 }
 
-http::Timeouts timeouts_within(std::chrono::milliseconds total) {
-  http::Timeouts timeouts;
-  for (auto* one : {&timeouts.connect, &timeouts.first_byte, &timeouts.idle}) {
-    *one = std::min(*one, total);
-  }
-  timeouts.total = total;
-  return timeouts;
+http::FetchOptions fetch_within(std::chrono::milliseconds total) {
+  http::FetchOptions options{.max_body_bytes = kLargestBody};
+  options.timeouts = {.connect = std::min(options.timeouts.connect, total),
+                      .first_byte = total,
+                      .idle = total,
+                      .total = total};
+  return options;
 }
 
 HttpBackend::HttpBackend(http::Client& client, HttpTarget target, const results::PriceTable& prices,
@@ -189,17 +184,15 @@ boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sin
   AgentResult result = fetched ? receiver.reader->finish(exchange)
                                : result_of_cut(exchange, *receiver.reader, fetched.error());
   if (result.error) co_return result;
+  // A plain answer is one piece, and an event without its blank line is read at the end.
+  if (const auto thinking = receiver.reader->thinking(); !thinking.empty()) {
+    sink.on_thinking(thinking);
+  }
+  if (const auto rest = receiver.reader->last_text(result); !rest.empty()) sink.on_text(rest);
   Thoughts thoughts{.author = call.author,
                     .parts = receiver.reader->take_thoughts(),
                     .lasting = wants_earlier_thoughts(provider, *target_.protocol)};
   if (!call.author.empty() && !thoughts.parts.empty()) sink.on_thoughts(std::move(thoughts));
-  // What did not come as a stream is given as one piece.
-  if (!receiver.gave_text) {
-    if (const auto thinking = receiver.reader->thinking(); !thinking.empty()) {
-      sink.on_thinking(thinking);
-    }
-    if (result.content) sink.on_text(*result.content);
-  }
   co_return result;
 }
 

@@ -235,6 +235,64 @@ TEST_CASE("an answer that is complete does not wait for the end of its stream") 
   CHECK(ran.result.content == "Hi.");
 }
 
+TEST_CASE("the text of an event without its blank line reaches the sink, too") {
+  Call call = testing::simple_call();
+  call.stream = true;
+  const Ran ran = run(
+      [](http::Exchange& exchange) -> asio::awaitable<void> {
+        const std::string last = chunk(R"({"content":"there."},"finish_reason":"stop")");
+        co_await exchange.begin(200, {{"content-type", "text/event-stream"}});
+        co_await exchange.write(chunk(R"({"content":"Hi "})") + last.substr(0, last.size() - 2));
+        co_await exchange.end();
+      },
+      call);
+
+  CHECK(ran.result.content == "Hi there.");
+  CHECK(ran.pieces.all == std::vector<std::string>{"Hi ", "there."});
+}
+
+TEST_CASE("the framing of a stream does not count towards the largest answer") {
+  Call call = testing::simple_call();
+  call.stream = true;
+  const std::string frame(300, 'x');
+  const auto deltas = [&](std::size_t count, std::size_t size) {
+    return run(
+        [=](http::Exchange& exchange) -> asio::awaitable<void> {
+          std::string some;
+          for (int i = 0; i < 100; ++i) {
+            some += chunk(R"({"content":")" + std::string(size, 'a') + R"(","frame":")" + frame +
+                          R"("})");
+          }
+          co_await exchange.begin(200, {{"content-type", "text/event-stream"}});
+          for (std::size_t i = 0; i < count / 100; ++i) {
+            if (!co_await exchange.write(some)) co_return;
+          }
+          co_await exchange.write(chunk(R"({},"finish_reason":"stop")") + "data: [DONE]\n\n");
+          co_await exchange.end();
+        },
+        call);
+  };
+
+  const Ran many = deltas(40'000, 4);  // 16 MB on the wire.
+  CHECK(many.result.success());
+  CHECK(many.result.content->size() == 160'000);
+
+  const Ran large = deltas(2'000, 10'000);
+  REQUIRE(large.result.error);
+  CHECK(large.result.error->type == failure_types::kTooLarge);
+  CHECK(large.result.error->message == "the answer is larger than 12 MiB");
+}
+
+TEST_CASE("a plain answer that is too large is an error") {
+  const Ran ran =
+      run(responds(200, R"({"choices":[{"message":{"content":")" + std::string(13 << 20, 'a') +
+                            R"("},"finish_reason":"stop"}]})"),
+          testing::simple_call());
+
+  REQUIRE(ran.result.error);
+  CHECK(ran.result.error->type == failure_types::kTooLarge);
+}
+
 TEST_CASE("a server that accepts and says nothing ends by first_token") {
   using namespace std::chrono_literals;
   Call call = testing::simple_call();
@@ -307,12 +365,16 @@ TEST_CASE("every failure of a connection has a code, and only a timeout has its 
   CHECK(!error_of({cancelled, ""}).code);
 }
 
-TEST_CASE("no timeout is longer than the whole call may take") {
+TEST_CASE("an answer may be silent for as long as the whole call may take") {
   using std::chrono::milliseconds;
-  CHECK(timeouts_within(milliseconds(5)).connect == milliseconds(5));
-  CHECK(timeouts_within(milliseconds(5)).total == milliseconds(5));
-  CHECK(timeouts_within(milliseconds(900'000)).connect == http::Timeouts().connect);
-  CHECK(timeouts_within(milliseconds(900'000)).total == milliseconds(900'000));
+  const auto timeouts = [](int total) { return fetch_within(milliseconds(total)).timeouts; };
+  CHECK(timeouts(5).connect == milliseconds(5));
+  CHECK(timeouts(900'000).connect == http::Timeouts().connect);
+  for (const int total : {5, 900'000}) {
+    CHECK(timeouts(total).first_byte == milliseconds(total));
+    CHECK(timeouts(total).idle == milliseconds(total));
+    CHECK(timeouts(total).total == milliseconds(total));
+  }
 }
 
 }  // namespace treaty::backends

@@ -14,10 +14,30 @@ std::size_t size_of(const results::Answer& answer) {
          answer.tool_calls.size() + answer.thoughts.size();
 }
 
+std::size_t bytes_of(const StreamedAnswer& state) {
+  const results::Answer& answer = state.answer;
+  // What can be read of thoughts is a part of them.
+  std::size_t bytes = answer.content.size() + answer.refusal.size() +
+                      std::max(answer.thinking.size(), state.thought_bytes);
+  for (const auto& call : answer.tool_calls) bytes += call.name.size() + call.arguments.size();
+  return bytes;
+}
+
+// An answer is measured whenever so many bytes have come: it cannot have grown by more.
+constexpr std::size_t kBetweenChecks = std::size_t{1} << 20U;
+
 }  // namespace
 
 bool StreamParser::is_hopeless() const {
-  return state_.broken || !state_.answer.error_body.empty() || events_.overflowed();
+  return state_.broken || is_too_large_ || !state_.answer.error_body.empty() ||
+         events_.overflowed();
+}
+
+void StreamParser::check_size(std::size_t more) {
+  unchecked_ += more;
+  if (unchecked_ < kBetweenChecks) return;
+  unchecked_ = 0;
+  is_too_large_ = bytes_of(state_) > kLargestAnswer;
 }
 
 void StreamParser::take(std::string_view name, std::string_view data) {
@@ -30,7 +50,7 @@ void StreamParser::take(std::string_view name, std::string_view data) {
   state_.has_piece = false;
   protocol_.parse_event(state_, name, data);
   if (state_.has_piece || size_of(state_.answer) != before) ++pieces_;
-  if (state_.answer.thinking.size() > kMostThoughtBytes) state_.broken = true;
+  check_size(data.size());
 }
 
 void StreamParser::feed_lines(std::string_view bytes) {
@@ -65,6 +85,7 @@ std::string_view StreamParser::thinking() const {
 }
 
 results::Answer StreamParser::finish() {
+  const std::size_t before = state_.answer.content.size();
   if (protocol_.framing == Framing::json_lines) {
     take({}, line_);
   } else if (const auto event = events_.rest()) {
@@ -72,6 +93,8 @@ results::Answer StreamParser::finish() {
   }
   // A finish reason is a terminal marker, but what cannot be read behind it shows a cut.
   if (!state_.ended && (state_.broken || events_.overflowed())) state_.answer.complete = false;
+  check_size(kBetweenChecks);
+  if (state_.answer.content.size() > before) last_text_ = state_.answer.content.substr(before);
   put_in_order(state_);
   close_thoughts(state_);
   return std::move(state_.answer);

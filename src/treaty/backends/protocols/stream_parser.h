@@ -11,6 +11,9 @@
 
 namespace treaty::backends {
 
+// An answer that is larger would not fit into a document, which has 16 MiB at most.
+constexpr std::size_t kLargestAnswer = std::size_t{12} << 20U;
+
 class StreamParser {
  public:
   explicit StreamParser(const Protocol& protocol) : protocol_(protocol) {}
@@ -31,22 +34,32 @@ class StreamParser {
   // The last event came.
   bool has_ended() const { return state_.ended; }
 
-  // The answer told an error or is beyond repair: reading on is a waste.
+  // The answer reported an error or is beyond repair: reading on is a waste.
   bool is_hopeless() const;
+
+  // The answer is larger than kLargestAnswer. Its framing does not count.
+  bool is_too_large() const { return is_too_large_; }
 
   // After the last byte. Incomplete when the terminal marker never came.
   results::Answer finish();
+
+  // The text that finish() added to the content.
+  const std::string& last_text() const { return last_text_; }
 
  private:
   bool is_over() const { return state_.ended || is_hopeless(); }
   void take(std::string_view name, std::string_view data);
   void feed_lines(std::string_view bytes);
+  void check_size(std::size_t more);
 
   const Protocol& protocol_;
   StreamedAnswer state_{};
   http::EventStreamReader events_{};
   std::string line_{};  // json_lines: the part of a line that came.
+  std::string last_text_{};
   std::size_t pieces_ = 0;
+  std::size_t unchecked_ = 0;  // Bytes that came since the answer was last measured.
+  bool is_too_large_ = false;
   std::size_t thinking_begin_ = 0;  // Where in the thinking that of the last feed() begins.
 };
 

@@ -76,8 +76,7 @@ class AskedProvider {
                                    .protocol = options_.protocol,
                                    .base_url = options_.base_url,
                                    .key = options_.key,
-                                   .fetch = {.timeouts = backends::timeouts_within(time),
-                                             .max_body_bytes = backends::kLargestAnswer}},
+                                   .fetch = backends::fetch_within(time)},
                                   prices_);
     co_return co_await backend.run(call, sink_);
   }
