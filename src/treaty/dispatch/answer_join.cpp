@@ -80,7 +80,7 @@ void AnswerJoin::compare_whole() {
 }
 
 // Providers do not take a last message that ends in white space, so it was not sent, and what
-// follows may begin with it again.
+// follows may begin with it again. Other white space is new.
 void AnswerJoin::close_seam(bool is_end) {
   std::size_t white = 0;
   pass_white_space(held_, white);
@@ -91,7 +91,7 @@ void AnswerJoin::close_seam(bool is_end) {
   const std::string_view after = std::string_view(held_).substr(0, white);
   if (after.starts_with(before)) {
     held_.erase(0, before.size());
-  } else {
+  } else if (before.starts_with(after)) {
     held_.erase(0, white);
   }
   state_ = State::joined;

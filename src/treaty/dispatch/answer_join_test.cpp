@@ -55,6 +55,11 @@ TEST_CASE("white space at the seam is not doubled") {
   CHECK(joined("one two\n\n", Form::rest, "\nthree") == "three");
 }
 
+TEST_CASE("other white space at the seam is new") {
+  CHECK(joined("one two ", Form::rest, "\n\nThree") == "\n\nThree");
+  CHECK(joined("one two\n", Form::rest, "  three") == "  three");
+}
+
 TEST_CASE("what differs in the middle of a character is a continuation") {
   CHECK(joined("caf\xC3\xA9", Form::rest, "caf\xC3\xA8 noir") == "caf\xC3\xA8 noir");
 }

@@ -15,19 +15,10 @@ namespace asio = boost::asio;
 using contracts::AgentError;
 using contracts::AgentResult;
 
-constexpr std::string_view kDeadline = "Deadline";
-constexpr std::string_view kTooLate = "the turn did not end within its deadline";
-
 // A call that the deadline cuts sooner says nothing about its backend.
 constexpr Seconds kTimeToAnswer = 10;
 
 constexpr std::size_t kMostLimits = 8;
-
-// A wait that lasts so much longer than it was said to is told again.
-constexpr Seconds kNoticeable = 1;
-
-// The deadline is kept by another timer: within this it is the same one.
-constexpr Seconds kSameMoment = 0.005;
 
 // For a model that does not continue an answer: the answer so far is its own last message.
 constexpr const char* kAskWhole =
@@ -37,28 +28,15 @@ constexpr const char* kAskWhole =
 
 constexpr std::string_view kNotContinued = "CutNotContinued";
 
-// The code of the failure that keeps a call from being made.
-std::string_view code_of(Obstacle obstacle) {
-  return obstacle == Obstacle::breaker ? "server_error" : "rate_limit";
-}
-
-void set_deadline_error(AgentResult& result) {
-  result.error = AgentError{.message = std::string(kTooLate),
-                            .code = "timeout",
-                            .type = std::string(kDeadline),
-                            .retryable = true};
-  result.finish_reason = "error";
-}
-
 // Whether a message has thoughts that the backend gets, or, if not `own`, of this turn that it does
 // not get because they are another model's.
-bool has_thoughts(const backends::Call& call, bool own) {
+bool has_thoughts(const backends::Messages& messages, const std::string& author, bool own) {
   bool found = false;
-  for (const backends::Message& message : call.messages) {
+  for (const backends::Message& message : messages) {
     const auto* said = std::get_if<backends::AssistantMessage>(&message);
     if (!own && std::holds_alternative<backends::UserMessage>(message)) found = false;
     if (said == nullptr || said->thoughts.parts.empty()) continue;
-    found = found || (said->thoughts.author == call.author) == own;
+    found = found || (said->thoughts.author == author) == own;
   }
   return found;
 }
@@ -86,27 +64,6 @@ std::chrono::milliseconds milliseconds(Seconds seconds) {
 bool was_cancelled(const AgentResult& result) { return result.error && !result.error->code; }
 
 }  // namespace
-
-CallRun::QueueTicket::~QueueTicket() {
-  if (is_running_) {
-    pool_->drop(place_);
-  } else {
-    pool_->leave(place_);
-  }
-}
-
-std::optional<Delay> CallRun::QueueTicket::ask(double bytes, const Policy& policy, Moment now,
-                                               const std::shared_ptr<Waker>& waker) {
-  auto delay = pool_->ask(place_, bytes, policy, now, waker);
-  is_running_ = !delay;
-  return delay;
-}
-
-Breaker::Told CallRun::QueueTicket::tell(double bytes, const AgentResult& result,
-                                         const Policy& policy, Moment now) {
-  is_running_ = false;
-  return pool_->tell(place_, bytes, result, policy, now);
-}
 
 CallRun::CallRun(Dispatcher& dispatcher, const CallOrder& order, backends::Call call,
                  backends::Sink& sink, Observer& observer)
@@ -147,16 +104,24 @@ asio::awaitable<Dispatched> CallRun::run() {
   }
   totals_.give_to(result_);
   if (!result_.error) {
-    if (dispatched.was_continued) {
-      result_.content = client_sink_.text();
-    } else {
-      dispatched.thoughts = client_sink_.take_thoughts();
-    }
-    if (result_.content) client_sink_.give_whole(*result_.content);
+    if (dispatched.was_continued) result_.content = client_sink_.text();
+    keep_thoughts(dispatched);
   }
   dispatched.result = std::move(result_);
   tell_when_to_return(dispatched);
   co_return dispatched;
+}
+
+// Of an answer that two backends gave, nobody's thoughts can be sent back.
+void CallRun::keep_thoughts(Dispatched& dispatched) {
+  backends::Thoughts thoughts = client_sink_.take_thoughts();
+  dispatched.refused_author = refused_author_;
+  if (!dispatched.was_continued) {
+    dispatched.thoughts = std::move(thoughts);
+  } else if (!thoughts.parts.empty() && result_.tool_calls && !result_.tool_calls->empty()) {
+    observer_.on_thoughts_dropped(*chain_[at_],
+                                  {DispatchRule::thoughts, "another backend began this answer"});
+  }
 }
 
 // Until the backend has answered, or is left.
@@ -175,7 +140,7 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice) {
   call_.author = source->second.author.empty()
                      ? ""
                      : fmt::format("{}/{}", source->second.author, choice.model);
-  if (has_thoughts(call_, false)) {
+  if (has_thoughts(asked_before_ ? *asked_before_ : call_.messages, call_.author, false)) {
     observer_.on_thoughts_dropped(
         choice, {DispatchRule::thoughts, "the thoughts of this turn are another model's"});
   }
@@ -248,84 +213,14 @@ std::optional<Why> CallRun::other_way(const Source& source) {
     return Why{DispatchRule::prefill,
                "it does not continue an answer: it is asked for the whole answer"};
   }
-  if (call_.sends_thoughts && has_thoughts(call_, true)) {
+  if (call_.sends_thoughts && has_thoughts(call_.messages, call_.author, true)) {
     call_.sends_thoughts = false;
+    refused_author_ = call_.author;
     return Why{
         DispatchRule::thoughts,
         "it refused the request, which held thoughts of the model: it is asked without them"};
   }
   return std::nullopt;
-}
-
-// `finish`: the backoff is over.
-asio::awaitable<CallDecision> CallRun::wait_for_backoff(QueueTicket& ticket, int attempts,
-                                                        Moment not_before) {
-  const Moment began = now();
-  while (now() < not_before) {
-    if (is_cancelled()) co_return CallDecision{.act = Act::fail};
-    // Registered first: a breaker that opens between the look and the wait notifies.
-    ticket.doze(waiter().waker());
-    if (attempts > 0 && ticket.pool().is_open(now()) && next_after("server_error")) {
-      co_return CallDecision{.act = Act::move_on,
-                             .rule = DispatchRule::breaker,
-                             .reason = "its breaker opened meanwhile"};
-    }
-    co_await pause(not_before);
-  }
-  waited_ += now() - began;
-  co_return CallDecision{.act = Act::finish};
-}
-
-// Most calls need not wait, nor the memory to wait with.
-bool CallRun::may_go_at_once(QueueTicket& ticket, const Choice& choice) {
-  const Moment at = now();
-  return !is_cancelled() && at < order_.deadline && !ticket.ask(bytes_, choice.policy, at, waker());
-}
-
-// `finish`: the backend may be asked, and the pool counts on it.
-asio::awaitable<CallDecision> CallRun::wait_for_backend(QueueTicket& ticket, const Choice& choice,
-                                                        int attempts) {
-  Moment looked = now();
-  std::optional<Delay> told;  // The last obstacle,
-  unsigned told_kinds = 0;    // the kinds that the observer knows,
-  Moment told_until = 0;      // and when it was said to end.
-  while (true) {
-    if (is_cancelled()) co_return CallDecision{.act = Act::fail};
-    if (now() >= order_.deadline) {
-      if (attempts == 0) fail_too_late(choice, told);
-      co_return CallDecision{
-          .act = Act::fail, .rule = DispatchRule::deadline, .reason = std::string(kTooLate)};
-    }
-    const auto delay = ticket.ask(bytes_, choice.policy, now(), waker());
-    if (!delay) {
-      waited_ += now() - looked;
-      co_return CallDecision{.act = Act::finish};
-    }
-    if (!waiter_) {
-      waiter();  // Most calls never need one. The line is joined with it at the next look.
-      continue;
-    }
-    waited_ += now() - std::exchange(looked, now());
-    const CallDecision decision =
-        decide_before(*delay, situation(choice, attempts, code_of(delay->obstacle)));
-    if (decision.act != Act::wait) {
-      if (attempts == 0) fail_unasked(*delay, decision);
-      co_return decision;
-    }
-    // Once for each kind of obstacle: those who wait together meet one after the other again.
-    const auto kind = static_cast<std::size_t>(delay->obstacle);
-    const bool is_longer = !delay->is_unknown() && delay->wait > kNoticeable &&
-                           now() + delay->wait > told_until + kNoticeable;
-    if (!(told_kinds & (1U << kind)) || is_longer) {
-      note(choice, decision);
-      observer_.on_waiting(choice, delay->is_unknown() ? 0 : delay->wait,
-                           {decision.rule, decision.reason});
-      if (!delay->is_unknown()) told_until = now() + delay->wait;
-    }
-    told_kinds |= 1U << kind;
-    told = delay;
-    co_await pause(std::min(now() + delay->wait, order_.deadline));
-  }
 }
 
 asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice,
@@ -344,9 +239,9 @@ asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice
   const Moment ended = now();
   const bool is_late = was_cancelled(result_) && ended + kSameMoment >= order_.deadline;
   // A backend that had little time has not failed by that: it hears of a cancelled call.
-  if (is_late && ended - began >= kTimeToAnswer) set_deadline_error(result_);
+  if (is_late && ended - began >= kTimeToAnswer) set_deadline_error();
   const Breaker::Told told = ticket.tell(bytes_, result_, choice.policy, ended);
-  if (is_late) set_deadline_error(result_);
+  if (is_late) set_deadline_error();
   settle_answer();
   totals_.add(result_);
   observer_.on_attempt_ended(choice, attempts, ended - began, result_);
@@ -408,15 +303,6 @@ bool CallRun::is_cancelled() {
   return true;
 }
 
-asio::awaitable<void> CallRun::pause(Moment until) {
-  co_await dispatcher_.pools().clock().wait_until(waiter(), steady_at(until));
-}
-
-Waiter& CallRun::waiter() {
-  if (!waiter_) waiter_.emplace(executor_);
-  return *waiter_;
-}
-
 Situation CallRun::situation(const Choice& choice, int attempts, std::string_view code) {
   return {.policy = choice.policy,
           .attempts = attempts,
@@ -441,23 +327,9 @@ std::optional<std::size_t> CallRun::next_after(std::string_view code) const {
   return std::nullopt;
 }
 
-// The backend was not asked at all.
-void CallRun::fail_unasked(const Delay& delay, const CallDecision& decision) {
-  result_ = backends::failed_result(std::string(code_of(delay.obstacle)),
-                                    std::string(name_of(delay.obstacle)), decision.reason, true);
-  result_.rate_limit = contracts::RateLimitState{.limited = true, .retry_after = delay.wait};
-}
-
-// Nor will it be: the deadline has come before it was free.
-void CallRun::fail_too_late(const Choice& choice, const std::optional<Delay>& told) {
-  if (told) {
-    const Situation here = situation(choice, 0, code_of(told->obstacle));
-    return fail_unasked(*told, decide_before(*told, here));
-  }
-  result_ = backends::failed_result("timeout", std::string(kDeadline), std::string(kTooLate), true);
-}
-
+// A budget is the tenant's or the agent's own business: other users of the pool do not see it.
 void CallRun::note(const Choice& choice, const CallDecision& decision) {
+  if (decision.rule == DispatchRule::budget) return;
   const auto source = dispatcher_.sources_.find(choice.backend);
   if (source == dispatcher_.sources_.end()) return;
   dispatcher_.pool_of(choice, source->second)->note(decision, now());

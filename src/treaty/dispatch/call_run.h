@@ -60,6 +60,7 @@ class CallRun {
   void prepare(const Choice& choice, const Source& source);
   bool continues_answers(const Source& source) const;
   void settle_answer();
+  void keep_thoughts(Dispatched& dispatched);
   std::optional<Why> other_way(const Source& source);
   Waiting<std::optional<SetAside>> set_aside(const Choice& choice, const Source& source,
                                              const Pool& pool);
@@ -71,6 +72,7 @@ class CallRun {
   std::optional<std::size_t> next_after(std::string_view code) const;
   void fail_unasked(const Delay& delay, const CallDecision& decision);
   void fail_too_late(const Choice& choice, const std::optional<Delay>& told);
+  void set_deadline_error();
   void fail_by_budget(const store::Exhausted& exhausted);
   void note(const Choice& choice, const CallDecision& decision);
   void tell_when_to_return(Dispatched& dispatched) const;
@@ -101,6 +103,7 @@ class CallRun {
   std::optional<backends::Messages> asked_before_{};  // Before a cut: what the first one was asked.
   contracts::AgentResult result_{};                   // The newest.
   bool is_no_continuation_ = false;                   // Of the text that has left.
+  std::string refused_author_{};                      // Dispatched::refused_author.
   Totals totals_{};
   std::vector<LimitLine> limits_{};
 };

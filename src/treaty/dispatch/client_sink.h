@@ -34,11 +34,6 @@ class ClientSink final : public backends::Sink {
   // The attempt has ended. False: what the backend said is no continuation.
   bool end_attempt(bool has_failed, const std::optional<std::string>& content);
 
-  // The whole answer of a client that does not want pieces.
-  void give_whole(std::string_view text) {
-    if (!streams_ && !text.empty()) sink_.on_text(text);
-  }
-
   bool streams() const { return streams_; }
   std::size_t came() const { return came_; }         // Bytes from all backends,
   std::size_t left() const { return left_; }         // and to the client.

@@ -28,6 +28,7 @@ struct LimitLine {
 struct Dispatched {
   contracts::AgentResult result{};  // Usage and cost are those of all attempts.
   backends::Thoughts thoughts{};    // Of an answer that did not fail.
+  std::string refused_author{};     // Who refused the thoughts of the call; empty: nobody.
   bool was_continued = false;       // By another backend, after text had left.
   std::vector<LimitLine>
       limits{};  // For the RateLimit headers of a failure by rate_limit or budget_exhausted.

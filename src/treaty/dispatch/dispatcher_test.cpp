@@ -231,6 +231,31 @@ TEST_CASE("A provider that refuses the thoughts of its own model is asked once w
   CHECK(!bench.a->calls[1].sends_thoughts);
 }
 
+TEST_CASE("Who refused thoughts is told to the caller, so that they need not be sent again") {
+  Bench bench;
+  bench.a->answers = {failure("invalid_request", false), says("ok")};
+  bench.call_with = thinking_call("a/m");
+
+  CHECK(bench.run().call.refused_author == "a/m");
+  CHECK(bench.run().call.refused_author.empty());
+}
+
+TEST_CASE("Thoughts are dropped aloud also for a backend after one that was asked for the whole") {
+  Bench bench;
+  bench.streams = true;
+  bench.continues_cuts = true;
+  bench.chain = {{.backend = "a", .model = "m", .preference = 1},
+                 {.backend = "b", .model = "m", .preference = 2},
+                 {.backend = "b", .model = "n", .preference = 3}};
+  bench.call_with = thinking_call("a/m");
+  bench.a->text = "Hello";
+  bench.a->answers = {failure("server_error")};
+  bench.b->answers = {failure("auth_error", false), says("Hello world")};
+
+  CHECK(bench.run().lines == Lines{"a server_error", "a to b", "thoughts dropped for b",
+                                   "b auth_error", "b to b", "thoughts dropped for b", "b ok"});
+}
+
 TEST_CASE("Thoughts of this turn that another model gets are dropped, and that is told") {
   Bench bench;
   bench.a->answers = {failure("auth_error", false)};

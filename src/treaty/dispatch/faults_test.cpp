@@ -167,7 +167,7 @@ TEST_CASE("the caller has the whole answer within seconds, whatever the first pr
 
       CHECK(!ended.call.result.error);
       CHECK(ended.call.result.content == kWhole);
-      CHECK(bench.sink.text == kWhole);
+      CHECK(bench.sink.text == (streams ? kWhole : ""));
       CHECK(ended.took >= fault.least);
       CHECK(ended.took <= fault.most);
       CHECK(bench.a->asked_at.size() == (streams ? fault.asked_a : fault.again_a));
@@ -248,7 +248,7 @@ TEST_CASE("after an outage of 60 s the first provider is used again within 30 s"
     const std::size_t before = under_load.a->asked_at.size();
     under_load.sink.text.clear();
     const auto ended = under_load.run(i % 2 == 0);
-    CHECK(under_load.sink.text == kWhole);
+    CHECK(ended.call.result.content == kWhole);
     CHECK(ended.took <= 25);
     CHECK(under_load.a->asked_at.size() - before <= 2);
     const bool is_over = under_load.clock->seconds() >= began + 60;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include "treaty/backends/failure_types.h"
+
 namespace treaty::dispatch {
 namespace {
 
@@ -66,10 +68,11 @@ std::string words_of(const Delay& delay) {
   return "";
 }
 
+bool is_over(const Situation& situation) { return situation.left <= kSameMoment; }
+
 // What cannot be waited for: the next backend, or the end.
 CallDecision leave(const Situation& situation, DispatchRule rule, std::string reason) {
-  const bool has_time = situation.left > 0;
-  const Act act = situation.has_next && has_time ? Act::move_on : Act::fail;
+  const Act act = situation.has_next && !is_over(situation) ? Act::move_on : Act::fail;
   return {.act = act, .rule = rule, .reason = std::move(reason)};
 }
 
@@ -110,6 +113,10 @@ std::variant<Seconds, CallDecision> asked_wait(const AgentResult& result,
 CallDecision after_retryable(const AgentResult& result, const Situation& situation) {
   const auto& error = *result.error;
   const std::string code = error.code.value_or("");
+  if (is_over(situation)) {
+    return leave(situation, DispatchRule::deadline,
+                 fmt::format("{}, and the deadline of the turn has passed", code));
+  }
   if (situation.attempts >= max_attempts_of(situation.policy, situation.has_next)) {
     return leave(situation, DispatchRule::max_attempts,
                  situation.attempts == 1
@@ -185,11 +192,13 @@ CallDecision decide_before(const Delay& delay, const Situation& situation) {
   const std::string words = words_of(delay);
   CallDecision wait{
       .act = Act::wait, .wait = delay.wait, .rule = DispatchRule::pacing, .reason = words};
-  if (delay.is_unknown()) {
-    if (situation.left <= 0) {
-      return leave(situation, DispatchRule::deadline, words + "; the deadline is over");
+  if (delay.is_unknown) {
+    if (is_over(situation)) {
+      return leave(situation, DispatchRule::deadline, words + "; the deadline has passed");
     }
-    return left_to_wait(situation) > 0 ? wait : leave_wait(situation, words, true);
+    wait.wait = std::min(delay.wait, left_to_wait(situation));
+    // Less than that may be no time at all on the clock.
+    return wait.wait > kTolerance ? wait : leave_wait(situation, words, true);
   }
   // A backend that is left alone because it fails has a substitute.
   if (delay.obstacle == Obstacle::breaker && situation.has_next) {
@@ -210,7 +219,12 @@ CallDecision decide_after(const AgentResult& result, const Situation& situation)
   const auto& error = *result.error;
   if (!error.code) return {.act = Act::fail, .reason = "cancelled"};
   if (situation.was_heard) {
-    if (situation.continues_cuts && situation.has_next && situation.left > 0) {
+    if (is_over(situation)) {
+      return {.act = Act::fail,
+              .rule = DispatchRule::deadline,
+              .reason = "the answer was cut, and the deadline of the turn has passed"};
+    }
+    if (situation.continues_cuts && situation.has_next) {
       return {.act = Act::move_on,
               .rule = DispatchRule::on_cut,
               .reason = "the answer was cut, and another backend can continue it"};
@@ -234,7 +248,7 @@ Seconds backoff_after(const Policy& policy, int attempts, bool has_next) {
 }
 
 bool is_own_timeout(const contracts::AgentError& error) {
-  return error.code == "timeout" && !error.status_code;
+  return error.code == "timeout" && error.type && backends::failure_types::is_timeout(*error.type);
 }
 
 bool is_own_fault(std::string_view code) {

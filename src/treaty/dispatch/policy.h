@@ -35,6 +35,9 @@ struct Policy {
 constexpr Seconds kConnect = 5;
 constexpr Seconds kStall = 20;
 
+// The deadline of a turn is kept by another timer: within this it is the same moment.
+constexpr Seconds kSameMoment = 0.005;
+
 // What a backend is, as far as timeouts depend on it.
 enum class Pace {
   own,   // A process, a machine, a bridge: it has no timeouts unless its entry sets them.
@@ -70,13 +73,8 @@ struct Delay {
   Obstacle obstacle = Obstacle::window;
   Seconds wait = 0;
   Span span = Span::minute;
-  std::string window{};  // The name of the window, when it is one.
-
-  // Others have to end first, nobody knows when: `wait` is until the next look.
-  bool is_unknown() const {
-    return obstacle == Obstacle::concurrency || obstacle == Obstacle::warm_up ||
-           obstacle == Obstacle::line;
-  }
+  std::string window{};     // The name of the window, when it is one.
+  bool is_unknown = false;  // Other calls have to end first: `wait` is until the next look.
 };
 
 struct Situation {
@@ -101,7 +99,7 @@ enum class DispatchRule {
   max_attempts,   // It failed as often as it may.
   long_window,    // A window of an hour or more is not waited for.
   breaker,        // The circuit breaker is open, and there is another backend.
-  timeout,        // It did not answer in time, and there is another backend.
+  timeout,        // It did not answer within connect, first_token, stall or the provider's timeout.
   not_retryable,  // Another attempt would fail the same way.
   deadline,       // The deadline of the turn leaves no time.
   on_cut,         // Text has left.
@@ -128,7 +126,7 @@ CallDecision decide_after(const contracts::AgentResult& result, const Situation&
 // The wait before the attempt after `attempts` of them, without jitter.
 Seconds backoff_after(const Policy& policy, int attempts, bool has_next);
 
-// One of our own timeouts ended the attempt.
+// A timeout of the gateway ended the attempt, and not one that the provider reports.
 bool is_own_timeout(const contracts::AgentError& error);
 
 // Nobody knows better: context_length, content_filter, invalid_request would be refused elsewhere.

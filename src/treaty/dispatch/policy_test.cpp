@@ -32,6 +32,13 @@ AgentResult failure(std::string code, bool retryable) {
           .error = AgentError{.message = "no", .code = std::move(code), .retryable = retryable}};
 }
 
+// Of the gateway itself.
+AgentResult own_timeout(std::string type = "FirstTokenTimeout") {
+  AgentResult result = failure("timeout", true);
+  result.error->type = std::move(type);
+  return result;
+}
+
 AgentResult refused(std::optional<double> retry_after, std::vector<RateLimitWindow> windows = {}) {
   AgentResult result = failure("rate_limit", true);
   result.rate_limit = RateLimitState{.limited = true, .windows = std::move(windows)};
@@ -69,7 +76,8 @@ TEST_CASE("A decision names its rule") {
         DispatchRule::breaker);
   CHECK(decide_after(failure("server_error", true), alone()).rule == DispatchRule::retry);
   CHECK(decide_after(failure("auth_error", false), alone()).rule == DispatchRule::not_retryable);
-  CHECK(decide_after(failure("timeout", true), with_next()).rule == DispatchRule::timeout);
+  CHECK(decide_after(own_timeout(), with_next()).rule == DispatchRule::timeout);
+  CHECK(decide_after(own_timeout("Deadline"), with_next(0)).rule == DispatchRule::deadline);
   CHECK(name_of(DispatchRule::max_attempts) == "max_attempts");
   CHECK(name_of(DispatchRule::budget) == "budget");
 }
@@ -108,10 +116,11 @@ TEST_CASE("max_wait is the sum of all waits for one backend") {
 
 TEST_CASE("A call waits up to max_wait for others to end") {
   for (const Obstacle obstacle : {Obstacle::concurrency, Obstacle::warm_up, Obstacle::line}) {
-    const Delay place{.obstacle = obstacle, .wait = 5};  // Only until the next look.
+    const Delay place{.obstacle = obstacle, .wait = 5, .is_unknown = true};
     Situation patient = with_next(1);
     patient.waited = 9;
     CHECK(decide_before(place, patient).act == Act::wait);
+    CHECK(decide_before(place, patient).wait == 1);
     patient.waited = 10;
     CHECK(decide_before(place, patient).act == Act::move_on);
     patient.has_next = false;
@@ -122,6 +131,13 @@ TEST_CASE("A call waits up to max_wait for others to end") {
     patient.left = 0;
     CHECK(decide_before(place, patient).act == Act::fail);
   }
+}
+
+TEST_CASE("A place in the line that is free too late leads to the next backend at once") {
+  Situation patient = with_next();
+  patient.waited = 5;
+  CHECK(decide_before({.obstacle = Obstacle::line, .wait = 5}, patient).act == Act::wait);
+  CHECK(decide_before({.obstacle = Obstacle::line, .wait = 30}, patient).act == Act::move_on);
 }
 
 TEST_CASE("Past the deadline nobody else is asked either") {
@@ -187,12 +203,32 @@ TEST_CASE("What an entry says wins over its position") {
 }
 
 TEST_CASE("After a timeout of ours the next backend is asked, and the last one again") {
-  AgentResult silent = failure("timeout", true);
-  CHECK(decide_after(silent, with_next()).act == Act::move_on);
-  CHECK(decide_after(silent, alone()).act == Act::wait);
+  for (const char* type : {"ConnectTimeout", "FirstTokenTimeout", "StallTimeout", "Timeout"}) {
+    CHECK(decide_after(own_timeout(type), with_next()).act == Act::move_on);
+    CHECK(decide_after(own_timeout(type), alone()).act == Act::wait);
+  }
+}
 
-  silent.error->status_code = 504;  // The provider's own.
-  CHECK(decide_after(silent, with_next()).act == Act::wait);
+TEST_CASE("A timeout that the provider reports is retried, and its words are no reason") {
+  AgentResult reported = failure("timeout", true);
+  reported.error->message = "Upstream timed out, said 10.0.0.7.";
+  for (const auto status : {std::optional<std::int64_t>(504), std::optional<std::int64_t>()}) {
+    reported.error->status_code = status;
+    const CallDecision decision = decide_after(reported, with_next());
+    CHECK(decision.act == Act::wait);
+    CHECK(decision.rule == DispatchRule::retry);
+    CHECK(!decision.reason.contains("10.0.0.7"));
+  }
+}
+
+TEST_CASE("At the deadline the rule is the deadline, also where attempts or a cut could be it") {
+  Situation last = with_next(0.001);
+  last.attempts = 2;
+  CHECK(decide_after(failure("server_error", true), last).act == Act::fail);
+  CHECK(decide_after(failure("server_error", true), last).rule == DispatchRule::deadline);
+
+  last.was_heard = last.continues_cuts = true;
+  CHECK(decide_after(failure("server_error", true), last).rule == DispatchRule::deadline);
 }
 
 TEST_CASE("The last backoff is shortened to fit into max_wait, or is not begun") {
@@ -442,7 +478,8 @@ TEST_CASE("Whatever stands in the way, no wait is longer than the deadline allow
                               .has_next = *rc::gen::arbitrary<bool>()};
     const Delay delay{.obstacle = static_cast<Obstacle>(*rc::gen::inRange(0, 6)),
                       .wait = std::abs(extreme()),
-                      .span = static_cast<Span>(*rc::gen::inRange(0, 3))};
+                      .span = static_cast<Span>(*rc::gen::inRange(0, 3)),
+                      .is_unknown = *rc::gen::arbitrary<bool>()};
 
     const CallDecision decision = decide_before(delay, situation);
 
@@ -450,9 +487,11 @@ TEST_CASE("Whatever stands in the way, no wait is longer than the deadline allow
     RC_ASSERT(!decision.reason.empty());
     if (decision.act == Act::move_on) RC_ASSERT(situation.has_next && situation.left > 0);
     if (decision.act != Act::wait) return;
-    RC_ASSERT(decision.wait == delay.wait);
     RC_ASSERT(situation.left >= 0);
-    if (delay.is_unknown()) return;  // The wait is only until the next look.
+    RC_ASSERT(delay.span == Span::hour ||
+              decision.wait + situation.waited <= *policy.max_wait + 0.01);
+    if (delay.is_unknown) return;  // The wait is only until the next look.
+    RC_ASSERT(decision.wait == delay.wait);
     RC_ASSERT(decision.wait <= situation.left);
     RC_ASSERT(delay.span == Span::hour || decision.wait <= *policy.max_wait + 0.01);
     RC_ASSERT(!situation.has_next || delay.obstacle != Obstacle::breaker);

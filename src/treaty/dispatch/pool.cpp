@@ -69,9 +69,11 @@ std::optional<Delay> Pool::delay(std::uint64_t place, const Cost& cost, const Po
   }
   const auto running = static_cast<int>(running_.size());
   if (policy.max_concurrent > 0 && running >= policy.max_concurrent) {
-    add({.obstacle = Obstacle::concurrency, .wait = kPoolPoll});
+    add({.obstacle = Obstacle::concurrency, .wait = kPoolPoll, .is_unknown = true});
   }
-  if (trust_ > 0 && running >= trust_) add({.obstacle = Obstacle::warm_up, .wait = kPoolPoll});
+  if (trust_ > 0 && running >= trust_) {
+    add({.obstacle = Obstacle::warm_up, .wait = kPoolPoll, .is_unknown = true});
+  }
   const bool is_first = is_next(place);
   if (auto limit = quota_.delay(is_first ? Cost{0, 0, 0} : ahead_of(place), cost, now)) {
     add(*std::move(limit));
@@ -80,7 +82,9 @@ std::optional<Delay> Pool::delay(std::uint64_t place, const Cost& cost, const Po
   if (!line_.empty() && now < next_release_) {
     add({.obstacle = Obstacle::line, .wait = next_release_ - now});
   }
-  if (!longest && !is_first) longest = Delay{.obstacle = Obstacle::line, .wait = kPoolPoll};
+  if (!longest && !is_first) {
+    longest = Delay{.obstacle = Obstacle::line, .wait = kPoolPoll, .is_unknown = true};
+  }
   return longest;
 }
 

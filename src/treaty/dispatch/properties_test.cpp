@@ -29,7 +29,6 @@ using contracts::RateLimitState;
 using contracts::RateLimitWindow;
 
 constexpr Seconds kRounding = 1e-6;
-constexpr Seconds kLongestBlock = 40 * 86'400.0;  // Nobody is believed who asks for more.
 
 class Dice {
  public:

@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "treaty/backends/failure_types.h"
+
 namespace treaty::dispatch {
 namespace {
 
@@ -69,6 +71,7 @@ asio::awaitable<void> watch(const WatchedSink& sink, Clock& clock, SilenceLimits
 asio::awaitable<AgentResult> run_watched(backends::Backend& backend, const backends::Call& call,
                                          backends::Sink& sink, Clock& clock, SilenceLimits limits) {
   using namespace asio::experimental::awaitable_operators;
+  using namespace backends::failure_types;
   co_await asio::this_coro::throw_if_cancelled(false);
   WatchedSink watched(sink, clock);
   auto ended = co_await (backend.run(call, watched) || watch(watched, clock, limits));
@@ -77,7 +80,7 @@ asio::awaitable<AgentResult> run_watched(backends::Backend& backend, const backe
   const bool has_begun = watched.has_begun();
   const Seconds limit = (has_begun ? limits.stall : limits.first_token).value_or(0);
   co_return backends::failed_result(
-      "timeout", has_begun ? "StallTimeout" : "FirstTokenTimeout",
+      "timeout", std::string(has_begun ? kStallTimeout : kFirstTokenTimeout),
       fmt::format("nothing came for {:g} s ({})", limit, has_begun ? "stall" : "first_token"),
       true);
 }

@@ -97,7 +97,7 @@ void Quota::tell(std::uint64_t call, const AgentResult& result, Moment now) {
     if (!state->windows.empty()) last_told_ = std::max(last_told_, call);
     const Seconds asked = state->retry_after ? state->retry_after->value() : 0;
     if (result.error && is_about_all(*result.error) && state->limited && asked > 0) {
-      blocked_until = std::max(blocked_until, now + std::min(asked, kLongestReset));
+      blocked_until = std::max(blocked_until, now + std::min(asked, kLongestBlock));
     }
   }
   if (is_refused(result) && result.error->retryable.value_or(false)) {

@@ -31,6 +31,9 @@ struct TokenEstimate {
 // The provider says that it was asked too much.
 bool is_refused(const contracts::AgentResult& result);
 
+// A retry_after that is longer is not believed: after a day one call asks again.
+constexpr Seconds kLongestBlock = 86'400;
+
 // More windows than that nobody has.
 constexpr std::size_t kMostWindows = 32;
 

@@ -9,7 +9,6 @@
 namespace treaty::dispatch {
 namespace {
 
-constexpr Seconds kLongestBlock = 86'400;
 constexpr double kMostTokens = 1e15;
 constexpr double kLeastRate = 1e-9;  // Less does not come back while anybody waits.
 constexpr int kMostFailures = 1'000'000;

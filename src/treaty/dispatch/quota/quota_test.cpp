@@ -225,11 +225,11 @@ TEST_CASE("A window that newer answers do not tell any more is forgotten at its 
   CHECK(quota.windows.front().name == "requests");
 }
 
-TEST_CASE("A wait beyond forty days is one of forty") {
+TEST_CASE("A retry_after of more than a day blocks a pool for a day") {
   Quota quota;
   quota.tell(quota.send(kCall, 0), refused(kMost), 0);
 
-  CHECK(quota.blocked_until == 40 * 86'400.0);
+  CHECK(quota.blocked_until == 86'400.0);
 }
 
 TEST_CASE("A bill that is not paid keeps nobody who may have another key") {
@@ -390,7 +390,7 @@ TEST_CASE("Whatever is told in whatever order, what keeps a call ends, and no 42
       open.erase(which);
       if (!answer.error || !answer.rate_limit->retry_after) continue;
       const double asked = answer.rate_limit->retry_after->value();
-      blocked = std::max(blocked, now + std::min(asked, 40 * 86'400.0));
+      blocked = std::max(blocked, now + std::min(asked, kLongestBlock));
     }
   }));
 }
