@@ -69,6 +69,19 @@ std::expected<std::vector<Message>, Error> messages_of(std::span<const store::Ro
   return messages;
 }
 
+bool drop_thoughts_of(std::string_view author, std::vector<Message>& messages) {
+  bool had_any = false;
+  for (Message& message : messages) {
+    auto* said = std::get_if<AssistantMessage>(&message);
+    if (said == nullptr || said->thoughts.parts.empty() || said->thoughts.author != author) {
+      continue;
+    }
+    said->thoughts = {};
+    had_any = true;
+  }
+  return had_any;
+}
+
 std::shared_ptr<const PastTurn> past_turn(std::vector<Message> messages) {
   for (Message& message : messages) {
     auto* said = std::get_if<AssistantMessage>(&message);
@@ -84,6 +97,16 @@ std::shared_ptr<const PastTurn> past_turn(std::vector<Message> messages) {
   turn->messages = std::move(messages);
   return turn;
 }
+
+namespace {
+
+std::shared_ptr<const PastTurn> without_thoughts(const std::shared_ptr<const PastTurn>& turn,
+                                                 std::string_view author) {
+  std::vector<Message> messages = turn->messages;
+  return drop_thoughts_of(author, messages) ? past_turn(std::move(messages)) : turn;
+}
+
+}  // namespace
 
 const PastTurn& History::operator[](std::size_t place) const {
   place += dropped_;
@@ -101,6 +124,19 @@ void History::append(std::shared_ptr<const PastTurn> turn, std::size_t most_toke
   if (recent_.size() < kBlock) return;
   blocks_.push_back(std::make_shared<const Block>(std::move(recent_)));
   recent_.clear();
+}
+
+History History::without_thoughts_of(std::string_view author) const {
+  History history;
+  history.has_more_ = has_more_;
+  history.until = until;
+  for (const auto& block : blocks_) {
+    for (std::size_t i = block == blocks_.front() ? dropped_ : 0; i < block->size(); ++i) {
+      history.append(without_thoughts((*block)[i], author), most_tokens_);
+    }
+  }
+  for (const Turn& turn : recent_) history.append(without_thoughts(turn, author), most_tokens_);
+  return history;
 }
 
 // A block goes as a whole: others may share it.

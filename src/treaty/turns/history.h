@@ -29,6 +29,9 @@ std::expected<std::vector<backends::Message>, Error> messages_of(
 void add_results(std::vector<backends::Message>& messages,
                  const contracts::ToolContinuation& continuation);
 
+// Removes the thoughts of that author, who has refused them. False: there were none.
+bool drop_thoughts_of(std::string_view author, std::vector<backends::Message>& messages);
+
 // One turn that has completed.
 struct PastTurn {
   std::vector<backends::Message> messages{};
@@ -60,6 +63,9 @@ class History {
   // The next turn. The oldest ones are dropped until the others fit into `most_tokens`, which this
   // history reaches.
   void append(std::shared_ptr<const PastTurn> turn, std::size_t most_tokens);
+
+  // The same turns without the thoughts of that author.
+  History without_thoughts_of(std::string_view author) const;
 
   // Dead turns are never appended, so this is set on its own.
   std::int64_t until = 0;  // The number of its newest turn; 0: none.

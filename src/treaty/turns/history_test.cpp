@@ -9,6 +9,7 @@
 namespace treaty::turns {
 namespace {
 
+using backends::AssistantMessage;
 using backends::ImagePart;
 using backends::TextPart;
 using backends::UserMessage;
@@ -109,6 +110,28 @@ TEST_CASE("A copy of a history goes on by itself") {
   CHECK(first.size() == 40);
   CHECK(text_of(first[39]) == "39");
   CHECK(texts_of(second) == std::vector<std::string>{"38", "39", "more"});
+}
+
+TEST_CASE("Thoughts that were refused are dropped from a copy, and only those of that author") {
+  const auto thinking = [](const std::string& author) {
+    AssistantMessage said{.text = author};
+    said.thoughts = {.author = author, .parts = {{.json = "{}"}}, .lasting = true};
+    return past_turn({said});
+  };
+  History history;
+  for (int i = 0; i < 40; ++i) history.append(thinking(i % 2 == 0 ? "a" : "b"), 1'000'000);
+  history.until = 7;
+
+  const History without = history.without_thoughts_of("a");
+
+  REQUIRE(without.size() == 40);
+  CHECK(without.until == 7);
+  for (std::size_t i = 0; i < without.size(); ++i) {
+    const auto& said = std::get<AssistantMessage>(without[i].messages[0]);
+    CHECK(said.text == (i % 2 == 0 ? "a" : "b"));
+    CHECK(said.thoughts.parts.empty() == (i % 2 == 0));
+    CHECK(!std::get<AssistantMessage>(history[i].messages[0]).thoughts.parts.empty());
+  }
 }
 
 TEST_CASE("A picture takes little of a model's context and all of its bytes in memory") {

@@ -143,6 +143,7 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
   while (true) {
     if (const Stop stop = stop_; stop != Stop::none) co_return stopped(stop);
     dispatch::Dispatched call = co_await ask_backend();
+    if (!call.refused_author.empty()) forget_thoughts_of(call.refused_author);
     if (!unsealed_.empty()) co_await stream_large();
     totals_.add(call.result);
     said_bytes_ += text_bytes(call.result);
@@ -178,13 +179,24 @@ asio::awaitable<Conclusion> TurnRun::conclude() {
 
 // Nothing when the round has more of them than the journal should hold.
 backends::Thoughts TurnRun::kept_thoughts(backends::Thoughts thoughts) {
-  for (const results::Thought& thought : thoughts.parts) thought_bytes_ += thought.json.size();
+  std::size_t bytes = 0;
+  for (const results::Thought& thought : thoughts.parts) bytes += thought.json.size();
+  thought_bytes_ += bytes;
   if (thought_bytes_ > kMostThoughtBytes && asked_ != nullptr) {
     on_thoughts_dropped(*asked_, {dispatch::DispatchRule::thoughts, kTooManyThoughts});
     return {};
   }
-  said_bytes_ += thought_bytes_;
+  said_bytes_ += bytes;
   return thoughts;
+}
+
+// So that the next requests of this turn and of the session are not refused for them again. Calls
+// that still run share what is replaced here.
+void TurnRun::forget_thoughts_of(std::string_view author) {
+  drop_thoughts_of(author, transcript_.messages);
+  auto earlier = std::make_shared<std::vector<Message>>(*earlier_rounds_);
+  if (drop_thoughts_of(author, *earlier)) earlier_rounds_ = std::move(earlier);
+  history_ = std::make_shared<History>(history_->without_thoughts_of(author));
 }
 
 // The model is asked again in the same round. What it said so far has been streamed, so it belongs

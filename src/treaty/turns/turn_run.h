@@ -116,6 +116,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   void on_thinking(std::string_view delta) override;
   void show_thinking(bool is_end);
   backends::Thoughts kept_thoughts(backends::Thoughts thoughts);
+  void forget_thoughts_of(std::string_view author);
   void on_attempt_started(const dispatch::Choice& choice, int attempt) override;
   void on_attempt_ended(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
                         const contracts::AgentResult& result) override;

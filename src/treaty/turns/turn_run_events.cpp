@@ -52,8 +52,7 @@ void TurnRun::on_thoughts_dropped(const dispatch::Choice& choice, const dispatch
 void TurnRun::on_switched(const dispatch::Choice& from, const dispatch::Choice& to,
                           const dispatch::Why& why) {
   note("switched", switched_data(from, to, why));
-  if (why.rule == dispatch::DispatchRule::breaker)
-    return;  // The log has it since the breaker opened.
+  if (why.rule == dispatch::DispatchRule::breaker) return;  // Logged when the breaker opened.
   report(fmt::format("switches from backend {} ({}) to {} ({})", from.backend, from.model,
                      to.backend, to.model),
          fmt::format("{} (rule {})", why.reason, name_of(why.rule)));
@@ -63,7 +62,7 @@ void TurnRun::on_breaker(const dispatch::Choice& choice, bool is_open) {
   note(is_open ? "breaker.opened" : "breaker.closed", backend_data(choice));
   report(fmt::format("{} the circuit breaker of backend {} ({})", is_open ? "opens" : "closes",
                      choice.backend, choice.model),
-         is_open ? "it failed repeatedly" : "it answers again");
+         is_open ? "it failed repeatedly (rule breaker)" : "it answers again (rule breaker)");
 }
 
 void TurnRun::on_given_up(const dispatch::Choice& choice, const dispatch::Why& why) {
