@@ -1,6 +1,8 @@
 #include "treaty/app/loop_thoughts.h"
 
 #include <algorithm>
+#include <map>
+#include <ranges>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -38,26 +40,34 @@ void LoopThoughts::keep(const std::string& loop, const contracts::AgentResult& a
   }
 }
 
+// The newest message of a key gets the newest thoughts: those of the oldest may have been dropped.
 void LoopThoughts::put_back(const std::string& loop, backends::Messages& messages) const {
   if (entries_.empty()) return;
+  std::map<std::string, int> seen;
+  std::vector<const Entry*> kept(messages.size(), nullptr);
+  for (std::size_t i = messages.size(); i-- > 0;) {
+    const auto* said = std::get_if<backends::AssistantMessage>(&messages[i]);
+    if (said == nullptr || said->tool_calls.empty()) continue;
+    const std::string key = key_of(loop, said->tool_calls);
+    kept[i] = find(key, seen[key]++);
+  }
+  if (std::ranges::all_of(kept, [](const Entry* entry) { return entry == nullptr; })) return;
   backends::Messages with;
-  for (const backends::Message& message : messages) {
-    const auto* said = std::get_if<backends::AssistantMessage>(&message);
-    auto kept = entries_.rend();
-    if (said != nullptr && !said->tool_calls.empty()) {
-      kept = std::find_if(
-          entries_.rbegin(), entries_.rend(),
-          [key = key_of(loop, said->tool_calls)](const Entry& entry) { return entry.key == key; });
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    backends::Message message = messages[i];
+    if (kept[i] != nullptr) {
+      std::get<backends::AssistantMessage>(message).thoughts = kept[i]->thoughts;
     }
-    if (kept == entries_.rend()) {
-      with.push_back(message);
-      continue;
-    }
-    backends::AssistantMessage thoughtful = *said;
-    thoughtful.thoughts = kept->thoughts;
-    with.push_back(std::move(thoughtful));
+    with.push_back(std::move(message));
   }
   messages = std::move(with);
+}
+
+const LoopThoughts::Entry* LoopThoughts::find(std::string_view key, int newer) const {
+  for (const Entry& entry : entries_ | std::views::reverse) {
+    if (entry.key == key && newer-- == 0) return &entry;
+  }
+  return nullptr;
 }
 
 }  // namespace treaty::app

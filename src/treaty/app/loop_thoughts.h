@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <deque>
 #include <string>
+#include <string_view>
 
 #include "treaty/backends/call.h"
 #include "treaty/contracts/agent_result.h"
@@ -28,6 +29,9 @@ class LoopThoughts {
     backends::Thoughts thoughts;
     std::size_t bytes = 0;
   };
+
+  // Of the entries with that key the one that has so many newer ones; null: none.
+  const Entry* find(std::string_view key, int newer) const;
 
   std::deque<Entry> entries_{};  // The oldest first.
   std::size_t bytes_ = 0;

@@ -31,6 +31,19 @@ TEST_CASE("A message of a tool loop gets the thoughts of its answer") {
   CHECK(put_back(kept, "x:1", "c2") == "{\"two\":2}");
 }
 
+TEST_CASE("The same call without an id, made twice, gets the thoughts of each time") {
+  LoopThoughts kept;
+  kept.keep("x:1", calling(""), thoughts("{\"one\":1}"));
+  kept.keep("x:1", calling(""), thoughts("{\"two\":2}"));
+  const AssistantMessage again{.tool_calls = {{"", "look", "{}"}}};
+  backends::Messages messages = {again, again};
+
+  kept.put_back("x:1", messages);
+
+  CHECK(std::get<AssistantMessage>(messages[0]).thoughts.parts[0].json == "{\"one\":1}");
+  CHECK(std::get<AssistantMessage>(messages[1]).thoughts.parts[0].json == "{\"two\":2}");
+}
+
 TEST_CASE("Another loop does not get them, nor a message with other calls") {
   LoopThoughts kept;
   kept.keep("x:1", calling("c1"), thoughts("{}"));

@@ -72,6 +72,38 @@ class NoSink final : public backends::Sink {
   void on_text(std::string_view /*delta*/) override {}
 };
 
+// Tells the machine what dispatch does for a call.
+class CallObserver final : public dispatch::Observer {
+ public:
+  explicit CallObserver(const machines::AgentCall& asked) : asked_(asked) {}
+
+  void on_waiting(const dispatch::Choice& choice, dispatch::Seconds wait,
+                  const dispatch::Why& why) override {
+    note(why, fmt::format("{} waits: {}", choice.backend, why.reason), wait);
+  }
+  void on_asked_again(const dispatch::Choice& choice, const dispatch::Why& why) override {
+    note(why, fmt::format("{} is asked again: {}", choice.backend, why.reason));
+  }
+  void on_thoughts_dropped(const dispatch::Choice& choice, const dispatch::Why& why) override {
+    note(why, fmt::format("{}: {}", choice.backend, why.reason));
+  }
+  void on_switched(const dispatch::Choice& from, const dispatch::Choice& to,
+                   const dispatch::Why& why) override {
+    note(why, fmt::format("switches from {} ({}) to {} ({}): {}", from.backend, from.model,
+                          to.backend, to.model, why.reason));
+  }
+  void on_given_up(const dispatch::Choice& choice, const dispatch::Why& why) override {
+    note(why, fmt::format("fails after {}: {}", choice.backend, why.reason));
+  }
+
+ private:
+  void note(const dispatch::Why& why, std::string reason, dispatch::Seconds seconds = 0) const {
+    if (asked_.on_note) asked_.on_note({name_of(why.rule), std::move(reason), seconds});
+  }
+
+  const machines::AgentCall& asked_;
+};
+
 // Machines and dispatch read the same clock.
 asio::awaitable<AgentResult> dispatched(const ModelRoute& route, LoopThoughts& thoughts,
                                         const machines::AgentCall& asked, backends::Call call,
@@ -80,7 +112,7 @@ asio::awaitable<AgentResult> dispatched(const ModelRoute& route, LoopThoughts& t
   const std::string loop = asked.key.substr(0, asked.key.rfind(':'));
   thoughts.put_back(loop, call.messages);
   NoSink sink;
-  dispatch::Observer observer;  // Nobody is informed.
+  CallObserver observer(asked);
   const double now = route.dispatcher->pools().now();
   auto ended = co_await route.dispatcher->run({.chain = route.chain,
                                                .deadline = std::min(asked.deadline, now + longest),

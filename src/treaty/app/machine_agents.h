@@ -51,6 +51,10 @@ class ModelRoutes {
   std::vector<dispatch::Choice> usual_chain() const;
   dispatch::Choice choice_of(const std::string& backend,
                              const backends::ModelProfile& profile) const;
+  // On backends of treaty.yaml.
+  std::expected<ModelRoute, std::string> configured(const backends::ModelProfile& profile,
+                                                    std::vector<dispatch::Choice> chain,
+                                                    bool has_tools) const;
   std::expected<ModelRoute, std::string> route_to(const std::string& provider,
                                                   const backends::ModelProfile& profile,
                                                   bool has_tools);

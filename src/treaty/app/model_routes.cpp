@@ -24,15 +24,15 @@ std::string names_of_providers() {
 
 using MayBeAsked = std::expected<void, std::string>;
 
-// Whether that provider has words for the reasoning that the profile wants.
-MayBeAsked check_reasoning(const config::HttpProvider& settings,
+// Whether that provider and model can be told to reason as the profile wants.
+MayBeAsked check_reasoning(const config::HttpProvider& settings, const std::string& model,
                            const backends::ModelProfile& profile, bool has_tools) {
   const backends::Provider* provider = backends::find_provider(settings.kind);
   if (!profile.reasoning || provider == nullptr) return {};
   const backends::Protocol* protocol =
       settings.protocol.empty() ? provider->protocol : provider->find_protocol(settings.protocol);
   const std::string refusal =
-      backends::refusal_of(*provider, *protocol, profile.model, *profile.reasoning, has_tools);
+      backends::refusal_of(*provider, *protocol, model, *profile.reasoning, has_tools);
   if (refusal.empty()) return {};
   return std::unexpected(fmt::format("`reasoning` of the model: {}", refusal));
 }
@@ -72,11 +72,7 @@ std::expected<ModelRoute, std::string> ModelRoutes::find(const backends::ModelPr
                                                          bool has_tools) {
   const std::vector<dispatch::Choice> usual = usual_chain();
   if (profile.base_url.empty() && is_configured(profile.provider)) {
-    if (const auto* own =
-            services_.configuration->find_backend<config::HttpProvider>(profile.provider)) {
-      TREATY_TRY_VOID(check_reasoning(*own, profile, has_tools));
-    }
-    return ModelRoute{services_.dispatcher, {choice_of(profile.provider, profile)}};
+    return configured(profile, {choice_of(profile.provider, profile)}, has_tools);
   }
   if (!profile.base_url.empty() || backends::find_provider(profile.provider) != nullptr) {
     if (profile.model.empty()) return std::unexpected("the profile has no `name` of a model");
@@ -89,9 +85,22 @@ std::expected<ModelRoute, std::string> ModelRoutes::find(const backends::ModelPr
                     profile.provider, names_of_providers()));
   }
   if (usual.empty()) return std::unexpected("the profile has no `provider`");
-  if (profile.model.empty()) return ModelRoute{services_.dispatcher, usual};
-  if (usual.front().backend == config::kDemoBackend) return ModelRoute{services_.dispatcher, usual};
-  return ModelRoute{services_.dispatcher, {choice_of(usual.front().backend, profile)}};
+  if (profile.model.empty() || usual.front().backend == config::kDemoBackend) {
+    return configured(profile, usual, has_tools);
+  }
+  return configured(profile, {choice_of(usual.front().backend, profile)}, has_tools);
+}
+
+std::expected<ModelRoute, std::string> ModelRoutes::configured(
+    const backends::ModelProfile& profile, std::vector<dispatch::Choice> chain,
+    bool has_tools) const {
+  for (const dispatch::Choice& choice : chain) {
+    const auto* settings =
+        services_.configuration->find_backend<config::HttpProvider>(choice.backend);
+    if (settings == nullptr || choice.reasoning) continue;  // What the entry says takes precedence.
+    TREATY_TRY_VOID(check_reasoning(*settings, choice.model, profile, has_tools));
+  }
+  return ModelRoute{services_.dispatcher, std::move(chain)};
 }
 
 // A provider that nobody has a key for, where there is nothing but the demo, is played by it.
@@ -121,7 +130,7 @@ std::expected<ModelRoute, std::string> ModelRoutes::route_to(const std::string& 
       usual.front().backend == config::kDemoBackend) {
     return ModelRoute{services_.dispatcher, usual};
   }
-  TREATY_TRY_VOID(check_reasoning(settings, profile, has_tools));
+  TREATY_TRY_VOID(check_reasoning(settings, profile.model, profile, has_tools));
   const std::string name = provider.empty() ? kind : provider;
   auto& dispatcher = more_[fmt::format("{} {}", name, settings.base_url)];
   if (!dispatcher) {

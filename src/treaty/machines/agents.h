@@ -2,10 +2,12 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "treaty/backends/call.h"
 #include "treaty/machines/machine.h"
@@ -19,6 +21,13 @@ using tools::ToolRunner;
 
 // Moments are seconds of the timeline's clock.
 constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// Why a call waits, or why it is made again or by another backend.
+struct CallNote {
+  std::string_view rule;  // As events of a turn name it.
+  std::string reason;
+  double seconds = 0;  // Of a wait; 0: nobody knows.
+};
 
 struct AgentCall {
   const AgentReference& agent;
@@ -36,6 +45,7 @@ struct AgentCall {
   double deadline = kNever;                 // The runner cuts it then; who knows it can do better.
   backends::CallOrigin origin{};            // The turn that the machine runs for.
   std::int64_t depth = 0;                   // How many machines stand above whatever it runs.
+  std::function<void(const CallNote&)> on_note{};  // During the call; may be empty.
 };
 
 // Thread rule: called on the event loop of the execution; any number of calls may run at once.

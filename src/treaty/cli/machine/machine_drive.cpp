@@ -46,6 +46,7 @@ std::string progress_line(const machines::RunEvent& event, bool colors) {
     return fmt::format("{}    {}", indent, painted(detail, Color::yellow, colors));
   }
   if (kind == "wait") return fmt::format("{}    waits {:.0f} s", indent, event.seconds);
+  if (kind == "dispatch") return fmt::format("{}    {} (rule {})", indent, detail, event.code);
   if (kind == "tool") return fmt::format("{}    uses {}", indent, detail);
   if (kind == "child") return fmt::format("{}    runs {}", indent, detail);
   if (kind == "launch") return fmt::format("{}    launches {}", indent, detail);

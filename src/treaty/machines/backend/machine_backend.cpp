@@ -43,9 +43,13 @@ std::string data_of(const RunEvent& event) {
   if (kind == "tool") writer.member("Tool", event.detail);
   if (kind == "child" || kind == "launch") writer.member("Child", event.detail);
   if (kind == "waiting") writer.member("Channel", event.detail);
-  if (kind == "wait") writer.member("Seconds", event.seconds);
+  if (kind == "wait" || event.seconds > 0) writer.member("Seconds", event.seconds);
   if (kind == "end") writer.member("Status", event.detail);
-  if (!event.code.empty()) writer.member("ErrorCode", event.code);
+  if (kind == "dispatch") {
+    writer.member("Rule", event.code).member("Reason", event.detail);
+  } else if (!event.code.empty()) {
+    writer.member("ErrorCode", event.code);
+  }
   return writer.end_object().take();
 }
 

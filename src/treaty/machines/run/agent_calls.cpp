@@ -36,6 +36,9 @@ RunTask<Object> ask_as(ExecutionContext& run, const State& state, AgentCall call
   call.deadline = run.deadline;
   call.origin = run.world.origin;
   call.depth = run.start.depth + 1;
+  call.on_note = [&](const CallNote& note) {
+    run.observe("dispatch", state.name, note.reason, note.seconds, note.rule);
+  };
   run.observe("call", state.name, call.agent.name);
   Dynamic answer;
   const bool is_in_time = co_await run.world.timeline.within(

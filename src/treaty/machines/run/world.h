@@ -20,7 +20,8 @@ namespace treaty::machines {
 
 // An event of a running execution, for people who watch it and for the progress of a turn.
 struct RunEvent {
-  // "state", "call", "answer", "wait", "waiting", "tool", "child", "launch", "error", "end".
+  // "state", "call", "dispatch", "answer", "wait", "waiting", "tool", "child", "launch", "error",
+  // "end".
   std::string_view kind;
   const std::string& execution;
   const std::string& machine;
@@ -29,7 +30,7 @@ struct RunEvent {
   std::string_view state{};
   std::string_view detail{};  // An agent, a tool, a child; a reason.
   double seconds = 0;         // Of a wait.
-  std::string_view code{};    // Of an error.
+  std::string_view code{};    // Of an error; of "dispatch" the rule.
 };
 
 // Called on the event loop of the execution, which continues when on_event returns. The event is
