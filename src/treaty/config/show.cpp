@@ -153,9 +153,7 @@ void add_content(Map& map, std::string_view key, std::string_view digest, ShowPu
 
 Node reasoning_of(const backends::Reasoning& reasoning) {
   Map map;
-  if (reasoning.effort) {
-    map.add("effort", text(backends::kEffortNames[static_cast<std::size_t>(*reasoning.effort)]));
-  }
+  if (reasoning.effort) map.add("effort", text(name_of(*reasoning.effort)));
   if (reasoning.budget_tokens) map.add("budget_tokens", number(*reasoning.budget_tokens));
   return map.node;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
@@ -17,8 +16,6 @@ namespace {
 // Deeper than any schema of use; together with the levels around it still below the 64 that strict
 // readers, ours included, allow.
 constexpr std::size_t kDeepest = 48;
-
-constexpr std::array<std::string_view, 4> kEfforts = {"minimal", "low", "medium", "high"};
 
 bool is_allowed(char c, const IdRule& rule) {
   return is_alphanumeric(c) || (rule.dash_and_underscore && (c == '-' || c == '_'));
@@ -192,15 +189,6 @@ void read_output_format(Call& call, std::optional<json::Value> format) {
   const std::string_view name = json::find_text(described, "name");
   if (!name.empty()) output.name = name;
   call.output = std::move(output);
-}
-
-std::string_view name_of(Effort effort) { return kEfforts[static_cast<std::size_t>(effort)]; }
-
-std::optional<Effort> effort_of(std::string_view name) {
-  for (std::size_t i = 0; i < kEfforts.size(); ++i) {
-    if (equal_folded(kEfforts[i], name)) return static_cast<Effort>(i);
-  }
-  return std::nullopt;
 }
 
 std::string prompt_cache_key(const Call& call) {

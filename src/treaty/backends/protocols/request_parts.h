@@ -100,10 +100,6 @@ bool is_filled_array(std::optional<json::Value> value);
 // A text, or the texts of all parts of a list.
 std::string content_text(std::optional<json::Value> content);
 
-// The word of the protocols for it, and back; nothing when it is none of the four.
-std::string_view name_of(Effort effort);
-std::optional<Effort> effort_of(std::string_view name);
-
 // Where a provider keeps prompts under a name: one for the conversation that tells nothing of it.
 // Empty when prompts shall not be kept, or it has no name.
 std::string prompt_cache_key(const Call& call);
