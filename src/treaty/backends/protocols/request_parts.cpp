@@ -347,6 +347,11 @@ json::Writer& RoleTurns::part(std::string_view role) {
   return writer_.begin_object();
 }
 
+void RoleTurns::raw_part(std::string_view role, std::string_view json) {
+  turn_to(role);
+  writer_.raw(json);
+}
+
 void RoleTurns::close() {
   if (!role_.empty()) writer_.end_array().end_object();
   role_ = {};

@@ -160,6 +160,9 @@ class RoleTurns {
   // Opens an object for a part of `role`; the caller closes it.
   json::Writer& part(std::string_view role);
 
+  // A whole part of `role`, as JSON.
+  void raw_part(std::string_view role, std::string_view json);
+
   void close();
 
  private:
