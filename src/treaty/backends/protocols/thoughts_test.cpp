@@ -122,7 +122,7 @@ TEST_CASE("DeepSeek gets a stand-in for reasoning that it does not know, beside 
 TEST_CASE("Anthropic gets back its blocks, each at its place and byte for byte") {
   for (const char* name : {"messages-thinking-plain", "messages-thinking-stream"}) {
     CHECK(
-        next_request(name, "claude-opus-4-6")
+        next_request(name, "claude-opus-5")
             .contains(
                 R"({"role":"assistant","content":[)"
                 R"({"type":"thinking","thinking":"Brief: \"look\" first.\nThen tell.",)"
