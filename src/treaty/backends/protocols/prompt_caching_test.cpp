@@ -232,6 +232,8 @@ TEST_CASE("DeepSeek continues messages in its beta only") {
   };
 
   CHECK(target("") == "/chat/completions");
+  CHECK(target("https://gateway.example/v1") == "/v1/chat/completions");
+  CHECK(target("https://api.deepseek.com/v1") == "/v1/chat/completions");
   call.messages.push_back(AssistantMessage{.text = "Well"});
   CHECK(target("") == "/beta/chat/completions");
   CHECK(target("https://api.deepseek.com/v1") == "/beta/chat/completions");

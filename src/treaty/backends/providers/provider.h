@@ -35,8 +35,9 @@ struct Provider {
   RequestStyle style{};
   results::PlainLimits plain_limits = results::PlainLimits::unnamed;
 
-  // Path and query below the base URL; null: the protocol's own.
-  std::string (*path)(const Call& call, const Protocol& protocol) = nullptr;
+  // The whole URL of a call; null: the protocol's path below the base URL.
+  std::string (*url_of)(std::string_view base_url, const Call& call,
+                        const Protocol& protocol) = nullptr;
 
   // Null when it does not speak a protocol of that name.
   const Protocol* find_protocol(std::string_view protocol_name) const;
