@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "treaty/backends/protocols/models.h"
 #include "treaty/base/hash.h"
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
@@ -139,6 +140,13 @@ void write_settings(json::Writer& writer, const Call& call, const SettingNames& 
   writer.name(names.stop).array(call.stop, [&](const auto& stop) { write_text(writer, stop); });
 }
 
+SettingNames settings_taken(const Call& call, const RequestStyle& style, SettingNames names) {
+  if (!style.reasoners_fix_sampling || !has_fixed_sampling(call.model)) return names;
+  names.temperature = names.top_p = names.top_k = {};
+  names.frequency_penalty = names.presence_penalty = {};
+  return names;
+}
+
 void read_settings(Call& call, std::optional<json::Value> object, const SettingNames& names) {
   call.max_output_tokens = json::find_integer(object, names.max_tokens);
   call.temperature = json::find_number(object, names.temperature);
@@ -174,6 +182,22 @@ std::string system_with_schema(const Call& call) {
   std::string text = call.system.empty() ? "" : call.system + "\n\n";
   text += "Answer with one JSON object that fits this JSON Schema, and nothing else:\n";
   return text + object_or(call.output->schema_json, "{}");
+}
+
+OutputForm output_form_of(const Call& call, const RequestStyle& style) {
+  const bool is_strict = call.output && call.output->strict;
+  if (style.schema == SchemaStyle::all_models) return {.is_strict = is_strict};
+  if (style.schema == SchemaStyle::json_object) return {.in_words = true, .as_json_object = true};
+  // Groq answers 400 to any format in a stream or beside tools, and to a schema for most models.
+  if (call.stream || !call.tools.empty()) return {.in_words = true};
+  const GroqSchema schema = groq_schema_of(call.model);
+  if (schema == GroqSchema::none) return {.in_words = true, .as_json_object = true};
+  return {.is_strict = is_strict && schema == GroqSchema::strict};
+}
+
+std::string system_of(const Call& call, const RequestStyle& style) {
+  const bool in_words = call.output && output_form_of(call, style).in_words;
+  return in_words ? system_with_schema(call) : call.system;
 }
 
 void read_output_format(Call& call, std::optional<json::Value> format) {

@@ -75,6 +75,9 @@ struct SettingNames {
   std::string_view stop = "stop";
 };
 void write_settings(json::Writer& writer, const Call& call, const SettingNames& names);
+
+// Without the names of what this model of the provider refuses.
+SettingNames settings_taken(const Call& call, const RequestStyle& style, SettingNames names);
 void read_settings(Call& call, std::optional<json::Value> object, const SettingNames& names);
 
 // Name, description and, under what the protocol calls it, the schema of its parameters.
@@ -94,6 +97,20 @@ void read_output_format(Call& call, std::optional<json::Value> format);
 // The system text of a call with `output`, with its schema in words: for providers and models that
 // cannot be held to it.
 std::string system_with_schema(const Call& call);
+
+// How an OpenAI-like provider is asked for the JSON of a call with `output`: held to the schema, or
+// told it in words, with or without its mode for any JSON object.
+struct OutputForm {
+  bool in_words = false;
+  bool as_json_object = false;
+  bool is_strict = false;
+
+  bool is_silent() const { return in_words && !as_json_object; }  // No format beside the words.
+};
+OutputForm output_form_of(const Call& call, const RequestStyle& style);
+
+// The system text, with the schema where it has to be told in words.
+std::string system_of(const Call& call, const RequestStyle& style);
 
 bool is_filled_array(std::optional<json::Value> value);
 
