@@ -48,6 +48,9 @@ struct Provider {
 std::string refusal_of(const Provider& provider, const Protocol& protocol, std::string_view model,
                        const Reasoning& reasoning, bool has_tools = false);
 
+// Whether thoughts go back at all: those that do not need not be kept.
+bool takes_thoughts(const Provider& provider, const Protocol& protocol);
+
 // Whether thoughts of earlier turns go back, too.
 bool wants_earlier_thoughts(const Provider& provider, const Protocol& protocol);
 
