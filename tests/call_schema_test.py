@@ -181,6 +181,28 @@ class Asking(SchemaTest):
             self.assertEqual(request.json["response_format"], {"type": "json_object"})
             self.assertIn('"score"', request.json["messages"][0]["content"])
 
+    def groq(self, model, *options, write=lambda text: answer(completion(text))):
+        """The format that Groq is asked for, and the messages."""
+        fake = self.model(FITS, write=write)
+        ran = self.asked(fake, *options, provider="groq", model=model, variables={"GROQ_API_KEY": "k"})
+        self.assertEqual((ran.code, ran.out), (0, FITS + "\n"), ran)
+        request = fake.requests[0].json
+        return request.get("response_format"), json.dumps(request["messages"])
+
+    def test_groq_is_sent_a_format_where_its_api_takes_one_and_words_elsewhere(self):
+        form, said = self.groq("llama-3.3-70b-versatile")
+        self.assertEqual(form, {"type": "json_object"})
+        self.assertIn("score", said)
+
+        form, said = self.groq("openai/gpt-oss-120b")
+        self.assertEqual((form["type"], form["json_schema"]["strict"]), ("json_schema", True))
+        self.assertNotIn("score", said)
+
+        for form, said in (self.groq("openai/gpt-oss-120b", "--stream", write=streamed),
+                           self.groq("openai/gpt-oss-120b", "--tool", "look")):
+            self.assertIsNone(form)
+            self.assertIn("score", said)
+
     def test_a_schema_that_answers_cannot_be_checked_with_is_refused(self):
         fake = self.model(FITS)
         for schema, words in (({"type": "texts"}, "/type"), ({"$ref": "http://a.example/"}, "/$ref"),

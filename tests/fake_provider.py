@@ -161,8 +161,8 @@ class CallTest(TreatyTest):
         self.addCleanup(fake.close)
         return fake
 
-    def arguments(self, fake, *options, provider="openai", path="/v1", text="Say hi."):
-        return [BINARY, "call", "--provider", provider, "--model", "small-1", "--base-url", fake.url + path, *options,
+    def arguments(self, fake, *options, provider="openai", model="small-1", path="/v1", text="Say hi."):
+        return [BINARY, "call", "--provider", provider, "--model", model, "--base-url", fake.url + path, *options,
                 *([text] if text is not None else [])]
 
     def environment(self, **variables):

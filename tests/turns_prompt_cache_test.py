@@ -86,7 +86,8 @@ class Caching(ServingTest):
             prefix = marked_prefixes(first)[-1]
             parts = without_marks([one for _, one in blocks(second)])
             self.assertEqual(parts[:len(prefix)], prefix)
-            self.assertIn(marked_prefixes(first)[1], marked_prefixes(second))  # Tools and system.
+            self.assertIn(prefix, marked_prefixes(second))
+            self.assertEqual(marked_prefixes(first)[0], marked_prefixes(second)[0])  # Tools and system.
         for body in bodies:
             self.assertTrue(1 <= len(marked_prefixes(body)) <= 4, len(marked_prefixes(body)))
 
@@ -109,6 +110,18 @@ class Caching(ServingTest):
         self.assertEqual(last.result["Usage"]["CachedTokens"], two["CacheReadTokens"])
         for spent in (one, two):
             self.assertAlmostEqual(spent["Cost"], self.cost(spent), places=12)
+
+    def test_rounds_of_many_calls_read_all_of_the_round_before(self):
+        mock = self.mock([{"tool_calls": [{"name": "look", "arguments": {"what": f"{turn}{number}"}}
+                                          for number in range(12)]} for turn in "ab"] + ["Done."])
+        server = self.server(self.config(mock.port))
+        calls = server.say().calls
+        self.assertEqual(len(calls), 12)
+        server.submit("s1", "t1", server.submit("s1", "t1", calls).calls)
+        one, two, three = self.attempts(server)
+
+        self.assertEqual(two["CacheReadTokens"], one["CacheWriteTokens"])
+        self.assertEqual(three["CacheReadTokens"], two["CacheReadTokens"] + two["CacheWriteTokens"])
 
     @staticmethod
     def cost(spent):

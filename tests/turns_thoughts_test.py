@@ -9,6 +9,18 @@ from treaty_binary import BINARY
 
 SECRET = "c2lnbmVkIGJ5IHRoZSBtb2RlbA=="  # A signature, or what only the model can read.
 WORDS = "First I should look \"here\" \\ caf\u00e9."
+LAST, BRIEF = -1, 2  # Steps of a turn: its last answer, and the round in which the model does not think.
+STAND_IN = "skip_thought_signature_validator"  # What Gemini takes for a signature that nobody knows.
+
+
+def arguments(step):
+    """Arguments of a call: the same call over and over would end the turn."""
+    return {"what": f"a{step}"}
+
+
+def secret(step):
+    """What only the model can read of its thoughts in a round."""
+    return SECRET if step == 0 else f"{SECRET}{step}"
 
 
 def sse(*events):
@@ -19,114 +31,166 @@ def sse(*events):
 
 class DeepSeek:
     kind, model, key = "deepseek", "deepseek-reasoner", "DEEPSEEK_API_KEY"
-    call = {"id": "call_00", "type": "function", "function": {"name": "look", "arguments": '{"what": "a"}'}}
-    message = {"role": "assistant", "content": "", "reasoning_content": WORDS, "tool_calls": [call]}
+    words = WORDS
+
+    def call(self, step):
+        return {"id": f"call_0{step}", "type": "function",
+                "function": {"name": "look", "arguments": json.dumps(arguments(step))}}
+
+    def message(self, step):
+        if step == LAST:
+            return {"role": "assistant", "content": "Done."}
+        thoughts = {} if step == BRIEF else {"reasoning_content": self.thought(step)}
+        return {"role": "assistant", "content": "", **thoughts, "tool_calls": [self.call(step)]}
+
+    def thought(self, step):
+        return self.words + " Again." * step
 
     def thoughts(self, body):
         """Without the blank that stands for none: the provider answers 400 to a message that lacks the member."""
         found = [message["reasoning_content"] for message in body["messages"] if "reasoning_content" in message]
         return [text for text in found if text.strip()]
 
-    expected = [WORDS]
+    def expected(self, steps):
+        return [self.thought(step) for step in steps if step != BRIEF]
 
-    def plain(self, last):
-        message = {"role": "assistant", "content": "Done."} if last else self.message
+    def plain(self, step):
         return {"model": self.model, "choices": [
-            {"index": 0, "message": message, "finish_reason": "stop" if last else "tool_calls"}],
+            {"index": 0, "message": self.message(step), "finish_reason": "stop" if step == LAST else "tool_calls"}],
             "usage": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}}
 
-    def stream(self, last):
+    def stream(self, step):
         def chunk(delta, finish=None):
             return {"model": self.model, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
-        if last:
+        if step == LAST:
             return sse(chunk({"content": "Done."}), chunk({}, "stop"), "[DONE]")
-        return sse(chunk({"reasoning_content": WORDS[:9]}), chunk({"reasoning_content": WORDS[9:]}),
-                   chunk({"tool_calls": [{"index": 0, **self.call}]}), chunk({}, "tool_calls"), "[DONE]")
+        thought = "" if step == BRIEF else self.thought(step)
+        return sse(*(chunk({"reasoning_content": piece}) for piece in (thought[:9], thought[9:]) if piece),
+                   chunk({"tool_calls": [{"index": 0, **self.call(step)}]}), chunk({}, "tool_calls"), "[DONE]")
 
 
 class Anthropic:
     kind, model, key = "anthropic", "claude-sonnet-4-5", "ANTHROPIC_API_KEY"
-    thinking = {"type": "thinking", "thinking": WORDS, "signature": SECRET}
-    hidden = {"type": "redacted_thinking", "data": SECRET[::-1]}
-    tool = {"type": "tool_use", "id": "toolu_01", "name": "look", "input": {"what": "a"}}
-    text = {"type": "text", "text": "I look."}
-    expected = [thinking, hidden]
+    reasoning = {"budget_tokens": 2048}
+    text = {"type": "text", "text": "I look. \n"}
+
+    def tool(self, step):
+        return {"type": "tool_use", "id": f"toolu_0{step}", "name": "look", "input": arguments(step)}
+
+    def thinking(self, step):
+        return {"type": "thinking", "thinking": WORDS, "signature": secret(step)}
+
+    def hidden(self, step):
+        return {"type": "redacted_thinking", "data": secret(step)[::-1]}
+
+    def expected(self, steps):
+        return [block for step in steps if step != BRIEF for block in (self.thinking(step), self.hidden(step))]
 
     def thoughts(self, body):
+        """Between two calls these models need not think, and the turn's setting stays the same all the same."""
+        assert body["thinking"] == {"type": "enabled", "budget_tokens": 2048}, body["thinking"]
         found = []
         for message in body["messages"]:
             if message["role"] == "assistant":
                 kinds = [block["type"] for block in message["content"]]
-                assert kinds in (["thinking", "text", "redacted_thinking", "tool_use"], ["text"]), kinds
+                assert kinds in (["thinking", "text", "redacted_thinking", "tool_use"], ["tool_use"], ["text"]), kinds
+                assert self.text in message["content"] or len(kinds) == 1, message
                 found += [block for block in message["content"] if "thinking" in block["type"]]
         return found
 
-    def plain(self, last):
-        content = [{"type": "text", "text": "Done."}] if last else [self.thinking, self.text, self.hidden, self.tool]
-        return {"id": "msg_1", "type": "message", "role": "assistant", "model": self.model, "content": content,
-                "stop_reason": "end_turn" if last else "tool_use", "usage": {"input_tokens": 9, "output_tokens": 4}}
+    def content(self, step):
+        if step == LAST:
+            return [{"type": "text", "text": "Done."}]
+        if step == BRIEF:
+            return [self.tool(step)]
+        return [self.thinking(step), self.text, self.hidden(step), self.tool(step)]
 
-    def stream(self, last):
+    def plain(self, step):
+        return {"id": "msg_1", "type": "message", "role": "assistant", "model": self.model,
+                "content": self.content(step), "stop_reason": "end_turn" if step == LAST else "tool_use",
+                "usage": {"input_tokens": 9, "output_tokens": 4}}
+
+    @staticmethod
+    def pieces(block):
+        """How a block begins, and what follows piece by piece."""
+        if block["type"] == "text":
+            return {"type": "text", "text": ""}, [{"type": "text_delta", "text": block["text"]}]
+        if block["type"] == "tool_use":
+            return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+        if block["type"] == "redacted_thinking":
+            return block, []
+        return ({"type": "thinking", "thinking": "", "signature": ""},
+                [{"type": "thinking_delta", "thinking": WORDS[:11]}, {"type": "thinking_delta", "thinking": WORDS[11:]},
+                 {"type": "signature_delta", "signature": block["signature"]}])
+
+    def stream(self, step):
         def of(kind, **members):
             return kind, {"type": kind, **members}
-        events = [of("message_start", message={**self.plain(True), "content": [], "stop_reason": None})]
-        blocks = [({"type": "text", "text": ""}, [{"type": "text_delta", "text": "Done."}])] if last else [
-            ({"type": "thinking", "thinking": "", "signature": ""},
-             [{"type": "thinking_delta", "thinking": WORDS[:11]}, {"type": "thinking_delta", "thinking": WORDS[11:]},
-              {"type": "signature_delta", "signature": SECRET}]),
-            ({"type": "text", "text": ""}, [{"type": "text_delta", "text": "I look."}]),
-            (self.hidden, []),
-            ({**self.tool, "input": {}}, [{"type": "input_json_delta", "partial_json": '{"what": "a"}'}])]
+        events = [of("message_start", message={**self.plain(LAST), "content": [], "stop_reason": None})]
+        blocks = [self.pieces(block) for block in self.content(step)]
         for index, (block, deltas) in enumerate(blocks):
             events.append(of("content_block_start", index=index, content_block=block))
             events += [of("content_block_delta", index=index, delta=delta) for delta in deltas]
             events.append(of("content_block_stop", index=index))
-        events.append(of("message_delta", delta={"stop_reason": "end_turn" if last else "tool_use"},
+        events.append(of("message_delta", delta={"stop_reason": "end_turn" if step == LAST else "tool_use"},
                          usage={"output_tokens": 4}))
         return sse(*events, of("message_stop"))
 
 
 class Gemini:
     kind, model, key = "gemini", "gemini-3-flash", "GEMINI_API_KEY"
-    expected = [SECRET]
+
+    def expected(self, steps):
+        """The first call of a round has to have a signature."""
+        return [STAND_IN if step == BRIEF else secret(step) for step in steps]
 
     def thoughts(self, body):
         return [part["thoughtSignature"] for content in body["contents"] for part in content["parts"]
                 if "functionCall" in part]
 
-    def plain(self, last):
-        parts = [{"text": "Done."}] if last else [
-            {"text": WORDS, "thought": True},
-            {"functionCall": {"name": "look", "args": {"what": "a"}}, "thoughtSignature": SECRET}]
+    def parts(self, step):
+        call = {"functionCall": {"name": "look", "args": arguments(step)}}
+        if step == LAST:
+            return [{"text": "Done."}]
+        if step == BRIEF:
+            return [call]
+        return [{"text": WORDS, "thought": True}, {**call, "thoughtSignature": secret(step)}]
+
+    def plain(self, step):
+        parts = self.parts(step)
         return {"candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}],
                 "modelVersion": self.model, "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 4}}
 
-    def stream(self, last):
-        return sse(self.plain(last))
+    def stream(self, step):
+        return sse(self.plain(step))
 
 
 class Responses:
     kind, model, key = "openai", "gpt-5-mini", "OPENAI_API_KEY"
     protocol = "responses"
-    reasoning = {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": WORDS}],
-                 "encrypted_content": SECRET}
-    expected = [reasoning]
+
+    def item(self, step):
+        return {"id": f"rs_{step}", "type": "reasoning", "summary": [{"type": "summary_text", "text": WORDS}],
+                "encrypted_content": secret(step)}
+
+    def expected(self, steps):
+        return [self.item(step) for step in steps if step != BRIEF]
 
     def thoughts(self, body):
         assert body["store"] is False and body["include"] == ["reasoning.encrypted_content"], body
         return [item for item in body["input"] if item.get("type") == "reasoning"]
 
-    def plain(self, last):
-        call = {"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "call_1", "name": "look",
-                "arguments": '{"what": "a"}'}
+    def plain(self, step):
+        call = {"id": f"fc_{step}", "type": "function_call", "status": "completed", "call_id": f"call_{step}",
+                "name": "look", "arguments": json.dumps(arguments(step))}
         text = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed",
                 "content": [{"type": "output_text", "text": "Done.", "annotations": []}]}
         return {"id": "resp_1", "object": "response", "status": "completed", "model": self.model,
-                "output": [text] if last else [self.reasoning, call],
+                "output": [text] if step == LAST else [call] if step == BRIEF else [self.item(step), call],
                 "usage": {"input_tokens": 9, "output_tokens": 4, "total_tokens": 13}}
 
-    def stream(self, last):
-        whole = self.plain(last)
+    def stream(self, step):
+        whole = self.plain(step)
         events = []
         for index, item in enumerate(whole["output"]):
             events.append(("response.output_item.added",
@@ -140,18 +204,18 @@ WIRES = (DeepSeek(), Anthropic(), Gemini(), Responses())
 
 
 class ThoughtsTest(ServingTest):
-    def provider(self, wire, refuses=None):
-        """Answers the first call with thoughts and a call of a tool, and every later one with the end, in the form
+    def provider(self, wire, refuses=None, rounds=1):
+        """Answers so many calls with thoughts and a call of a tool, and every later one with the end, in the form
         that was asked for. `refuses`: what it says instead to a request that `refuses` takes."""
         def respond(connection, request):
             if refuses and (refusal := refuses(request)):
                 return connection.sendall(refusal)
             asked = [one for one in provider.requests if not (refuses and refuses(one))]
-            last = len(asked) > 1
+            step = len(asked) - 1 if len(asked) <= rounds else LAST
             if request.json.get("stream") or "streamGenerateContent" in request.target:
-                connection.sendall(open_answer() + wire.stream(last))
+                connection.sendall(open_answer() + wire.stream(step))
             else:
-                connection.sendall(answer(wire.plain(last)))
+                connection.sendall(answer(wire.plain(step)))
         provider = FakeProvider(respond)
         self.addCleanup(provider.close)
         return provider
@@ -163,7 +227,9 @@ class ThoughtsTest(ServingTest):
             if getattr(wire, "protocol", None):
                 settings["protocol"] = wire.protocol
             providers[f"p{number}"] = settings
-            chain.append({"provider": f"p{number}", "model": wire.model})
+            reasoning = getattr(wire, "reasoning", None)
+            chain.append({"provider": f"p{number}", "model": wire.model,
+                          **({"reasoning": reasoning} if reasoning else {})})
         return {"providers": providers, "agents": {"default": {
             "system": "You are brief.", "tools": [LOOK], "backends": chain, **(agent or {})}}}
 
@@ -195,8 +261,24 @@ class Kept(ThoughtsTest):
                         if killed:
                             server.restart()
                         self.assertEqual(server.submit("s1", "t1", calls).text, "Done.")
-                        self.assertEqual(wire.thoughts(provider.requests[1].json), wire.expected)
+                        self.assertEqual(wire.thoughts(provider.requests[1].json), wire.expected([0]))
                         server.close()
+
+    def test_each_round_of_a_turn_sends_the_thoughts_of_all_rounds_before_it(self):
+        for wire in WIRES:
+            for killed in (False, True):
+                with self.subTest(wire.kind, killed=killed):
+                    provider = self.provider(wire, rounds=4)  # Thoughts in all but the third.
+                    server = self.server(self.config((wire, provider)))
+                    calls = self.first_round(server, streamed=killed)
+                    for number in (1, 2, 3, 4):
+                        if killed:
+                            server.restart()
+                        said = server.submit("s1", "t1", calls)
+                        self.assertEqual(wire.thoughts(provider.requests[number].json), wire.expected(range(number)))
+                        calls = said.calls if number < 4 else []
+                    self.assertEqual(said.text, "Done.")
+                    server.close()
 
     def test_nobody_but_the_model_sees_them(self):
         for wire in WIRES:
@@ -233,7 +315,7 @@ class Kept(ThoughtsTest):
                 server.say("s1", "t2", "And now?")
                 body = provider.requests[2].json
                 earlier = wire.thoughts(body)
-                self.assertEqual(earlier, [] if isinstance(wire, Responses) else wire.expected)
+                self.assertEqual(earlier, [] if isinstance(wire, Responses) else wire.expected([0]))
 
 
 class Elsewhere(ThoughtsTest):
@@ -241,7 +323,7 @@ class Elsewhere(ThoughtsTest):
         wire, other = Anthropic(), DeepSeek()
         broken = []
         one = self.provider(wire, refuses=lambda request: answer({"error": {"message": "No."}}, 401) if broken else None)
-        two = FakeProvider(lambda connection, request: connection.sendall(answer(other.plain(True))))
+        two = FakeProvider(lambda connection, request: connection.sendall(answer(other.plain(LAST))))
         self.addCleanup(two.close)
         server = self.server(self.config((wire, one), (other, two)))
         calls = self.first_round(server)
@@ -275,7 +357,7 @@ class Elsewhere(ThoughtsTest):
         for size, is_kept in ((5, True), (9, False)):
             with self.subTest(size=size):
                 wire = DeepSeek()
-                wire.message = {**DeepSeek.message, "reasoning_content": "hm, " * (size << 18)}
+                wire.words = "hm, " * (size << 18)
                 provider = self.provider(wire)
                 server = self.server(self.config((wire, provider)))
                 calls = self.first_round(server)

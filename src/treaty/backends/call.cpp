@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "treaty/base/text.h"
+
 namespace treaty::backends {
 namespace {
 
@@ -60,6 +62,15 @@ std::size_t text_bytes(const Message& message) {
 
 std::size_t memory_of(const Message& message) {
   return sizeof(Message) + std::visit([](const auto& kind) { return memory_in(kind); }, message);
+}
+
+std::string_view name_of(Effort effort) { return kEffortNames[static_cast<std::size_t>(effort)]; }
+
+std::optional<Effort> effort_of(std::string_view name) {
+  for (std::size_t i = 0; i < kEffortNames.size(); ++i) {
+    if (equal_folded(kEffortNames[i], name)) return static_cast<Effort>(i);
+  }
+  return std::nullopt;
 }
 
 bool has_pictures(const Messages& messages) {

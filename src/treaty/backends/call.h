@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -149,6 +150,9 @@ struct Sampling {
 // itself.
 enum class Effort { minimal, low, medium, high };
 constexpr std::array<std::string_view, 4> kEffortNames = {"minimal", "low", "medium", "high"};
+std::string_view name_of(Effort effort);
+std::optional<Effort> effort_of(std::string_view name);  // In any case; nothing: it is none.
+
 struct Reasoning {
   std::optional<Effort> effort{};
   std::optional<std::int64_t> budget_tokens{};
@@ -188,7 +192,7 @@ struct Call {
   // messages, and thoughts of this answer are kept under it. Empty: none are sent, none are kept.
   std::string author{};
   bool sends_thoughts = true;   // False: the author has refused those of this call.
-  bool shows_thinking = false;  // Providers that hide what can be read of thoughts shall show it.
+  bool shows_thinking = false;  // Ask for readable summaries where they are off by default.
 
   bool caches = true;          // The provider may keep the prompt for the calls that follow.
   std::string conversation{};  // Names the session, for providers that keep prompts by name.

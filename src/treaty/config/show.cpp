@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "treaty/backends/providers/provider.h"
 #include "treaty/base/hash.h"
@@ -153,19 +154,36 @@ void add_content(Map& map, std::string_view key, std::string_view digest, ShowPu
 
 Node reasoning_of(const backends::Reasoning& reasoning) {
   Map map;
-  if (reasoning.effort) {
-    map.add("effort", text(backends::kEffortNames[static_cast<std::size_t>(*reasoning.effort)]));
-  }
+  if (reasoning.effort) map.add("effort", text(name_of(*reasoning.effort)));
   if (reasoning.budget_tokens) map.add("budget_tokens", number(*reasoning.budget_tokens));
   return map.node;
+}
+
+// Entries with the same address, key and model are one backend, which is not asked twice.
+bool is_same_backend(const dispatch::Choice& one, const dispatch::Choice& other,
+                     const Configuration& configuration) {
+  if (one.model != other.model) return false;
+  const auto* first = configuration.find_backend<HttpProvider>(one.backend);
+  const auto* second = configuration.find_backend<HttpProvider>(other.backend);
+  if (first == nullptr || second == nullptr) return one.backend == other.backend;
+  return std::tie(first->kind, first->base_url, first->key) ==
+         std::tie(second->kind, second->base_url, second->key);
 }
 
 // As it is when all backends before this one have failed.
 dispatch::Policy policy_in(const std::vector<dispatch::Choice>& chain,
                            const dispatch::Choice& choice, const Configuration& configuration) {
+  const auto is_asked_later = [&](const dispatch::Choice& other) {
+    return std::pair(other.preference, &other) > std::pair(choice.preference, &choice);
+  };
+  const auto was_asked = [&](const dispatch::Choice& other) {
+    return std::ranges::any_of(chain, [&](const dispatch::Choice& earlier) {
+      return !is_asked_later(earlier) && (earlier.on.empty() || &earlier == &choice) &&
+             is_same_backend(earlier, other, configuration);
+    });
+  };
   const auto follows = [&](const dispatch::Choice& other) {
-    return other.on.empty() &&
-           std::pair(other.preference, &other) > std::pair(choice.preference, &choice);
+    return other.on.empty() && is_asked_later(other) && !was_asked(other);
   };
   const auto* provider = configuration.find_backend<HttpProvider>(choice.backend);
   dispatch::Pace pace = provider == nullptr ? dispatch::Pace::own : pace_of(*provider);

@@ -1,6 +1,7 @@
 #include "treaty/config/show.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <rapidcheck.h>
 
 #include <set>
@@ -264,6 +265,42 @@ TEST_CASE("The defaults are written out") {
     CAPTURE(line);
     CHECK(yaml.contains(line));
   }
+}
+
+// "max_wait max_attempts first_token" of each entry of the agent `default`.
+std::vector<std::string> patience_of(std::string_view backends) {
+  const Given given{.yaml = fmt::format(R"(
+providers:
+  one: {{kind: openai, key: k}}
+  same: {{kind: openai, key: k}}
+  two: {{kind: openai, key: other}}
+agents: {{default: {{backends: {}}}}}
+)",
+                                        backends)};
+  const yaml::Node tree = shown(loaded(given));
+  std::vector<std::string> lines;
+  for (const yaml::Node& entry : tree.find("agents")->find("default")->find("backends")->items) {
+    const yaml::Node& policy = *entry.find("dispatch");
+    lines.push_back(fmt::format("{} {} {}", policy.find("max_wait")->text,
+                                policy.find("max_attempts")->text,
+                                policy.find("first_token")->text));
+  }
+  return lines;
+}
+
+TEST_CASE("Entries of the same backend are not left for one another") {
+  const std::string hasty = "10s 2 10s";
+  const std::string patient = "1m 5 1m";
+  using Lines = std::vector<std::string>;
+
+  CHECK(patience_of("[{provider: one, model: m}, {provider: two, model: m}]") ==
+        Lines{hasty, patient});
+  CHECK(patience_of("[{provider: one, model: m}, {provider: same, model: m}]") ==
+        Lines{patient, patient});
+  CHECK(patience_of("[{provider: one, model: m}, {provider: one, model: n}]") ==
+        Lines{hasty, patient});
+  CHECK(patience_of("[{provider: one, model: m}, {provider: two, model: m}, "
+                    "{provider: one, model: m}]") == Lines{hasty, patient, patient});
 }
 
 TEST_CASE("Any text reads back from the YAML that is written") {

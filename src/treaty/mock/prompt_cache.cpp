@@ -14,7 +14,7 @@ namespace {
 
 using json::find_member;
 
-// As far before a mark as the provider looks for what it has kept.
+// How many blocks the provider looks at for what it has kept: a marked one and those before it.
 constexpr std::size_t kLookBack = 20;
 
 // The beginning of a request that ends with a block.
@@ -91,7 +91,7 @@ CachedPart PromptCache::account(std::string_view body) {
   for (std::size_t i = 0; i < prefixes.size(); ++i) {
     if (!prefixes[i].is_marked) continue;
     marked = prefixes[i].bytes;
-    for (std::size_t back = 0; back <= std::min(kLookBack, i); ++back) {
+    for (std::size_t back = 0; back < std::min(kLookBack, i + 1); ++back) {
       if (!kept_.contains(prefixes[i - back].digest)) continue;
       read = std::max(read, prefixes[i - back].bytes);
       break;

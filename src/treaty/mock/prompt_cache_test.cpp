@@ -1,6 +1,7 @@
 #include "treaty/mock/prompt_cache.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "treaty/backends/protocols/request_parts.h"
 #include "treaty/mock/played_provider.h"
@@ -66,17 +67,37 @@ TEST_CASE("A second round reads what the first one wrote, and writes what it add
   CHECK(third.read == second.read + second.written);
 }
 
-TEST_CASE("A round of many calls is read from the mark before the user's words") {
+TEST_CASE("A round of many calls reads all of the round before it") {
   PromptCache cache;
   Call call = question();
   call.messages.push_back(AssistantMessage{.text = "Well."});
   call.messages.push_back(UserMessage{{TextPart{"More."}}});
-  cache.account(body_of(call));
-  answer_with_tools(call, 20);
-  const CachedPart second = cache.account(body_of(call));
+  CachedPart before = cache.account(body_of(call));
+  for (const int calls : {12, 20, 1}) {
+    answer_with_tools(call, calls);
+    const CachedPart now = cache.account(body_of(call));
+    CHECK(now.read == before.read + before.written);
+    CHECK(now.written > 0);
+    before = now;
+  }
+}
 
-  CHECK(second.read > 150);
-  CHECK(second.written > 500);
+TEST_CASE("What is kept is found at a mark and at the nineteen blocks before it") {
+  const auto body = [](std::size_t blocks, std::size_t mark) {
+    std::string content;
+    for (std::size_t i = 0; i < blocks; ++i) {
+      content += fmt::format(R"({}{{"type":"text","text":"block {}"{}}})", i == 0 ? "" : ",", i,
+                             i == mark ? R"(,"cache_control":{"type":"ephemeral"})" : "");
+    }
+    return R"({"messages":[{"role":"user","content":[)" + content + "]}]}";
+  };
+  PromptCache cache;
+  cache.account(body(40, 10));
+
+  CHECK(cache.account(body(40, 29)).read > 0);
+  PromptCache other;
+  other.account(body(40, 10));
+  CHECK(other.account(body(40, 30)).read == 0);
 }
 
 TEST_CASE("Another beginning is not in the cache, however the rest is") {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <map>
 #include <vector>
@@ -91,17 +90,9 @@ Read<void> take_numbers(const Object& model, ModelProfile& profile) {
   return {};
 }
 
-constexpr std::array<std::pair<std::string_view, Effort>, 4> kEfforts = {
-    {{"minimal", Effort::minimal},
-     {"low", Effort::low},
-     {"medium", Effort::medium},
-     {"high", Effort::high}}};
-
 Read<Effort> read_effort(const Dynamic& written) {
   const std::string word = written.is_string() ? std::string(written.get_string()) : "";
-  for (const auto& [name, effort] : kEfforts) {
-    if (name == word) return effort;
-  }
+  if (const auto effort = effort_of(word)) return *effort;
   return Wrong(
       fmt::format("`reasoning.effort` of the model is {}; there are minimal, low, medium "
                   "and high",

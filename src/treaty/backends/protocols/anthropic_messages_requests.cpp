@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <span>
 
 #include "treaty/backends/protocols/models.h"
 #include "treaty/backends/protocols/request_parts.h"
@@ -18,9 +19,10 @@ using json::find_text;
 constexpr SettingNames kSettings = {
     .max_tokens = "max_tokens", .top_k = "top_k", .stop = "stop_sequences"};
 
-constexpr std::int64_t kMaxTokens = 8192;  // What every model of theirs can give.
+constexpr std::int64_t kMaxTokens = 8'192;           // Room for an answer,
+constexpr std::int64_t kMaxThinkingTokens = 32'000;  // and for one whose thinking counts, too.
 
-// A text that the answer shall go on from must not end with white space.
+// The end of a request that the answer shall go on from must not be white space.
 std::string_view without_trailing_space(std::string_view text) {
   const std::size_t last = text.find_last_not_of(" \t\r\n");
   return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
@@ -61,12 +63,12 @@ bool is_thought(const results::Thought& thought) {
   return type == "thinking" || type == "redacted_thinking";
 }
 
-// An answer must not end with a thought.
+// A message must not end with a thought, nor the request with white space.
 void add_assistant(Blocks& blocks, const Call& call, const ToolIds& ids, std::size_t place) {
   const auto& message = std::get<AssistantMessage>(call.messages[place]);
   each_part(
       message, thoughts_to_send(call, message), is_thought,
-      [&](std::string_view text) { add_text(blocks, without_trailing_space(text), true); },
+      [&](std::string_view text) { add_text(blocks, text, true); },
       [&](std::size_t i) {
         blocks.push_back({.kind = Block::Kind::call,
                           .text = ids.of_call(place, i),
@@ -78,6 +80,10 @@ void add_assistant(Blocks& blocks, const Call& call, const ToolIds& ids, std::si
             {.kind = Block::Kind::thought, .text = thought.json, .is_of_assistant = true});
       });
   while (!blocks.empty() && blocks.back().kind == Block::Kind::thought) blocks.pop_back();
+  const bool is_end = place + 1 == call.messages.size() && !blocks.empty();
+  if (is_end && blocks.back().is_of_assistant && blocks.back().kind == Block::Kind::text) {
+    blocks.back().text = without_trailing_space(blocks.back().text);
+  }
 }
 
 Blocks blocks_of(const Call& call, const ToolIds& ids) {
@@ -92,16 +98,30 @@ Blocks blocks_of(const Call& call, const ToolIds& ids) {
   return blocks;
 }
 
-// Where the next requests find what this one said: at the end, and before the newest words of the
-// user, since those of earlier rounds are too far from the end when a round had many calls.
+// How many blocks stand before the newest turn.
+std::size_t turn_begin(const Blocks& blocks) {
+  std::size_t begin = blocks.size();
+  while (begin > 0 && !blocks[begin - 1].is_of_user()) --begin;
+  while (begin > 0 && blocks[begin - 1].is_of_user()) --begin;
+  return begin;
+}
+
+// How many blocks the request had that led to the newest answer.
+std::size_t previous_end(const Blocks& blocks) {
+  std::size_t end = blocks.size();
+  while (end > 0 && !blocks[end - 1].is_of_assistant) --end;
+  while (end > 0 && blocks[end - 1].is_of_assistant) --end;
+  return end;
+}
+
+// The provider keeps a prompt up to each mark, and looks for what it has kept at a mark and at the
+// 19 blocks before it. A round with ten calls is longer: so what the previous request marked at its
+// end is marked again. None of these blocks is a thought, which cannot be marked.
 std::set<std::size_t> marked_blocks(const Call& call, const Blocks& blocks) {
   std::set<std::size_t> marks;
   if (!call.caches) return marks;
-  std::size_t newest = blocks.size();
-  while (newest > 0 && !blocks[newest - 1].is_of_user()) --newest;
-  while (newest > 0 && blocks[newest - 1].is_of_user()) --newest;
-  for (const std::size_t end : {newest, blocks.size()}) {
-    if (end > 0 && blocks[end - 1].kind != Block::Kind::thought) marks.insert(end - 1);
+  for (const std::size_t end : {turn_begin(blocks), previous_end(blocks), blocks.size()}) {
+    if (end > 0) marks.insert(end - 1);
   }
   return marks;
 }
@@ -162,24 +182,32 @@ void write_messages(json::Writer& writer, const Call& call, const Blocks& blocks
   writer.end_array();
 }
 
-void write_tools(json::Writer& writer, const Call& call) {
-  if (call.tools.empty()) return;
-  writer.name("tools").objects(call.tools, [&](const Tool& tool) {
-    write_tool(writer, tool, "input_schema");
-    if (call.caches && &tool == &call.tools.back()) write_mark(writer);
-  });
-}
-
 // The provider refuses schemas whose objects are not closed, and older models refuse them all.
 bool is_held_to_schema(const Call& call) {
   const Claude claude = claude_of(call.model);
   return call.output && call.output->strict && (!claude.is_one() || claude.takes_schema());
 }
 
-void write_system(json::Writer& writer, const Call& call) {
+// The system text, and the schema where it has to be told in words.
+std::string system_of(const Call& call) {
   const bool in_words = call.output && !is_held_to_schema(call);
-  const std::string system = in_words ? system_with_schema(call) : call.system;
-  if (is_blank(system)) return;
+  std::string system = in_words ? system_with_schema(call) : call.system;
+  if (is_blank(system)) system.clear();
+  return system;
+}
+
+// Of the four marks that the provider takes, the messages have three. Tools stand before the system
+// text, whose mark keeps both.
+void write_tools(json::Writer& writer, const Call& call, bool is_marked) {
+  if (call.tools.empty()) return;
+  writer.name("tools").objects(call.tools, [&](const Tool& tool) {
+    write_tool(writer, tool, "input_schema");
+    if (is_marked && &tool == &call.tools.back()) write_mark(writer);
+  });
+}
+
+void write_system(json::Writer& writer, const Call& call, std::string_view system) {
+  if (system.empty()) return;
   if (!call.caches) return write_text(writer, "system", system);
   writer.name("system").begin_array().begin_object().member("type", "text");
   write_text(writer, "text", system);
@@ -196,32 +224,35 @@ struct Thinking {
   bool is_on() const { return budget || adaptive; }
 };
 
-// With a budget, an answer whose calls are being answered must have thoughts. One that another
-// provider gave has none.
-bool is_in_foreign_round(const Blocks& blocks) {
-  std::size_t end = blocks.size();
-  while (end > 0 && !blocks[end - 1].is_of_assistant) --end;
-  if (end == blocks.size()) return false;
-  bool has_calls = false;
-  for (; end > 0 && blocks[end - 1].is_of_assistant; --end) {
-    if (blocks[end - 1].kind == Block::Kind::thought) return false;
-    has_calls = has_calls || blocks[end - 1].kind == Block::Kind::call;
-  }
-  return has_calls;
+// With a budget, a turn has to begin with thoughts, which one that another provider began does not.
+// Later answers of a turn may have none: between two calls these models need not think.
+bool is_in_foreign_turn(const Blocks& blocks) {
+  std::size_t begin = blocks.size();
+  while (begin > 0 && !blocks[begin - 1].is_of_user()) --begin;
+  const std::span turn = std::span(blocks).subspan(begin);
+  const auto is_answered = [](const Block& block) { return !block.is_of_assistant; };
+  const auto first_answer = std::span(turn.begin(), std::ranges::find_if(turn, is_answered));
+  const auto is = [](Block::Kind kind) {
+    return [kind](const Block& block) { return block.kind == kind; };
+  };
+  return std::ranges::any_of(turn, is(Block::Kind::call)) &&
+         std::ranges::none_of(first_answer, is(Block::Kind::thought));
 }
 
-constexpr std::int64_t kLeastBudget = 1024;
-
+// Models that think by themselves show it only when they are asked to.
 Thinking thinking_of(const Call& call, const Blocks& blocks) {
-  if (!call.reasoning) return {};
-  const auto& [effort, budget] = *call.reasoning;
   const Claude claude = claude_of(call.model);
   Thinking thinking;
+  if (!call.reasoning) {
+    thinking.adaptive = call.shows_thinking && claude.thinks_by_default();
+    return thinking;
+  }
+  const auto& [effort, budget] = *call.reasoning;
   if (effort && (!claude.is_one() || claude.takes_effort())) {
     thinking.effort = name_of(std::max(*effort, Effort::low));  // There is none below.
   }
   const bool takes_budget = !claude.is_one() || claude.takes_budget();
-  if (budget && takes_budget && !is_in_foreign_round(blocks)) {
+  if (budget && takes_budget && !is_in_foreign_turn(blocks)) {
     thinking.budget = std::max(*budget, kLeastBudget);
   } else {
     thinking.adaptive = !claude.is_one() || claude.takes_adaptive();
@@ -229,19 +260,38 @@ Thinking thinking_of(const Call& call, const Blocks& blocks) {
   return thinking;
 }
 
-// What is left for the answer comes on top of the budget.
-std::int64_t max_tokens_of(const Call& call, const Thinking& thinking) {
-  const std::int64_t most = call.max_output_tokens.value_or(kMaxTokens);
-  const std::int64_t budget = thinking.budget.value_or(0);
-  const bool fits = call.max_output_tokens && most > budget;
-  return fits || most > std::numeric_limits<std::int64_t>::max() - budget ? most : most + budget;
+// A model that does not think passes over its earlier thoughts, and refuses some of them.
+void drop_unwanted_thoughts(Blocks& blocks, const Call& call, const Thinking& thinking) {
+  const Claude claude = claude_of(call.model);
+  if (!claude.is_one() || claude.thinks_by_default() || thinking.is_on()) return;
+  std::erase_if(blocks, [](const Block& block) { return block.kind == Block::Kind::thought; });
 }
 
-// Beside thinking, the provider refuses to be told how to draw words.
+std::int64_t sum_of(std::int64_t most, std::int64_t budget) {
+  return most > std::numeric_limits<std::int64_t>::max() - budget ? most : most + budget;
+}
+
+// What is left for the answer comes on top of the budget.
+std::int64_t max_tokens_of(const Call& call, const Thinking& thinking) {
+  const std::int64_t budget = thinking.budget.value_or(0);
+  if (call.max_output_tokens) {
+    const std::int64_t most = *call.max_output_tokens;
+    return most > budget ? most : sum_of(most, budget);
+  }
+  const Claude claude = claude_of(call.model);
+  const bool thinks_freely = thinking.adaptive || claude.thinks_by_default();
+  const std::int64_t most = sum_of(thinks_freely ? kMaxThinkingTokens : kMaxTokens, budget);
+  const std::int64_t limit = claude.most_output_tokens();
+  return limit > budget ? std::min(most, limit) : most;
+}
+
+// Beside thinking, the provider refuses to be told how to draw words, and for newer models always.
 void write_all_settings(json::Writer& writer, const Call& call, const Thinking& thinking) {
   SettingNames names = kSettings;
   names.max_tokens = {};
-  if (thinking.is_on()) names.temperature = names.top_p = names.top_k = {};
+  if (thinking.is_on() || !claude_of(call.model).takes_sampling()) {
+    names.temperature = names.top_p = names.top_k = {};
+  }
   writer.member("max_tokens", max_tokens_of(call, thinking));
   write_settings(writer, call, names);
   if (!thinking.is_on()) return;
@@ -344,12 +394,14 @@ std::string render_anthropic_messages(const Call& call, const RequestStyle& styl
   writer.begin_object();
   if (style.model_in_body) write_text(writer, "model", call.model);
   const ToolIds ids(call.messages, {});
-  const Blocks blocks = blocks_of(call, ids);
+  Blocks blocks = blocks_of(call, ids);
   const Thinking thinking = thinking_of(call, blocks);
+  drop_unwanted_thoughts(blocks, call, thinking);
+  const std::string system = system_of(call);
   write_all_settings(writer, call, thinking);
-  write_system(writer, call);
+  write_system(writer, call, system);
   write_messages(writer, call, blocks);
-  write_tools(writer, call);
+  write_tools(writer, call, call.caches && system.empty());
   write_output_config(writer, call, thinking);
   if (call.stream) writer.member("stream", true);
   return writer.end_object().take();

@@ -4,6 +4,142 @@
 #include "treaty/testing/calls.h"
 
 namespace treaty::backends {
+namespace {
+
+constexpr std::string_view kThinking = R"({"type":"thinking","thinking":"t","signature":"s"})";
+
+// A turn of tools: one word for each round, `own` of the author with thoughts, `brief` of the
+// author without, `other` of somebody else.
+Call call_with_rounds(std::string model, std::initializer_list<std::string_view> rounds) {
+  Call call{.model = std::move(model),
+            .messages = {UserMessage{{TextPart{"Look."}}}},
+            .reasoning = Reasoning{.budget_tokens = 2'048},
+            .author = "me",
+            .caches = false};
+  for (const std::string_view round : rounds) {
+    AssistantMessage answer{.tool_calls = {{"a", "f", "{}"}}};
+    if (round != "brief") {
+      answer.thoughts = {.author = round == "own" ? "me" : "else",
+                         .parts = {{.json = std::string(kThinking)}}};
+    }
+    call.messages.push_back(answer);
+    call.messages.push_back(ToolMessage{.tool_call_id = "a", .tool_name = "f", .content = "1"});
+  }
+  return call;
+}
+
+std::string rendered(const Call& call) { return render_anthropic_messages(call, {}); }
+
+}  // namespace
+
+TEST_CASE("messages: a turn that began with thoughts goes on thinking within its budget") {
+  for (const auto& call : {call_with_rounds("claude-sonnet-4-5", {"own"}),
+                           call_with_rounds("claude-sonnet-4-5", {"own", "brief"}),
+                           call_with_rounds("claude-sonnet-4-5", {"own", "own", "brief"}),
+                           call_with_rounds("claude-opus-4-6", {"own", "brief", "other"})}) {
+    CHECK(rendered(call).contains(R"("thinking":{"type":"enabled","budget_tokens":2048})"));
+    CHECK(rendered(call).contains(kThinking));
+  }
+}
+
+TEST_CASE("messages: a turn that another provider began is not changed in its middle") {
+  for (const auto& call : {call_with_rounds("claude-sonnet-4-5", {"other"}),
+                           call_with_rounds("claude-sonnet-4-5", {"other", "brief"})}) {
+    CHECK(!rendered(call).contains(R"("thinking")"));
+  }
+  for (const auto& call : {call_with_rounds("claude-opus-4-6", {"other", "brief"}),
+                           call_with_rounds("claude-opus-4-6", {"other", "own"})}) {
+    CHECK(rendered(call).contains(R"("thinking":{"type":"adaptive"})"));
+  }
+}
+
+TEST_CASE("messages: the thoughts of a turn say nothing about the next one") {
+  Call call = call_with_rounds("claude-sonnet-4-5", {"own"});
+  call.messages.push_back(UserMessage{{TextPart{"Again."}}});
+  call.messages.push_back(AssistantMessage{.tool_calls = {{"b", "f", "{}"}}});
+  call.messages.push_back(ToolMessage{.tool_call_id = "b", .tool_name = "f", .content = "1"});
+
+  CHECK(!rendered(call).contains(R"("budget_tokens")"));
+}
+
+TEST_CASE("messages: a Claude that does not think gets no thoughts back") {
+  for (const char* model : {"claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-4-8"}) {
+    CAPTURE(model);
+    Call call = call_with_rounds(model, {"own", "own"});
+    call.reasoning.reset();
+    CHECK(!rendered(call).contains("thinking"));
+  }
+  for (const char* model : {"claude-opus-5", "claude-mythos-preview", "house-alias"}) {
+    CAPTURE(model);
+    Call call = call_with_rounds(model, {"own", "own"});
+    call.reasoning.reset();
+    CHECK(rendered(call).contains(kThinking));
+  }
+}
+
+TEST_CASE("messages: texts go back as they came; only the end of the request is trimmed") {
+  Call call{.model = "claude-opus-5",
+            .messages = {UserMessage{{TextPart{"Go. "}}}},
+            .author = "me",
+            .caches = false};
+  call.messages.push_back(AssistantMessage{
+      .text = "I look. \nNow.\n",
+      .thoughts = {.author = "me", .parts = {{.text = 9, .json = std::string(kThinking)}}}});
+  CHECK(rendered(call).contains(R"({"type":"text","text":"I look. \n"},)"));
+  CHECK(rendered(call).contains(R"({"type":"text","text":"Now."}]}])"));
+  call.messages.push_back(UserMessage{{TextPart{"And?"}}});
+  CHECK(rendered(call).contains(R"({"type":"text","text":"Now.\n"}]},)"));
+}
+
+TEST_CASE("messages: newer Claudes are not told how to draw words") {
+  const auto has_sampling = [](std::string model) {
+    Call call = testing::simple_call();
+    call.model = std::move(model);
+    call.temperature = 0.5;
+    call.sampling = {.top_p = 0.5, .top_k = 5};
+    const std::string request = rendered(call);
+    CHECK(request.contains("top_p") == request.contains("temperature"));
+    CHECK(request.contains("top_k") == request.contains("temperature"));
+    return request.contains("temperature");
+  };
+  CHECK(has_sampling("claude-sonnet-4-5"));
+  CHECK(has_sampling("claude-opus-4-6"));
+  CHECK(has_sampling("house-alias"));
+  CHECK(!has_sampling("claude-opus-4-7"));
+  CHECK(!has_sampling("claude-sonnet-5"));
+  CHECK(!has_sampling("claude-mythos-preview"));
+}
+
+TEST_CASE("messages: who thinks as much as it likes has room for that and for the answer") {
+  const auto asked = [](std::string model, std::optional<Reasoning> reasoning) {
+    Call call = testing::simple_call();
+    call.model = std::move(model);
+    call.reasoning = reasoning;
+    return rendered(call);
+  };
+  const Reasoning low{.effort = Effort::low};
+  CHECK(asked("claude-opus-4-6", low).contains(R"("max_tokens":32000,)"));
+  CHECK(asked("claude-opus-5", {}).contains(R"("max_tokens":32000,)"));
+  CHECK(asked("claude-opus-4-6", {}).contains(R"("max_tokens":8192,)"));
+  CHECK(asked("claude-3-haiku-20240307", {}).contains(R"("max_tokens":4096,)"));
+  CHECK(asked("claude-opus-4-1", Reasoning{.budget_tokens = 30'000})
+            .contains(R"("max_tokens":32000,)"));
+  CHECK(asked("claude-sonnet-4-5", Reasoning{.budget_tokens = 30'000})
+            .contains(R"("max_tokens":38192,)"));
+}
+
+TEST_CASE("messages: models that think by themselves show it where the agent wants it shown") {
+  const auto shown = [](std::string model) {
+    Call call = testing::simple_call();
+    call.model = std::move(model);
+    call.shows_thinking = true;
+    return rendered(call);
+  };
+  CHECK(
+      shown("claude-opus-5").contains(R"("thinking":{"type":"adaptive","display":"summarized"})"));
+  CHECK(!shown("claude-opus-4-8").contains("thinking"));  // It would begin to think.
+  CHECK(!shown("house-alias").contains("thinking"));
+}
 
 TEST_CASE("messages: max_tokens is always there") {
   Call call = testing::simple_call();
@@ -27,7 +163,7 @@ TEST_CASE("messages: results of tools and what the user says next are one messag
       R"({"model":"small-1","max_tokens":8192,"system":"Be brief.","messages":[)"
       R"({"role":"user","content":[{"type":"text","text":"What is it?"},)"
       R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBOR="}}]},)"
-      R"({"role":"assistant","content":[{"type":"text","text":"Let me look."},)"
+      R"({"role":"assistant","content":[{"type":"text","text":"Let me look. "},)"
       R"({"type":"tool_use","id":"call_1","name":"look_up","input":{"word":"cat"}},)"
       R"({"type":"tool_use","id":"call2bf9fb854b2b5","name":"look_up","input":{"text":"dog"}}]},)"
       R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","content":"{\"found\": 3}"},)"

@@ -93,9 +93,7 @@ void write_assistant(json::Writer& writer, const Call& call, const RequestStyle&
 
 void write_messages(json::Writer& writer, const Call& call, const RequestStyle& style) {
   const ToolIds ids(call.messages, id_rule_of(style));
-  // Where only json_object is known; that mode wants "JSON" in the text.
-  const bool in_words = call.output && !style.json_schema;
-  const std::string system = in_words ? system_with_schema(call) : call.system;
+  const std::string system = system_of(call, style);
   writer.name("messages").begin_array();
   if (!system.empty()) {
     writer.begin_object().member("role", style.developer_role ? "developer" : "system");
@@ -116,14 +114,16 @@ void write_messages(json::Writer& writer, const Call& call, const RequestStyle& 
 
 void write_response_format(json::Writer& writer, const Call& call, const RequestStyle& style) {
   if (!call.output) return;
+  const OutputForm form = output_form_of(call, style);
+  if (form.is_silent()) return;
   writer.name("response_format").begin_object();
-  if (style.json_schema) {
+  if (form.as_json_object) {  // That mode wants the word JSON in the text, where the schema is.
+    writer.member("type", "json_object");
+  } else {
     writer.member("type", "json_schema").name("json_schema").begin_object();
     write_text(writer, "name", call.output->name);
-    writer.member("strict", call.output->strict);
+    writer.member("strict", form.is_strict);
     writer.name("schema").raw(object_or(call.output->schema_json, "{}")).end_object();
-  } else {
-    writer.member("type", "json_object");
   }
   writer.end_object();
 }
@@ -216,7 +216,7 @@ std::string render_chat_completions(const Call& call, const RequestStyle& style)
   write_messages(writer, call, style);
   write_function_tools(writer, call.tools);
   write_response_format(writer, call, style);
-  write_settings(writer, call, names_after(style.max_tokens_name));
+  write_settings(writer, call, settings_taken(call, style, names_after(style.max_tokens_name)));
   write_chat_effort(writer, call, style);
   write_prefill(writer, call, style);
   write_cache_key(writer, call, style);

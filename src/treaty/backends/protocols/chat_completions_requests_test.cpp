@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "treaty/backends/protocols/request_parts.h"
+#include "treaty/backends/providers/provider.h"
 #include "treaty/testing/calls.h"
 
 namespace treaty::backends {
@@ -55,10 +56,68 @@ TEST_CASE(
       R"("response_format":{"type":"json_schema","json_schema":{"name":"answer","strict":true,)"
       R"("schema":{"type":"object"}}}})"));
   CHECK(
-      render_chat_completions(call, {.json_schema = false, .developer_role = true}) ==
+      render_chat_completions(call, {.schema = SchemaStyle::json_object, .developer_role = true}) ==
       R"({"model":"small-1","messages":[{"role":"developer","content":"Answer with one JSON object )"
       R"(that fits this JSON Schema, and nothing else:\n{\"type\":\"object\"}"},)"
       R"({"role":"user","content":"Say \"hi\"."}],"response_format":{"type":"json_object"}})");
+}
+
+TEST_CASE("chat completions: Groq is sent a format where its API takes one, and words elsewhere") {
+  const RequestStyle& groq = find_provider("groq")->style;
+  Call call = testing::simple_call();
+  call.output = OutputSchema{.name = "answer", .schema_json = R"({"type": "object"})"};
+  const auto asked = [&](std::string_view model) {
+    call.model = model;
+    return render_chat_completions(call, groq);
+  };
+  constexpr std::string_view kWords = "fits this JSON Schema, and nothing else";
+  constexpr std::string_view kModels[] = {"llama-3.3-70b-versatile", "openai/gpt-oss-120b"};
+
+  CHECK(asked("llama-3.3-70b-versatile").contains(kWords));
+  CHECK(asked("llama-3.3-70b-versatile").ends_with(R"("response_format":{"type":"json_object"}})"));
+  CHECK(asked("openai/gpt-oss-120b").contains(R"("strict":true)"));
+  CHECK(!asked("openai/gpt-oss-120b").contains(kWords));
+  CHECK(asked("moonshotai/kimi-k2-instruct-0905").contains(R"("strict":false)"));
+  call.stream = true;
+  for (const std::string_view model : kModels) {
+    CHECK(asked(model).contains(kWords));
+    CHECK(!asked(model).contains("response_format"));
+  }
+  call.stream = false;
+  call.tools = {{.name = "look"}};
+  for (const std::string_view model : kModels) {
+    CHECK(asked(model).contains(kWords));
+    CHECK(!asked(model).contains("response_format"));
+  }
+}
+
+TEST_CASE("OpenAI's models that reason are not told how to draw words, by OpenAI and Azure only") {
+  Call call = testing::simple_call();
+  call.temperature = 0.5;
+  call.sampling = {.top_p = 0.5, .frequency_penalty = 1, .presence_penalty = 1, .seed = 7};
+  call.max_output_tokens = 9;
+  const auto asked = [&](std::string_view provider, std::string_view model,
+                         const Protocol& protocol = chat_completions()) {
+    call.model = model;
+    return protocol.render_request(call, find_provider(provider)->style);
+  };
+  const auto has_sampling = [](std::string_view request) {
+    return request.contains("temperature") || request.contains("top_p") ||
+           request.contains("penalty");
+  };
+
+  for (const std::string_view model : {"gpt-5-mini", "o4-mini", "gpt-5.4"}) {
+    CAPTURE(model);
+    CHECK(!has_sampling(asked("openai", model)));
+    CHECK(!has_sampling(asked("azure", model)));
+    CHECK(!has_sampling(asked("openai", model, responses())));
+    CHECK(asked("openai", model).contains(R"("max_completion_tokens":9,"seed":7)"));
+    CHECK(has_sampling(asked("openrouter", model)));
+  }
+  CHECK(has_sampling(asked("openai", "gpt-4o")));
+  CHECK(has_sampling(asked("openai", "gpt-4o", responses())));
+  CHECK(has_sampling(asked("azure", "my-deployment")));
+  CHECK(has_sampling(asked("groq", "openai/gpt-oss-120b")));
 }
 
 TEST_CASE("chat completions: an assistant that only calls tools has no content") {

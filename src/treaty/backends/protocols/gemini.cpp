@@ -19,17 +19,19 @@ std::optional<json::Value> first_candidate(json::Value root) {
   return std::nullopt;
 }
 
-// Calls come whole, and often without an id. What can be read of thoughts does not go back, the
-// signature of a part does.
+// Calls come whole, and often without an id. What can be read of thoughts does not go back unless
+// it is signed; the signature of a part does.
 void read_part(results::Answer& answer, json::Value part) {
   const std::string_view text = find_text(part, "text");
   const auto call = find_member(part, "functionCall");
   const bool is_thought = is_true(find_member(part, "thought"));
   (is_thought ? answer.thinking : answer.content).append(text);
   const auto signature = find_member(part, "thoughtSignature");
-  if (signature && !is_thought) {
-    const GeminiPart without_call = text.empty() ? GeminiPart::empty_text : GeminiPart::text;
-    add_thought(answer, gemini_thought(*signature, call ? GeminiPart::call : without_call));
+  if (signature && is_thought) {
+    add_thought(answer, std::string(part.source()));
+  } else if (signature) {
+    add_thought(answer,
+                call ? gemini_call_thought(*signature) : gemini_text_thought(*signature, text));
   }
   if (!call) return;
   auto& read = answer.tool_calls.emplace_back(

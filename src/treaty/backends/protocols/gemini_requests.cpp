@@ -49,6 +49,13 @@ bool is_signature(const results::Thought& thought) {
   return signature && signature->is_string();
 }
 
+// Without the signed text at its end; all of it is signed where nothing is said.
+std::string_view unsigned_text(std::string_view text, json::Value thought) {
+  const auto bytes = json::find_integer(thought, kSignedBytes);
+  if (!bytes || *bytes < 0 || static_cast<std::uint64_t>(*bytes) >= text.size()) return {};
+  return text.substr(0, character_begin(text, text.size() - static_cast<std::size_t>(*bytes)));
+}
+
 // Writes the model's parts, each with the signature that it came with.
 class ModelParts {
  public:
@@ -81,7 +88,15 @@ class ModelParts {
       signature_ = signature->source();
       return;
     }
-    if (part == GeminiPart::empty_text) write_text();
+    if (part == GeminiPart::thought) {
+      write_text();
+      contents_.raw_part("model", object->source());
+      return;
+    }
+    const std::string_view before =
+        part == GeminiPart::empty_text ? text_ : unsigned_text(text_, *object);
+    write_text_part(contents_, "model", before);
+    text_.remove_prefix(before.size());
     json::Writer& writer = contents_.part("model");
     backends::write_text(writer, "text", std::exchange(text_, {}));
     writer.name("thoughtSignature").raw(signature->source()).end_object();
@@ -141,9 +156,15 @@ void write_result(RoleTurns& contents, const ToolMessage& message, std::string_v
   writer.end_object().end_object();
 }
 
+// Those of the third generation on, which an alias without a number may mean.
+bool asks_for_signatures(std::string_view model) {
+  const int generation = gemini_generation(model);
+  return generation >= 300 || (generation == 0 && is_gemini(model));
+}
+
 void write_contents(json::Writer& writer, const Call& call) {
   RoleTurns contents(writer, "parts");
-  ModelParts parts(contents, gemini_generation(call.model) >= 300);
+  ModelParts parts(contents, asks_for_signatures(call.model));
   writer.name("contents").begin_array();
   each_message(
       call.messages,
@@ -236,16 +257,15 @@ void read_model_part(ReceivedMessages& messages, json::Value part) {
   const auto call = find_member(part, "functionCall");
   auto signature = find_member(part, "thoughtSignature");
   if (json::text_of(signature) == kNoSignature) signature.reset();
-  if (text && !is_true(find_member(part, "thought"))) {
+  if (is_true(find_member(part, "thought"))) {
+    if (signature) messages.add_placed_thought(std::string(part.source()));
+  } else if (text) {
     const std::string_view words = json::text_of(text);
     messages.add_assistant_text(std::string(words));
-    if (signature && !call) {
-      messages.add_placed_thought(
-          gemini_thought(*signature, words.empty() ? GeminiPart::empty_text : GeminiPart::text));
-    }
+    if (signature && !call) messages.add_placed_thought(gemini_text_thought(*signature, words));
   }
   if (!call) return;
-  if (signature) messages.add_placed_thought(gemini_thought(*signature, GeminiPart::call));
+  if (signature) messages.add_placed_thought(gemini_call_thought(*signature));
   messages.add_call(
       tool_call(find_text(call, "id"), find_text(call, "name"), find_member(call, "args")));
 }

@@ -55,4 +55,35 @@ TEST_CASE("gemini: settings and structured output are its generationConfig") {
         R"("responseMimeType":"application/json","responseJsonSchema":{"type":"object"}}})");
 }
 
+TEST_CASE("gemini: a call without a signature has the stand-in for an alias, too") {
+  const auto asked = [](std::string model) {
+    return render_gemini({.model = std::move(model),
+                          .messages = {AssistantMessage{.tool_calls = {{"a", "f", "{}"}}}}},
+                         {});
+  };
+  for (const char* model : {"gemini-flash-latest", "models/gemini-pro-latest", "gemini-3-flash"}) {
+    CAPTURE(model);
+    CHECK(asked(model).contains("skip_thought_signature_validator"));
+  }
+  for (const char* model : {"gemini-2.5-flash", "gemma-3", "house-alias"}) {
+    CAPTURE(model);
+    CHECK(!asked(model).contains("thoughtSignature"));
+  }
+}
+
+TEST_CASE("gemini: a signature that does not fit the text any more is on all of it") {
+  const auto asked = [](std::string json) {
+    AssistantMessage said{.text = "hé", .thoughts = {.author = "me"}};
+    said.thoughts.parts = {{.text = 3, .json = std::move(json)}};
+    return render_gemini({.model = "m", .messages = {said}, .author = "me"}, {});
+  };
+  const std::string_view whole = R"("parts":[{"text":"hé","thoughtSignature":"s"}])";
+
+  CHECK(asked(R"({"thoughtSignature":"s"})").contains(whole));
+  CHECK(asked(R"({"signed_bytes":9,"thoughtSignature":"s"})").contains(whole));
+  CHECK(asked(R"({"signed_bytes":-1,"thoughtSignature":"s"})").contains(whole));
+  CHECK(asked(R"({"signed_bytes":1,"thoughtSignature":"s"})")
+            .contains(R"([{"text":"h"},{"text":"é","thoughtSignature":"s"}])"));
+}
+
 }  // namespace treaty::backends

@@ -68,6 +68,14 @@ Claude claude_of(std::string_view model) {
   return claude;
 }
 
+std::int64_t Claude::most_output_tokens() const {
+  if (version == 0 || version > 406) return 0;
+  if (version < 305) return 4'096;
+  if (version < 307) return 8'192;
+  if (is_opus && version < 405) return 32'000;
+  return is_opus && version == 406 ? 128'000 : 64'000;
+}
+
 bool is_openai_reasoner(std::string_view model) {
   const std::string_view name = without_vendor(model);
   const bool is_o_series = name.size() > 1 && name[0] == 'o' && is_digit(name[1]);
@@ -79,6 +87,28 @@ bool is_openai_plain(std::string_view model) {
   const std::string_view name = without_vendor(model);
   return name.starts_with("chatgpt") || (gpt_version(name) > 0 && !is_openai_reasoner(name));
 }
+
+bool has_fixed_sampling(std::string_view model) {
+  return is_openai_reasoner(model) && !without_vendor(model).starts_with("gpt-oss");
+}
+
+bool is_llama(std::string_view model) {
+  const std::string name = folded(model);
+  return name.contains("llama") && !name.contains("deepseek") && !name.contains("nemotron");
+}
+
+GroqSchema groq_schema_of(std::string_view model) {
+  if (model.starts_with("openai/gpt-oss-20b") || model.starts_with("openai/gpt-oss-120b")) {
+    return GroqSchema::strict;
+  }
+  for (const std::string_view known :
+       {"openai/gpt-oss", "moonshotai/kimi-k2", "meta-llama/llama-4"}) {
+    if (model.starts_with(known)) return GroqSchema::best_effort;
+  }
+  return GroqSchema::none;
+}
+
+bool is_gemini(std::string_view model) { return model.contains("gemini"); }
 
 bool encrypts_reasoning(std::string_view model) {
   constexpr std::string_view kGrok = "grok-";

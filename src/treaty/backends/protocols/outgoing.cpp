@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t kArgumentPiece = 12;
 
-bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
-
 struct ErrorText {
   int status;
   std::string_view openai_type;

@@ -36,16 +36,23 @@ enum class Prefill { none, by_place, prefix_member, continue_final_message };
 // `thinking: {type: enabled}` (DeepSeek); `reasoning: {effort or max_tokens}` (OpenRouter).
 enum class ReasoningStyle { effort, effort_and_thinking, object };
 
+// How a provider is held to a schema: by each model; in Groq's way, by some models and neither in
+// streams nor beside tools; not at all, then it may know that the answer shall be JSON.
+enum class SchemaStyle { all_models, groq, json_object };
+
 // How a provider's reading of a protocol differs from the plain one.
 struct RequestStyle {
   std::string_view max_tokens_name = "max_tokens";  // OpenAI: max_completion_tokens.
   bool stream_usage = true;                         // Accepts stream_options.include_usage.
-  bool json_schema = true;           // Accepts response_format json_schema; else json_object.
+  SchemaStyle schema = SchemaStyle::all_models;
   bool developer_role = false;       // System text as role `developer`.
   bool model_in_body = true;         // Azure and Gemini name the model in the path.
   bool short_tool_call_ids = false;  // Mistral: nine letters or digits.
   Prefill prefill = Prefill::none;
   ReasoningStyle reasoning = ReasoningStyle::effort;
+
+  // OpenAI itself: its models that reason refuse temperature, top_p and penalties.
+  bool reasoners_fix_sampling = false;
 
   // What the provider does with thoughts that are sent back to it. Which ones are in the messages
   // of a call is the caller's business.

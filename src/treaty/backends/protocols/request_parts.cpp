@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
+#include "treaty/backends/protocols/models.h"
 #include "treaty/base/hash.h"
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
@@ -17,8 +17,6 @@ namespace {
 // Deeper than any schema of use; together with the levels around it still below the 64 that strict
 // readers, ours included, allow.
 constexpr std::size_t kDeepest = 48;
-
-constexpr std::array<std::string_view, 4> kEfforts = {"minimal", "low", "medium", "high"};
 
 bool is_allowed(char c, const IdRule& rule) {
   return is_alphanumeric(c) || (rule.dash_and_underscore && (c == '-' || c == '_'));
@@ -142,6 +140,13 @@ void write_settings(json::Writer& writer, const Call& call, const SettingNames& 
   writer.name(names.stop).array(call.stop, [&](const auto& stop) { write_text(writer, stop); });
 }
 
+SettingNames settings_taken(const Call& call, const RequestStyle& style, SettingNames names) {
+  if (!style.reasoners_fix_sampling || !has_fixed_sampling(call.model)) return names;
+  names.temperature = names.top_p = names.top_k = {};
+  names.frequency_penalty = names.presence_penalty = {};
+  return names;
+}
+
 void read_settings(Call& call, std::optional<json::Value> object, const SettingNames& names) {
   call.max_output_tokens = json::find_integer(object, names.max_tokens);
   call.temperature = json::find_number(object, names.temperature);
@@ -179,6 +184,22 @@ std::string system_with_schema(const Call& call) {
   return text + object_or(call.output->schema_json, "{}");
 }
 
+OutputForm output_form_of(const Call& call, const RequestStyle& style) {
+  const bool is_strict = call.output && call.output->strict;
+  if (style.schema == SchemaStyle::all_models) return {.is_strict = is_strict};
+  if (style.schema == SchemaStyle::json_object) return {.in_words = true, .as_json_object = true};
+  // Groq answers 400 to any format in a stream or beside tools, and to a schema for most models.
+  if (call.stream || !call.tools.empty()) return {.in_words = true};
+  const GroqSchema schema = groq_schema_of(call.model);
+  if (schema == GroqSchema::none) return {.in_words = true, .as_json_object = true};
+  return {.is_strict = is_strict && schema == GroqSchema::strict};
+}
+
+std::string system_of(const Call& call, const RequestStyle& style) {
+  const bool in_words = call.output && output_form_of(call, style).in_words;
+  return in_words ? system_with_schema(call) : call.system;
+}
+
 void read_output_format(Call& call, std::optional<json::Value> format) {
   const std::string_view type = json::find_text(format, "type");
   if (type == "json_object") call.output = OutputSchema{.schema_json = "{}"};
@@ -192,15 +213,6 @@ void read_output_format(Call& call, std::optional<json::Value> format) {
   const std::string_view name = json::find_text(described, "name");
   if (!name.empty()) output.name = name;
   call.output = std::move(output);
-}
-
-std::string_view name_of(Effort effort) { return kEfforts[static_cast<std::size_t>(effort)]; }
-
-std::optional<Effort> effort_of(std::string_view name) {
-  for (std::size_t i = 0; i < kEfforts.size(); ++i) {
-    if (equal_folded(kEfforts[i], name)) return static_cast<Effort>(i);
-  }
-  return std::nullopt;
 }
 
 std::string prompt_cache_key(const Call& call) {
@@ -357,6 +369,11 @@ void RoleTurns::turn_to(std::string_view role) {
 json::Writer& RoleTurns::part(std::string_view role) {
   turn_to(role);
   return writer_.begin_object();
+}
+
+void RoleTurns::raw_part(std::string_view role, std::string_view json) {
+  turn_to(role);
+  writer_.raw(json);
 }
 
 void RoleTurns::close() {

@@ -75,6 +75,9 @@ struct SettingNames {
   std::string_view stop = "stop";
 };
 void write_settings(json::Writer& writer, const Call& call, const SettingNames& names);
+
+// Without the names of what this model of the provider refuses.
+SettingNames settings_taken(const Call& call, const RequestStyle& style, SettingNames names);
 void read_settings(Call& call, std::optional<json::Value> object, const SettingNames& names);
 
 // Name, description and, under what the protocol calls it, the schema of its parameters.
@@ -95,14 +98,24 @@ void read_output_format(Call& call, std::optional<json::Value> format);
 // cannot be held to it.
 std::string system_with_schema(const Call& call);
 
+// How an OpenAI-like provider is asked for the JSON of a call with `output`: held to the schema, or
+// told it in words, with or without its mode for any JSON object.
+struct OutputForm {
+  bool in_words = false;
+  bool as_json_object = false;
+  bool is_strict = false;
+
+  bool is_silent() const { return in_words && !as_json_object; }  // No format beside the words.
+};
+OutputForm output_form_of(const Call& call, const RequestStyle& style);
+
+// The system text, with the schema where it has to be told in words.
+std::string system_of(const Call& call, const RequestStyle& style);
+
 bool is_filled_array(std::optional<json::Value> value);
 
 // A text, or the texts of all parts of a list.
 std::string content_text(std::optional<json::Value> content);
-
-// The word of the protocols for it, and back; nothing when it is none of the four.
-std::string_view name_of(Effort effort);
-std::optional<Effort> effort_of(std::string_view name);
 
 // Where a provider keeps prompts under a name: one for the conversation that tells nothing of it.
 // Empty when prompts shall not be kept, or it has no name.
@@ -163,6 +176,9 @@ class RoleTurns {
 
   // Opens an object for a part of `role`; the caller closes it.
   json::Writer& part(std::string_view role);
+
+  // A whole part of `role`, as JSON.
+  void raw_part(std::string_view role, std::string_view json);
 
   void close();
 

@@ -77,15 +77,18 @@ void write_tools(json::Writer& writer, const std::vector<Tool>& tools) {
   });
 }
 
-void write_text_format(json::Writer& writer, const OutputSchema& output,
-                       const RequestStyle& style) {
+void write_text_format(json::Writer& writer, const Call& call, const RequestStyle& style) {
+  if (!call.output) return;
+  const OutputForm form = output_form_of(call, style);
+  if (form.is_silent()) return;
   writer.name("text").begin_object().name("format").begin_object();
-  if (style.json_schema) {
-    writer.member("type", "json_schema");
-    write_text(writer, "name", output.name);
-    writer.member("strict", output.strict).name("schema").raw(object_or(output.schema_json, "{}"));
-  } else {
+  if (form.as_json_object) {
     writer.member("type", "json_object");
+  } else {
+    writer.member("type", "json_schema");
+    write_text(writer, "name", call.output->name);
+    writer.member("strict", form.is_strict).name("schema");
+    writer.raw(object_or(call.output->schema_json, "{}"));
   }
   writer.end_object().end_object();
 }
@@ -140,11 +143,12 @@ std::string render_responses(const Call& call, const RequestStyle& style) {
   json::Writer writer;
   writer.begin_object();
   if (style.model_in_body) write_text(writer, "model", call.model);
-  if (!call.system.empty()) write_text(writer, "instructions", call.system);
+  const std::string system = system_of(call, style);
+  if (!system.empty()) write_text(writer, "instructions", system);
   write_input(writer, call);
   write_tools(writer, call.tools);
-  if (call.output) write_text_format(writer, *call.output, style);
-  write_settings(writer, call, kSettings);
+  write_text_format(writer, call, style);
+  write_settings(writer, call, settings_taken(call, style, kSettings));
   write_reasoning(writer, call, style);
   const std::string key = style.responses_cache_key ? prompt_cache_key(call) : "";
   if (!key.empty()) writer.member("prompt_cache_key", key);

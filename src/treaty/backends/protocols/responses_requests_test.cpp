@@ -37,8 +37,23 @@ TEST_CASE("responses: settings have names of their own, and stop is not known") 
       R"("text":{"format":{"type":"json_schema","name":"output","strict":true,)"
       R"("schema":{"type":"object"}}},"max_output_tokens":50,"temperature":1.0,)"
       R"("store":false,"stream":true})"));
-  CHECK(render_responses(call, {.json_schema = false})
+  CHECK(render_responses(call, {.schema = SchemaStyle::json_object})
             .find(R"("text":{"format":{"type":"json_object"}})") != std::string::npos);
+  CHECK(render_responses(call, {.schema = SchemaStyle::json_object})
+            .contains(R"("instructions":"Answer with one JSON object that fits this)"));
+}
+
+TEST_CASE("responses: Groq is sent a format where its API takes one, and words elsewhere") {
+  const RequestStyle style{.schema = SchemaStyle::groq};
+  Call call = testing::simple_call();
+  call.model = "openai/gpt-oss-20b";
+  call.output = OutputSchema{.schema_json = R"({"type":"object"})"};
+
+  CHECK(render_responses(call, style).contains(R"("type":"json_schema")"));
+  CHECK(!render_responses(call, style).contains("instructions"));
+  call.stream = true;
+  CHECK(!render_responses(call, style).contains(R"("text":{)"));
+  CHECK(render_responses(call, style).contains("instructions"));
 }
 
 }  // namespace treaty::backends

@@ -9,8 +9,6 @@ namespace {
 // Together with the levels around it still below the 64 that strict readers allow.
 constexpr std::size_t kDeepest = 48;
 
-bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
-
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -105,6 +103,8 @@ std::optional<json::Value> ThoughtReader::object() const {
       root && root->is_object() && document_.faults().empty() && is_utf8(document_.source());
   return is_good ? root : std::nullopt;
 }
+
+bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 std::size_t character_begin(std::string_view text, std::size_t at) {
   if (at >= text.size()) return text.size();

@@ -73,6 +73,8 @@ class ThoughtReader {
   json::Document document_;
 };
 
+bool is_inside_character(char c);  // A byte of UTF-8 that begins none.
+
 // The largest offset up to `at` that does not split a character.
 std::size_t character_begin(std::string_view text, std::size_t at);
 

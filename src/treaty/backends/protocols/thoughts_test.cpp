@@ -122,7 +122,7 @@ TEST_CASE("DeepSeek gets a stand-in for reasoning that it does not know, beside 
 TEST_CASE("Anthropic gets back its blocks, each at its place and byte for byte") {
   for (const char* name : {"messages-thinking-plain", "messages-thinking-stream"}) {
     CHECK(
-        next_request(name, "claude-opus-4-6")
+        next_request(name, "claude-opus-5")
             .contains(
                 R"({"role":"assistant","content":[)"
                 R"({"type":"thinking","thinking":"Brief: \"look\" first.\nThen tell.",)"
@@ -138,13 +138,28 @@ TEST_CASE("Anthropic gets back its blocks, each at its place and byte for byte")
 TEST_CASE("Gemini gets back each signature on the part that it came on, and no readable thought") {
   for (const char* name : {"gemini-thinking-plain", "gemini-thinking-stream"}) {
     const std::string request = next_request(name, "gemini-3-pro-preview");
-    CHECK(request.contains(
-        R"({"role":"model","parts":[{"text":"Ich sehe nach.","thoughtSignature":"AY89a19ThQ8V=="},)"
-        R"({"functionCall":{"name":"get_weather","args":{"city":"Zürich"}},)"
-        R"("thoughtSignature":"CiQBcsjafM3u//I6=="},)"
-        R"({"functionCall":{"name":"now","args":{}}}]})"));
+    CHECK(request.contains(R"({"role":"model","parts":[{"text":"Ich sehe"},)"
+                           R"({"text":" nach.","thoughtSignature":"AY89a19ThQ8V=="},)"
+                           R"({"functionCall":{"name":"get_weather","args":{"city":"Zürich"}},)"
+                           R"("thoughtSignature":"CiQBcsjafM3u//I6=="},)"
+                           R"({"functionCall":{"name":"now","args":{}}}]})"));
     CHECK(!request.contains("Looking"));
   }
+}
+
+TEST_CASE("Gemini gets back a thought that can be read if it came signed") {
+  constexpr std::string_view kPart = R"({"text":"Hm.","thought":true,"thoughtSignature":"c2ln"})";
+  const std::string body =
+      fmt::format(R"({{"candidates":[{{"content":{{"parts":[{{"text":"A "}},{},{{"text":"B"}}],)"
+                  R"("role":"model"}},"finishReason":"STOP"}}]}})",
+                  kPart);
+  const Answer plain = gemini().parse_response(body);
+  StreamParser parser(gemini());
+  parser.feed(http::event_bytes("", body));
+  CHECK((parser.finish().thoughts == plain.thoughts));
+
+  const std::string request = render_gemini(next_call(plain, "gemini-3-pro-preview"), {});
+  CHECK(request.contains(fmt::format(R"("parts":[{{"text":"A "}},{},{{"text":"B"}}])", kPart)));
 }
 
 TEST_CASE("Responses gets back its reasoning items before what they led to") {

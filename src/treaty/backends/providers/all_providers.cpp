@@ -1,5 +1,7 @@
 // The table of providers. A row holds only what differs from the defaults in provider.h: Chat
 // Completions with a bearer key. CONTRIBUTING.md describes how to add one.
+#include <fmt/format.h>
+
 #include "treaty/backends/protocols/request_parts.h"
 #include "treaty/backends/providers/provider.h"
 
@@ -37,22 +39,21 @@ std::string from_ollama_host(std::string_view given) {
   return "http://" + host + port;
 }
 
-std::string ollama_path(const Call& call, const Protocol& protocol) {
-  return (&protocol == &ollama_native() ? "" : "/v1") + protocol.path(call);
+std::string ollama_url(std::string_view base_url, const Call& call, const Protocol& protocol) {
+  return fmt::format("{}{}{}", base_url, &protocol == &ollama_native() ? "" : "/v1",
+                     protocol.path(call));
 }
 
-// What continues a message of the assistant is only known to the beta API.
-std::string deepseek_path(const Call& call, const Protocol& protocol) {
+// What continues a message of the assistant is only known to the beta API, which stands in the
+// place of the version.
+std::string deepseek_url(std::string_view base_url, const Call& call, const Protocol& protocol) {
   const bool is_beta = &protocol == &chat_completions() && ends_with_prefill(call);
-  return (is_beta ? "/beta" : "") + protocol.path(call);
-}
-
-// Users also name the API by its version, or the beta.
-std::string without_deepseek_version(std::string_view given) {
-  for (const std::string_view end : {"/v1", "/beta"}) {
-    if (given.ends_with(end)) given.remove_suffix(end.size());
+  if (is_beta) {
+    for (const std::string_view version : {"/v1", "/beta"}) {
+      if (base_url.ends_with(version)) base_url.remove_suffix(version.size());
+    }
   }
-  return std::string(given);
+  return fmt::format("{}{}{}", base_url, is_beta ? "/beta" : "", protocol.path(call));
 }
 
 constexpr RequestStyle kNewMaxTokens = {.max_tokens_name = "max_completion_tokens"};
@@ -66,6 +67,7 @@ const Provider kProviders[] = {
      .key = {.environment_variables = {"OPENAI_API_KEY"}},
      .also_speaks = {&responses(), &completions()},
      .style = {.max_tokens_name = "max_completion_tokens",
+               .reasoners_fix_sampling = true,
                .encrypts_reasoning = true,
                .chat_cache_key = true,
                .responses_cache_key = true}},
@@ -76,7 +78,7 @@ const Provider kProviders[] = {
      .complete_base_url = with_anthropic_version,
      .key = {.environment_variables = {"ANTHROPIC_API_KEY"}},
      .protocol = &anthropic_messages(),
-     .style = {.prefill = Prefill::by_place, .thoughts_of_earlier_turns = true}},
+     .style = {.prefill = Prefill::by_place}},
     {.name = "cerebras",
      .default_model = "gpt-oss-120b",
      .base_url = "https://api.cerebras.ai/v1",
@@ -90,7 +92,7 @@ const Provider kProviders[] = {
      .base_url_variables = {"GROQ_BASE_URL"},
      .key = {.environment_variables = {"GROQ_API_KEY"}},
      .also_speaks = {&responses()},
-     .style = kNewMaxTokens,
+     .style = {.max_tokens_name = "max_completion_tokens", .schema = SchemaStyle::groq},
      .plain_limits = results::PlainLimits::day_requests_minute_tokens},
     // Streams tell usage unasked; ids of tool calls are nine letters or digits.
     {.name = "mistral",
@@ -108,8 +110,7 @@ const Provider kProviders[] = {
      .base_url_variables = {"GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"},
      .complete_base_url = with_gemini_version,
      .key = {.environment_variables = {"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
-     .protocol = &gemini(),
-     .style = {.thoughts_of_earlier_turns = true}},
+     .protocol = &gemini()},
     {.name = "openrouter",
      .default_model = "openai/gpt-5-mini",
      .base_url = "https://openrouter.ai/api/v1",
@@ -124,6 +125,7 @@ const Provider kProviders[] = {
              .header = "api-key"},
      .also_speaks = {&responses()},
      .style = {.max_tokens_name = "max_completion_tokens",
+               .reasoners_fix_sampling = true,
                .encrypts_reasoning = true,
                .responses_cache_key = true}},
     {.name = "xai",
@@ -142,15 +144,14 @@ const Provider kProviders[] = {
      .default_model = "deepseek-chat",
      .base_url = "https://api.deepseek.com",
      .base_url_variables = {"DEEPSEEK_BASE_URL"},
-     .complete_base_url = without_deepseek_version,
      .key = {.environment_variables = {"DEEPSEEK_API_KEY"}},
      .also_speaks = {&responses()},
-     .style = {.json_schema = false,
+     .style = {.schema = SchemaStyle::json_object,
                .prefill = Prefill::prefix_member,
                .reasoning = ReasoningStyle::effort_and_thinking,
                .thoughts_of_earlier_turns = true,
                .needs_chat_thoughts = true},
-     .path = deepseek_path},
+     .url_of = deepseek_url},
     {.name = "together",
      .default_model = "meta-llama/Llama-3.3-70B-Instruct-Turbo",
      .base_url = "https://api.together.xyz/v1",
@@ -175,7 +176,7 @@ const Provider kProviders[] = {
      .protocol = &ollama_native(),
      .also_speaks = {&chat_completions(), &responses()},
      .style = {.prefill = Prefill::by_place},
-     .path = ollama_path},
+     .url_of = ollama_url},
     // A key is only needed when the server was given one.
     {.name = "vllm",
      .base_url = "http://localhost:8000/v1",

@@ -70,12 +70,13 @@ std::string key_of(const Provider& provider, const Environment& environment) {
 
 std::expected<http::Url, Error> address_of(const Provider& provider, std::string_view base_url,
                                            const Protocol& protocol, const Call& call) {
-  const std::string below =
-      provider.path != nullptr ? provider.path(call, protocol) : protocol.path(call);
   const SplitUrl base = split(base_url);
-  const SplitUrl path = split(below);
-  std::string url = fmt::format("{}{}", base.path, path.path);
-  for (const std::string_view query : {path.query, base.query}) {
+  const std::string whole = provider.url_of != nullptr
+                                ? provider.url_of(base.path, call, protocol)
+                                : fmt::format("{}{}", base.path, protocol.path(call));
+  const SplitUrl parts = split(whole);
+  std::string url(parts.path);
+  for (const std::string_view query : {parts.query, base.query}) {
     if (query.empty()) continue;
     url.push_back(url.find('?') == std::string::npos ? '?' : '&');
     url += query;

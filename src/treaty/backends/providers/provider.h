@@ -35,8 +35,9 @@ struct Provider {
   RequestStyle style{};
   results::PlainLimits plain_limits = results::PlainLimits::unnamed;
 
-  // Path and query below the base URL; null: the protocol's own.
-  std::string (*path)(const Call& call, const Protocol& protocol) = nullptr;
+  // The whole URL of a call; null: the protocol's path below the base URL.
+  std::string (*url_of)(std::string_view base_url, const Call& call,
+                        const Protocol& protocol) = nullptr;
 
   // Null when it does not speak a protocol of that name.
   const Protocol* find_protocol(std::string_view protocol_name) const;
@@ -46,6 +47,9 @@ struct Provider {
 // known of it. Some models are asked differently when they have tools.
 std::string refusal_of(const Provider& provider, const Protocol& protocol, std::string_view model,
                        const Reasoning& reasoning, bool has_tools = false);
+
+// Whether thoughts go back at all: those that do not need not be kept.
+bool takes_thoughts(const Provider& provider, const Protocol& protocol);
 
 // Whether thoughts of earlier turns go back, too.
 bool wants_earlier_thoughts(const Provider& provider, const Protocol& protocol);

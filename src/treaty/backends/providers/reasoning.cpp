@@ -36,10 +36,11 @@ std::string no_such_effort(std::string_view who, Effort effort, std::string_view
 }
 
 std::string refusal_of_claude(const Question& asked) {
-  constexpr std::int64_t kLeastBudget = 1024;
   const auto& [effort, budget] = asked.reasoning;
   const Claude claude = claude_of(asked.model);
-  if (budget && *budget < kLeastBudget) return "budget_tokens has to be 1024 or more";
+  if (budget && *budget < kLeastBudget) {
+    return fmt::format("Anthropic takes budget_tokens of {} or more", kLeastBudget);
+  }
   if (asked.is(Effort::minimal)) return no_such_effort("Anthropic", Effort::minimal, "low");
   if (!claude.is_one()) return {};
   if (!claude.takes_budget() && !claude.takes_effort()) return no_reasoning(asked.model);
@@ -119,9 +120,7 @@ std::string refusal_of_mistral(const Question& asked) {
 
 std::string refusal_of_groq(const Question& asked) {
   if (asked.is(Effort::minimal)) return no_such_effort("Groq", Effort::minimal, "low");
-  if (asked.model.starts_with("llama") || asked.model.contains("/llama")) {
-    return no_reasoning(asked.model);
-  }
+  if (is_llama(asked.model)) return no_reasoning(asked.model);
   if (asked.model == "qwen/qwen3-32b") {
     return fmt::format("{} decides by itself how much it reasons; leave reasoning out",
                        asked.model);
@@ -129,10 +128,13 @@ std::string refusal_of_groq(const Question& asked) {
   return {};
 }
 
-// Those that have the efforts of OpenAI but the least.
+// Those that have the efforts of OpenAI but the least. DeepSeek reads it as low.
 bool has_no_minimal(std::string_view provider) {
-  return provider == "deepseek" || provider == "cerebras" || provider == "together" ||
-         provider == "ollama";
+  return provider == "cerebras" || provider == "together" || provider == "ollama";
+}
+
+bool serves_llama(std::string_view provider) {
+  return provider == "cerebras" || provider == "together" || provider == "huggingface";
 }
 
 // Of a provider's own models and words. All of them take no budget here.
@@ -142,6 +144,7 @@ std::string refusal_by_provider(std::string_view provider, const Question& asked
   if (provider == "xai") return refusal_of_grok(asked);
   if (provider == "mistral") return refusal_of_mistral(asked);
   if (provider == "groq") return refusal_of_groq(asked);
+  if (serves_llama(provider) && is_llama(asked.model)) return no_reasoning(asked.model);
   if (has_no_minimal(provider) && asked.is(Effort::minimal)) {
     return no_such_effort(provider, Effort::minimal, "low");
   }
@@ -167,6 +170,11 @@ std::string refusal_of(const Provider& provider, const Protocol& protocol, std::
     return fmt::format("{} takes either effort or budget_tokens, not both", provider.name);
   }
   return refusal_by_provider(provider.name, asked, protocol);
+}
+
+bool takes_thoughts(const Provider& provider, const Protocol& protocol) {
+  if (&protocol == &completions()) return false;
+  return &protocol != &chat_completions() || provider.style.takes_chat_thoughts;
 }
 
 bool wants_earlier_thoughts(const Provider& provider, const Protocol& protocol) {

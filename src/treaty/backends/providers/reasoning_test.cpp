@@ -83,7 +83,7 @@ TEST_CASE("Older Claudes think within a budget, which comes on top of the answer
   CHECK(refusal({"anthropic", "claude-haiku-4-5"}, kLow) ==
         "claude-haiku-4-5 takes no effort; use budget_tokens");
   CHECK(refusal({"anthropic", "claude-haiku-4-5"}, {.budget_tokens = 1'023}) ==
-        "budget_tokens has to be 1024 or more");
+        "Anthropic takes budget_tokens of 1024 or more");
   CHECK(refusal({"anthropic", "claude-3-5-haiku-20241022"}, kBudget).contains("does not reason"));
 }
 
@@ -155,8 +155,23 @@ TEST_CASE(
   CHECK(refusal({"mistral", "magistral-medium-2509"}, kHigh).contains("leave reasoning out"));
   CHECK(refusal({"mistral", "mistral-small-latest"}, kLow).contains("use high"));
   CHECK(refusal({"groq", "llama-3.3-70b-versatile"}, kLow).contains("does not reason"));
-  CHECK(refusal({"deepseek", "deepseek-v4-pro"}, kMinimal).contains("use low"));
+  CHECK(refusal({"cerebras", "gpt-oss-120b"}, kMinimal).contains("use low"));
+  CHECK(refusal({"deepseek", "deepseek-v4-pro"}, kMinimal).empty());  // It reads it as low.
   CHECK(refusal({"openai", "gpt-3.5-turbo-instruct", "completions"}, kLow).contains("completions"));
+}
+
+TEST_CASE("Models of Meta do not reason, whoever serves them") {
+  for (const auto& [provider, model] :
+       {std::pair{"groq", "meta-llama/llama-4-scout-17b-16e-instruct"},
+        {"together", "meta-llama/Llama-3.3-70B-Instruct-Turbo"},
+        {"huggingface", "meta-llama/Llama-3.3-70B-Instruct"},
+        {"cerebras", "llama3.1-8b"}}) {
+    CAPTURE(provider);
+    CHECK(refusal({provider, model}, kLow).contains("does not reason"));
+  }
+  CHECK(refusal({"groq", "deepseek-r1-distill-llama-70b"}, kLow).empty());
+  CHECK(refusal({"together", "openai/gpt-oss-120b"}, kLow).empty());
+  CHECK(refusal({"vllm", "llama"}, kLow).empty());
 }
 
 TEST_CASE("OpenAI's newest models take no effort together with tools over Chat Completions") {
@@ -187,6 +202,21 @@ TEST_CASE("Thoughts of earlier turns go back where the provider wants them") {
   CHECK(wanted({"custom", "", "anthropic_messages"}));
   CHECK(!wanted({"custom", ""}));
   CHECK(!wanted({"openai", "", "responses"}));
+}
+
+TEST_CASE("Thoughts are kept for those who take them back") {
+  const auto takes = [](const Asked& asked) {
+    return takes_thoughts(*find_provider(asked.provider), protocol_of(asked));
+  };
+  CHECK(takes({"anthropic", ""}));
+  CHECK(takes({"deepseek", ""}));
+  CHECK(takes({"openai", "", "responses"}));
+  CHECK(takes({"custom", "", "gemini"}));
+  CHECK(takes({"ollama", ""}));
+  CHECK(!takes({"together", ""}));
+  CHECK(!takes({"huggingface", ""}));
+  CHECK(takes({"huggingface", "", "responses"}));
+  CHECK(!takes({"vllm", "", "completions"}));
 }
 
 TEST_CASE("A message of the assistant is continued where the provider is known to") {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "treaty/backends/providers/endpoint.h"
@@ -147,21 +146,13 @@ Result<void> read_numbers(const Arguments& arguments, CallOptions& options) {
   return {};
 }
 
-constexpr std::array<std::pair<std::string_view, backends::Effort>, 4> kEfforts = {
-    {{"minimal", backends::Effort::minimal},
-     {"low", backends::Effort::low},
-     {"medium", backends::Effort::medium},
-     {"high", backends::Effort::high}}};
-
 // What the provider has no word for is refused before it is called.
 Result<void> read_reasoning(const Arguments& arguments, CallOptions& options) {
   if (!arguments.has("--reasoning") && !arguments.has("--reasoning-budget")) return {};
   backends::Reasoning reasoning;
   if (arguments.has("--reasoning")) {
-    const std::string word = arguments.get("--reasoning");
-    const auto found = std::ranges::find(kEfforts, word, [](const auto& one) { return one.first; });
-    if (found == kEfforts.end()) return misused("--reasoning is minimal, low, medium or high");
-    reasoning.effort = found->second;
+    reasoning.effort = backends::effort_of(arguments.get("--reasoning"));
+    if (!reasoning.effort) return misused("--reasoning is minimal, low, medium or high");
   }
   if (arguments.has("--reasoning-budget")) {
     reasoning.budget_tokens = parse_number<std::int64_t>(arguments.get("--reasoning-budget"));
