@@ -32,8 +32,9 @@ std::string unframed(const std::string& body) {
 
 }  // namespace
 
-AnswerReader::AnswerReader(const Protocol& protocol, int status, const Headers& headers)
-    : protocol_(protocol), stream_(protocol) {
+AnswerReader::AnswerReader(const Protocol& protocol, int status, const Headers& headers,
+                           std::size_t largest)
+    : protocol_(protocol), largest_(largest), stream_(protocol, largest) {
   if (status < 200 || status >= 300) form_ = Form::failure;
   in_lines_ = is_type(headers.get("content-type"), "application/x-ndjson");
 }
@@ -76,7 +77,7 @@ std::string_view AnswerReader::feed(std::string_view bytes) {
     gave_text_ |= !text.empty();
     return text;
   }
-  const std::size_t most = form_ == Form::failure ? kLargestFailure : kLargestAnswer;
+  const std::size_t most = form_ == Form::failure ? kLargestFailure : largest_;
   if (body_.size() + bytes.size() > most) {
     bytes = bytes.substr(0, most - body_.size());
     over_ = true;
@@ -108,11 +109,10 @@ contracts::AgentResult AnswerReader::finish(const results::Exchange& exchange) {
   if (form_ == Form::stream) answer = stream_.finish();
   if (over_ || stream_.is_too_large()) {
     return results::result_of_error(
-        exchange,
-        {.message = fmt::format("the answer is larger than {} MiB", kLargestAnswer >> 20U),
-         .code = "server_error",
-         .type = std::string(failure_types::kTooLarge),
-         .retryable = true});
+        exchange, {.message = fmt::format("the answer is larger than {} MiB", largest_ >> 20U),
+                   .code = "server_error",
+                   .type = std::string(failure_types::kTooLarge),
+                   .retryable = true});
   }
   if (form_ == Form::stream) {
     thoughts_ = std::move(answer.thoughts);

@@ -17,7 +17,9 @@ namespace treaty::backends {
 
 class AnswerReader {
  public:
-  AnswerReader(const Protocol& protocol, int status, const Headers& headers);
+  // `largest`: bytes of the answer, without what frames a stream. A larger one is an error.
+  AnswerReader(const Protocol& protocol, int status, const Headers& headers,
+               std::size_t largest = StreamParser::kNoLimit);
 
   // The text that these bytes added to the answer; valid until the next call.
   std::string_view feed(std::string_view bytes);
@@ -56,6 +58,7 @@ class AnswerReader {
   bool tell_form(std::string_view bytes);
 
   const Protocol& protocol_;
+  const std::size_t largest_;
   Form form_ = Form::unknown;
   bool in_lines_ = false;  // Lines of JSON, by the content type.
   bool over_ = false;      // The body is larger than what is worth reading, or allowed.

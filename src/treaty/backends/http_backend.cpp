@@ -16,7 +16,10 @@ using contracts::AgentError;
 using contracts::AgentResult;
 using results::Exchange;
 
-// Of the body of a message, framing included. AnswerReader limits the answer itself.
+// A larger answer would not fit into a document, which has 16 MiB at most.
+constexpr std::size_t kLargestAnswer = std::size_t{12} << 20U;
+
+// Of the body of a message, framing included.
 constexpr std::size_t kLargestBody = std::size_t{512} << 20U;
 
 // Gives the pieces of the body to the reader, and the text that comes out to the caller.
@@ -27,7 +30,7 @@ class Receiver : public http::ResponseSink {
   void on_head(const http::Response& head) override {
     status = head.status;
     headers = head.headers;
-    reader.emplace(protocol_, head.status, headers);
+    reader.emplace(protocol_, head.status, headers, kLargestAnswer);
   }
 
   bool on_body(std::string_view bytes) override {
@@ -192,7 +195,8 @@ boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sin
   Thoughts thoughts{.author = call.author,
                     .parts = receiver.reader->take_thoughts(),
                     .lasting = wants_earlier_thoughts(provider, *target_.protocol)};
-  if (!call.author.empty() && !thoughts.parts.empty()) sink.on_thoughts(std::move(thoughts));
+  const bool is_kept = !call.author.empty() && takes_thoughts(provider, *target_.protocol);
+  if (is_kept && !thoughts.parts.empty()) sink.on_thoughts(std::move(thoughts));
   co_return result;
 }
 

@@ -37,7 +37,7 @@ void StreamParser::check_size(std::size_t more) {
   unchecked_ += more;
   if (unchecked_ < kBetweenChecks) return;
   unchecked_ = 0;
-  is_too_large_ = bytes_of(state_) > kLargestAnswer;
+  is_too_large_ = bytes_of(state_) > largest_;
 }
 
 void StreamParser::take(std::string_view name, std::string_view data) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -11,12 +12,13 @@
 
 namespace treaty::backends {
 
-// An answer that is larger would not fit into a document, which has 16 MiB at most.
-constexpr std::size_t kLargestAnswer = std::size_t{12} << 20U;
-
 class StreamParser {
  public:
-  explicit StreamParser(const Protocol& protocol) : protocol_(protocol) {}
+  static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
+  // `largest`: bytes of the answer; its framing does not count.
+  explicit StreamParser(const Protocol& protocol, std::size_t largest = kNoLimit)
+      : protocol_(protocol), largest_(largest) {}
 
   // The text that these bytes added to the content; valid until the next call.
   std::string_view feed(std::string_view bytes);
@@ -37,7 +39,6 @@ class StreamParser {
   // The answer reported an error or is beyond repair: reading on is a waste.
   bool is_hopeless() const;
 
-  // The answer is larger than kLargestAnswer. Its framing does not count.
   bool is_too_large() const { return is_too_large_; }
 
   // After the last byte. Incomplete when the terminal marker never came.
@@ -53,6 +54,7 @@ class StreamParser {
   void check_size(std::size_t more);
 
   const Protocol& protocol_;
+  const std::size_t largest_;
   StreamedAnswer state_{};
   http::EventStreamReader events_{};
   std::string line_{};  // json_lines: the part of a line that came.
