@@ -114,6 +114,8 @@ std::size_t previous_end(const Blocks& blocks) {
   return end;
 }
 
+constexpr std::size_t kMostMarks = 4;  // In a request.
+
 // The provider keeps a prompt up to each mark, and looks for what it has kept at a mark and at the
 // 19 blocks before it. A round with ten calls is longer: so what the previous request marked at its
 // end is marked again. None of these blocks is a thought, which cannot be marked.
@@ -162,8 +164,8 @@ void write_block(json::Writer& writer, const Block& block) {
   }
 }
 
-void write_messages(json::Writer& writer, const Call& call, const Blocks& blocks) {
-  const std::set<std::size_t> marks = marked_blocks(call, blocks);
+void write_messages(json::Writer& writer, const Blocks& blocks,
+                    const std::set<std::size_t>& marks) {
   RoleTurns turns(writer, "content");
   writer.name("messages").begin_array();
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -196,8 +198,7 @@ std::string system_of(const Call& call) {
   return system;
 }
 
-// Of the four marks that the provider takes, the messages have three. Tools stand before the system
-// text, whose mark keeps both.
+// Tools stand before the system text, whose mark keeps both: theirs is the one to do without.
 void write_tools(json::Writer& writer, const Call& call, bool is_marked) {
   if (call.tools.empty()) return;
   writer.name("tools").objects(call.tools, [&](const Tool& tool) {
@@ -258,13 +259,6 @@ Thinking thinking_of(const Call& call, const Blocks& blocks) {
     thinking.adaptive = !claude.is_one() || claude.takes_adaptive();
   }
   return thinking;
-}
-
-// A model that does not think passes over its earlier thoughts, and refuses some of them.
-void drop_unwanted_thoughts(Blocks& blocks, const Call& call, const Thinking& thinking) {
-  const Claude claude = claude_of(call.model);
-  if (!claude.is_one() || claude.thinks_by_default() || thinking.is_on()) return;
-  std::erase_if(blocks, [](const Block& block) { return block.kind == Block::Kind::thought; });
 }
 
 std::int64_t sum_of(std::int64_t most, std::int64_t budget) {
@@ -394,14 +388,14 @@ std::string render_anthropic_messages(const Call& call, const RequestStyle& styl
   writer.begin_object();
   if (style.model_in_body) write_text(writer, "model", call.model);
   const ToolIds ids(call.messages, {});
-  Blocks blocks = blocks_of(call, ids);
+  const Blocks blocks = blocks_of(call, ids);
   const Thinking thinking = thinking_of(call, blocks);
-  drop_unwanted_thoughts(blocks, call, thinking);
   const std::string system = system_of(call);
+  const std::set<std::size_t> marks = marked_blocks(call, blocks);
   write_all_settings(writer, call, thinking);
   write_system(writer, call, system);
-  write_messages(writer, call, blocks);
-  write_tools(writer, call, call.caches && system.empty());
+  write_messages(writer, blocks, marks);
+  write_tools(writer, call, call.caches && marks.size() + (system.empty() ? 0 : 1) < kMostMarks);
   write_output_config(writer, call, thinking);
   if (call.stream) writer.member("stream", true);
   return writer.end_object().take();

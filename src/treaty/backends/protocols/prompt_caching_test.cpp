@@ -97,8 +97,9 @@ TEST_CASE("Anthropic: system, the history before the turn, the last request's en
   CHECK(marks_in(request) == 4);
 }
 
-TEST_CASE("Anthropic: tools are marked where no system text stands behind them") {
+TEST_CASE("Anthropic: tools are marked while there are marks left") {
   Call call = question();
+  answer_with_tools(call, "t1");
   call.system = " ";
   const std::string request = render_anthropic_messages(call, {});
 
