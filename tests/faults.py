@@ -329,6 +329,17 @@ def ask(server: Server, providers, mark, streamed, agent="default", scale=1.0):
                    usage=result.get("Usage") or {}, calls=tuple(one.calls_of(mark) for one in providers))
 
 
+def diary(server, session, *kinds):
+    """The events of these kinds, or all, up to the end of the turn."""
+    with server.events(session) as stream:
+        events = []
+        for event in stream:
+            events.append(event)
+            if event.event in ("turn.completed", "turn.failed"):
+                break
+    return [event for event in events if event.event in kinds or not kinds]
+
+
 def violations(fault, outcome, goes_on=True, slack=0.0):
     """What breaks a promise, in words. `goes_on`: on_cut is `continue`. `slack`: seconds that the machine may be slow
     by."""

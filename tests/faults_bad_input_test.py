@@ -5,7 +5,7 @@ import unittest
 
 import faults
 from fake_provider import answer, chunk, completion
-from faults import LAST, SCALE, SLACK, TEXT, WITH_NEXT, Fault, Provider, ask, chain, healthy, patience
+from faults import LAST, SCALE, SLACK, TEXT, WITH_NEXT, Fault, Provider, ask, chain, diary, healthy, patience
 from gate import Closed
 from serving import LOOK, ServingTest, ok
 
@@ -35,15 +35,6 @@ class BadInputTest(ServingTest):
         self.assertEqual((outcome.errors, outcome.text, outcome.results, outcome.asked()), ((), TEXT, 1, asked), outcome)
         self.assertIn(outcome.deltas, (None, TEXT))
         self.assertLess(outcome.seconds, faults.LONGEST + SLACK)
-
-    def diary(self, server, session, *kinds):
-        with server.events(session) as stream:
-            events = []
-            for event in stream:
-                events.append(event)
-                if event.event in ("turn.completed", "turn.failed"):
-                    break
-        return [event for event in events if event.event in kinds or not kinds]
 
 
 class RetryAfter(BadInputTest):
@@ -234,7 +225,7 @@ class Thoughts(BadInputTest):
         for number, streamed in enumerate((True, False)):
             outcome = ask(server, [provider], f"r{number}", streamed, scale=SCALE)
             self.assertEqual((outcome.text, outcome.errors, outcome.asked()), (TEXT, (), (1,)), outcome.errors)
-            shown = json.dumps([event.data for event in self.diary(server, f"r{number}")])
+            shown = json.dumps([event.data for event in diary(server, f"r{number}")])
             self.assertNotIn(SECRET, shown)
             self.assertNotIn(SECRET, server.turn(f"r{number}", "t1").body.decode())
             with server.follow(f"r{number}", "t1") as stream:
@@ -260,7 +251,7 @@ class Thoughts(BadInputTest):
 
         sent = [SECRET.encode() in call.request.body for call in provider.calls]
         self.assertEqual(sent, [False, True, False])
-        rules = [event.json.get("Rule") for event in self.diary(server, "s1")]
+        rules = [event.json.get("Rule") for event in diary(server, "s1")]
         self.assertIn("thoughts", rules)
 
     def test_a_provider_that_refuses_without_thoughts_too_is_the_error(self):
@@ -291,12 +282,12 @@ class Chains(BadInputTest):
         outcome = ask(server, [provider], "r1", True, scale=SCALE)
 
         self.assertEqual((outcome.errors, outcome.asked()), (("server_error",), (40,)), outcome)
-        diary = self.diary(server, "r1")
-        started = [(event.json["Model"], event.json["Attempt"]) for event in diary if event.event == "attempt.started"]
+        told = diary(server, "r1")
+        started = [(event.json["Model"], event.json["Attempt"]) for event in told if event.event == "attempt.started"]
         models = [f"m{number}" for number in range(19)] + ["last"]
         self.assertEqual(started, [(model, attempt) for model in models for attempt in (1, 2)])
-        self.assertEqual(len([event for event in diary if event.event == "attempt.failed"]), 40)
-        self.assertEqual(len([event for event in diary if event.event == "switched"]), 19)
+        self.assertEqual(len([event for event in told if event.event == "attempt.failed"]), 40)
+        self.assertEqual(len([event for event in told if event.event == "switched"]), 19)
 
     def test_the_deadline_ends_a_chain_of_twenty(self):
         server, provider = self.long_chain(faults.silent(120), 20, deadline="1200ms")
@@ -304,7 +295,7 @@ class Chains(BadInputTest):
 
         self.assertEqual((outcome.errors, outcome.results), (("timeout",), 1), outcome)
         self.assertLess(outcome.seconds, 1.2 + SLACK * SCALE)
-        started = [event.json["Model"] for event in self.diary(server, "r1", "attempt.started")]
+        started = [event.json["Model"] for event in diary(server, "r1", "attempt.started")]
         self.assertEqual((len(started), started), (provider.count, [f"m{number}" for number in range(len(started))]))
 
     def same_pool(self, play, count, *others):
@@ -322,13 +313,13 @@ class Chains(BadInputTest):
         outcome = ask(server, [provider], "r1", True, scale=SCALE)
 
         self.assertEqual((outcome.errors, outcome.asked()), (("server_error",), (5,)), outcome)
-        self.assertEqual(self.diary(server, "r1", "switched"), [])
+        self.assertEqual(diary(server, "r1", "switched"), [])
 
     def test_behind_two_entries_of_one_pool_the_next_backend_is_asked_at_once(self):
         second = self.provider(healthy)
         server, provider = self.same_pool(faults.refusing(503), 2, second)
         self.assert_whole(ask(server, [provider, second], "r1", True, scale=SCALE), (2, 1))
-        self.assertEqual([event.json["To"] for event in self.diary(server, "r1", "switched")], ["two"])
+        self.assertEqual([event.json["To"] for event in diary(server, "r1", "switched")], ["two"])
 
 
 def saying(*pieces, cut=True):

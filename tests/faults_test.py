@@ -5,9 +5,8 @@ import json
 import unittest
 
 import faults
-from faults import CONTEXT, FAULTS, LAST, OUTAGE, SCALE, SLACK, TEXT, WITH_NEXT, Provider, ask, chain, violations
+from faults import CONTEXT, FAULTS, LAST, OUTAGE, SCALE, SLACK, TEXT, WITH_NEXT, Provider, ask, chain, diary, violations
 from serving import ServingTest
-
 
 
 class FaultTest(ServingTest):
@@ -26,23 +25,13 @@ class FaultTest(ServingTest):
     def assert_kept(self, fault, outcome, goes_on=True):
         self.assertEqual(violations(fault, outcome, goes_on, SLACK), [], outcome)
 
-    def diary(self, server, session, *kinds):
-        """What the entries of these kinds say, up to the end of the turn."""
-        with server.events(session) as stream:
-            events = []
-            for event in stream:
-                events.append(event)
-                if event.event in ("turn.completed", "turn.failed"):
-                    break
-        return [event.json for event in events if event.event in kinds]
-
     def run_fault(self, name, streamed, goes_on=True):
         fault = next(one for one in FAULTS if one.name == name)
         server, providers = self.faulty(fault, goes_on)
         outcome = ask(server, providers, "r1", streamed, scale=SCALE)
         self.assert_kept(fault, outcome, goes_on)
         # Every call that a provider got is an attempt that was told.
-        told = [one["Backend"] for one in self.diary(server, "r1", "attempt.started")]
+        told = [one.json["Backend"] for one in diary(server, "r1", "attempt.started")]
         self.assertEqual(tuple(told.count(name) for name in ("f-one", "f-two")), outcome.asked())
         return fault, outcome
 
@@ -120,7 +109,7 @@ class Accounting(FaultTest):
         spent, = server.get("/v1/limits").json["Budgets"]
         self.assertEqual((spent["TokensSpent"], spent["TokensReserved"]), (430, 0), spent)
         self.assertAlmostEqual(spent["DollarsSpent"], cost)
-        attempts = self.diary(server, "r1", "attempt.failed", "attempt.completed")
+        attempts = [one.json for one in diary(server, "r1", "attempt.failed", "attempt.completed")]
         self.assertEqual([(one.get("InputTokens"), one.get("OutputTokens")) for one in attempts],
                          [(100, 60), (None, None), (200, 70)])
         self.assertAlmostEqual(sum(one.get("Cost", 0) for one in attempts), cost)

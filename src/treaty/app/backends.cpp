@@ -147,8 +147,7 @@ struct BackendBuilder {
           std::make_unique<http::Client>(context, http::ClientOptions{.ca_file = settings.ca_file});
     }
     const backends::Provider* provider = backends::find_provider(settings.kind);
-    const backends::Protocol* protocol =
-        settings.protocol.empty() ? provider->protocol : provider->find_protocol(settings.protocol);
+    const backends::Protocol* protocol = provider->find_protocol(settings.protocol);
     backends::HttpTarget target{.provider = provider,
                                 .protocol = protocol,
                                 .base_url = settings.base_url,

@@ -27,12 +27,8 @@ using MayBeAsked = std::expected<void, std::string>;
 // Whether that provider and model can be told to reason as the profile wants.
 MayBeAsked check_reasoning(const config::HttpProvider& settings, const std::string& model,
                            const backends::ModelProfile& profile, bool has_tools) {
-  const backends::Provider* provider = backends::find_provider(settings.kind);
-  if (!profile.reasoning || provider == nullptr) return {};
-  const backends::Protocol* protocol =
-      settings.protocol.empty() ? provider->protocol : provider->find_protocol(settings.protocol);
-  const std::string refusal =
-      backends::refusal_of(*provider, *protocol, model, *profile.reasoning, has_tools);
+  if (!profile.reasoning) return {};
+  const std::string refusal = config::refusal_of(settings, model, *profile.reasoning, has_tools);
   if (refusal.empty()) return {};
   return std::unexpected(fmt::format("`reasoning` of the model: {}", refusal));
 }

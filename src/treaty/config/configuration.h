@@ -65,6 +65,10 @@ struct HttpProvider {
 // Providers of this machine load their model with the first call.
 dispatch::Pace pace_of(const HttpProvider& provider);
 
+// Why this model of the provider cannot be asked to reason that way; empty: it can.
+std::string refusal_of(const HttpProvider& provider, std::string_view model,
+                       const backends::Reasoning& reasoning, bool has_tools);
+
 // A backend that plays a script.
 struct ScriptFile {
   std::string path{};  // Empty: the demo that is built in.

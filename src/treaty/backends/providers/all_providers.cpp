@@ -204,6 +204,7 @@ const Provider* find_provider(std::string_view name) {
 }
 
 const Protocol* Provider::find_protocol(std::string_view protocol_name) const {
+  if (protocol_name.empty()) return protocol;
   const Protocol* wanted = backends::find_protocol(protocol_name);
   if (wanted == nullptr || wanted == protocol) return wanted;
   for (const Protocol* other : also_speaks) {

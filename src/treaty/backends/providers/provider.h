@@ -39,7 +39,7 @@ struct Provider {
   std::string (*url_of)(std::string_view base_url, const Call& call,
                         const Protocol& protocol) = nullptr;
 
-  // Null when it does not speak a protocol of that name.
+  // Null when it does not speak a protocol of that name. Without a name: its usual one.
   const Protocol* find_protocol(std::string_view protocol_name) const;
 };
 

@@ -172,20 +172,23 @@ void settle_key(ConfigReader& reader, const Draft& draft, const std::string& nam
 void check_reasoning(ConfigReader& reader, const ProviderReference& reference,
                      const HttpProvider& settings, const dispatch::Choice& choice,
                      const turns::Agent& agent) {
-  const Provider* provider = backends::find_provider(settings.kind);
-  if (provider == nullptr || !choice.reasoning) return;
-  const backends::Protocol* protocol =
-      settings.protocol.empty() ? provider->protocol : provider->find_protocol(settings.protocol);
-  if (protocol == nullptr) return;
+  if (!choice.reasoning) return;
   const auto has_tools = [](const auto& role) { return !role.second.tools.empty(); };
   const bool offers_tools =
       !agent.role.tools.empty() || std::ranges::any_of(agent.conversations, has_tools);
-  auto refusal =
-      backends::refusal_of(*provider, *protocol, choice.model, *choice.reasoning, offers_tools);
+  auto refusal = refusal_of(settings, choice.model, *choice.reasoning, offers_tools);
   if (!refusal.empty()) reader.note(*reference.reasoning, std::move(refusal));
 }
 
 }  // namespace
+
+std::string refusal_of(const HttpProvider& settings, std::string_view model,
+                       const backends::Reasoning& reasoning, bool has_tools) {
+  const Provider* provider = backends::find_provider(settings.kind);
+  const auto* protocol = provider == nullptr ? nullptr : provider->find_protocol(settings.protocol);
+  if (protocol == nullptr) return {};
+  return backends::refusal_of(*provider, *protocol, model, reasoning, has_tools);
+}
 
 std::string_view default_model_of(std::string_view kind) {
   const Provider* provider = backends::find_provider(kind);
