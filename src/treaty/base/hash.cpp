@@ -1,6 +1,5 @@
 #include "treaty/base/hash.h"
 
-#include <fmt/format.h>
 #include <openssl/evp.h>
 
 #include <cstdint>
@@ -34,9 +33,14 @@ std::string Sha256::bytes() {
 }
 
 std::string Sha256::hex() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const std::string digest = bytes();
   std::string out;
-  for (const char byte : bytes()) {
-    fmt::format_to(std::back_inserter(out), "{:02x}", static_cast<std::uint8_t>(byte));
+  out.reserve(2 * digest.size());
+  for (const char byte : digest) {
+    const auto value = static_cast<std::uint8_t>(byte);
+    out += kDigits[value >> 4U];
+    out += kDigits[value & 0xFU];
   }
   return out;
 }
