@@ -74,7 +74,7 @@ void write_decision(json::Writer& writer, const dispatch::PoolDecision& made, do
   writer.member("Act", name_of(made.decision.act));
   writer.member("Rule", dispatch::name_of(made.decision.rule));
   writer.member("Reason", made.decision.reason);
-  writer.member("At", moment(unix_now, -made.ago)).end_object();
+  writer.member("At", moment(unix_now - rounded(made.ago, kLongest).value(), 0)).end_object();
 }
 
 void write_pool(json::Writer& writer, const dispatch::PoolView& pool, double unix_now) {

@@ -69,6 +69,18 @@ TEST_CASE("a window has what is known of it") {
                     R"("Refills":true},{"Name":"tokens","Resource":"tokens","Remaining":7,)"));
 }
 
+TEST_CASE("the newest decision has the time at which it was made") {
+  dispatch::PoolView view = pool();
+  view.decision = {.decision = {.act = dispatch::Act::wait,
+                                .rule = dispatch::DispatchRule::retry,
+                                .reason = "server_error: trying again in 500 ms"},
+                   .ago = 90.25};
+
+  CHECK(pool_json(view).contains(
+      R"("Decision":{"Act":"wait","Rule":"retry","Reason":"server_error: trying again in 500 ms",)"
+      R"("At":"2026-11-21T11:58:29.750Z"})"));
+}
+
 TEST_CASE("an open breaker tells when it is probed") {
   dispatch::PoolView view = pool();
   view.breaker = dispatch::BreakerState::open;

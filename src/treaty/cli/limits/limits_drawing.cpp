@@ -31,6 +31,7 @@ struct Row {
 struct Section {
   std::vector<Piece> title{};
   std::vector<Row> rows{};
+  std::string note{};  // Below the rows; empty: none.
 };
 
 constexpr std::string_view kHideCursor = "\x1b[?25l";
@@ -124,15 +125,18 @@ Section section_of(const LimitsView::Pool& pool, double elapsed) {
   for (const LimitsView::Window& window : pool.windows) {
     section.rows.push_back(row_of(window, elapsed));
   }
-  if (pool.windows.empty()) section.rows.push_back({.name = "no windows told"});
+  if (pool.windows.empty()) section.rows.push_back({.name = "no rate limits reported"});
+  if (const auto& made = pool.decision) {
+    section.note = fmt::format("  {} ago: {}, {} (rule {})", countdown_text(made->ago + elapsed),
+                               made->act, made->reason, made->rule);
+  }
   return section;
 }
 
 Section section_of(const LimitsView::Budget& budget, double elapsed) {
   Section section;
-  section.title = {
-      {fmt::format("budget of {} {}", budget.scope, budget.name), Color::bold},
-      {fmt::format("  begins anew in {}", countdown_text(budget.resets_in - elapsed))}};
+  section.title = {{fmt::format("budget of {} {}", budget.scope, budget.name), Color::bold},
+                   {fmt::format("  resets in {}", countdown_text(budget.resets_in - elapsed))}};
   if (budget.tokens.per_day) section.rows.push_back(row_of("tokens", budget.tokens, count_text));
   if (budget.dollars.per_day) {
     section.rows.push_back(row_of("dollars", budget.dollars, dollars_text));
@@ -152,6 +156,7 @@ Columns columns_for(const std::vector<Section>& sections, const Canvas& canvas) 
   std::size_t tail = 0;
   for (const Section& section : sections) {
     for (const Row& row : section.rows) {
+      if (row.amount.empty()) continue;
       columns.name = std::max(columns.name, columns_of(row.name));
       columns.amount = std::max(columns.amount, columns_of(row.amount));
       tail = std::max(tail, columns_of(row.tail));
@@ -226,6 +231,7 @@ std::vector<std::string> draw_limits(const LimitsView& view, double elapsed, con
     for (const Row& row : section.rows) {
       lines.push_back(line_of(pieces_of(row, columns), width, canvas.has_colors));
     }
+    if (!section.note.empty()) lines.push_back(fitted(section.note, width));
   }
   if (view.pools.empty()) {
     lines.insert(lines.begin(), fitted("no pools yet: nothing was asked of a provider", width));

@@ -91,6 +91,16 @@ TEST_CASE("A pool that is not free says why and for how long") {
   CHECK(title().contains("breaker probing"));
 }
 
+TEST_CASE("A pool shows its newest decision with its age and its rule") {
+  LimitsView one = view();
+  one.pools[0].decision = {
+      .act = "switch", .rule = "max_attempts", .reason = "server_error twice", .ago = 70};
+
+  CHECK(draw_limits(one, 5, {.width = 80}).back() ==
+        "  1 m 15 s ago: switch, server_error twice (rule max_attempts)");
+  CHECK(draw_limits(one, 5, {.width = 20}).back() == "  1 m 15 s ago: swi…");
+}
+
 TEST_CASE("A budget shows what it leaves of the day, in tokens and in dollars") {
   const LimitsView one{.pools = {{.provider = "p", .model = "m"}},
                        .budgets = {{.scope = "agent",
@@ -101,10 +111,10 @@ TEST_CASE("A budget shows what it leaves of the day, in tokens and in dollars") 
 
   const Lines lines = draw_limits(one, 0, {.has_bars = false});
 
-  CHECK(lines == Lines{"p · m  free · 0 waiting · 0 running", "  no windows told",
-                       "budget of agent default  begins anew in 12 h 00 m",
-                       "  tokens            98,500 / 100,000  1,200 spent, 300 reserved",
-                       "  dollars          $2.4850 / $2.5000  $0.0150 spent, $0.0000 reserved"});
+  CHECK(lines == Lines{"p · m  free · 0 waiting · 0 running", "  no rate limits reported",
+                       "budget of agent default  resets in 12 h 00 m",
+                       "  tokens    98,500 / 100,000  1,200 spent, 300 reserved",
+                       "  dollars  $2.4850 / $2.5000  $0.0150 spent, $0.0000 reserved"});
 }
 
 TEST_CASE("A table has neither bars nor colours, and no line of it is cut") {

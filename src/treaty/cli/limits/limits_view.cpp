@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "treaty/base/json.h"
+#include "treaty/base/timestamp.h"
 #include "treaty/cli/command_line.h"
 #include "treaty/cli/shared/remote_round.h"
 #include "treaty/cli/terminal.h"
@@ -56,7 +57,20 @@ LimitsView::Window window_of(const Value& value) {
           .refills = flag_in(value, "Refills")};
 }
 
-LimitsView::Pool pool_of(const Value& value) {
+// Seconds since 1970; 0 for what is no timestamp.
+double moment_in(const Value& object, std::string_view name) {
+  return seconds_of_timestamp(json::find_text(object, name)).value_or(0);
+}
+
+std::optional<LimitsView::Decision> decision_of(const Value& value, double now) {
+  if (!value || !value->is_object()) return std::nullopt;
+  return LimitsView::Decision{.act = text_in(value, "Act"),
+                              .rule = text_in(value, "Rule"),
+                              .reason = text_in(value, "Reason"),
+                              .ago = std::clamp(now - moment_in(value, "At"), 0.0, kMost)};
+}
+
+LimitsView::Pool pool_of(const Value& value, double now) {
   const Value breaker = json::find_member(value, "Breaker");
   return {.provider = text_in(value, "Provider"),
           .model = text_in(value, "Model"),
@@ -67,7 +81,8 @@ LimitsView::Pool pool_of(const Value& value) {
           .windows = list_in(value, "Windows", window_of),
           .breaker = text_in(breaker, "State"),
           .failures = count_in(breaker, "Failures"),
-          .probe_in = number_in(breaker, "ProbeIn")};
+          .probe_in = number_in(breaker, "ProbeIn"),
+          .decision = decision_of(json::find_member(value, "Decision"), now)};
 }
 
 LimitsView::Budget budget_of(const Value& value) {
@@ -99,7 +114,9 @@ LimitsTrouble trouble_of(const http::Response& response) {
     case 403:
       trouble.next = "name the variable that holds a key of that gateway with --key-env";
       break;
-    case 404: trouble.next = "check --url: there is no gateway, or one that tells no limits"; break;
+    case 404:
+      trouble.next = "check --url: there is no gateway, or one that reports no limits";
+      break;
     default:
       trouble.may_pass = response.status == 429 || response.status >= 500;
       trouble.exit_code = trouble.may_pass ? kTryLater : kViolated;
@@ -117,9 +134,11 @@ std::expected<LimitsView, std::string> parse_limits(std::string_view text) {
   if (!document.faults().empty() || !pools || !pools->is_array()) {
     return std::unexpected("it answered with something else than limits");
   }
-  return LimitsView{.at = text_in(root, "At"),
-                    .pools = list_in(root, "Pools", pool_of),
-                    .budgets = list_in(root, "Budgets", budget_of)};
+  const double now = moment_in(root, "At");
+  return LimitsView{
+      .at = text_in(root, "At"),
+      .pools = list_in(root, "Pools", [now](const Value& pool) { return pool_of(pool, now); }),
+      .budgets = list_in(root, "Budgets", budget_of)};
 }
 
 LimitsView without_times(LimitsView view) {
@@ -127,6 +146,7 @@ LimitsView without_times(LimitsView view) {
   for (LimitsView::Pool& pool : view.pools) {
     pool.next_free_in = 0;
     pool.probe_in = 0;
+    if (pool.decision) pool.decision->ago = 0;
     for (LimitsView::Window& window : pool.windows) {
       window.remaining = std::floor(window.remaining);
       window.resets_in = 0;

@@ -23,6 +23,15 @@ struct LimitsView {
     bool operator==(const Window&) const = default;
   };
 
+  // The newest one about a call that was not answered at once.
+  struct Decision {
+    std::string act{};  // "wait", "switch", "fail".
+    std::string rule{};
+    std::string reason{};
+    double ago = 0;
+    bool operator==(const Decision&) const = default;
+  };
+
   struct Pool {
     std::string provider{};
     std::string model{};
@@ -34,6 +43,7 @@ struct LimitsView {
     std::string breaker{};  // "closed", "open", "probing".
     std::int64_t failures = 0;
     double probe_in = 0;
+    std::optional<Decision> decision{};
     bool operator==(const Pool&) const = default;
   };
 

@@ -24,6 +24,10 @@ TEST_CASE("What the server writes is read as it was meant") {
   pool.breaker = dispatch::BreakerState::open;
   pool.failures = 5;
   pool.probe_in = 3;
+  pool.decision = {.decision = {.act = dispatch::Act::move_on,
+                                .rule = dispatch::DispatchRule::max_attempts,
+                                .reason = "server_error twice"},
+                   .ago = 90.5};
   const api::BudgetView budget{.scope = "agent",
                                .name = "default",
                                .limit = {.tokens = 100, .picodollars = 2'500'000'000'000},
@@ -45,7 +49,9 @@ TEST_CASE("What the server writes is read as it was meant") {
                                                    {"tokens", std::nullopt, 7, 1, false}},
                                        .breaker = "open",
                                        .failures = 5,
-                                       .probe_in = 3}});
+                                       .probe_in = 3,
+                                       .decision = LimitsView::Decision{
+                                           "switch", "max_attempts", "server_error twice", 90.5}}});
   CHECK(view->budgets == std::vector<LimitsView::Budget>{{.scope = "agent",
                                                           .name = "default",
                                                           .tokens = {100, 10, 5},
