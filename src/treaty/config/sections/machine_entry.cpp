@@ -103,6 +103,11 @@ Names asked_by(ConfigReader& reader, const Draft& draft, const MachineEntry& ent
   if (found == nullptr) return asked;
   Names seen;
   visit(reader, *found->machine, seen, [&](const AgentReference& agent, const Machine& machine) {
+    if (const auto problem = flat_agent_problem(reader.sources(), draft.configuration, agent.source,
+                                                machine.directory)) {
+      reader.note(*entry.place, fmt::format("'{}', an agent of the machine {}: {}", agent.name,
+                                            machine.name, *problem));
+    }
     const auto name = agent_named(agent.source, machine.directory, reader.sources());
     if (!name) return;
     const turns::Agent* meant = draft.configuration.turns.find_agent(*name);

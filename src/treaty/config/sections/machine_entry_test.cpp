@@ -25,6 +25,13 @@ data:
                      agent, more);
 }
 
+// In flow style: it may also be written into a machine.
+std::string flat_agent(std::string_view profile) {
+  return fmt::format(
+      R"({{spec: flatagent, spec_version: "4.0", data: {{model: {{name: claude-haiku-4-5, {}}}, user: Hi.}}}})",
+      profile);
+}
+
 Given with_machine(std::string machine, const std::string& more = "") {
   return {.yaml = "agents:\n  default: {backends: [{machine: m.yml}]}\n" + more,
           .files = {{"/work/m.yml", std::move(machine)}}};
@@ -84,8 +91,35 @@ TEST_CASE("An agent of a machine is a file or an agent of treaty.yaml") {
   CHECK(problems_of(with_machine(machine_of("{type: treaty, ref: nobody}"))).contains("'nobody'"));
   CHECK(problems_of(with_machine(machine_of("{type: treaty, ref: writer}"), kWriter)) == "");
   Given file = with_machine(machine_of("agents/w.yml"));
-  file.files["/work/agents/w.yml"] = "spec: flatagent\n";
+  file.files["/work/agents/w.yml"] = flat_agent("");
   CHECK(problems_of(file) == "");
+}
+
+TEST_CASE("A FlatAgent of a machine that cannot be read is a problem of the entry, with its file") {
+  Given file = with_machine(machine_of("agents/w.yml"));
+  file.files["/work/agents/w.yml"] = "spec: flatagent\n";
+  CHECK(problems_of(file) ==
+        "treaty.yaml:2:34: 'a', an agent of the machine machine: /work/agents/w.yml: `data` is "
+        "missing\n");
+
+  file.files["/work/agents/w.yml"] = flat_agent("reasoning: {efort: low}");
+  CHECK(problems_of(file).contains("`reasoning` of the model has the unknown member efort"));
+}
+
+TEST_CASE("Reasoning that the provider of a FlatAgent does not have is refused") {
+  const std::string wrong = flat_agent("provider: openai, reasoning: {budget_tokens: 2000}");
+  Given file = with_machine(machine_of("w.yml"));
+  file.files["/work/w.yml"] = wrong;
+  CHECK(problems_of(file).contains("openai takes no budget_tokens; use effort"));
+  CHECK(problems_of(with_machine(machine_of("{type: flatagent, config: " + wrong + "}")))
+            .contains("openai takes no budget_tokens; use effort"));
+  CHECK(problems_of(with_machine(machine_of(wrong)))
+            .contains("openai takes no budget_tokens; use effort"));
+
+  file.files["/work/w.yml"] = flat_agent("provider: house, reasoning: {effort: high}");
+  CHECK(problems_of(file) == "");
+  file.yaml += "providers: {house: {kind: anthropic, key: any}}\n";
+  CHECK(problems_of(file).contains("w.yml: `reasoning` of the model: claude-haiku-4-5 takes no"));
 }
 
 TEST_CASE("An agent that would ask itself is refused, however long the way") {

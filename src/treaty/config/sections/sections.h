@@ -72,6 +72,14 @@ void settle_providers(ConfigReader& reader, Draft& draft);
 // After all agents are known: those that machines name are there, and none asks itself.
 void settle_machines(ConfigReader& reader, const Draft& draft);
 
+// What is wrong with the FlatAgent that `reference` of a machine in `directory` means: its file
+// cannot be read, or its provider does not have the reasoning that it asks for. Nothing: it is
+// valid, or the reference means no FlatAgent.
+std::optional<std::string> flat_agent_problem(const Sources& sources,
+                                              const Configuration& configuration,
+                                              const boost::json::value& reference,
+                                              const std::string& directory);
+
 // After the chains are known: every entry has its whole policy, and what budgets need is there.
 void settle_policies(Draft& draft);
 void settle_budgets(ConfigReader& reader, const Draft& draft);
