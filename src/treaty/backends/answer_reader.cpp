@@ -83,7 +83,6 @@ std::string_view AnswerReader::feed(std::string_view bytes) {
     over_ = true;
   }
   body_.append(bytes);
-  ++plain_pieces_;
   return {};
 }
 

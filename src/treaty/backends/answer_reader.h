@@ -30,11 +30,16 @@ class AnswerReader {
     return form_ == Form::stream ? stream_.thinking() : plain_thinking_;
   }
 
-  // How many pieces of an answer have come. Comments, pings and white space are none.
-  std::size_t pieces() const { return plain_pieces_ + stream_.pieces(); }
+  // How many pieces of an answer have come. Comments, pings and white space are none; a plain
+  // answer is one.
+  std::size_t pieces() const { return stream_.pieces() + (form_ == Form::plain ? 1 : 0); }
 
-  // A stream has said how the answer ended; its usage and its last event may follow.
-  bool is_whole() const { return stream_.is_whole(); }
+  // What has come is enough for a result: a stream has said how the answer ended, or the status
+  // says that it failed. Usage, the last event, or the body of the failure may follow.
+  bool is_whole() const { return form_ == Form::failure || stream_.is_whole(); }
+
+  // Bytes of a streamed answer so far.
+  std::size_t bytes() const { return stream_.bytes(); }
 
   // A stream came to its last event: what may follow does not matter.
   bool has_ended() const { return stream_.has_ended(); }
@@ -64,8 +69,7 @@ class AnswerReader {
   bool over_ = false;      // The body is larger than what is worth reading, or allowed.
   bool gave_text_ = false;
   StreamParser stream_;
-  std::string body_{};            // Of a failure or a plain answer,
-  std::size_t plain_pieces_ = 0;  // in so many pieces.
+  std::string body_{};  // Of a failure or a plain answer.
   std::string plain_thinking_{};
   std::vector<results::Thought> thoughts_{};
 };

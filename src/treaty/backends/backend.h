@@ -14,6 +14,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,13 @@ class Sink {
 
   // Thoughts of this turn were not sent, or not kept: why, in words.
   virtual void on_thoughts_left_out(std::string_view /*why*/) {}
+
+  // The answer was cut after so many bytes, those of reasoning and of calls included.
+  virtual void on_cut(std::size_t /*bytes*/) {}
+
+  // Forgets all that on_text gave if nothing of it has been shown to anybody. False: some has, or
+  // nobody knows.
+  virtual bool take_back() { return false; }
 
   // The backend cannot take pictures: those of the user's newest message are left out.
   virtual void on_pictures_left_out() {}

@@ -87,10 +87,13 @@ http::FetchOptions options_of(const HttpTarget& target, const Call& call) {
 // An answer that was cut off may have been whole already, or have had a status that says it all.
 AgentResult result_of_cut(const Exchange& exchange, AnswerReader& reader,
                           const http::FetchFailure& failure) {
-  if (failure.kind == http::FailureKind::cancelled) {
-    return results::result_of_error(exchange, error_of(failure), "aborted");
-  }
   AgentResult result = reader.finish(exchange);
+  if (failure.kind == http::FailureKind::cancelled) {
+    AgentResult aborted = results::result_of_error(exchange, error_of(failure), "aborted");
+    aborted.usage = std::move(result.usage);  // What the provider has counted so far is spent.
+    aborted.cost = std::move(result.cost);
+    return aborted;
+  }
   // Bytes that cannot be trusted make no answer, however whole it looks.
   const bool untrusted =
       failure.kind == http::FailureKind::malformed || failure.kind == http::FailureKind::too_large;
@@ -186,7 +189,10 @@ boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sin
   }
   AgentResult result = fetched ? receiver.reader->finish(exchange)
                                : result_of_cut(exchange, *receiver.reader, fetched.error());
-  if (result.error) co_return result;
+  if (result.error) {
+    sink.on_cut(receiver.reader->bytes());
+    co_return result;
+  }
   // A plain answer is one piece, and an event without its blank line is read at the end.
   if (const auto thinking = receiver.reader->thinking(); !thinking.empty()) {
     sink.on_thinking(thinking);

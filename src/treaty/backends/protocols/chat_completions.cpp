@@ -95,7 +95,7 @@ void read_call_delta(StreamedAnswer& state, json::Value delta) {
   if (call->name.empty()) call->name = name;
   const auto arguments = find_member(function, custom ? "input" : "arguments");
   if (!arguments) return;
-  state.has_piece = true;
+  state.has_piece |= !arguments->is_string() || !arguments->text().empty();
   if (arguments->is_string()) {
     call->arguments += arguments->text();
   } else {

@@ -33,6 +33,8 @@ bool StreamParser::is_hopeless() const {
          events_.overflowed();
 }
 
+std::size_t StreamParser::bytes() const { return bytes_of(state_); }
+
 void StreamParser::check_size(std::size_t more) {
   unchecked_ += more;
   if (unchecked_ < kBetweenChecks) return;

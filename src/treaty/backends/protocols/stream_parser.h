@@ -30,6 +30,9 @@ class StreamParser {
   // Comments, pings and events that only frame the answer are none.
   std::size_t pieces() const { return pieces_; }
 
+  // Bytes of text, reasoning and calls so far.
+  std::size_t bytes() const;
+
   // The answer is complete; more about it may follow.
   bool is_whole() const { return state_.answer.complete && !is_hopeless(); }
 
