@@ -146,6 +146,21 @@ Result<void> read_numbers(const Arguments& arguments, CallOptions& options) {
   return {};
 }
 
+// Refusals name the keys of treaty.yaml; here the same settings are options.
+std::string with_options(std::string refusal) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOptions = {
+      {{"budget_tokens", "--reasoning-budget"},
+       {"leave reasoning out", "leave --reasoning out"},
+       {"effort", "--reasoning"}}};
+  for (const auto& [key, option] : kOptions) {
+    for (std::size_t at = refusal.find(key); at != std::string::npos;
+         at = refusal.find(key, at + option.size())) {
+      refusal.replace(at, key.size(), option);
+    }
+  }
+  return refusal;
+}
+
 // What the provider has no word for is refused before it is called.
 Result<void> read_reasoning(const Arguments& arguments, CallOptions& options) {
   if (!arguments.has("--reasoning") && !arguments.has("--reasoning-budget")) return {};
@@ -165,7 +180,7 @@ Result<void> read_reasoning(const Arguments& arguments, CallOptions& options) {
       backends::refusal_of(*options.provider, *options.protocol, options.call.model, reasoning,
                            !options.call.tools.empty());
   if (refusal.empty()) return {};
-  return misused(fmt::format("--reasoning: {}", refusal));
+  return misused(with_options(refusal));
 }
 
 Result<void> read_model(const Arguments& arguments, CallOptions& options) {
