@@ -37,7 +37,7 @@ class Storm(DispatchTest):
             self.assertGreaterEqual(call.at - gate.calls[0].at, 1)
         # It may also wait for the other to be answered: one goes first to see whether the limit has passed.
         self.assertEqual(set(self.kinds(server, "s2")), {"waiting for one", "one completed", "turn.completed"})
-        self.assertIn("asked for a wait", self.reasons(server, "waiting", "s2")[0])
+        self.assertIn("a rate limit blocks the backend", self.reasons(server, "waiting", "s2")[0])
 
     def test_a_longer_wait_than_the_backoff_is_kept_and_a_shorter_one_does_not_shorten_it(self):
         gate = self.gate(limited(Retry_After_Ms=1200), limited(Retry_After_Ms=100), "Fine.")

@@ -95,6 +95,31 @@ class Silence(BadInputTest):
                 self.assertGreater(outcome.seconds, 9.5)
                 providers[0].wait_for_gone(1)
 
+    def test_the_rest_of_a_failure_is_not_waited_for(self):
+        for streamed in (True, False):
+            server, providers = self.two(dripping_failure)
+            outcome = ask(server, providers, "r1", streamed, scale=SCALE)
+            self.assert_whole(outcome, (2, 1))
+            failed = [event.json for event in diary(server, "r1", "attempt.failed")]
+            self.assertEqual([(one["ErrorCode"], one["Status"]) for one in failed], [("server_error", 503)] * 2)
+
+    def test_bytes_of_an_unstreamed_answer_are_one_piece(self):
+        for streamed in (True, False):
+            server, providers = self.two(dripping_plain)
+            self.assert_whole(ask(server, providers, "r1", streamed, scale=SCALE), (1, 1))
+            providers[0].wait_for_gone(1)
+
+    def test_empty_arguments_of_calls_are_silence(self):
+        def play(exchange):
+            call = {"index": 0, "id": "c", "type": "function", "function": {"name": "look", "arguments": ""}}
+            exchange.begin()
+            while not exchange.provider.is_closed:
+                exchange.send(chunk(choices=[{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": None}]))
+                exchange.wait(4)
+            raise Closed
+        server, providers = self.two(play)
+        self.assert_whole(ask(server, providers, "r1", True, scale=SCALE), (1, 1))
+
     def test_they_are_silence_in_the_middle_of_an_answer_too(self):
         for play in (dripping(TEXT[:100]), commenting(TEXT[:100])):
             server, providers = self.two(play)
@@ -110,6 +135,26 @@ class Silence(BadInputTest):
             outcome = ask(server, [provider], "r1", True, scale=SCALE)
             self.assertEqual((outcome.errors, outcome.results, outcome.asked()), (("timeout",), 1, (1,)), outcome)
             provider.wait_for_gone(1)
+
+
+def dripping_failure(exchange):
+    """The head of a 503, and one byte of its body every 4 s."""
+    data = faults.failure(503)
+    head, _, body = data.partition(b"\r\n\r\n")
+    exchange.send(head + b"\r\n\r\n")
+    for byte in body:
+        exchange.send(bytes([byte]))
+        exchange.wait(4)
+
+
+def dripping_plain(exchange):
+    """No stream although one was asked for: one byte of a whole answer every 4 s."""
+    data = answer(completion(TEXT))
+    head, _, body = data.partition(b"\r\n\r\n")
+    exchange.send(head + b"\r\n\r\n")
+    for byte in body:
+        exchange.send(bytes([byte]))
+        exchange.wait(4)
 
 
 def dripping_of(deltas, end):
@@ -335,6 +380,41 @@ def saying(*pieces, cut=True):
 
 def quoted(text):
     return json.dumps(text).encode()
+
+
+class Unseen(BadInputTest):
+    """What the gateway holds back has not left: the call is made again."""
+
+    def test_an_answer_in_json_that_is_cut_is_asked_for_again(self):
+        text = json.dumps({"words": faults.WORDS})
+
+        def cut_json(exchange):
+            exchange.begin()
+            exchange.say(text[:200])
+
+        def whole_json(exchange):
+            exchange.begin()
+            exchange.say(text)
+            exchange.end()
+        for members in ({}, {"on_cut": "fail"}):
+            server, providers = self.two(cut_json, whole_json, **members)
+            outcome = ask(server, providers, "r1", True, scale=SCALE)
+            self.assertEqual((outcome.errors, outcome.results, outcome.asked()), ((), 1, (2, 1)), outcome)
+            self.assertEqual((json.loads(outcome.text.strip("`json\n")), outcome.deltas),
+                             (json.loads(text), outcome.text), outcome)
+
+
+class Refusing(BadInputTest):
+    def test_a_provider_that_refuses_to_stream_is_asked_without_a_stream(self):
+        def play(exchange):
+            if exchange.call.streams:
+                return exchange.send(faults.failure(400, "unsupported_value", "You must be verified to stream this model.",
+                                                    "invalid_request_error"))
+            return healthy(exchange)
+        server, providers = self.two(play)
+        self.assert_whole(ask(server, providers, "r1", False, scale=SCALE), (2, 0))
+        again, = diary(server, "r1", "asked_again")
+        self.assertEqual(again.json["Rule"], "stream")
 
 
 class Joining(BadInputTest):

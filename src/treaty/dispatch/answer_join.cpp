@@ -8,6 +8,13 @@ namespace {
 
 constexpr std::string_view kWhiteSpace = " \t\r\n";
 
+// Bytes that have to be equal for a text whose white space differs to be the same text.
+constexpr std::size_t kLeastWithGaps = 12;
+
+// A continuation may begin as the whole text does, as the lines of a table do; hardly with so many
+// equal bytes.
+constexpr std::size_t kMostByAccident = 64;
+
 bool is_white(char c) { return kWhiteSpace.contains(c); }
 
 // Whether there was any.
@@ -36,8 +43,8 @@ std::optional<std::string> AnswerJoin::finish() {
   if (state_ == State::failed || (state_ == State::undecided && form_ == Form::whole)) {
     return std::nullopt;
   }
-  // What ends before it has repeated everything is a short continuation.
-  if (state_ == State::undecided) state_ = State::seam;
+  if (state_ == State::undecided) note_difference();  // It ends before it has repeated everything.
+  if (state_ == State::failed) return std::nullopt;
   if (state_ == State::seam) close_seam(true);
   return std::exchange(held_, {});
 }
@@ -47,21 +54,26 @@ void AnswerJoin::compare_rest() {
   while (true) {
     heard_gap_ |= pass_white_space(heard_, at_heard_);
     if (at_heard_ == heard_.size()) {
+      if (gaps_differ_ && equal_ < kLeastWithGaps) return note_difference();
       held_.erase(0, at_held_);  // All of it was repeated.
       state_ = State::seam;
       return;
     }
     held_gap_ |= pass_white_space(held_, at_held_);
     if (at_held_ == held_.size()) return;
-    if (heard_[at_heard_] != held_[at_held_] || (has_begun_ && heard_gap_ != held_gap_)) {
-      state_ = State::seam;  // A continuation: everything is new.
-      return;
-    }
+    if (heard_[at_heard_] != held_[at_held_]) return note_difference();
+    gaps_differ_ |= equal_ > 0 && heard_gap_ != held_gap_;
+    heard_gap_ = held_gap_ = false;
     ++at_heard_;
     ++at_held_;
-    heard_gap_ = held_gap_ = false;
-    has_begun_ = true;
+    ++equal_;
   }
+}
+
+// A continuation, all of which is new, or another answer that begins like the first one.
+void AnswerJoin::note_difference() {
+  state_ = equal_ < kMostByAccident ? State::seam : State::failed;
+  if (state_ == State::failed) held_ = {};
 }
 
 void AnswerJoin::compare_whole() {

@@ -17,7 +17,8 @@ class AnswerJoin {
  public:
   enum class Form {
     rest,   // The backend continues the text. If it repeats all of it instead, however white space
-            // differs, only what follows is new.
+            // differs, only what follows is new. An answer that begins with a long repetition and
+            // then differs is another answer.
     whole,  // The backend writes the whole answer, which begins with exactly that text.
   };
 
@@ -26,7 +27,7 @@ class AnswerJoin {
   // What may leave now, because it cannot be a repetition.
   std::string feed(std::string_view delta);
 
-  // At the end of the answer: what was held back. Nothing: a whole answer that begins otherwise.
+  // At the end of the answer: what was held back. Nothing: it is another answer.
   std::optional<std::string> finish();
 
  private:
@@ -35,6 +36,7 @@ class AnswerJoin {
   void compare_rest();
   void compare_whole();
   void close_seam(bool is_end);
+  void note_difference();
 
   std::string heard_;
   Form form_;
@@ -42,9 +44,10 @@ class AnswerJoin {
   std::string held_{};        // Came, and has not left.
   std::size_t at_heard_ = 0;  // Compared so far: in heard_,
   std::size_t at_held_ = 0;   // and in held_.
-  bool has_begun_ = false;    // A character was equal.
-  bool heard_gap_ = false;    // White space was passed since the last character that was equal.
+  std::size_t equal_ = 0;     // How many bytes were equal, white space aside.
+  bool heard_gap_ = false;    // White space was passed since the last byte that was equal.
   bool held_gap_ = false;
+  bool gaps_differ_ = false;  // There was white space in one of them only.
 };
 
 }  // namespace treaty::dispatch

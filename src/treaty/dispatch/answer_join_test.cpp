@@ -45,8 +45,20 @@ TEST_CASE("a repetition is recognised although its white space differs") {
   CHECK(joined("one\n", Form::rest, "one\n\ntwo") == "\ntwo");
 }
 
-TEST_CASE("white space inside a word is a difference") {
+TEST_CASE("white space in one text only is no difference, unless the text is short") {
   CHECK(joined("nowhere", Form::rest, "now here") == "now here");
+  CHECK(joined("One,two,three,four", Form::rest, "One, two, three, four, five") == ", five");
+  CHECK(joined("Then use `a = b` now", Form::rest, "Then use `a=b` now. Done.") == ". Done.");
+}
+
+TEST_CASE("what repeats much of the text and then differs or ends is another answer") {
+  const std::string heard =
+      "The first line of the answer is long enough to be recognised when it is "
+      "repeated, and a second line follows.";
+  CHECK(joined(heard, Form::rest, heard.substr(0, 90) + "but another one follows.") == "FAILED");
+  CHECK(joined(heard, Form::rest, heard.substr(0, 90)) == "FAILED");
+  CHECK(joined(heard, Form::rest, heard.substr(0, 20) + "of another table") ==
+        heard.substr(0, 20) + "of another table");
 }
 
 TEST_CASE("white space at the seam is not doubled") {

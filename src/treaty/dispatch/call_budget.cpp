@@ -75,6 +75,7 @@ asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choic
   while (true) {
     if (is_cancelled()) co_return std::nullopt;
     std::optional<store::Exhausted> exhausted;
+    store::Purchase wanted;
     if (!place || place->is_first()) {
       const double unix_now = dispatcher_.pools().unix_now();
       std::optional<results::Price> price;
@@ -94,14 +95,16 @@ asio::awaitable<std::optional<CallRun::SetAside>> CallRun::set_aside(const Choic
         co_return aside;
       }
       exhausted = std::get<store::Exhausted>(*reserved);
+      wanted = std::move(aside.purchase);
     }
     const Moment last = order_.deadline - kBeforeDeadline;
     if (exhausted && !exhausted->may_come_back) {
-      fail_by_budget(*exhausted);
+      fail_by_budget(*exhausted, wanted);
       co_return std::nullopt;
     }
     if (now() >= last) {
-      fail_by_budget(exhausted.value_or(store::Exhausted{.scope = order_.budgets.front().scope}));
+      fail_by_budget(exhausted.value_or(store::Exhausted{.scope = order_.budgets.front().scope}),
+                     wanted);
       co_return std::nullopt;
     }
     if (!place) {
@@ -128,9 +131,12 @@ asio::awaitable<void> CallRun::settle(const SetAside& aside, store::Amount spent
   services.pools->budget_queue().notify(key);
 }
 
-void CallRun::fail_by_budget(const store::Exhausted& exhausted) {
+// A call that needs more than the budget of a whole day never gets it: another day does not help.
+void CallRun::fail_by_budget(const store::Exhausted& exhausted, const store::Purchase& wanted) {
   const Seconds wait = until_next_day(dispatcher_.pools().unix_now());
   std::string left_text;
+  std::string advice = "it is renewed at midnight UTC";
+  const std::int64_t needed = wanted.input_tokens + wanted.least_output;
   for (const auto& limit : order_.budgets) {
     if (limit.scope != exhausted.scope) continue;
     const auto left = [](std::int64_t most, std::int64_t spent, std::int64_t reserved) {
@@ -143,6 +149,12 @@ void CallRun::fail_by_budget(const store::Exhausted& exhausted) {
                               static_cast<double>(*limit.picodollars) / kDollar);
     }
     if (!limit.tokens) continue;
+    if (needed > *limit.tokens) {
+      advice = fmt::format(
+          "this request may take {}: raise tokens_per_day, or lower max_output_tokens or "
+          "reasoning.budget_tokens",
+          needed);
+    }
     const auto tokens = left(*limit.tokens, exhausted.spent.tokens, exhausted.reserved.tokens);
     left_text +=
         fmt::format("{}{} of {} tokens", left_text.empty() ? "" : " and ", tokens, *limit.tokens);
@@ -154,9 +166,8 @@ void CallRun::fail_by_budget(const store::Exhausted& exhausted) {
   }
   result_ = backends::failed_result(
       "budget_exhausted", "Budget",
-      fmt::format("today's budget of {} has {} left, less than this request may take; it "
-                  "is renewed at midnight UTC",
-                  words_of(exhausted.scope), left_text),
+      fmt::format("today's budget of {} has {} left, less than this request may take; {}",
+                  words_of(exhausted.scope), left_text, advice),
       true);
   result_.rate_limit = contracts::RateLimitState{.limited = true, .retry_after = wait};
 }

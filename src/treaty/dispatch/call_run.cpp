@@ -6,6 +6,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <cmath>
 
+#include "treaty/base/text.h"
 #include "treaty/dispatch/watched_run.h"
 
 namespace treaty::dispatch {
@@ -27,6 +28,9 @@ constexpr const char* kAskWhole =
     "Do not mention the interruption.";
 
 constexpr std::string_view kNotContinued = "CutNotContinued";
+
+// Before a backend gets a third request.
+constexpr Seconds kRest = 1;
 
 // Whether a message has thoughts that the backend gets, or, if not `own`, of this turn that it does
 // not get because they are another model's.
@@ -95,14 +99,12 @@ asio::awaitable<Dispatched> CallRun::run() {
       if (!decision.reason.empty()) observer_.on_given_up(choice, {decision.rule, decision.reason});
       break;
     }
-    if (decision.rule == DispatchRule::on_cut) {
-      dispatched.was_continued = true;
-      if (!asked_before_) asked_before_ = call_.messages;
-    }
+    if (decision.rule == DispatchRule::on_cut && !asked_before_) asked_before_ = call_.messages;
     observer_.on_switched(choice, *chain_[*next], {decision.rule, decision.reason});
     at_ = *next;
   }
   totals_.give_to(result_);
+  dispatched.was_continued = asked_before_.has_value();
   if (!result_.error) {
     if (dispatched.was_continued) result_.content = client_sink_.text();
     keep_thoughts(dispatched);
@@ -129,6 +131,7 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice) {
   left_at_entry_ = client_sink_.left();
   waited_ = 0;
   asks_whole_ = false;
+  asks_plain_ = false;
   call_.sends_thoughts = true;
   const auto source = dispatcher_.sources_.find(choice.backend);
   if (source == dispatcher_.sources_.end()) {
@@ -156,6 +159,7 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice, const Sourc
       const CallDecision rested = co_await wait_for_backoff(ticket, attempts, not_before);
       if (rested.act != Act::finish) co_return rested;
     }
+    prepare(choice, source);
     std::optional<SetAside> aside;
     if (!order_.budgets.empty()) {
       aside = co_await set_aside(choice, source, ticket.pool());
@@ -183,25 +187,33 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice, const Sourc
       co_return CallDecision{
           .act = Act::fail, .rule = DispatchRule::on_cut, .reason = result_.error->message};
     }
+    if (result_.error) take_back();
     if (const auto why = other_way(source)) {
       observer_.on_asked_again(choice, *why);
-      not_before = 0;
+      not_before = attempts > 1 ? now() + kRest : 0;
       continue;
     }
     const std::string code = result_.error ? result_.error->code.value_or("") : "";
     const Situation now_here = situation(choice, attempts, code);
     CallDecision decision = decide_after(result_, now_here);
     if (decision.act != Act::wait) co_return decision;
-    // A limit that keeps the next attempt for longer decides before anything is waited for.
+    // A limit that delays the next attempt for longer decides instead.
     const auto limit = ticket.pool().limit(bytes_, choice.policy, now());
     if (limit && limit->wait > decision.wait) {
-      CallDecision kept = decide_before(*limit, now_here);
-      if (kept.act != Act::wait) co_return kept;
+      decision = decide_before(*limit, now_here);
+      if (decision.act != Act::wait) co_return decision;
     }
     note(choice, decision);
     observer_.on_waiting(choice, decision.wait, {decision.rule, decision.reason});
     not_before = now() + decision.wait;
   }
+}
+
+// The client has not been shown anything of the text that it was given: the call begins again.
+void CallRun::take_back() {
+  if (!client_sink_.take_back()) return;
+  left_at_entry_ = 0;
+  if (asked_before_) call_.messages = *std::exchange(asked_before_, std::nullopt);
 }
 
 // A request that was refused for what it adds to the client's own is made without that, once.
@@ -220,12 +232,18 @@ std::optional<Why> CallRun::other_way(const Source& source) {
         DispatchRule::thoughts,
         "it refused the request, which held thoughts of the model: it is asked without them"};
   }
+  if (call_.stream && !client_sink_.streams() &&
+      find_folded(result_.error->message, "stream") != std::string_view::npos) {
+    asks_plain_ = true;
+    return Why{DispatchRule::stream,
+               "it refused to stream the answer, so it is asked for an unstreamed one"};
+  }
   return std::nullopt;
 }
 
 asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice,
                                        const Source& source, int attempts) {
-  prepare(choice, source);
+  client_sink_.begin_attempt(form_);
   const Moment began = now();
   observer_.on_attempt_started(choice, attempts);
   const Policy& policy = choice.policy;
@@ -263,20 +281,20 @@ void CallRun::prepare(const Choice& choice, const Source& source) {
     const bool has_next = next_after("timeout").has_value();
     const Pace pace = call_.reasoning ? Pace::slow : source.pace;
     const Policy policy = effective_policy(choice.policy, has_next, pace);
-    call_.stream |= has_next;
+    call_.stream |= has_next && !asks_plain_;
     call_.timeouts.connect = milliseconds(*policy.connect);
     if (call_.stream) {
       call_.timeouts.first_token = milliseconds(*policy.first_token);
       call_.timeouts.stall = milliseconds(*policy.stall);
     }
   }
-  std::optional<AnswerJoin::Form> form;
+  form_.reset();
   if (asked_before_) {
     const bool asks_rest = !asks_whole_ && continues_answers(source);
-    form = asks_rest ? AnswerJoin::Form::rest : AnswerJoin::Form::whole;
-    call_.messages = continuing(*asked_before_, client_sink_.text(), *form);
+    form_ = asks_rest ? AnswerJoin::Form::rest : AnswerJoin::Form::whole;
+    call_.messages = continuing(*asked_before_, client_sink_.text(), *form_);
+    bytes_ = bytes_of(call_);
   }
-  client_sink_.begin_attempt(form);
 }
 
 bool CallRun::continues_answers(const Source& source) const {

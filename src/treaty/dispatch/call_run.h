@@ -62,6 +62,7 @@ class CallRun {
   void settle_answer();
   void keep_thoughts(Dispatched& dispatched);
   std::optional<Why> other_way(const Source& source);
+  void take_back();
   Waiting<std::optional<SetAside>> set_aside(const Choice& choice, const Source& source,
                                              const Pool& pool);
   Waiting<void> settle(const SetAside& aside, store::Amount spent);
@@ -73,7 +74,7 @@ class CallRun {
   void fail_unasked(const Delay& delay, const CallDecision& decision);
   void fail_too_late(const Choice& choice, const std::optional<Delay>& told);
   void set_deadline_error();
-  void fail_by_budget(const store::Exhausted& exhausted);
+  void fail_by_budget(const store::Exhausted& exhausted, const store::Purchase& wanted);
   void note(const Choice& choice, const CallDecision& decision);
   void tell_when_to_return(Dispatched& dispatched) const;
   Moment now() const { return dispatcher_.pools().now(); }
@@ -85,7 +86,7 @@ class CallRun {
   backends::Call call_;
   const std::optional<backends::Reasoning> reasoning_;  // Of an entry that says none.
   const bool caches_;                                   // Prompts, at entries that allow it.
-  const double bytes_;
+  double bytes_;                                        // Of the call as it is now.
   ClientSink client_sink_;
   Observer& observer_;
   const std::vector<const Choice*> chain_;
@@ -98,6 +99,8 @@ class CallRun {
   std::size_t left_at_entry_ = 0;  // ClientSink::left when it was first asked.
   Seconds waited_ = 0;             // For it, in all.
   bool asks_whole_ = false;        // It shall not continue the text that has left, but repeat it.
+  bool asks_plain_ = false;        // It does not stream.
+  std::optional<AnswerJoin::Form> form_{};  // How its answer continues the text that has left.
 
   std::vector<std::string_view> asked_pools_{};       // Keys.
   std::optional<backends::Messages> asked_before_{};  // Before a cut: what the first one was asked.

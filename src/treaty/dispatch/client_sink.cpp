@@ -32,6 +32,13 @@ void ClientSink::begin_attempt(std::optional<AnswerJoin::Form> form) {
   if (form) join_.emplace(text_, *form);
 }
 
+bool ClientSink::take_back() {
+  if (left_ == 0 || !sink_.take_back()) return false;
+  left_ = 0;
+  text_.clear();
+  return true;
+}
+
 bool ClientSink::end_attempt(bool has_failed, const std::optional<std::string>& content) {
   if (has_failed) return true;
   if (join_) {

@@ -1,6 +1,7 @@
 // Passes what a backend says on to the client, and remembers what the client has.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -27,9 +28,13 @@ class ClientSink final : public backends::Sink {
   void on_thoughts(backends::Thoughts thoughts) override { thoughts_ = std::move(thoughts); }
   void on_thoughts_left_out(std::string_view why) override { thoughts_left_out_ = why; }
   void on_pictures_left_out() override { sink_.on_pictures_left_out(); }
+  void on_cut(std::size_t bytes) override { came_ = std::max(came_, came_before_ + bytes); }
 
   // A backend is asked. It continues the text that has left, if there is a form.
   void begin_attempt(std::optional<AnswerJoin::Form> form);
+
+  // False also when no text was given to the client.
+  bool take_back() override;
 
   // The attempt has ended. False: what the backend said is no continuation.
   bool end_attempt(bool has_failed, const std::optional<std::string>& content);

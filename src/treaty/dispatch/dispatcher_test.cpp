@@ -121,6 +121,42 @@ TEST_CASE("Text that no client was sent does not keep a call from being tried ag
   CHECK(bench.run().lines == Lines{"a server_error", "wait for a 1", "a ok"});
 }
 
+TEST_CASE("Text that was given and not shown is taken back, and the call begins again") {
+  for (const bool continues : {false, true}) {
+    Bench bench(true);
+    bench.streams = true;
+    bench.continues_cuts = continues;
+    bench.sink.shows = false;
+    bench.a->text = "{\"a\":";
+    bench.a->answers = {failure("server_error"), failure("server_error")};
+    bench.b->text = "whole";
+    bench.b->answers.push_back(says("whole"));
+
+    const auto ended = bench.run();
+
+    CHECK(ended.lines ==
+          Lines{"a server_error", "wait for a 1", "a server_error", "a to b", "b ok"});
+    CHECK(!ended.call.was_continued);
+    CHECK(bench.sink.text == "whole");
+    CHECK(bench.b->calls.front().messages.empty());
+  }
+}
+
+TEST_CASE("A provider that refuses the stream that nobody wanted is asked without one") {
+  Bench bench(false, Pace::fast);
+  AgentResult refusal = failure("invalid_request", false);
+  refusal.error->message = "Your organization must be verified to stream this model.";
+  bench.a->answers = {refusal, says("ok")};
+
+  CHECK(bench.run().lines == Lines{"a invalid_request", "a again", "a ok"});
+  CHECK(bench.a->calls[0].stream);
+  CHECK(!bench.a->calls[1].stream);
+
+  bench.streams = true;
+  bench.a->answers = {refusal};
+  CHECK(bench.run().lines == Lines{"a invalid_request"});
+}
+
 TEST_CASE("With on_cut: continue another backend continues the answer where the first was cut") {
   Bench bench(true);
   bench.streams = true;
@@ -229,6 +265,18 @@ TEST_CASE("A provider that refuses the thoughts of its own model is asked once w
   CHECK(ended.lines == Lines{"a invalid_request", "a again", "a invalid_request"});
   CHECK(bench.a->calls[0].sends_thoughts);
   CHECK(!bench.a->calls[1].sends_thoughts);
+}
+
+TEST_CASE("A third request to a backend waits, also when it is asked without what was refused") {
+  Bench bench;
+  bench.a->answers = {failure("server_error"), failure("invalid_request", false), says("ok")};
+  bench.call_with = thinking_call("a/m");
+
+  bench.run();
+
+  const auto& at = bench.a->asked_at;
+  REQUIRE(at.size() == 3);
+  CHECK(at[2] - at[0] >= 1.5);
 }
 
 TEST_CASE("Who refused thoughts is told to the caller, so that they need not be sent again") {

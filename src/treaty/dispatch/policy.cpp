@@ -40,10 +40,10 @@ constexpr Seconds kTolerance = 0.01;
 // A backoff that does not fit into max_wait is shortened, at most to this part of it.
 constexpr double kLeastBackoff = 0.5;
 
-constexpr std::array<std::string_view, 15> kRuleNames = {
-    "none",        "pacing",  "retry",   "max_wait",      "max_attempts",
-    "long_window", "breaker", "timeout", "not_retryable", "deadline",
-    "on_cut",      "signal",  "prefill", "thoughts",      "budget"};
+constexpr std::array<std::string_view, 16> kRuleNames = {
+    "none",    "pacing",   "retry",         "max_wait", "max_attempts", "long_window",
+    "breaker", "timeout",  "not_retryable", "deadline", "on_cut",       "signal",
+    "prefill", "thoughts", "budget",        "stream"};
 
 std::string seconds_text(Seconds seconds) {
   if (seconds < 1) return fmt::format("{:.0f} ms", std::ceil(seconds * 1'000));
@@ -57,7 +57,7 @@ std::string words_of(const Delay& delay) {
                          kSpanWords[static_cast<std::size_t>(delay.span)],
                          seconds_text(delay.wait));
     case Obstacle::retry_after:
-      return fmt::format("the provider asked for a wait of {}", seconds_text(delay.wait));
+      return fmt::format("a rate limit blocks the backend for {}", seconds_text(delay.wait));
     case Obstacle::breaker:
       return fmt::format("the backend failed repeatedly, and its circuit breaker is open for {}",
                          seconds_text(delay.wait));
@@ -219,6 +219,7 @@ CallDecision decide_after(const AgentResult& result, const Situation& situation)
   const auto& error = *result.error;
   if (!error.code) return {.act = Act::fail, .reason = "cancelled"};
   if (situation.was_heard) {
+    const std::string cut = is_own_timeout(error) ? error.message : "the answer was cut";
     if (is_over(situation)) {
       return {.act = Act::fail,
               .rule = DispatchRule::deadline,
@@ -227,11 +228,14 @@ CallDecision decide_after(const AgentResult& result, const Situation& situation)
     if (situation.continues_cuts && situation.has_next) {
       return {.act = Act::move_on,
               .rule = DispatchRule::on_cut,
-              .reason = "the answer was cut, and another backend can continue it"};
+              .reason = fmt::format("{}, and another backend can continue it", cut)};
     }
-    return {.act = Act::fail,
-            .rule = DispatchRule::on_cut,
-            .reason = "the client has some of the answer already"};
+    return {
+        .act = Act::fail,
+        .rule = DispatchRule::on_cut,
+        .reason = fmt::format("{} after the client got part of it, and {}", cut,
+                              situation.continues_cuts ? "no other backend is left to continue it"
+                                                       : "on_cut is fail")};
   }
   if (*error.code == kWaitsOutside) {
     return {.act = Act::fail, .rule = DispatchRule::signal, .reason = "it waits for a signal"};

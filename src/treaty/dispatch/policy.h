@@ -107,6 +107,7 @@ enum class DispatchRule {
   prefill,        // The provider does not continue an answer.
   thoughts,       // The provider refuses the thoughts that it is given back.
   budget,         // A budget is exhausted.
+  stream,         // The provider does not stream its answers.
 };
 std::string_view name_of(DispatchRule rule);
 

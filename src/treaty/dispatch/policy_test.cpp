@@ -155,7 +155,7 @@ TEST_CASE("A decision says in words what stands in the way") {
   CHECK(decide_before(window_of(Span::hour, 400), alone()).reason ==
         "the window requests (an hour) is used up for 400 s; the deadline is before that");
   CHECK(decide_before({.obstacle = Obstacle::retry_after, .wait = 12}, alone()).reason ==
-        "the provider asked for a wait of 12 s");
+        "a rate limit blocks the backend for 12 s");
 }
 
 // --- After an attempt
@@ -319,11 +319,21 @@ TEST_CASE("What is not retryable is not tried again, not even when nobody says s
 TEST_CASE("After the first text the failure is the answer, and so is a cancellation") {
   Situation heard = with_next();
   heard.was_heard = true;
-  CHECK(decide_after(failure("server_error", true), heard).act == Act::fail);
+  const auto decide = [&] { return decide_after(failure("server_error", true), heard); };
+  CHECK(decide().act == Act::fail);
+  CHECK(decide().reason ==
+        "the answer was cut after the client got part of it, and on_cut is fail");
 
   heard.continues_cuts = true;
-  CHECK(decide_after(failure("server_error", true), heard).act == Act::move_on);
-  CHECK(decide_after(failure("server_error", true), heard).rule == DispatchRule::on_cut);
+  CHECK(decide().act == Act::move_on);
+  CHECK(decide().rule == DispatchRule::on_cut);
+  CHECK(decide().reason == "the answer was cut, and another backend can continue it");
+
+  heard.has_next = false;
+  CHECK(decide().act == Act::fail);
+  CHECK(decide().reason ==
+        "the answer was cut after the client got part of it, and no other backend is left to "
+        "continue it");
 
   AgentResult cancelled{.error = AgentError{.message = "gone"}};
   CHECK(decide_after(cancelled, with_next()).act == Act::fail);

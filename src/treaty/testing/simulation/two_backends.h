@@ -85,7 +85,13 @@ class Scripted final : public backends::Backend {
 class ReceivedText final : public backends::Sink {
  public:
   void on_text(std::string_view delta) override { text += delta; }
+  bool take_back() override {
+    if (shows) return false;
+    text.clear();
+    return true;
+  }
   std::string text{};
+  bool shows = true;  // What it gets, at once.
 };
 
 class Diary final : public Observer {
@@ -119,9 +125,11 @@ using Lines = std::vector<std::string>;
 
 // Two backends, a and b, and a clock. `prefill`: both continue an answer that was begun.
 struct Bench {
-  explicit Bench(bool prefill = false) : continues_answers(prefill) {}
+  explicit Bench(bool prefill = false, Pace both = Pace::own)
+      : continues_answers(prefill), pace(both) {}
 
   const bool continues_answers;
+  const Pace pace;
   asio::io_context loop{1};
   std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>(loop);
   std::shared_ptr<Scripted> a = std::make_shared<Scripted>(clock);
@@ -147,6 +155,7 @@ struct Bench {
       return Source{
           .backend = backend,
           .pool_of = pool_of(name),
+          .pace = pace,
           .author = name,
           .continues_answers = [does = continues_answers](const backends::Call&) { return does; }};
     };
