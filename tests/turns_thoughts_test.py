@@ -353,6 +353,33 @@ class Elsewhere(ThoughtsTest):
         self.assertEqual(again["Rule"], "thoughts")
         self.assertNotIn(SECRET, json.dumps(again))
 
+    def test_refused_thoughts_are_not_sent_again_in_later_rounds_and_turns(self):
+        wire = Anthropic()
+        refused = secret(0) + '"'  # As JSON ends it: the other signatures begin the same.
+
+        def refuses(request):
+            if refused.encode() not in request.body:
+                return None
+            return answer({"type": "error", "error": {"type": "invalid_request_error",
+                                                      "message": "Invalid `signature` in `thinking` block"}}, 400)
+        for restarted in (False, True):
+            with self.subTest(restarted=restarted):
+                provider = self.provider(wire, refuses, rounds=2)
+                server = self.server(self.config((wire, provider)))
+                calls = self.first_round(server)
+                calls = server.submit("s1", "t1", calls).calls
+                if restarted:
+                    server.restart()
+                self.assertEqual(server.submit("s1", "t1", calls).text, "Done.")
+                if restarted:
+                    server.restart()
+                self.assertEqual(server.say("s1", "t2", "And now?").text, "Done.")
+
+                sent = [refused.encode() in request.body for request in provider.requests]
+                self.assertEqual(sent, [False, True, False, False, False])
+                self.assertIn(secret(1).encode(), provider.requests[-1].body)
+                server.close()
+
     def test_thoughts_of_5_mb_are_kept_and_of_9_mb_are_dropped_with_an_event(self):
         for size, is_kept in ((5, True), (9, False)):
             with self.subTest(size=size):

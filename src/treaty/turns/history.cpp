@@ -43,9 +43,10 @@ void add_results(std::vector<Message>& messages, const contracts::ToolContinuati
   }
 }
 
-std::expected<std::vector<Message>, Error> messages_of(std::span<const store::Round> rounds,
-                                                       std::vector<std::string>* warnings) {
-  std::vector<Message> messages;
+std::expected<TurnMessages, Error> messages_of(std::span<const store::Round> rounds,
+                                               std::vector<std::string>* warnings) {
+  TurnMessages turn;
+  std::vector<Message>& messages = turn.messages;
   for (const store::Round& round : rounds) {
     // The canonical form may be longer than the request was.
     const auto request = contracts::decode_agent_execute_request(
@@ -64,9 +65,15 @@ std::expected<std::vector<Message>, Error> messages_of(std::span<const store::Ro
     }
     if (!round.answer || round.answer->transcript.empty()) continue;
     TREATY_TRY(auto transcript, decode_transcript(round.answer->transcript));
+    drop_thoughts_of(transcript.refused, messages);
+    turn.refused.merge(transcript.refused);
     std::ranges::move(transcript.messages, std::back_inserter(messages));
   }
-  return messages;
+  return turn;
+}
+
+void drop_thoughts_of(const Authors& authors, std::vector<Message>& messages) {
+  for (const std::string& author : authors) drop_thoughts_of(author, messages);
 }
 
 bool drop_thoughts_of(std::string_view author, std::vector<Message>& messages) {

@@ -15,14 +15,20 @@
 #include "treaty/base/mutex.h"
 #include "treaty/contracts/agent_execute_request.h"
 #include "treaty/store/records.h"
+#include "treaty/turns/transcript.h"
 
 namespace treaty::turns {
 
+struct TurnMessages {
+  std::vector<backends::Message> messages{};
+  Authors refused{};  // They have refused their thoughts of this turn and of earlier ones.
+};
+
 // The messages of a turn's rounds: the request, what model and tools said, results that clients
-// submitted, in the order in which the model gets them. `warnings`, if it is not null, gets those
-// of user_prompt().
-std::expected<std::vector<backends::Message>, Error> messages_of(
-    std::span<const store::Round> rounds, std::vector<std::string>* warnings = nullptr);
+// submitted, in the order in which the model gets them; without thoughts that a later round found
+// to be refused. `warnings`, if it is not null, gets those of user_prompt().
+std::expected<TurnMessages, Error> messages_of(std::span<const store::Round> rounds,
+                                               std::vector<std::string>* warnings = nullptr);
 
 // Puts results that a client submitted where the model expects them: behind the last message with
 // calls, together with those that are known already, in the order of the calls.
@@ -31,6 +37,7 @@ void add_results(std::vector<backends::Message>& messages,
 
 // Removes the thoughts of that author, who has refused them. False: there were none.
 bool drop_thoughts_of(std::string_view author, std::vector<backends::Message>& messages);
+void drop_thoughts_of(const Authors& authors, std::vector<backends::Message>& messages);
 
 // One turn that has completed.
 struct PastTurn {

@@ -178,6 +178,10 @@ class Reading {
     members.each("messages",
                  [&](json::Value value) { transcript.messages.push_back(message(value)); });
     if (members.next_is("progress")) transcript.progress = progress(*members.take("progress"));
+    members.perhaps_each("refused", [&](json::Value author) {
+      good_ = good_ && author.is_string();
+      if (good_) transcript.refused.emplace(author.text());
+    });
     return transcript;
   }
 
@@ -290,6 +294,9 @@ std::string encode(const Transcript& transcript) {
     std::visit([&](const auto& kind) { write(writer, kind); }, message);
   });
   if (transcript.progress != Progress{}) write(writer.name("progress"), transcript.progress);
+  if (!transcript.refused.empty()) {
+    writer.name("refused").array(transcript.refused, [&](const auto& one) { writer.value(one); });
+  }
   return writer.end_object().take();
 }
 

@@ -27,9 +27,13 @@ struct Progress {
   bool operator==(const Progress&) const = default;
 };
 
+// Who wrote thoughts (backends::Call::author).
+using Authors = std::set<std::string, std::less<>>;
+
 struct Transcript {
   std::vector<backends::Message> messages{};
   Progress progress{};  // At the end of the round; journalled only when another may follow.
+  Authors refused{};    // Of thoughts from earlier rounds and turns: they are not sent again.
   bool operator==(const Transcript&) const = default;
 };
 

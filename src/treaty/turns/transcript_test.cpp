@@ -72,19 +72,21 @@ TEST_CASE("a transcript is written in plain words") {
                    .cost = 0.25,
                    .tool_rounds = 1,
                    .calls = {{"read_file 0a", 1}},
-                   .call_ids = {"c1"}}};
+                   .call_ids = {"c1"}},
+      .refused = {"anthropic/claude"}};
 
   CHECK(encode(transcript) ==
         R"({"messages":[{"role":"assistant","text":"Let me see.","tool_calls":[{"id":"c1",)"
         R"("name":"read_file","arguments":"{\"path\":\"a\"}"}]},{"role":"tool","id":"c1",)"
         R"("name":"read_file","content":"\"x\"","failed":false}],"progress":{"usage":{"prompt":3,)"
         R"("completion":4,"total":7,"cached":1},"cost":0.25,"tool_rounds":1,)"
-        R"("calls":{"read_file 0a":1},"call_ids":["c1"]}})");
+        R"("calls":{"read_file 0a":1},"call_ids":["c1"]},"refused":["anthropic/claude"]})");
 }
 
 TEST_CASE("decoding what was encoded gives the same transcript") {
   CHECK(rc::check([] {
     Transcript transcript{.progress = some_progress()};
+    for (int i = *rc::gen::inRange(0, 3); i > 0; --i) transcript.refused.insert(*any_text());
     for (int i = *rc::gen::inRange(0, 5); i > 0; --i) {
       transcript.messages.push_back(some_message());
     }

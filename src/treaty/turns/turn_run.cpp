@@ -193,9 +193,14 @@ backends::Thoughts TurnRun::kept_thoughts(backends::Thoughts thoughts) {
 // So that the next requests of this turn and of the session are not refused for them again. Calls
 // that still run share what is replaced here.
 void TurnRun::forget_thoughts_of(std::string_view author) {
+  transcript_.refused.emplace(author);
   drop_thoughts_of(author, transcript_.messages);
   auto earlier = std::make_shared<std::vector<Message>>(*earlier_rounds_);
   if (drop_thoughts_of(author, *earlier)) earlier_rounds_ = std::move(earlier);
+  forget_thoughts_in_history(author);
+}
+
+void TurnRun::forget_thoughts_in_history(std::string_view author) {
   history_ = std::make_shared<History>(history_->without_thoughts_of(author));
 }
 
@@ -250,10 +255,11 @@ asio::awaitable<std::expected<void, Error>> TurnRun::prepare() {
                             .first(static_cast<std::size_t>(order_.begin.turn.round));
     std::size_t bytes = 0;
     for (const store::Round& round : rounds) bytes += round.request.body.size();
-    auto messages = co_await worker_.beside_the_loop(
+    auto earlier = co_await worker_.beside_the_loop(
         bytes, [&] { return messages_of(rounds, &prompt_warnings_); });
-    if (!messages) co_return std::unexpected(messages.error());
-    *earlier_rounds_ = *std::move(messages);
+    if (!earlier) co_return std::unexpected(earlier.error());
+    *earlier_rounds_ = std::move(earlier->messages);
+    refused_earlier_ = std::move(earlier->refused);
     if (rounds.back().answer && !rounds.back().answer->transcript.empty()) {
       auto transcript = decode_transcript(rounds.back().answer->transcript);
       if (transcript) transcript_.progress = std::move(transcript->progress);
@@ -277,8 +283,12 @@ asio::awaitable<std::expected<void, Error>> TurnRun::recall() {
     co_return std::expected<void, Error>();
   }
   history_ = services_->histories.find(session(), begin.history_until, context_window());
-  if (history_) co_return std::expected<void, Error>();
+  if (history_) {
+    for (const std::string& author : refused_earlier_) forget_thoughts_in_history(author);
+    co_return std::expected<void, Error>();
+  }
   HistoryReading reading(context_window());
+  Authors refused = refused_earlier_;
   bool goes_on = true;
   for (std::int64_t before = begin.turn.number; goes_on;) {
     TREATY_CO_TRY(const auto page,
@@ -286,8 +296,10 @@ asio::awaitable<std::expected<void, Error>> TurnRun::recall() {
     goes_on = page.more && !page.turns.empty();
     for (const store::TurnRecord& record : page.turns) {
       before = record.turn.number;
-      TREATY_CO_TRY(auto messages, messages_of(record.rounds));
-      if (reading.add(past_turn(std::move(messages)))) continue;
+      TREATY_CO_TRY(auto past, messages_of(record.rounds));
+      drop_thoughts_of(refused, past.messages);
+      refused.merge(past.refused);
+      if (reading.add(past_turn(std::move(past.messages)))) continue;
       goes_on = false;
       break;
     }
@@ -376,6 +388,7 @@ std::vector<store::BudgetLimit> TurnRun::budgets() const {
 
 // What leaves is sealed: the deltas are at any time the beginning of the answer that will follow.
 void TurnRun::on_text(std::string_view delta) {
+  if (!thinking_.empty()) show_thinking(true);
   if (!order_.streams || delta.empty()) return;
   std::string sealed;
   if (!has_spoken_ && !said_.empty()) sealed = sealer_.feed(kParagraph);
@@ -388,6 +401,17 @@ void TurnRun::on_text(std::string_view delta) {
   if (!sealed.empty()) stream(sealed);
 }
 
+bool TurnRun::has_streamed_text() const { return log_->result_event() > log_->first_event() + 1; }
+
+// The seal may hold back all that a model has said: JSON, or white space at the beginning.
+bool TurnRun::take_back() {
+  if (has_streamed_text() || !said_.empty()) return false;
+  sealer_ = Sealer();
+  unsealed_ = {};
+  has_spoken_ = false;
+  return true;
+}
+
 // What is too much to be sealed on the event loop.
 asio::awaitable<void> TurnRun::stream_large() {
   const std::string sealed =
@@ -397,7 +421,7 @@ asio::awaitable<void> TurnRun::stream_large() {
 }
 
 void TurnRun::stream(std::string_view text) {
-  const bool is_first = log_->result_event() == log_->first_event() + 1;
+  const bool is_first = !has_streamed_text();
   log_->add(text);
   if (is_first) {
     asio::co_spawn(worker_.executor, mark_streamed(shared_from_this()), asio::detached);

@@ -92,6 +92,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   boost::asio::awaitable<void> journal(Conclusion conclusion);
   boost::asio::awaitable<void> fail_internally(const std::string& why);
   void report(std::string_view what, std::string_view why) const;
+  void report_why(std::string_view what, const dispatch::Why& why) const;
   boost::asio::awaitable<void> settle(const Conclusion& conclusion,
                                       std::shared_ptr<const Outcome> outcome);
   static boost::asio::awaitable<void> mark_streamed(std::shared_ptr<TurnRun> self);
@@ -111,12 +112,15 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   std::size_t context_window() const;
   std::vector<store::BudgetLimit> budgets() const;
   void on_text(std::string_view delta) override;
+  bool take_back() override;
+  bool has_streamed_text() const;
   void on_progress(std::string_view kind, std::string_view data) override;
   void on_pictures_left_out() override { left_out_pictures_ = true; }
   void on_thinking(std::string_view delta) override;
   void show_thinking(bool is_end);
   backends::Thoughts kept_thoughts(backends::Thoughts thoughts);
   void forget_thoughts_of(std::string_view author);
+  void forget_thoughts_in_history(std::string_view author);
   void on_attempt_started(const dispatch::Choice& choice, int attempt) override;
   void on_attempt_ended(const dispatch::Choice& choice, int attempt, dispatch::Seconds took,
                         const contracts::AgentResult& result) override;
@@ -140,6 +144,7 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   // Of this turn, its newest request included.
   std::shared_ptr<std::vector<backends::Message>> earlier_rounds_ =
       std::make_shared<std::vector<backends::Message>>();
+  Authors refused_earlier_{};                   // Found in earlier rounds of this turn.
   std::vector<std::string> prompt_warnings_{};  // About what the model does not get.
   bool left_out_pictures_ = false;              // By the backend that was asked last.
   std::shared_ptr<const History> history_{};
@@ -151,7 +156,8 @@ class TurnRun final : public std::enable_shared_from_this<TurnRun>,
   std::size_t said_bytes_ = 0;  // By the backends in this round, calls of tools included.
   std::size_t thought_bytes_ = 0;
   std::size_t progress_notes_ = 0;
-  std::string thinking_{};                         // That is not in the diary yet.
+  std::string thinking_{};                         // That is not in the diary yet,
+  store::Milliseconds thinking_shown_ = 0;         // and when some was added to it.
   std::int64_t attempts_ = 0;                      // In this round.
   contracts::AgentResult result_{};                // Of the last call of this round,
   dispatch::Totals totals_{};                      // what all its calls have taken,

@@ -13,6 +13,7 @@ using contracts::AgentResult;
 
 // Of thoughts that are shown: one entry of the diary.
 constexpr std::size_t kThinkingPiece = 1'024;
+constexpr store::Milliseconds kThinkingPause = 500;  // Between two entries.
 
 constexpr std::size_t kMostProgress = 1'000;  // Entries of the diary, in a round.
 
@@ -43,19 +44,21 @@ void TurnRun::on_waiting(const dispatch::Choice& choice, dispatch::Seconds wait,
 
 void TurnRun::on_asked_again(const dispatch::Choice& choice, const dispatch::Why& why) {
   note("asked_again", why_data(choice, why));
+  report_why(fmt::format("asks backend {} ({}) again", choice.backend, choice.model), why);
 }
 
 void TurnRun::on_thoughts_dropped(const dispatch::Choice& choice, const dispatch::Why& why) {
   note("thoughts.dropped", why_data(choice, why));
+  report_why(fmt::format("drops reasoning at backend {} ({})", choice.backend, choice.model), why);
 }
 
 void TurnRun::on_switched(const dispatch::Choice& from, const dispatch::Choice& to,
                           const dispatch::Why& why) {
   note("switched", switched_data(from, to, why));
   if (why.rule == dispatch::DispatchRule::breaker) return;  // Logged when the breaker opened.
-  report(fmt::format("switches from backend {} ({}) to {} ({})", from.backend, from.model,
-                     to.backend, to.model),
-         fmt::format("{} (rule {})", why.reason, name_of(why.rule)));
+  report_why(fmt::format("switches from backend {} ({}) to {} ({})", from.backend, from.model,
+                         to.backend, to.model),
+             why);
 }
 
 void TurnRun::on_breaker(const dispatch::Choice& choice, bool is_open) {
@@ -67,18 +70,23 @@ void TurnRun::on_breaker(const dispatch::Choice& choice, bool is_open) {
 
 void TurnRun::on_given_up(const dispatch::Choice& choice, const dispatch::Why& why) {
   note("given_up", why_data(choice, why));
-  report(fmt::format("fails after backend {} ({})", choice.backend, choice.model),
-         fmt::format("{} (rule {})", why.reason, name_of(why.rule)));
+  report_why(fmt::format("fails after backend {} ({})", choice.backend, choice.model), why);
+}
+
+void TurnRun::report_why(std::string_view what, const dispatch::Why& why) const {
+  report(what, fmt::format("{} (rule {})", why.reason, name_of(why.rule)));
 }
 
 void TurnRun::on_thinking(std::string_view delta) {
   if (!order_.begin.agent->show_thinking) return;
   thinking_ += delta;
-  show_thinking(false);
+  show_thinking(services_->now() >= thinking_shown_ + kThinkingPause);
 }
 
-// In pieces of some size: a model thinks in many small ones.
+// A model thinks in many small pieces: they are collected for a moment, or until they have some
+// size.
 void TurnRun::show_thinking(bool is_end) {
+  if (is_end) thinking_shown_ = services_->now();
   std::string_view rest = thinking_;
   while (rest.size() >= kThinkingPiece || (is_end && !rest.empty())) {
     std::string_view piece = utf8_prefix(rest, kThinkingPiece);
