@@ -5,7 +5,8 @@ import json
 import unittest
 
 import faults
-from faults import CONTEXT, FAULTS, LAST, OUTAGE, SCALE, SLACK, TEXT, WITH_NEXT, Provider, ask, chain, diary, violations
+from faults import (CONTEXT, FAULTS, LAST, OUTAGE, SCALE, SLACK, TEXT, WITH_NEXT, Fault, Provider, ask, chain, diary,
+                    violations)
 from serving import ServingTest
 
 
@@ -113,6 +114,40 @@ class Accounting(FaultTest):
         self.assertEqual([(one.get("InputTokens"), one.get("OutputTokens")) for one in attempts],
                          [(100, 60), (None, None), (200, 70)])
         self.assertAlmostEqual(sum(one.get("Cost", 0) for one in attempts), cost)
+
+    def test_failed_attempts_are_known_after_kill_9_once_text_has_left(self):
+        def stuck(exchange):
+            exchange.begin()
+            exchange.say(" ".join(faults.WORDS[:5]))
+            exchange.wait(100)
+        server, _ = self.faulty(Fault("stuck", faults.refusing(503), stuck))
+        with server.say_streaming("s1", "t1") as stream:
+            stream.until("output.delta")
+            server.restart()
+        self.until(lambda: server.state_of("s1", "t1") == "failed", "the end of the turn")
+        kinds = [event.event for event in diary(server, "s1")]
+        self.assertEqual(kinds.count("attempt.failed"), 2, kinds)
+        self.assertLess(kinds.index("switched"), kinds.index("turn.recovered"))
+        self.assertEqual(len(kinds), len({event.id for event in diary(server, "s1")}), kinds)
+
+    def test_failed_attempts_are_told_once_when_the_turn_ends(self):
+        server, providers = self.faulty(Fault("down", faults.refusing(503)))
+        ask(server, providers, "r1", True, scale=SCALE)
+        kinds = [event.event for event in diary(server, "r1")]
+        self.assertEqual((kinds.count("attempt.failed"), kinds.count("attempt.completed")), (2, 1), kinds)
+
+    def test_a_continuation_does_not_take_more_than_the_budget_has(self):
+        def cut_long(exchange):
+            exchange.begin()
+            exchange.say("word " * 4000)
+        providers = self.providers(Fault("long", cut_long))
+        configured, agent = chain(Fault("long", cut_long), "f", True, SCALE, [one.port for one in providers])
+        agent["budget"] = {"tokens_per_day": 12_000}
+        server = self.server({"providers": configured, "agents": {"default": agent}})
+        outcome = ask(server, providers, "r1", True, scale=SCALE)
+        self.assertEqual((outcome.errors, outcome.asked()), (("budget_exhausted",), (1, 0)), outcome)
+        reason = diary(server, "r1", "given_up")[0].json["Reason"]
+        self.assertRegex(reason, r"this request may take \d+: raise tokens_per_day")
 
     def test_usage_and_cost_are_those_of_all_attempts_streamed(self):
         self.accounted(True)

@@ -189,7 +189,7 @@ std::string change_journal(Store& store, Dice& dice, const Room& room, const std
     }
     case 4:
     case 5: return answer_of(wait_for(store.settle(settlement_of(dice))));
-    case 6: return answer_of(wait_for(store.mark_streamed(dice.roll(40))));
+    case 6: return answer_of(wait_for(store.mark_streamed(dice.roll(40), "{}\n")));
     case 7: {
       const std::string into = fmt::format("s{}", dice.roll(6));
       return answer_of(wait_for(store.branch(room, turn_id, into)));

@@ -304,13 +304,25 @@ TREATY_STORE_TEST(JournalFixture, "a change of a turn or a session that is not t
 
 TREATY_STORE_TEST(JournalFixture, "a mark of streaming stays until the round ends") {
   const auto applied = begin(*store, kRoom, "t1");
-  REQUIRE(wait_for(store->mark_streamed(applied->turn)));
+  REQUIRE(wait_for(store->mark_streamed(applied->turn, "")));
   CHECK(look(*store, {.room = kRoom, .turn_id = "t1"}).named->has_streamed);
 
   REQUIRE(settle(*store, applied->turn, TurnState::completed, "done"));
-  REQUIRE(wait_for(store->mark_streamed(applied->turn)));
+  REQUIRE(wait_for(store->mark_streamed(applied->turn, "{}\n")));
 
   CHECK(!look(*store, {.room = kRoom, .turn_id = "t1"}).named->has_streamed);
+}
+
+TREATY_STORE_TEST(JournalFixture, "diagnostics that come with a mark of streaming are the request's") {
+  const auto applied = begin(*store, kRoom, "t1");
+  const auto events = [&] { return wait_for(store->find_turn(kRoom, "t1"))->value().rounds[0].request.events; };
+  const std::string before = events();
+  REQUIRE(wait_for(store->mark_streamed(applied->turn, "{}\n")));
+  CHECK(events() == before + "{}\n");
+
+  REQUIRE(settle(*store, applied->turn, TurnState::completed, "done"));
+  REQUIRE(wait_for(store->mark_streamed(applied->turn, "{}\n")));
+  CHECK(events() == before + "{}\n");
 }
 
 TREATY_STORE_TEST(JournalFixture, "times are those of the transaction that wrote them") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
@@ -174,7 +175,13 @@ void Diary::add(std::string_view kind, store::Milliseconds at, std::string_view 
 
 std::string Diary::lines() const {
   const MutexLock lock(mutex_);
-  return earlier_ + lines_;
+  return earlier_ + lines_.substr(taken_);
+}
+
+std::string Diary::take_lines() {
+  const MutexLock lock(mutex_);
+  if (!earlier_.empty()) return {};
+  return lines_.substr(std::exchange(taken_, lines_.size()));
 }
 
 std::vector<DiaryEvent> Diary::after(std::int64_t last_id) const {

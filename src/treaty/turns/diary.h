@@ -74,8 +74,11 @@ class Diary {
 
   void add(std::string_view kind, store::Milliseconds at, std::string_view data);
 
-  std::string lines() const;                                  // With the earlier ones.
-  std::vector<DiaryEvent> after(std::int64_t last_id) const;  // Without them.
+  // The lines for the next write of the journal, with the earlier ones of its place,
+  std::string lines() const;
+  // or those so far, which lines() leaves out from now on; nothing when there are earlier ones.
+  std::string take_lines();
+  std::vector<DiaryEvent> after(std::int64_t last_id) const;  // Without the earlier ones.
 
  private:
   const std::int64_t turn_number_;
@@ -84,6 +87,7 @@ class Diary {
   std::int64_t next_index_ TREATY_GUARDED_BY(mutex_);
   mutable Mutex mutex_;
   std::string lines_ TREATY_GUARDED_BY(mutex_);
+  std::size_t taken_ TREATY_GUARDED_BY(mutex_) = 0;  // Bytes of them.
 };
 
 }  // namespace treaty::turns

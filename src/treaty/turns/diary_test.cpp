@@ -54,6 +54,23 @@ TEST_CASE("An attempt that was cancelled is aborted, and not to be tried again")
         R"("ErrorCode":"aborted","Retryable":false})");
 }
 
+TEST_CASE("Lines that were taken are not written again, and can still be read") {
+  Diary diary({.number = 1, .turn_id = "t1"}, "", 0);
+  diary.add("attempt.failed", 5, "{}");
+  const std::string taken = diary.take_lines();
+  diary.add("switched", 6, "{}");
+
+  CHECK(taken.contains("attempt.failed"));
+  CHECK(!diary.lines().contains("attempt.failed"));
+  CHECK(diary.lines().contains("switched"));
+  CHECK(diary.after(0).size() == 2);
+
+  Diary again({.number = 1, .turn_id = "t1"}, "earlier\n", 0);
+  again.add("attempt.failed", 5, "{}");
+  CHECK(again.take_lines().empty());
+  CHECK(again.lines().contains("attempt.failed"));
+}
+
 TEST_CASE("The text of a provider's failure is not in the diary") {
   AgentResult result{.error = AgentError{.message = "key sk-1 is wrong", .code = "auth_error"}};
 

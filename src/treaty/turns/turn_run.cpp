@@ -440,9 +440,13 @@ void TurnRun::stream_rest(std::string& answer) {
   }
 }
 
-// After a crash it is known that deltas may have left: they leave only when that is on the disk.
+// After a crash it is known that deltas may have left: they leave only when that is on the disk,
+// and with it what failed attempts have cost. Of a first attempt there is nothing to tell yet.
 asio::awaitable<void> TurnRun::mark_streamed(std::shared_ptr<TurnRun> self) {
-  if (co_await self->services_->store.mark_streamed(self->turn())) self->log_->show_deltas();
+  std::string events = self->attempts_ > 1 ? self->diary_.take_lines() : std::string();
+  const auto marked =
+      co_await self->services_->store.mark_streamed(self->turn(), std::move(events));
+  if (marked) self->log_->show_deltas();
 }
 
 }  // namespace treaty::turns

@@ -74,11 +74,15 @@ std::expected<void, Error> settle(const Transaction& transaction, const Settleme
   return {};
 }
 
-void mark_streamed(const Transaction& transaction, std::int64_t turn) {
+void mark_streamed(const Transaction& transaction, std::int64_t turn, const std::string& events) {
   Statement(transaction.database,
             "UPDATE turns SET has_streamed = 1 WHERE id = ? AND state = 0 AND owner = ?", turn,
             transaction.owner)
       .run();
+  if (events.empty() || transaction.database.changes() == 0) return;
+  if (const auto row = SqliteRows(transaction.database).find_turn(turn)) {
+    append_request_events(transaction.database, {.turn = turn, .round = row->turn.round}, events);
+  }
 }
 
 std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& transaction,

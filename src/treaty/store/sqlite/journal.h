@@ -25,7 +25,7 @@ struct Transaction {
 std::expected<Applied, Error> decide(const Transaction& transaction, const Lookup& lookup,
                                      const ChangeFunction& decide);
 std::expected<void, Error> settle(const Transaction& transaction, const Settlement& settlement);
-void mark_streamed(const Transaction& transaction, std::int64_t turn);
+void mark_streamed(const Transaction& transaction, std::int64_t turn, const std::string& events);
 std::expected<std::vector<Abandoned>, Error> claim_abandoned(const Transaction& transaction,
                                                              const TurnJournal::Diary& diary,
                                                              std::optional<std::int64_t> only);

@@ -203,8 +203,8 @@ class SqliteStore final : public Store {
   Task<void> settle(Settlement settlement) override {
     return connections_.write(sqlite::settle, std::move(settlement));
   }
-  Task<void> mark_streamed(std::int64_t turn) override {
-    return connections_.write(sqlite::mark_streamed, turn);
+  Task<void> mark_streamed(std::int64_t turn, std::string events) override {
+    return connections_.write(sqlite::mark_streamed, turn, std::move(events));
   }
   Task<std::optional<Session>> find_session(Room room) override {
     return connections_.read(sqlite::find_session, std::move(room));

@@ -34,8 +34,8 @@ class FailingStore final : public ForwardingStore {
     }
     co_return co_await guarded(ForwardingStore::transact(std::move(lookup), std::move(decide)));
   }
-  store::Task<void> mark_streamed(std::int64_t turn) override {
-    return guarded(ForwardingStore::mark_streamed(turn));
+  store::Task<void> mark_streamed(std::int64_t turn, std::string events) override {
+    return guarded(ForwardingStore::mark_streamed(turn, std::move(events)));
   }
   store::Task<std::optional<store::Session>> find_session(store::Room room) override {
     return guarded(ForwardingStore::find_session(std::move(room)));

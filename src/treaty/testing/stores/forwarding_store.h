@@ -18,7 +18,9 @@ class ForwardingStore : public store::Store {
   store::Task<void> settle(store::Settlement settlement) override {
     return store_.settle(std::move(settlement));
   }
-  store::Task<void> mark_streamed(std::int64_t turn) override { return store_.mark_streamed(turn); }
+  store::Task<void> mark_streamed(std::int64_t turn, std::string events) override {
+    return store_.mark_streamed(turn, std::move(events));
+  }
   store::Task<std::optional<store::Session>> find_session(store::Room room) override {
     return store_.find_session(std::move(room));
   }

@@ -39,8 +39,8 @@ class MemoryStore final : public Store {
     co_return with(
         [&](MemoryTables& tables) { return tables.settle(std::move(settlement), writer()); });
   }
-  Task<void> mark_streamed(std::int64_t turn) override {
-    with([&](MemoryTables& tables) { tables.mark_streamed(turn, writer()); });
+  Task<void> mark_streamed(std::int64_t turn, std::string events) override {
+    with([&](MemoryTables& tables) { tables.mark_streamed(turn, events, writer()); });
     co_return std::expected<void, Error>();
   }
   Task<std::optional<Session>> find_session(Room room) override {

@@ -97,12 +97,14 @@ std::expected<void, Error> MemoryTables::settle(Settlement settlement,
   return {};
 }
 
-void MemoryTables::mark_streamed(std::int64_t turn, const WriterIdentity& writer) {
+void MemoryTables::mark_streamed(std::int64_t turn, std::string_view events,
+                                 const WriterIdentity& writer) {
   const auto found = turns_.find(turn);
   if (found == turns_.end()) return;
   TurnRow& row = found->second.row;
   if (row.turn.state == TurnState::accepted && row.owner == writer.owner) {
     row.turn.has_streamed = true;
+    found->second.requests[row.turn.round].events += events;
   }
 }
 

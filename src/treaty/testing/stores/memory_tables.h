@@ -29,7 +29,7 @@ class MemoryTables final : public JournalRows {
   std::expected<Applied, Error> transact(const Lookup& lookup, const ChangeFunction& decide,
                                          const WriterIdentity& writer);
   std::expected<void, Error> settle(Settlement settlement, const WriterIdentity& writer);
-  void mark_streamed(std::int64_t turn, const WriterIdentity& writer);
+  void mark_streamed(std::int64_t turn, std::string_view events, const WriterIdentity& writer);
   std::vector<Abandoned> claim_abandoned(const TurnJournal::Diary& diary,
                                          std::optional<std::int64_t> only,
                                          const WriterIdentity& writer);
