@@ -244,6 +244,21 @@ class ConfiguredAgents(AgentTest):
             self.assertEqual(self.output()["content"], "Noted.")
             self.assertEqual((gate.calls[0].system, gate.calls[0].user), ("You are a clerk.", "tea"))
 
+    def test_a_backend_that_fails_is_left_and_standard_error_says_why(self):
+        down, up = self.gate(*[Reply(error=(503, {"error": {"message": "No."}}))] * 2), self.gate(Reply("Noted."))
+        self.configure(up)
+        self.write("treaty.yaml", {
+            "providers": {name: {"kind": "openai", "base_url": gate.base_url, "key": KEY}
+                          for name, gate in (("down", down), ("up", up))},
+            "agents": {"clerk": {"backends": [{"provider": "down", "model": "m"}, {"provider": "up", "model": "m"}]}}})
+        self.machine("clerk")
+
+        ran = self.treaty("machine", "run", "machine.yml", "--input", '{"text": "tea"}', "--store", "runs", "--format",
+                          "json", **CLEAN)
+        self.assertEqual((ran.code, json.loads(ran.out)["output"]["content"]), (0, "Noted."), ran)
+        self.assertIn("switches from down (m) to up (m): server_error again after 2 attempts (rule max_attempts)", ran.err)
+        self.assertEqual((down.count, up.count), (2, 1))
+
     def test_an_input_of_more_than_a_text_is_told_as_json(self):
         gate = self.gate(Reply("Noted."))
         self.configure(gate)

@@ -1,11 +1,12 @@
 """Whole-binary tests of what models think between two rounds of tools: kept, sent back to them alone, shown to nobody."""
 import json
 import subprocess
+import threading
 import unittest
 
 from fake_provider import FakeProvider, answer, open_answer
 from serving import LOOK, ServingTest, quoted
-from treaty_binary import BINARY
+from treaty_binary import BINARY, SECONDS
 
 SECRET = "c2lnbmVkIGJ5IHRoZSBtb2RlbA=="  # A signature, or what only the model can read.
 WORDS = "First I should look \"here\" \\ caf\u00e9."
@@ -397,6 +398,27 @@ class Elsewhere(ThoughtsTest):
 
 
 class Shown(ThoughtsTest):
+    def test_they_are_shown_before_the_answer(self):
+        shown = threading.Event()
+
+        def respond(connection, request):
+            wire, data = DeepSeek(), DeepSeek().stream(0)
+            first, rest = data.split(b"\n\n", 1)
+            connection.sendall(open_answer() + first + b"\n\n")
+            shown.wait(SECONDS)
+            connection.sendall(rest if len(provider.requests) == 1 else wire.stream(LAST))
+        provider = FakeProvider(respond)
+        self.addCleanup(provider.close)
+        self.addCleanup(shown.set)
+        server = self.server(self.config((DeepSeek(), provider), agent={"show_thinking": True}))
+        running = self.later(self.first_round, server, True)
+        self.until(lambda: provider.requests, "the call")
+        with server.events("s1") as stream:
+            thinking = stream.until("thinking")[-1].json["Text"]
+        self.assertTrue(thinking and WORDS.startswith(thinking), thinking)  # What may begin a secret is held back.
+        shown.set()
+        running.result()
+
     def test_readable_thoughts_are_events_where_the_agent_says_so(self):
         for wire in WIRES:
             for shows in (True, False):

@@ -109,8 +109,7 @@ struct Catalog {
 dispatch::PoolNames pools_of_provider(const std::string& name,
                                       const config::HttpProvider& settings) {
   const std::string account =
-      sha256_hex(fmt::format("{}\n{}\n{}", settings.kind, settings.base_url, settings.key))
-          .substr(0, 32);
+      sha256_hex(fmt::format("{}\n{}", settings.base_url, settings.key)).substr(0, 32);
   return [name, account](const std::string& model) {
     return dispatch::PoolName{
         .key = fmt::format("{}/{}", account, model), .provider = name, .model = model};

@@ -166,8 +166,7 @@ bool is_same_backend(const dispatch::Choice& one, const dispatch::Choice& other,
   const auto* first = configuration.find_backend<HttpProvider>(one.backend);
   const auto* second = configuration.find_backend<HttpProvider>(other.backend);
   if (first == nullptr || second == nullptr) return one.backend == other.backend;
-  return std::tie(first->kind, first->base_url, first->key) ==
-         std::tie(second->kind, second->base_url, second->key);
+  return std::tie(first->base_url, first->key) == std::tie(second->base_url, second->key);
 }
 
 // As it is when all backends before this one have failed.

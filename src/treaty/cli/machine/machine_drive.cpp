@@ -56,12 +56,19 @@ std::string progress_line(const machines::RunEvent& event, bool colors) {
   return "";
 }
 
+// On a terminal all that a run does; elsewhere only what dispatch decides about failures and waits.
 class MachineProgress final : public machines::RunObserver {
  public:
+  explicit MachineProgress(bool shows_all) : shows_all_(shows_all) {}
+
   void on_event(const machines::RunEvent& event) override {
-    const std::string line = progress_line(event, std::getenv("NO_COLOR") == nullptr);
+    if (!shows_all_ && event.kind != "dispatch") return;
+    const std::string line = progress_line(event, shows_all_ && std::getenv("NO_COLOR") == nullptr);
     if (!line.empty()) print_error("{}\n", line);
   }
+
+ private:
+  const bool shows_all_;
 };
 
 namespace asio = boost::asio;
@@ -98,9 +105,7 @@ asio::awaitable<std::map<std::string, std::int64_t>> asked_before(store::Machine
 class ProcessHost final : public MachineHost {
  public:
   ProcessHost(asio::io_context& loop, const MachineDrive& drive)
-      : loop_(loop),
-        drive_(drive),
-        shows_progress_(!wants_json(drive.arguments) && isatty(2) != 0) {}
+      : loop_(loop), drive_(drive), progress_(!wants_json(drive.arguments) && isatty(2) != 0) {}
 
   Result<void> open() {
     built_in_ = machines::built_in_hooks(
@@ -132,7 +137,7 @@ class ProcessHost final : public MachineHost {
             .store = drive_.store.machines(),
             .hooks = hooks_,
             .open_machine = opener,
-            .observer = shows_progress_ ? &progress_ : nullptr,
+            .observer = &progress_,
             .after_write = script ? script->after_write() : machines::AfterWrite(),
             .notes_hooks = script != nullptr,
             .is_stopping = [this] { return is_stopped_; }};
@@ -165,9 +170,8 @@ class ProcessHost final : public MachineHost {
  private:
   asio::io_context& loop_;
   const MachineDrive& drive_;
-  bool shows_progress_;
+  MachineProgress progress_;
   bool is_stopped_ = false;
-  MachineProgress progress_{};
   machines::HookRegistry built_in_{};
   machines::HookRegistry hooks_{};
   std::unique_ptr<machines::Simulation> simulation_{};
