@@ -438,6 +438,17 @@ class Joining(BadInputTest):
         outcome = self.joined(saying(quoted("One two\n\nthree")), saying(quoted("One  two three four."), cut=False))
         self.assertEqual((outcome.errors, outcome.deltas), (("server_error",), "One two\n\nthree"), outcome)
 
+    def test_another_answer_is_not_read_to_its_end(self):
+        def talking(exchange):
+            exchange.begin()
+            while not exchange.provider.is_closed:
+                exchange.say("Something else. ")
+                exchange.wait(1)
+            raise Closed
+        outcome = self.joined(saying(quoted("One two three")), talking)
+        self.assertEqual((outcome.errors, outcome.deltas), (("server_error",), "One two three"), outcome)
+        self.gates[1].wait_for_gone(1)
+
     def test_a_seam_with_white_space_on_both_sides_has_it_once(self):
         outcome = self.joined(saying(quoted("One two ")), saying(quoted(" three."), cut=False), "mistral")
         self.assertEqual((outcome.errors, outcome.text), ((), "One two three."), outcome)

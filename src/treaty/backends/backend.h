@@ -43,6 +43,9 @@ class Sink {
   // Thoughts of this turn were not sent, or not kept: why, in words.
   virtual void on_thoughts_left_out(std::string_view /*why*/) {}
 
+  // False: what is still to come is of no use, and the backend may stop.
+  virtual bool wants_more() const { return true; }
+
   // The answer was cut after so many bytes, those of reasoning and of calls included.
   virtual void on_cut(std::size_t /*bytes*/) {}
 

@@ -37,7 +37,7 @@ class Receiver : public http::ResponseSink {
     const std::string_view text = reader->feed(bytes);
     if (const auto thinking = reader->thinking(); !thinking.empty()) sink_.on_thinking(thinking);
     if (!text.empty()) sink_.on_text(text);
-    return !reader->is_hopeless();
+    return !reader->is_hopeless() && sink_.wants_more();
   }
 
   bool is_satisfied() const override { return reader && reader->has_ended(); }

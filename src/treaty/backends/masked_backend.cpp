@@ -151,6 +151,7 @@ class MaskedSink final : public Sink {
   void on_thinking(std::string_view delta) override { think(thinking_.feed(delta)); }
   void on_thoughts_left_out(std::string_view why) override { sink_.on_thoughts_left_out(why); }
   void on_cut(std::size_t bytes) override { sink_.on_cut(bytes); }
+  bool wants_more() const override { return sink_.wants_more(); }
 
   // They go back as they came or not at all, and what is masked is not as it came.
   void on_thoughts(Thoughts thoughts) override {

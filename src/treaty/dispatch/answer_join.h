@@ -27,6 +27,9 @@ class AnswerJoin {
   // What may leave now, because it cannot be a repetition.
   std::string feed(std::string_view delta);
 
+  // What came is another answer: what is still to come does not matter.
+  bool has_failed() const { return state_ == State::failed; }
+
   // At the end of the answer: what was held back. Nothing: it is another answer.
   std::optional<std::string> finish();
 

@@ -40,6 +40,7 @@ bool ClientSink::take_back() {
 }
 
 bool ClientSink::end_attempt(bool has_failed, const std::optional<std::string>& content) {
+  if (!wants_more()) return false;
   if (has_failed) return true;
   if (join_) {
     if (came_ == came_before_ && content) on_text(*content);

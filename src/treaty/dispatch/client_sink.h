@@ -33,6 +33,8 @@ class ClientSink final : public backends::Sink {
   // A backend is asked. It continues the text that has left, if there is a form.
   void begin_attempt(std::optional<AnswerJoin::Form> form);
 
+  bool wants_more() const override { return !(join_ && join_->has_failed()); }
+
   // False also when no text was given to the client.
   bool take_back() override;
 

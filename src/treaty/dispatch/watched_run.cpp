@@ -36,6 +36,7 @@ class WatchedSink final : public backends::Sink {
   void on_thoughts(backends::Thoughts thoughts) override { sink_.on_thoughts(std::move(thoughts)); }
   void on_thoughts_left_out(std::string_view why) override { sink_.on_thoughts_left_out(why); }
   void on_cut(std::size_t bytes) override { sink_.on_cut(bytes); }
+  bool wants_more() const override { return sink_.wants_more(); }
   void on_pictures_left_out() override { sink_.on_pictures_left_out(); }
 
   Moment last() const { return last_; }
