@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "treaty/backends/protocols/request_parts.h"
+#include "treaty/backends/providers/provider.h"
 #include "treaty/testing/calls.h"
 
 namespace treaty::backends {
@@ -69,6 +71,34 @@ TEST_CASE("messages: what a Claude thought goes back also where nothing says how
     call.reasoning.reset();
     CHECK(rendered(call).contains(kThinking));
   }
+}
+
+TEST_CASE(
+    "messages: Anthropic leaves out thoughts whose prompt has changed, where Claude binds them") {
+  constexpr std::string_view kDrop = R"("block_binding":{"prefix_mismatch_behavior":"drop_block"})";
+  const RequestStyle& anthropic = find_provider("anthropic")->style;
+  const auto asked = [&](std::string model, const RequestStyle& style, std::string_view round) {
+    Call call = call_with_rounds(std::move(model), {round});
+    call.reasoning.reset();
+    return render_anthropic_messages(call, style);
+  };
+  CHECK(asked("claude-opus-5-5", anthropic, "own")
+            .contains(fmt::format(R"("thinking":{{"type":"adaptive",{}}})", kDrop)));
+  CHECK(!asked("claude-opus-5-5", anthropic, "brief").contains("block_binding"));
+  CHECK(!asked("claude-opus-5-5", anthropic, "other").contains("block_binding"));
+  CHECK(!asked("claude-opus-5", anthropic, "own").contains("block_binding"));
+  CHECK(!asked("anthropic/claude-opus-5.5", anthropic, "own").contains("block_binding"));
+  CHECK(!asked("claude-opus-5-5", find_provider("custom")->style, "own").contains("block_binding"));
+}
+
+TEST_CASE("messages: thoughts that are bound leave the way a Claude thinks as it was asked for") {
+  Call call = call_with_rounds("claude-fable-5-1", {"own"});
+  call.reasoning = Reasoning{.effort = Effort::low};
+  call.shows_thinking = true;
+  const std::string request = render_anthropic_messages(call, find_provider("anthropic")->style);
+  CHECK(
+      request.contains(R"("thinking":{"type":"adaptive","display":"summarized","block_binding":)"));
+  CHECK(request.contains(R"("output_config":{"effort":"low"})"));
 }
 
 TEST_CASE("messages: texts go back as they came; only the end of the request is trimmed") {

@@ -68,6 +68,8 @@ Claude claude_of(std::string_view model) {
   return claude;
 }
 
+bool Claude::binds_thoughts() const { return version >= 501 && version < kNewest; }
+
 std::int64_t Claude::most_output_tokens() const {
   if (version == 0 || version > 406) return 0;
   if (version < 305) return 4'096;

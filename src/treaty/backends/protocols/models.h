@@ -26,6 +26,7 @@ struct Claude {
   bool takes_schema() const { return version >= 405 || (version >= 401 && is_opus); }
   bool continues_answers() const { return version < 406; }  // Of a message of the assistant.
   bool takes_sampling() const { return version < 407; }     // temperature, top_p, top_k.
+  bool binds_thoughts() const;                              // To the prompt that they answer.
   std::int64_t most_output_tokens() const;                  // Thinking included; 0: unknown.
 };
 Claude claude_of(std::string_view model);

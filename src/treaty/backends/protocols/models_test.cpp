@@ -48,6 +48,16 @@ TEST_CASE("Claudes think by themselves from the fifth on") {
   CHECK(!claude_of("house-alias").thinks_by_default());
 }
 
+TEST_CASE("Claudes bind thoughts to the prompt before them from 5.1 on") {
+  for (const char* model : {"claude-fable-5-1", "claude-opus-5-5", "anthropic/claude-haiku-5.5"}) {
+    CHECK(claude_of(model).binds_thoughts());
+  }
+  for (const char* model : {"claude-opus-5", "claude-sonnet-5-20260203", "claude-opus-4-8",
+                            "claude-mythos-preview", "house-alias"}) {
+    CHECK(!claude_of(model).binds_thoughts());
+  }
+}
+
 TEST_CASE("Groq is held to a schema by some of its models") {
   CHECK(groq_schema_of("llama-3.3-70b-versatile") == GroqSchema::none);
   CHECK(groq_schema_of("openai/gpt-oss-120b") == GroqSchema::strict);

@@ -60,6 +60,7 @@ struct RequestStyle {
   bool takes_chat_thoughts = true;         // Chat Completions: it knows their members.
   bool needs_chat_thoughts = false;        // DeepSeek: 400 for a message without any beside tools.
   bool encrypts_reasoning = false;         // Responses: include reasoning.encrypted_content.
+  bool drops_unbound_thoughts = false;     // Messages: it can be told to, instead of answering 400.
 
   // It keeps prompts under `prompt_cache_key`, in Chat Completions and in Responses.
   bool chat_cache_key = false;

@@ -1,5 +1,7 @@
 #include "treaty/backends/protocols/thoughts.h"
 
+#include "treaty/backends/protocols/models.h"
+#include "treaty/backends/protocols/protocol.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 
@@ -91,6 +93,18 @@ std::span<const results::Thought> thoughts_to_send(const Call& call,
   const bool fits =
       call.sends_thoughts && !call.author.empty() && message.thoughts.author == call.author;
   return fits ? std::span(message.thoughts.parts) : std::span<const results::Thought>();
+}
+
+bool sends_bound_thoughts(const Call& call, const RequestStyle& style) {
+  // Anthropic's own names have no vendor; a server with others knows less of the API.
+  const bool binds = style.drops_unbound_thoughts && call.model.starts_with("claude") &&
+                     claude_of(call.model).binds_thoughts();
+  if (!binds) return false;
+  for (const Message& message : call.messages) {
+    const auto* said = std::get_if<AssistantMessage>(&message);
+    if (said != nullptr && !thoughts_to_send(call, *said).empty()) return true;
+  }
+  return false;
 }
 
 ThoughtReader::ThoughtReader(const results::Thought& thought)

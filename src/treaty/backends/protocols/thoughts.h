@@ -17,6 +17,8 @@
 
 namespace treaty::backends {
 
+struct RequestStyle;
+
 // An answer that thinks more is not read to its end: as many bytes as the largest answer has.
 constexpr std::size_t kMostThoughtBytes = std::size_t{12} << 20U;
 constexpr std::size_t kMostThoughts = 10'000;
@@ -62,6 +64,10 @@ class JoinedObject {
 // that author has refused them.
 std::span<const results::Thought> thoughts_to_send(const Call& call,
                                                    const AssistantMessage& message);
+
+// Whether thoughts go back that their author only takes behind the prompt that they answered. The
+// prompt may have changed: then the provider shall leave them out instead of refusing the call.
+bool sends_bound_thoughts(const Call& call, const RequestStyle& style);
 
 // A thought as an object that a request may hold; nothing when it is none.
 class ThoughtReader {

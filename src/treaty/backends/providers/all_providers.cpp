@@ -78,7 +78,7 @@ const Provider kProviders[] = {
      .complete_base_url = with_anthropic_version,
      .key = {.environment_variables = {"ANTHROPIC_API_KEY"}},
      .protocol = &anthropic_messages(),
-     .style = {.prefill = Prefill::by_place}},
+     .style = {.prefill = Prefill::by_place, .drops_unbound_thoughts = true}},
     {.name = "cerebras",
      .default_model = "gpt-oss-120b",
      .base_url = "https://api.cerebras.ai/v1",
