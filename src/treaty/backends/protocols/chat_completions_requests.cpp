@@ -1,6 +1,7 @@
 // Requests of Chat Completions, as OpenAI defined it and most providers speak it, and of its legacy
 // predecessor, written and read.
 #include "treaty/backends/protocols/chat_reasoning.h"
+#include "treaty/backends/protocols/models.h"
 #include "treaty/backends/protocols/request_parts.h"
 
 namespace treaty::backends {
@@ -9,12 +10,16 @@ namespace {
 using json::find_member;
 using json::find_text;
 
-// OpenAI refuses ids of more than 40 characters; Mistral takes exactly nine letters or digits.
-IdRule id_rule_of(const RequestStyle& style) {
+constexpr std::size_t kLongestOpenAiId = 40;
+
+// Mistral takes exactly nine letters or digits. Elsewhere an id goes back as it came: what a model
+// thought may name the id of the call that it led to, and some servers keep a signature in the id.
+IdRule id_rule_of(const Call& call, const RequestStyle& style) {
   if (style.short_tool_call_ids) {
     return {.least = 9, .most = 9, .dash_and_underscore = false, .anything_else = false};
   }
-  return {.least = 1, .most = 40, .dash_and_underscore = true, .anything_else = true};
+  const bool is_limited = style.limits_tool_call_ids || is_served_by_openai(call.model);
+  return {.most = is_limited ? kLongestOpenAiId : std::string::npos, .anything_else = true};
 }
 
 void write_part(json::Writer& writer, const Part& part) {
@@ -92,7 +97,7 @@ void write_assistant(json::Writer& writer, const Call& call, const RequestStyle&
 }
 
 void write_messages(json::Writer& writer, const Call& call, const RequestStyle& style) {
-  const ToolIds ids(call.messages, id_rule_of(style));
+  const ToolIds ids(call.messages, id_rule_of(call, style));
   const std::string system = system_of(call, style);
   writer.name("messages").begin_array();
   if (!system.empty()) {

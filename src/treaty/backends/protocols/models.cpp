@@ -90,6 +90,10 @@ bool is_openai_plain(std::string_view model) {
   return name.starts_with("chatgpt") || (gpt_version(name) > 0 && !is_openai_reasoner(name));
 }
 
+bool is_served_by_openai(std::string_view model) {
+  return is_openai_plain(model) || has_fixed_sampling(model);
+}
+
 bool has_fixed_sampling(std::string_view model) {
   return is_openai_reasoner(model) && !without_vendor(model).starts_with("gpt-oss");
 }

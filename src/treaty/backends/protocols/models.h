@@ -37,6 +37,9 @@ bool is_openai_reasoner(std::string_view model);
 // Whether it is one of OpenAI's models that do not.
 bool is_openai_plain(std::string_view model);
 
+// Whether OpenAI serves it: one of its models, but for those that everybody can run.
+bool is_served_by_openai(std::string_view model);
+
 // Whether it is a model that reasons and that refuses any temperature but its own.
 bool has_fixed_sampling(std::string_view model);
 

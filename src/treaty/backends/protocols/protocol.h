@@ -45,9 +45,10 @@ struct RequestStyle {
   std::string_view max_tokens_name = "max_tokens";  // OpenAI: max_completion_tokens.
   bool stream_usage = true;                         // Accepts stream_options.include_usage.
   SchemaStyle schema = SchemaStyle::all_models;
-  bool developer_role = false;       // System text as role `developer`.
-  bool model_in_body = true;         // Azure and Gemini name the model in the path.
-  bool short_tool_call_ids = false;  // Mistral: nine letters or digits.
+  bool developer_role = false;        // System text as role `developer`.
+  bool model_in_body = true;          // Azure and Gemini name the model in the path.
+  bool short_tool_call_ids = false;   // Mistral: nine letters or digits.
+  bool limits_tool_call_ids = false;  // OpenAI: 400 for an id of more than 40 characters.
   Prefill prefill = Prefill::none;
   ReasoningStyle reasoning = ReasoningStyle::effort;
 
