@@ -69,8 +69,12 @@ constexpr std::string_view kUnknownReasoning = " ";
 
 void write_thoughts(json::Writer& writer, const Call& call, const RequestStyle& style,
                     std::span<const results::Thought> thoughts) {
-  if (write_chat_reasoning(writer, thoughts)) return;
-  if (style.needs_chat_thoughts && !call.tools.empty()) {
+  const bool is_routed = style.routes_to_deepseek && is_deepseek(call.model);
+  if (is_routed ? write_reasoning_content(writer, thoughts)
+                : write_chat_reasoning(writer, thoughts)) {
+    return;
+  }
+  if ((style.needs_chat_thoughts || is_routed) && !call.tools.empty()) {
     writer.member("reasoning_content", kUnknownReasoning);
   }
 }

@@ -90,6 +90,44 @@ void read_part_delta(StreamedAnswer& state, json::Value part) {
   append_thinking(state, text);
 }
 
+struct WrittenDetails {
+  bool any = false;
+  std::string text{};
+};
+
+// Nothing when there are no thoughts of this kind.
+std::optional<WrittenDetails> write_details(json::Writer& writer,
+                                            std::span<const results::Thought> thoughts) {
+  if (std::ranges::none_of(thoughts, is_detail)) return std::nullopt;
+  WrittenDetails written;
+  for (const results::Thought& thought : thoughts) {
+    const ThoughtReader reader(thought);
+    for (const json::Value detail : json::elements_of(find_member(reader.object(), kDetails))) {
+      if (!written.any) writer.name(kDetails).begin_array();
+      written.any = true;
+      writer.raw(detail.source());
+      written.text += readable_text(detail);
+    }
+  }
+  if (written.any) writer.end_array();
+  return written;
+}
+
+// The first text, under its own name or another one.
+bool write_reasoning_text(json::Writer& writer, std::span<const results::Thought> thoughts,
+                          std::string_view other_name) {
+  for (const results::Thought& thought : thoughts) {
+    const ThoughtReader reader(thought);
+    for (const std::string_view name : kTexts) {
+      const auto text = find_member(reader.object(), name);
+      if (!text || !text->is_string()) continue;
+      writer.name(other_name.empty() ? name : other_name).raw(text->source());
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void ChatReasoning::take(std::string_view member, json::Value value) {
@@ -161,28 +199,16 @@ void read_content_delta(StreamedAnswer& state, json::Value content) {
 }
 
 bool write_chat_reasoning(json::Writer& writer, std::span<const results::Thought> thoughts) {
-  const bool has_details = std::ranges::any_of(thoughts, is_detail);
-  bool any = false;
-  for (const results::Thought& thought : thoughts) {
-    const ThoughtReader reader(thought);
-    const auto object = reader.object();
-    if (has_details) {  // They hold the text, too.
-      for (const json::Value detail : json::elements_of(find_member(object, kDetails))) {
-        if (!any) writer.name(kDetails).begin_array();
-        any = true;
-        writer.raw(detail.source());
-      }
-      continue;
-    }
-    for (const std::string_view name : kTexts) {
-      const auto text = find_member(object, name);
-      if (any || !text || !text->is_string()) continue;
-      any = true;
-      writer.name(name).raw(text->source());
-    }
-  }
-  if (has_details && any) writer.end_array();
-  return any;
+  const auto written = write_details(writer, thoughts);  // They hold the text, too.
+  return written ? written->any : write_reasoning_text(writer, thoughts, {});
+}
+
+bool write_reasoning_content(json::Writer& writer, std::span<const results::Thought> thoughts) {
+  const auto written = write_details(writer, thoughts);
+  if (!written) return write_reasoning_text(writer, thoughts, kTexts.front());
+  if (written->text.empty()) return false;
+  write_text(writer, kTexts.front(), written->text);
+  return true;
 }
 
 bool write_content_with_thoughts(json::Writer& writer, const AssistantMessage& message,

@@ -36,6 +36,10 @@ void read_content_delta(StreamedAnswer& state, json::Value content);
 // The members of an assistant's message that hold its thoughts. False when there are none.
 bool write_chat_reasoning(json::Writer& writer, std::span<const results::Thought> thoughts);
 
+// The same with their text in `reasoning_content`, whatever they came in. False when they have no
+// text: then that member is missing.
+bool write_reasoning_content(json::Writer& writer, std::span<const results::Thought> thoughts);
+
 // The content of an assistant's message with the thoughts that are parts of it, as a list. False
 // when there are none: then nothing is written.
 bool write_content_with_thoughts(json::Writer& writer, const AssistantMessage& message,

@@ -103,6 +103,8 @@ bool is_llama(std::string_view model) {
   return name.contains("llama") && !name.contains("deepseek") && !name.contains("nemotron");
 }
 
+bool is_deepseek(std::string_view model) { return folded(model).contains("deepseek"); }
+
 GroqSchema groq_schema_of(std::string_view model) {
   if (model.starts_with("openai/gpt-oss-20b") || model.starts_with("openai/gpt-oss-120b")) {
     return GroqSchema::strict;

@@ -49,6 +49,8 @@ bool encrypts_reasoning(std::string_view model);
 // Whether it is one of Meta's models, which do not reason; what others taught to is not.
 bool is_llama(std::string_view model);
 
+bool is_deepseek(std::string_view model);
+
 // How Groq is held to a schema by this model: not at all, as well as it can, or strictly.
 enum class GroqSchema { none, best_effort, strict };
 GroqSchema groq_schema_of(std::string_view model);

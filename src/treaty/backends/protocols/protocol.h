@@ -60,6 +60,7 @@ struct RequestStyle {
   bool thoughts_of_earlier_turns = false;  // It wants those of earlier turns, too.
   bool takes_chat_thoughts = true;         // Chat Completions: it knows their members.
   bool needs_chat_thoughts = false;        // DeepSeek: 400 for a message without any beside tools.
+  bool routes_to_deepseek = false;         // OpenRouter: the same from models of that name.
   bool encrypts_reasoning = false;         // Responses: include reasoning.encrypted_content.
   bool drops_unbound_thoughts = false;     // Messages: it can be told to, instead of answering 400.
 

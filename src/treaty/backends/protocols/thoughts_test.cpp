@@ -186,6 +186,30 @@ TEST_CASE("OpenRouter gets back the details, which hold the text") {
   }
 }
 
+TEST_CASE("DeepSeek behind OpenRouter gets the text of the details as reasoning_content, too") {
+  for (const char* name : {"chat-details-plain", "chat-details-stream"}) {
+    const std::string request = next_request(name, "deepseek/deepseek-v4-pro");
+    CHECK(request.contains(R"("reasoning_details":[{"type":"reasoning.text",)"));
+    CHECK(request.contains(R"(],"reasoning_content":"I need the tool.",)"));
+  }
+}
+
+TEST_CASE("DeepSeek behind OpenRouter gets a text as reasoning_content, or the stand-in") {
+  const RequestStyle& style = find_provider("openrouter")->style;
+  const auto asked = [&](std::string model, std::string thought) {
+    Answer answer{.content = "Let me look.", .tool_calls = {{"call_w", "now", "{}"}}};
+    answer.thoughts.push_back({.json = std::move(thought)});
+    return render_chat_completions(next_call(answer, std::move(model)), style);
+  };
+  CHECK(asked("DeepSeek/r2", R"({"reasoning":"Hm.\u00e9"})")
+            .contains(R"("content":"Let me look.","reasoning_content":"Hm.\u00e9","tool_calls")"));
+  CHECK(asked("deepseek/r2", R"({"reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]})")
+            .contains(R"("data":"x"}],"reasoning_content":" ","tool_calls")"));
+  CHECK(asked("deepseek/r2", "{}").contains(R"("reasoning_content":" ")"));
+  CHECK(asked("qwen/qwen3", R"({"reasoning":"Hm."})").contains(R"("reasoning":"Hm.")"));
+  CHECK(!asked("qwen/qwen3", "{}").contains("reasoning"));
+}
+
 TEST_CASE("Mistral and Ollama get back thoughts as they write them") {
   for (const char* name : {"chat-chunks-plain", "chat-chunks-stream"}) {
     CHECK(next_request(name, "magistral-medium-2509")

@@ -199,6 +199,7 @@ TEST_CASE("Thoughts of earlier turns go back where the provider wants them") {
   CHECK(wanted({"gemini", ""}));
   CHECK(wanted({"deepseek", ""}));
   CHECK(wanted({"xai", ""}));
+  CHECK(wanted({"openrouter", ""}));
   CHECK(wanted({"custom", "", "anthropic_messages"}));
   CHECK(!wanted({"custom", ""}));
   CHECK(!wanted({"openai", "", "responses"}));
