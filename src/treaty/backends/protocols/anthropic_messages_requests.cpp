@@ -267,16 +267,14 @@ std::int64_t sum_of(std::int64_t most, std::int64_t budget) {
   return most > std::numeric_limits<std::int64_t>::max() - budget ? most : most + budget;
 }
 
-// What is left for the answer comes on top of the budget.
+// What is left for the answer comes on top of the budget, as far as the model writes that much.
 std::int64_t max_tokens_of(const Call& call, const Thinking& thinking) {
-  const std::int64_t budget = thinking.budget.value_or(0);
-  if (call.max_output_tokens) {
-    const std::int64_t most = *call.max_output_tokens;
-    return most > budget ? most : sum_of(most, budget);
-  }
   const Claude claude = claude_of(call.model);
+  const std::int64_t budget = thinking.budget.value_or(0);
   const bool thinks_freely = thinking.adaptive || claude.thinks_by_default();
-  const std::int64_t most = sum_of(thinks_freely ? kMaxThinkingTokens : kMaxTokens, budget);
+  const std::int64_t room = thinks_freely ? kMaxThinkingTokens : kMaxTokens;
+  const std::int64_t asked = call.max_output_tokens.value_or(sum_of(room, budget));
+  const std::int64_t most = asked > budget ? asked : sum_of(asked, budget);
   const std::int64_t limit = claude.most_output_tokens();
   return limit > budget ? std::min(most, limit) : most;
 }

@@ -152,6 +152,21 @@ TEST_CASE("messages: who thinks as much as it likes has room for that and for th
             .contains(R"("max_tokens":38192,)"));
 }
 
+TEST_CASE("messages: max_tokens is above the budget and not above what the model writes") {
+  const auto asked = [](std::string model, std::int64_t most, std::int64_t budget) {
+    Call call = testing::simple_call();
+    call.model = std::move(model);
+    call.max_output_tokens = most;
+    call.reasoning = Reasoning{.budget_tokens = budget};
+    return rendered(call);
+  };
+  CHECK(asked("claude-sonnet-4-5", 20'000, 60'000).contains(R"("max_tokens":64000,)"));
+  CHECK(asked("claude-sonnet-4-5", 100'000, 2'000).contains(R"("max_tokens":64000,)"));
+  CHECK(asked("claude-sonnet-4-5", 3'000, 2'000).contains(R"("max_tokens":3000,)"));
+  CHECK(asked("claude-sonnet-4-5", 2'000, 2'000).contains(R"("max_tokens":4000,)"));
+  CHECK(asked("house-alias", 200'000, 2'000).contains(R"("max_tokens":200000,)"));
+}
+
 TEST_CASE("messages: models that think by themselves show it where the agent wants it shown") {
   const auto shown = [](std::string model) {
     Call call = testing::simple_call();

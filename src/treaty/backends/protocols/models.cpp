@@ -75,7 +75,7 @@ std::int64_t Claude::most_output_tokens() const {
   if (version < 305) return 4'096;
   if (version < 307) return 8'192;
   if (is_opus && version < 405) return 32'000;
-  return is_opus && version == 406 ? 128'000 : 64'000;
+  return version == 406 ? 128'000 : 64'000;
 }
 
 bool is_openai_reasoner(std::string_view model) {

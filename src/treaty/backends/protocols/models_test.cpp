@@ -37,6 +37,7 @@ TEST_CASE("The longest answer of a Claude is known of those that take a budget")
   CHECK(claude_of("claude-opus-4-1").most_output_tokens() == 32'000);
   CHECK(claude_of("claude-sonnet-4-20250514").most_output_tokens() == 64'000);
   CHECK(claude_of("claude-opus-4-5").most_output_tokens() == 64'000);
+  CHECK(claude_of("claude-sonnet-4-6").most_output_tokens() == 128'000);
   CHECK(claude_of("claude-opus-5").most_output_tokens() == 0);
   CHECK(claude_of("house-alias").most_output_tokens() == 0);
 }

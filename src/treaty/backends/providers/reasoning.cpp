@@ -46,6 +46,12 @@ std::string refusal_of_claude(const Question& asked) {
   if (!claude.takes_budget() && !claude.takes_effort()) return no_reasoning(asked.model);
   if (budget && !claude.takes_budget()) return no_budget(asked.model);
   if (effort && !claude.takes_effort()) return no_effort(asked.model);
+  const std::int64_t limit = claude.most_output_tokens();
+  if (budget && limit > 0 && *budget >= limit) {
+    return fmt::format(
+        "{} writes at most {} tokens, thinking included; use budget_tokens below that", asked.model,
+        limit);
+  }
   return {};
 }
 
