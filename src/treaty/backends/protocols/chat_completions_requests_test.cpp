@@ -92,6 +92,17 @@ TEST_CASE("chat completions: Groq is sent a format where its API takes one, and 
   }
 }
 
+TEST_CASE("chat completions: beside tools, Cerebras is told a schema in words") {
+  const RequestStyle& cerebras = find_provider("cerebras")->style;
+  Call call = testing::simple_call();
+  call.output = OutputSchema{.schema_json = R"({"type":"object"})"};
+  CHECK(render_chat_completions(call, cerebras).contains("json_schema"));
+  call.tools = {{.name = "look"}};
+  CHECK(!render_chat_completions(call, cerebras).contains("response_format"));
+  CHECK(render_chat_completions(call, cerebras).contains("fits this JSON Schema"));
+  CHECK(render_chat_completions(call, {}).contains("json_schema"));
+}
+
 TEST_CASE("OpenAI's models that reason are not told how to draw words, by OpenAI and Azure only") {
   Call call = testing::simple_call();
   call.temperature = 0.5;

@@ -213,9 +213,15 @@ ThinkingConfig thinking_config(const Call& call) {
   return config;
 }
 
+// Before the third generation, tools and a schema in one request are refused.
+bool is_held_to_schema(const Call& call) {
+  return call.output && (call.tools.empty() || gemini_generation(call.model) >= 300);
+}
+
 void write_generation_config(json::Writer& writer, const Call& call) {
   const ThinkingConfig thinking = thinking_config(call);
-  if (!call.output && !call.has_settings() && thinking.is_empty()) return;
+  const bool has_schema = is_held_to_schema(call);
+  if (!has_schema && !call.has_settings() && thinking.is_empty()) return;
   writer.name("generationConfig").begin_object();
   write_settings(writer, call, kSettings);
   if (!thinking.is_empty()) {
@@ -225,7 +231,7 @@ void write_generation_config(json::Writer& writer, const Call& call) {
     if (thinking.shows) writer.member("includeThoughts", true);
     writer.end_object();
   }
-  if (call.output) {
+  if (has_schema) {
     writer.member("responseMimeType", "application/json");
     writer.name("responseJsonSchema").raw(object_or(call.output->schema_json, "{}"));
   }
@@ -307,9 +313,11 @@ void read_tools(Call& call, std::optional<json::Value> tools) {
 std::string render_gemini(const Call& call, const RequestStyle& /*style*/) {
   json::Writer writer;
   writer.begin_object();
-  if (!call.system.empty()) {
+  const bool in_words = call.output && !is_held_to_schema(call);
+  const std::string system = in_words ? system_with_schema(call) : call.system;
+  if (!system.empty()) {
     writer.name("systemInstruction").begin_object().name("parts").begin_array().begin_object();
-    write_text(writer, "text", call.system);
+    write_text(writer, "text", system);
     writer.end_object().end_array().end_object();
   }
   write_contents(writer, call);

@@ -185,6 +185,7 @@ std::string system_with_schema(const Call& call) {
 }
 
 OutputForm output_form_of(const Call& call, const RequestStyle& style) {
+  if (!style.schema_beside_tools && !call.tools.empty()) return {.in_words = true};
   const bool is_strict = call.output && call.output->strict;
   if (style.schema == SchemaStyle::all_models) return {.is_strict = is_strict};
   if (style.schema == SchemaStyle::json_object) return {.in_words = true, .as_json_object = true};

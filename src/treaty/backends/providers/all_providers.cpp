@@ -56,8 +56,6 @@ std::string deepseek_url(std::string_view base_url, const Call& call, const Prot
   return fmt::format("{}{}{}", base_url, is_beta ? "/beta" : "", protocol.path(call));
 }
 
-constexpr RequestStyle kNewMaxTokens = {.max_tokens_name = "max_completion_tokens"};
-
 const Provider kProviders[] = {
     // Chat Completions by default: that is what most servers behind an OPENAI_BASE_URL speak.
     {.name = "openai",
@@ -85,7 +83,7 @@ const Provider kProviders[] = {
      .base_url = "https://api.cerebras.ai/v1",
      .base_url_variables = {"CEREBRAS_BASE_URL"},
      .key = {.environment_variables = {"CEREBRAS_API_KEY"}},
-     .style = kNewMaxTokens},
+     .style = {.max_tokens_name = "max_completion_tokens", .schema_beside_tools = false}},
     // Requests are counted by the day and tokens by the minute; no header says so.
     {.name = "groq",
      .default_model = "llama-3.3-70b-versatile",
