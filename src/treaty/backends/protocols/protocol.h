@@ -46,6 +46,7 @@ struct RequestStyle {
   bool stream_usage = true;                         // Accepts stream_options.include_usage.
   SchemaStyle schema = SchemaStyle::all_models;
   bool schema_beside_tools = true;    // Cerebras: 400 for both in one request.
+  bool schema_of_object = false;      // OpenAI: 400 unless its `type` is "object".
   bool developer_role = false;        // System text as role `developer`.
   bool model_in_body = true;          // Azure and Gemini name the model in the path.
   bool short_tool_call_ids = false;   // Mistral: nine letters or digits.
