@@ -229,6 +229,7 @@ std::string render_chat_completions(const Call& call, const RequestStyle& style)
   write_chat_effort(writer, call, style);
   write_prefill(writer, call, style);
   write_cache_key(writer, call, style);
+  write_cache_control(writer, call, style);
   write_stream(writer, call, style);
   return writer.end_object().take();
 }

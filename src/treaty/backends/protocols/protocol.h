@@ -69,6 +69,9 @@ struct RequestStyle {
   // It keeps prompts under `prompt_cache_key`, in Chat Completions and in Responses.
   bool chat_cache_key = false;
   bool responses_cache_key = false;
+
+  // OpenRouter: it keeps prompts of Anthropic's models where a request asks for it.
+  bool asks_to_cache_claude = false;
 };
 
 // The state of an answer that is being streamed: the answer so far, and what only the wire needs.

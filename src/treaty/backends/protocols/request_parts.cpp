@@ -260,6 +260,11 @@ std::string prompt_cache_key(const Call& call) {
   return sha256_hex(call.conversation).substr(0, kLength);
 }
 
+void write_cache_control(json::Writer& writer, const Call& call, const RequestStyle& style) {
+  if (!call.caches || !style.asks_to_cache_claude || !call.model.starts_with("anthropic/")) return;
+  writer.name("cache_control").begin_object().member("type", "ephemeral").end_object();
+}
+
 bool ends_with_prefill(const Call& call) {
   if (call.messages.empty()) return false;
   const auto* last = std::get_if<AssistantMessage>(&call.messages.back());

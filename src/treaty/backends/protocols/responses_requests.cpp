@@ -152,6 +152,7 @@ std::string render_responses(const Call& call, const RequestStyle& style) {
   write_reasoning(writer, call, style);
   const std::string key = style.responses_cache_key ? prompt_cache_key(call) : "";
   if (!key.empty()) writer.member("prompt_cache_key", key);
+  write_cache_control(writer, call, style);
   writer.member("store", false);
   if (call.stream) writer.member("stream", true);
   return writer.end_object().take();
