@@ -40,6 +40,14 @@ std::string object_of(std::string_view name, json::Value value) {
   return writer.begin_object().name(name).raw(value.source()).end_object().take();
 }
 
+std::optional<std::string> phase_of(json::Value item) {
+  const std::string_view phase = json::find_text(item, "phase");
+  if (phase.empty()) return std::nullopt;
+  json::Writer writer;
+  writer.begin_object().member("type", "message").member("phase", phase);
+  return writer.end_object().take();
+}
+
 JoinedObject::Member& JoinedObject::member(std::string_view name) {
   for (Member& known : members_) {
     if (known.name == name) return known;

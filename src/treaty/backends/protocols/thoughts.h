@@ -32,6 +32,10 @@ void add_thinking(results::Answer& answer, std::string_view text);
 // Adds a thought at the end of what the answer holds so far.
 void add_thought(results::Answer& answer, std::string json);
 
+// What a message of Responses says of itself: {"type":"message","phase":…}, at the begin of its
+// text. Nothing when it says nothing.
+std::optional<std::string> phase_of(json::Value item);
+
 // {"name": value}, with the value as it came.
 std::string object_of(std::string_view name, json::Value value);
 

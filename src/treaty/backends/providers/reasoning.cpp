@@ -183,7 +183,10 @@ bool takes_thoughts(const Provider& provider, const Protocol& protocol) {
   return &protocol != &chat_completions() || provider.style.takes_chat_thoughts;
 }
 
-bool wants_earlier_thoughts(const Provider& provider, const Protocol& protocol) {
+bool wants_earlier_thoughts(const Provider& provider, const Protocol& protocol,
+                            std::string_view model) {
+  constexpr int kFirstOfAllTurns = 506;  // Of OpenAI's, that reads them by itself.
+  if (&protocol == &responses() && gpt_version(model) >= kFirstOfAllTurns) return true;
   return provider.style.thoughts_of_earlier_turns || &protocol == &anthropic_messages() ||
          &protocol == &gemini();
 }

@@ -206,7 +206,7 @@ TEST_CASE("A budget that a Claude cannot write is refused, with what it can") {
 
 TEST_CASE("Thoughts of earlier turns go back where the provider wants them") {
   const auto wanted = [](const Asked& asked) {
-    return wants_earlier_thoughts(*find_provider(asked.provider), protocol_of(asked));
+    return wants_earlier_thoughts(*find_provider(asked.provider), protocol_of(asked), asked.model);
   };
   CHECK(wanted({"anthropic", ""}));
   CHECK(wanted({"gemini", ""}));
@@ -216,6 +216,10 @@ TEST_CASE("Thoughts of earlier turns go back where the provider wants them") {
   CHECK(wanted({"custom", "", "anthropic_messages"}));
   CHECK(!wanted({"custom", ""}));
   CHECK(!wanted({"openai", "", "responses"}));
+  CHECK(!wanted({"openai", "gpt-5.4", "responses"}));
+  CHECK(wanted({"openai", "gpt-5.6", "responses"}));
+  CHECK(wanted({"azure", "gpt-5.6-luna", "responses"}));
+  CHECK(!wanted({"azure", "gpt-5.6-luna"}));
 }
 
 TEST_CASE("Thoughts are kept for those who take them back") {
