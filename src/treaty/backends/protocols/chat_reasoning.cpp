@@ -128,6 +128,15 @@ bool write_reasoning_text(json::Writer& writer, std::span<const results::Thought
   return false;
 }
 
+// {name: text} as it came, or with U+FFFD for what is no character: nothing signs it.
+std::string text_thought(std::string_view name, json::Value text) {
+  std::string json = object_of(name, text);
+  if (ThoughtReader({.json = json}).object()) return json;
+  JoinedObject repaired;
+  repaired.append(name, text.text());
+  return repaired.json();
+}
+
 }  // namespace
 
 void ChatReasoning::take(std::string_view member, json::Value value) {
@@ -143,7 +152,7 @@ void read_chat_reasoning(results::Answer& answer, json::Value message) {
   for (const auto& [name, value] : message.members()) reasoning.take(name.text(), value);
   if (reasoning.text) answer.thinking += reasoning.text->text();
   if (reasoning.text && !reasoning.details) {
-    add_thought(answer, object_of(reasoning.name, *reasoning.text));
+    add_thought(answer, text_thought(reasoning.name, *reasoning.text));
   }
   for (const json::Value detail : json::elements_of(reasoning.details)) {
     if (!detail.is_object()) continue;

@@ -8,8 +8,8 @@
 namespace treaty::backends {
 namespace {
 
-// Together with the levels around it still below the 64 that strict readers allow.
-constexpr std::size_t kDeepest = 48;
+// As deep as answers are read. What the author has written, it can read.
+constexpr std::size_t kDeepest = 512;
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
@@ -116,14 +116,22 @@ bool sends_bound_thoughts(const Call& call, const RequestStyle& style) {
 }
 
 ThoughtReader::ThoughtReader(const results::Thought& thought)
-    : document_(thought.json,
-                {.max_size = thought.json.size() + 1, .max_depth = kDeepest, .max_faults = 1}) {}
+    : document_(thought.json, {.max_size = thought.json.size() + 1,
+                               .max_depth = kDeepest,
+                               .max_faults = 1,
+                               .grammar_only = true}) {}
 
 std::optional<json::Value> ThoughtReader::object() const {
   const auto root = document_.root();
   const bool is_good =
       root && root->is_object() && document_.faults().empty() && is_utf8(document_.source());
   return is_good ? root : std::nullopt;
+}
+
+bool can_go_back(std::span<const results::Thought> thoughts) {
+  return std::ranges::all_of(thoughts, [](const results::Thought& thought) {
+    return ThoughtReader(thought).object().has_value();
+  });
 }
 
 bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }

@@ -83,6 +83,10 @@ class ThoughtReader {
   json::Document document_;
 };
 
+// Whether each of them is such an object. Half a surrogate pair, which few servers read, makes it
+// none; repeated names and huge numbers do not.
+bool can_go_back(std::span<const results::Thought> thoughts);
+
 bool is_inside_character(char c);  // A byte of UTF-8 that begins none.
 
 // The largest offset up to `at` that does not split a character.

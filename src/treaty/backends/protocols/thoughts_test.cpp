@@ -276,12 +276,36 @@ TEST_CASE("Places that a message does not have, or inside of a character, do no 
   CHECK(character_begin("", 5) == 0);
 }
 
-TEST_CASE("What is no object, or no UTF-8, is not sent as a thought") {
-  for (const char* json : {"", "not json", "[1]", R"({"type":"thinking","type":"x"})",
-                           "{\"type\":\"thinking\",\"thinking\":\"\xff\"}"}) {
+TEST_CASE("What is no object, no UTF-8 or half a character is not sent as a thought") {
+  for (const char* json :
+       {"", "not json", "[1]", R"({"type":"thinking","thinking":"a\ud83d b"})",
+        "{\"thinking\":\"\n\"}", "{\"type\":\"thinking\",\"thinking\":\"\xff\"}"}) {
     CAPTURE(json);
-    CHECK(!ThoughtReader({.json = json}).object());
+    CHECK(!can_go_back({{{.json = json}}}));
   }
+}
+
+TEST_CASE("A thought goes back byte for byte, however odd its JSON is") {
+  const std::string deep = std::string(100, '[') + std::string(100, ']');
+  for (const std::string& odd :
+       {std::string(R"("n":1.0e400)"), std::string(R"("thinking":"t")"), "\"n\":" + deep}) {
+    CAPTURE(odd);
+    const std::string block = R"({"type":"thinking","thinking":"t",)" + odd + "}";
+    const Answer answer = anthropic_messages().parse_response(
+        fmt::format(R"({{"content":[{},{{"type":"tool_use","id":"a","name":"now","input":{{}}}}],)"
+                    R"("stop_reason":"tool_use"}})",
+                    block));
+    CHECK(can_go_back(answer.thoughts));
+    CHECK(render_anthropic_messages(next_call(answer, "claude-opus-5"), {}).contains(block));
+  }
+}
+
+TEST_CASE("A text of reasoning goes back without what is no character") {
+  const Answer answer = chat_completions().parse_response(
+      R"({"choices":[{"message":{"content":"Hi.","reasoning_content":"a\ud83d b"}}]})");
+  CHECK(can_go_back(answer.thoughts));
+  CHECK(render_chat_completions(next_call(answer, "m"), {})
+            .contains("\"reasoning_content\":\"a\uFFFD b\""));
 }
 
 TEST_CASE("Thoughts of five megabytes are read and sent in one piece, in linear time") {
