@@ -49,7 +49,8 @@ void write_user(json::Writer& writer, const UserMessage& message) {
 }
 
 void write_calls(json::Writer& writer, const std::vector<contracts::AgentToolCall>& calls,
-                 const ToolIds& ids, std::size_t place) {
+                 std::span<const results::Thought> thoughts, const ToolIds& ids,
+                 std::size_t place) {
   if (calls.empty()) return;
   writer.name("tool_calls").begin_array();
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -58,7 +59,9 @@ void write_calls(json::Writer& writer, const std::vector<contracts::AgentToolCal
     writer.member("type", "function").name("function").begin_object();
     write_text(writer, "name", calls[i].name);
     write_text(writer, "arguments", calls[i].arguments.empty() ? "{}" : calls[i].arguments);
-    writer.end_object().end_object();
+    writer.end_object();
+    write_call_thought(writer, thoughts, i);
+    writer.end_object();
   }
   writer.end_array();
 }
@@ -94,7 +97,7 @@ void write_assistant(json::Writer& writer, const Call& call, const RequestStyle&
     }
   }
   write_thoughts(writer, call, style, thoughts);
-  write_calls(writer, message.tool_calls, ids, place);
+  write_calls(writer, message.tool_calls, thoughts, ids, place);
   const bool is_prefill = place + 1 == call.messages.size() && ends_with_prefill(call);
   if (is_prefill && style.prefill == Prefill::prefix_member) writer.member("prefix", true);
   writer.end_object();
@@ -178,6 +181,7 @@ std::string prompt_of(const Call& call) {
 void read_call(ReceivedMessages& messages, json::Value call) {
   auto function = find_member(call, "function");
   if (!function) function = call;  // The legacy `function_call`.
+  if (auto thought = thought_of_call(call)) messages.add_placed_thought(*std::move(thought));
   messages.add_call(tool_call(find_text(call, "id"), find_text(function, "name"),
                               find_member(function, "arguments")));
 }

@@ -20,6 +20,8 @@ constexpr std::int64_t kText = -2;
 constexpr std::int64_t kPart = -3;
 constexpr std::int64_t kFirstDetail = 0;
 
+constexpr std::string_view kExtra = "extra_content";
+constexpr std::string_view kBeforeExtra = R"({"extra_content":)";
 constexpr std::string_view kBeforeDetail = R"({"reasoning_details":[)";
 constexpr std::string_view kAfterDetail = "]}";
 constexpr std::string_view kBeforePart = R"({"type":"thinking","thinking":[)";
@@ -61,6 +63,10 @@ void read_detail_delta(StreamedAnswer& state, json::Value piece, bool is_readabl
 
 // Its JSON is written here, and so is told by its beginning.
 bool is_detail(const results::Thought& thought) { return thought.json.starts_with(kBeforeDetail); }
+
+bool is_of_call(const results::Thought& thought, std::size_t place) {
+  return thought.calls == place && thought.json.starts_with(kBeforeExtra);
+}
 
 bool is_thinking_part(json::Value part) {
   return find_text(part, "type") == "thinking" && find_member(part, "thinking");
@@ -204,6 +210,33 @@ void read_content_delta(StreamedAnswer& state, json::Value content) {
     } else {
       append_part(state.answer.content, part);
     }
+  }
+}
+
+std::optional<std::string> thought_of_call(json::Value call) {
+  const auto extra = find_member(call, kExtra);
+  const bool is_signed = !find_text(find_member(extra, "google"), "thought_signature").empty();
+  return is_signed ? std::optional(object_of(kExtra, *extra)) : std::nullopt;
+}
+
+void read_call_thought(StreamedAnswer& state, json::Value delta, std::size_t place) {
+  auto json = thought_of_call(delta);
+  std::vector<results::Thought>& thoughts = state.answer.thoughts;
+  const auto is_there = [&](const auto& thought) { return is_of_call(thought, place); };
+  if (!json || std::ranges::any_of(thoughts, is_there)) return;
+  count_thought(state, json->size());
+  thoughts.push_back({.calls = place, .json = *std::move(json)});
+  if (thoughts.size() > kMostThoughts) state.broken = true;
+}
+
+void write_call_thought(json::Writer& writer, std::span<const results::Thought> thoughts,
+                        std::size_t place) {
+  for (const results::Thought& thought : thoughts) {
+    if (!is_of_call(thought, place)) continue;
+    const ThoughtReader reader(thought);
+    const auto extra = find_member(reader.object(), kExtra);
+    if (extra) writer.name(kExtra).raw(extra->source());
+    return;
   }
 }
 

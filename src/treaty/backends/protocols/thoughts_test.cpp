@@ -147,6 +147,36 @@ TEST_CASE("Gemini gets back each signature on the part that it came on, and no r
   }
 }
 
+TEST_CASE(
+    "Gemini behind Chat Completions gets back the signatures of its calls, each on its call") {
+  constexpr std::string_view kCalls =
+      R"({"index":0,"id":"a","type":"function","function":{"name":"now","arguments":"{}"}},)"
+      R"({"index":1,"id":"b","type":"function","function":{"name":"now","arguments":"{}"},)"
+      R"("extra_content":{"google":{"thought_signature":"c2ln+/=="}}})";
+  const auto body = [&](std::string_view member) {
+    return fmt::format(R"({{"choices":[{{"{}":{{"content":"Hi.","tool_calls":[{}]}},)"
+                       R"("finish_reason":"tool_calls"}}]}})",
+                       member, kCalls);
+  };
+  const Answer plain = chat_completions().parse_response(body("message"));
+  StreamParser parser(chat_completions());
+  parser.feed(http::event_bytes("", body("delta")));
+  CHECK((parser.finish().thoughts == plain.thoughts));
+
+  const RequestStyle& style = find_provider("custom")->style;
+  Call call = next_call(plain, "gemini-3-pro-preview");
+  const std::string request = render_chat_completions(call, style);
+  CHECK(
+      request.contains(R"({"id":"a","type":"function","function":{"name":"now","arguments":"{}"}},)"
+                       R"({"id":"b","type":"function","function":{"name":"now","arguments":"{}"},)"
+                       R"("extra_content":{"google":{"thought_signature":"c2ln+/=="}}}])"));
+  const auto received = parse_request(chat_completions(), request, {});
+  REQUIRE(received);
+  CHECK(render_chat_completions(received->call, {}) == request);
+  call.author = "another model";
+  CHECK(!render_chat_completions(call, style).contains("extra_content"));
+}
+
 TEST_CASE("Gemini gets back a thought that can be read if it came signed") {
   constexpr std::string_view kPart = R"({"text":"Hm.","thought":true,"thoughtSignature":"c2ln"})";
   const std::string body =
