@@ -56,6 +56,27 @@ std::string_view unsigned_text(std::string_view text, json::Value thought) {
   return text.substr(0, character_begin(text, text.size() - static_cast<std::size_t>(*bytes)));
 }
 
+// Where a signed text begins behind a call: without this place, it would stand before the call.
+bool is_begin(const results::Thought& thought) { return thought.json.empty(); }
+
+bool is_begin_or_signature(const results::Thought& thought) {
+  return is_begin(thought) || is_signature(thought);
+}
+
+std::vector<results::Thought> with_begins(std::span<const results::Thought> thoughts) {
+  std::vector<results::Thought> out;
+  for (const results::Thought& thought : thoughts) {
+    const ThoughtReader reader(thought);
+    const auto bytes = find_integer(reader.object(), kSignedBytes);
+    if (bytes && *bytes > 0 && static_cast<std::uint64_t>(*bytes) <= thought.text) {
+      out.push_back(
+          {.text = thought.text - static_cast<std::size_t>(*bytes), .calls = thought.calls});
+    }
+    out.push_back(thought);
+  }
+  return out;
+}
+
 // Writes the model's parts, each with the signature that it came with.
 class ModelParts {
  public:
@@ -65,13 +86,15 @@ class ModelParts {
   void write(const AssistantMessage& message, std::span<const results::Thought> thoughts) {
     signature_.clear();
     each_part(
-        message, thoughts, is_signature,
+        message, with_begins(thoughts), is_begin_or_signature,
         [&](std::string_view text) {
           write_text();
           text_ = text;
         },
         [&](std::size_t i) { write_call(message.tool_calls[i]); },
-        [&](const results::Thought& thought, bool) { take(thought); });
+        [&](const results::Thought& thought, bool) {
+          if (!is_begin(thought)) take(thought);
+        });
     write_text();
   }
 

@@ -177,6 +177,17 @@ TEST_CASE(
   CHECK(!render_chat_completions(call, style).contains("extra_content"));
 }
 
+TEST_CASE("Gemini gets back a signed text behind the call that it came behind") {
+  const std::string parts =
+      R"([{"text":"I look."},{"functionCall":{"name":"now","args":{}},"thoughtSignature":"YQ=="},)"
+      R"({"text":" Wait, é.","thoughtSignature":"Yg=="},)"
+      R"({"functionCall":{"name":"now","args":{}}}])";
+  const Answer answer = gemini().parse_response(fmt::format(
+      R"({{"candidates":[{{"content":{{"parts":{}}},"finishReason":"STOP"}}]}})", parts));
+  CHECK(render_gemini(next_call(answer, "gemini-3-pro-preview"), {})
+            .contains(fmt::format(R"({{"role":"model","parts":{}}})", parts)));
+}
+
 TEST_CASE("Gemini gets back a thought that can be read if it came signed") {
   constexpr std::string_view kPart = R"({"text":"Hm.","thought":true,"thoughtSignature":"c2ln"})";
   const std::string body =
