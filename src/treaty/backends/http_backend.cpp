@@ -200,9 +200,14 @@ boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sin
   if (const auto rest = receiver.reader->last_text(result); !rest.empty()) sink.on_text(rest);
   Thoughts thoughts{.author = call.author,
                     .parts = receiver.reader->take_thoughts(),
-                    .lasting = wants_earlier_thoughts(provider, *target_.protocol)};
+                    .lasting = wants_earlier_thoughts(provider, *target_.protocol, call.model)};
   const bool is_kept = !call.author.empty() && takes_thoughts(provider, *target_.protocol);
-  if (is_kept && !thoughts.parts.empty()) sink.on_thoughts(std::move(thoughts));
+  if (!is_kept || thoughts.parts.empty()) co_return result;
+  if (can_go_back(thoughts.parts)) {
+    sink.on_thoughts(std::move(thoughts));
+  } else {
+    sink.on_thoughts_left_out("a part of them is no JSON that a request may hold");
+  }
   co_return result;
 }
 

@@ -1,6 +1,7 @@
 #include "treaty/backends/http_backend.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -28,7 +29,11 @@ class Pieces : public Sink {
     all.emplace_back(delta);
     if (on_first) std::exchange(on_first, nullptr)();
   }
+  void on_thoughts(Thoughts thoughts) override { kept += thoughts.parts.size(); }
+  void on_thoughts_left_out(std::string_view why) override { left_out = why; }
   std::vector<std::string> all{};
+  std::size_t kept = 0;
+  std::string left_out{};
   std::function<void()> on_first{};
 };
 
@@ -375,6 +380,25 @@ TEST_CASE("an answer may be silent for as long as the whole call may take") {
     CHECK(timeouts(total).idle == milliseconds(total));
     CHECK(timeouts(total).total == milliseconds(total));
   }
+}
+
+TEST_CASE("Thoughts that no request may hold are left out, and the caller hears of it") {
+  const auto ran = [](std::string_view details) {
+    Call call = testing::simple_call();
+    call.author = "me";
+    return run(
+        responds(200, fmt::format(R"({{"choices":[{{"message":{{"content":"Hi.",)"
+                                  R"("reasoning_details":[{}]}},"finish_reason":"stop"}}]}})",
+                                  details)),
+        call);
+  };
+  const Ran good = ran(R"({"text":"a"})");
+  CHECK(good.pieces.kept == 1);
+  CHECK(good.pieces.left_out.empty());
+  const Ran bad = ran(R"({"text":"a"},{"text":"a\ud83d b"})");
+  CHECK(bad.result.content == "Hi.");
+  CHECK(bad.pieces.kept == 0);
+  CHECK(bad.pieces.left_out.contains("no JSON"));
 }
 
 }  // namespace treaty::backends

@@ -220,7 +220,8 @@ void write_system(json::Writer& writer, const Call& call, std::string_view syste
 struct Thinking {
   std::optional<std::int64_t> budget{};
   bool adaptive = false;
-  std::string_view effort{};  // Empty: none.
+  bool drops_unbound = false;  // Thoughts whose prompt has changed.
+  std::string_view effort{};   // Empty: none.
 
   bool is_on() const { return budget || adaptive; }
 };
@@ -241,11 +242,12 @@ bool is_in_foreign_turn(const Blocks& blocks) {
 }
 
 // Models that think by themselves show it only when they are asked to.
-Thinking thinking_of(const Call& call, const Blocks& blocks) {
+Thinking thinking_of(const Call& call, const RequestStyle& style, const Blocks& blocks) {
   const Claude claude = claude_of(call.model);
-  Thinking thinking;
+  Thinking thinking{.drops_unbound = sends_bound_thoughts(call, style)};
   if (!call.reasoning) {
-    thinking.adaptive = call.shows_thinking && claude.thinks_by_default();
+    const bool is_asked = call.shows_thinking || thinking.drops_unbound;
+    thinking.adaptive = is_asked && claude.thinks_by_default();
     return thinking;
   }
   const auto& [effort, budget] = *call.reasoning;
@@ -265,16 +267,14 @@ std::int64_t sum_of(std::int64_t most, std::int64_t budget) {
   return most > std::numeric_limits<std::int64_t>::max() - budget ? most : most + budget;
 }
 
-// What is left for the answer comes on top of the budget.
+// What is left for the answer comes on top of the budget, as far as the model writes that much.
 std::int64_t max_tokens_of(const Call& call, const Thinking& thinking) {
-  const std::int64_t budget = thinking.budget.value_or(0);
-  if (call.max_output_tokens) {
-    const std::int64_t most = *call.max_output_tokens;
-    return most > budget ? most : sum_of(most, budget);
-  }
   const Claude claude = claude_of(call.model);
+  const std::int64_t budget = thinking.budget.value_or(0);
   const bool thinks_freely = thinking.adaptive || claude.thinks_by_default();
-  const std::int64_t most = sum_of(thinks_freely ? kMaxThinkingTokens : kMaxTokens, budget);
+  const std::int64_t room = thinks_freely ? kMaxThinkingTokens : kMaxTokens;
+  const std::int64_t asked = call.max_output_tokens.value_or(sum_of(room, budget));
+  const std::int64_t most = asked > budget ? asked : sum_of(asked, budget);
   const std::int64_t limit = claude.most_output_tokens();
   return limit > budget ? std::min(most, limit) : most;
 }
@@ -293,6 +293,10 @@ void write_all_settings(json::Writer& writer, const Call& call, const Thinking& 
   writer.member("type", thinking.adaptive ? "adaptive" : "enabled");
   if (thinking.budget) writer.member("budget_tokens", *thinking.budget);
   if (thinking.adaptive && call.shows_thinking) writer.member("display", "summarized");
+  if (thinking.drops_unbound) {
+    writer.name("block_binding").begin_object();
+    writer.member("prefix_mismatch_behavior", "drop_block").end_object();
+  }
   writer.end_object();
 }
 
@@ -389,7 +393,7 @@ std::string render_anthropic_messages(const Call& call, const RequestStyle& styl
   if (style.model_in_body) write_text(writer, "model", call.model);
   const ToolIds ids(call.messages, {});
   const Blocks blocks = blocks_of(call, ids);
-  const Thinking thinking = thinking_of(call, blocks);
+  const Thinking thinking = thinking_of(call, style, blocks);
   const std::string system = system_of(call);
   const std::set<std::size_t> marks = marked_blocks(call, blocks);
   write_all_settings(writer, call, thinking);

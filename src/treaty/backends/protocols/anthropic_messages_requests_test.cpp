@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "treaty/backends/protocols/request_parts.h"
+#include "treaty/backends/providers/provider.h"
 #include "treaty/testing/calls.h"
 
 namespace treaty::backends {
@@ -71,6 +73,34 @@ TEST_CASE("messages: what a Claude thought goes back also where nothing says how
   }
 }
 
+TEST_CASE(
+    "messages: Anthropic leaves out thoughts whose prompt has changed, where Claude binds them") {
+  constexpr std::string_view kDrop = R"("block_binding":{"prefix_mismatch_behavior":"drop_block"})";
+  const RequestStyle& anthropic = find_provider("anthropic")->style;
+  const auto asked = [&](std::string model, const RequestStyle& style, std::string_view round) {
+    Call call = call_with_rounds(std::move(model), {round});
+    call.reasoning.reset();
+    return render_anthropic_messages(call, style);
+  };
+  CHECK(asked("claude-opus-5-5", anthropic, "own")
+            .contains(fmt::format(R"("thinking":{{"type":"adaptive",{}}})", kDrop)));
+  CHECK(!asked("claude-opus-5-5", anthropic, "brief").contains("block_binding"));
+  CHECK(!asked("claude-opus-5-5", anthropic, "other").contains("block_binding"));
+  CHECK(!asked("claude-opus-5", anthropic, "own").contains("block_binding"));
+  CHECK(!asked("anthropic/claude-opus-5.5", anthropic, "own").contains("block_binding"));
+  CHECK(!asked("claude-opus-5-5", find_provider("custom")->style, "own").contains("block_binding"));
+}
+
+TEST_CASE("messages: thoughts that are bound leave the way a Claude thinks as it was asked for") {
+  Call call = call_with_rounds("claude-fable-5-1", {"own"});
+  call.reasoning = Reasoning{.effort = Effort::low};
+  call.shows_thinking = true;
+  const std::string request = render_anthropic_messages(call, find_provider("anthropic")->style);
+  CHECK(
+      request.contains(R"("thinking":{"type":"adaptive","display":"summarized","block_binding":)"));
+  CHECK(request.contains(R"("output_config":{"effort":"low"})"));
+}
+
 TEST_CASE("messages: texts go back as they came; only the end of the request is trimmed") {
   Call call{.model = "claude-opus-5",
             .messages = {UserMessage{{TextPart{"Go. "}}}},
@@ -120,6 +150,21 @@ TEST_CASE("messages: who thinks as much as it likes has room for that and for th
             .contains(R"("max_tokens":32000,)"));
   CHECK(asked("claude-sonnet-4-5", Reasoning{.budget_tokens = 30'000})
             .contains(R"("max_tokens":38192,)"));
+}
+
+TEST_CASE("messages: max_tokens is above the budget and not above what the model writes") {
+  const auto asked = [](std::string model, std::int64_t most, std::int64_t budget) {
+    Call call = testing::simple_call();
+    call.model = std::move(model);
+    call.max_output_tokens = most;
+    call.reasoning = Reasoning{.budget_tokens = budget};
+    return rendered(call);
+  };
+  CHECK(asked("claude-sonnet-4-5", 20'000, 60'000).contains(R"("max_tokens":64000,)"));
+  CHECK(asked("claude-sonnet-4-5", 100'000, 2'000).contains(R"("max_tokens":64000,)"));
+  CHECK(asked("claude-sonnet-4-5", 3'000, 2'000).contains(R"("max_tokens":3000,)"));
+  CHECK(asked("claude-sonnet-4-5", 2'000, 2'000).contains(R"("max_tokens":4000,)"));
+  CHECK(asked("house-alias", 200'000, 2'000).contains(R"("max_tokens":200000,)"));
 }
 
 TEST_CASE("messages: models that think by themselves show it where the agent wants it shown") {

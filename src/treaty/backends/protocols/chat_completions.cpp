@@ -47,6 +47,9 @@ void add_tool_call(results::Answer& answer, json::Value call) {
   if (!function) function = call;
   const std::string_view name = find_text(function, "name");
   if (name.empty()) return;
+  if (auto thought = thought_of_call(call)) {
+    answer.thoughts.push_back({.calls = answer.tool_calls.size(), .json = *std::move(thought)});
+  }
   answer.tool_calls.push_back(tool_call(find_text(call, "id"), name,
                                         find_member(function, custom ? "input" : "arguments")));
 }
@@ -93,6 +96,8 @@ void read_call_delta(StreamedAnswer& state, json::Value delta) {
       open_tool_call(state, find_integer(delta, "index"), find_text(delta, "id"), name);
   if (call == nullptr) return;
   if (call->name.empty()) call->name = name;
+  const auto place = static_cast<std::size_t>(call - state.answer.tool_calls.data());
+  read_call_thought(state, delta, place);
   const auto arguments = find_member(function, custom ? "input" : "arguments");
   if (!arguments) return;
   state.has_piece |= !arguments->is_string() || !arguments->text().empty();

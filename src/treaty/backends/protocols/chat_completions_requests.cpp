@@ -1,6 +1,7 @@
 // Requests of Chat Completions, as OpenAI defined it and most providers speak it, and of its legacy
 // predecessor, written and read.
 #include "treaty/backends/protocols/chat_reasoning.h"
+#include "treaty/backends/protocols/models.h"
 #include "treaty/backends/protocols/request_parts.h"
 
 namespace treaty::backends {
@@ -9,12 +10,16 @@ namespace {
 using json::find_member;
 using json::find_text;
 
-// OpenAI refuses ids of more than 40 characters; Mistral takes exactly nine letters or digits.
-IdRule id_rule_of(const RequestStyle& style) {
+constexpr std::size_t kLongestOpenAiId = 40;
+
+// Mistral takes exactly nine letters or digits. Elsewhere an id goes back as it came: what a model
+// thought may name the id of the call that it led to, and some servers keep a signature in the id.
+IdRule id_rule_of(const Call& call, const RequestStyle& style) {
   if (style.short_tool_call_ids) {
     return {.least = 9, .most = 9, .dash_and_underscore = false, .anything_else = false};
   }
-  return {.least = 1, .most = 40, .dash_and_underscore = true, .anything_else = true};
+  const bool is_limited = style.limits_tool_call_ids || is_served_by_openai(call.model);
+  return {.most = is_limited ? kLongestOpenAiId : std::string::npos, .anything_else = true};
 }
 
 void write_part(json::Writer& writer, const Part& part) {
@@ -44,7 +49,8 @@ void write_user(json::Writer& writer, const UserMessage& message) {
 }
 
 void write_calls(json::Writer& writer, const std::vector<contracts::AgentToolCall>& calls,
-                 const ToolIds& ids, std::size_t place) {
+                 std::span<const results::Thought> thoughts, const ToolIds& ids,
+                 std::size_t place) {
   if (calls.empty()) return;
   writer.name("tool_calls").begin_array();
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -53,7 +59,9 @@ void write_calls(json::Writer& writer, const std::vector<contracts::AgentToolCal
     writer.member("type", "function").name("function").begin_object();
     write_text(writer, "name", calls[i].name);
     write_text(writer, "arguments", calls[i].arguments.empty() ? "{}" : calls[i].arguments);
-    writer.end_object().end_object();
+    writer.end_object();
+    write_call_thought(writer, thoughts, i);
+    writer.end_object();
   }
   writer.end_array();
 }
@@ -64,8 +72,12 @@ constexpr std::string_view kUnknownReasoning = " ";
 
 void write_thoughts(json::Writer& writer, const Call& call, const RequestStyle& style,
                     std::span<const results::Thought> thoughts) {
-  if (write_chat_reasoning(writer, thoughts)) return;
-  if (style.needs_chat_thoughts && !call.tools.empty()) {
+  const bool is_routed = style.routes_to_deepseek && is_deepseek(call.model);
+  if (is_routed ? write_reasoning_content(writer, thoughts)
+                : write_chat_reasoning(writer, thoughts)) {
+    return;
+  }
+  if ((style.needs_chat_thoughts || is_routed) && !call.tools.empty()) {
     writer.member("reasoning_content", kUnknownReasoning);
   }
 }
@@ -85,14 +97,14 @@ void write_assistant(json::Writer& writer, const Call& call, const RequestStyle&
     }
   }
   write_thoughts(writer, call, style, thoughts);
-  write_calls(writer, message.tool_calls, ids, place);
+  write_calls(writer, message.tool_calls, thoughts, ids, place);
   const bool is_prefill = place + 1 == call.messages.size() && ends_with_prefill(call);
   if (is_prefill && style.prefill == Prefill::prefix_member) writer.member("prefix", true);
   writer.end_object();
 }
 
 void write_messages(json::Writer& writer, const Call& call, const RequestStyle& style) {
-  const ToolIds ids(call.messages, id_rule_of(style));
+  const ToolIds ids(call.messages, id_rule_of(call, style));
   const std::string system = system_of(call, style);
   writer.name("messages").begin_array();
   if (!system.empty()) {
@@ -169,6 +181,7 @@ std::string prompt_of(const Call& call) {
 void read_call(ReceivedMessages& messages, json::Value call) {
   auto function = find_member(call, "function");
   if (!function) function = call;  // The legacy `function_call`.
+  if (auto thought = thought_of_call(call)) messages.add_placed_thought(*std::move(thought));
   messages.add_call(tool_call(find_text(call, "id"), find_text(function, "name"),
                               find_member(function, "arguments")));
 }
@@ -220,6 +233,7 @@ std::string render_chat_completions(const Call& call, const RequestStyle& style)
   write_chat_effort(writer, call, style);
   write_prefill(writer, call, style);
   write_cache_key(writer, call, style);
+  write_cache_control(writer, call, style);
   write_stream(writer, call, style);
   return writer.end_object().take();
 }

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "treaty/backends/protocols/request_parts.h"
 #include "treaty/backends/providers/provider.h"
@@ -91,6 +92,17 @@ TEST_CASE("chat completions: Groq is sent a format where its API takes one, and 
   }
 }
 
+TEST_CASE("chat completions: beside tools, Cerebras is told a schema in words") {
+  const RequestStyle& cerebras = find_provider("cerebras")->style;
+  Call call = testing::simple_call();
+  call.output = OutputSchema{.schema_json = R"({"type":"object"})"};
+  CHECK(render_chat_completions(call, cerebras).contains("json_schema"));
+  call.tools = {{.name = "look"}};
+  CHECK(!render_chat_completions(call, cerebras).contains("response_format"));
+  CHECK(render_chat_completions(call, cerebras).contains("fits this JSON Schema"));
+  CHECK(render_chat_completions(call, {}).contains("json_schema"));
+}
+
 TEST_CASE("OpenAI's models that reason are not told how to draw words, by OpenAI and Azure only") {
   Call call = testing::simple_call();
   call.temperature = 0.5;
@@ -126,6 +138,31 @@ TEST_CASE("chat completions: an assistant that only calls tools has no content")
   CHECK(render_chat_completions(call, {}) ==
         R"({"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[)"
         R"({"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}]})");
+}
+
+TEST_CASE("chat completions: long ids of calls go back as they came, but for OpenAI's models") {
+  const std::string id = "tool_get_current_weather_nNBvDVuJXrZZDwEjuOoj";
+  const auto has_id = [&](std::string_view provider, std::string model) {
+    Call call{.model = std::move(model),
+              .messages = {AssistantMessage{.tool_calls = {{id, "f", ""}}},
+                           ToolMessage{.tool_call_id = id, .tool_name = "f", .content = "1"}}};
+    const std::string request = render_chat_completions(call, find_provider(provider)->style);
+    const bool has_call = request.contains(fmt::format(R"("tool_calls":[{{"id":"{}")", id));
+    CHECK(has_call == request.contains(fmt::format(R"("tool_call_id":"{}")", id)));
+    return has_call;
+  };
+  CHECK(has_id("openrouter", "google/gemini-3-pro-preview"));
+  CHECK(has_id("custom", "gemini-3-pro-preview"));
+  CHECK(has_id("groq", "openai/gpt-oss-120b"));
+  CHECK(!has_id("openai", "my-finetune"));
+  CHECK(!has_id("azure", "my-deployment"));
+  CHECK(!has_id("openrouter", "openai/gpt-4o"));
+  CHECK(!has_id("openrouter", "openai/gpt-5-mini"));
+}
+
+TEST_CASE("chat completions: a call without an id gets one, whatever length ids may have") {
+  const Call call{.model = "m", .messages = {AssistantMessage{.tool_calls = {{"", "f", ""}}}}};
+  CHECK(!render_chat_completions(call, {}).contains(R"("id":"")"));
 }
 
 TEST_CASE("completions: the conversation becomes one prompt") {

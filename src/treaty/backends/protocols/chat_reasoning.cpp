@@ -20,6 +20,8 @@ constexpr std::int64_t kText = -2;
 constexpr std::int64_t kPart = -3;
 constexpr std::int64_t kFirstDetail = 0;
 
+constexpr std::string_view kExtra = "extra_content";
+constexpr std::string_view kBeforeExtra = R"({"extra_content":)";
 constexpr std::string_view kBeforeDetail = R"({"reasoning_details":[)";
 constexpr std::string_view kAfterDetail = "]}";
 constexpr std::string_view kBeforePart = R"({"type":"thinking","thinking":[)";
@@ -62,6 +64,10 @@ void read_detail_delta(StreamedAnswer& state, json::Value piece, bool is_readabl
 // Its JSON is written here, and so is told by its beginning.
 bool is_detail(const results::Thought& thought) { return thought.json.starts_with(kBeforeDetail); }
 
+bool is_of_call(const results::Thought& thought, std::size_t place) {
+  return thought.calls == place && thought.json.starts_with(kBeforeExtra);
+}
+
 bool is_thinking_part(json::Value part) {
   return find_text(part, "type") == "thinking" && find_member(part, "thinking");
 }
@@ -90,6 +96,53 @@ void read_part_delta(StreamedAnswer& state, json::Value part) {
   append_thinking(state, text);
 }
 
+struct WrittenDetails {
+  bool any = false;
+  std::string text{};
+};
+
+// Nothing when there are no thoughts of this kind.
+std::optional<WrittenDetails> write_details(json::Writer& writer,
+                                            std::span<const results::Thought> thoughts) {
+  if (std::ranges::none_of(thoughts, is_detail)) return std::nullopt;
+  WrittenDetails written;
+  for (const results::Thought& thought : thoughts) {
+    const ThoughtReader reader(thought);
+    for (const json::Value detail : json::elements_of(find_member(reader.object(), kDetails))) {
+      if (!written.any) writer.name(kDetails).begin_array();
+      written.any = true;
+      writer.raw(detail.source());
+      written.text += readable_text(detail);
+    }
+  }
+  if (written.any) writer.end_array();
+  return written;
+}
+
+// The first text, under its own name or another one.
+bool write_reasoning_text(json::Writer& writer, std::span<const results::Thought> thoughts,
+                          std::string_view other_name) {
+  for (const results::Thought& thought : thoughts) {
+    const ThoughtReader reader(thought);
+    for (const std::string_view name : kTexts) {
+      const auto text = find_member(reader.object(), name);
+      if (!text || !text->is_string()) continue;
+      writer.name(other_name.empty() ? name : other_name).raw(text->source());
+      return true;
+    }
+  }
+  return false;
+}
+
+// {name: text} as it came, or with U+FFFD for what is no character: nothing signs it.
+std::string text_thought(std::string_view name, json::Value text) {
+  std::string json = object_of(name, text);
+  if (ThoughtReader({.json = json}).object()) return json;
+  JoinedObject repaired;
+  repaired.append(name, text.text());
+  return repaired.json();
+}
+
 }  // namespace
 
 void ChatReasoning::take(std::string_view member, json::Value value) {
@@ -105,7 +158,7 @@ void read_chat_reasoning(results::Answer& answer, json::Value message) {
   for (const auto& [name, value] : message.members()) reasoning.take(name.text(), value);
   if (reasoning.text) answer.thinking += reasoning.text->text();
   if (reasoning.text && !reasoning.details) {
-    add_thought(answer, object_of(reasoning.name, *reasoning.text));
+    add_thought(answer, text_thought(reasoning.name, *reasoning.text));
   }
   for (const json::Value detail : json::elements_of(reasoning.details)) {
     if (!detail.is_object()) continue;
@@ -160,29 +213,44 @@ void read_content_delta(StreamedAnswer& state, json::Value content) {
   }
 }
 
-bool write_chat_reasoning(json::Writer& writer, std::span<const results::Thought> thoughts) {
-  const bool has_details = std::ranges::any_of(thoughts, is_detail);
-  bool any = false;
+std::optional<std::string> thought_of_call(json::Value call) {
+  const auto extra = find_member(call, kExtra);
+  const bool is_signed = !find_text(find_member(extra, "google"), "thought_signature").empty();
+  return is_signed ? std::optional(object_of(kExtra, *extra)) : std::nullopt;
+}
+
+void read_call_thought(StreamedAnswer& state, json::Value delta, std::size_t place) {
+  auto json = thought_of_call(delta);
+  std::vector<results::Thought>& thoughts = state.answer.thoughts;
+  const auto is_there = [&](const auto& thought) { return is_of_call(thought, place); };
+  if (!json || std::ranges::any_of(thoughts, is_there)) return;
+  count_thought(state, json->size());
+  thoughts.push_back({.calls = place, .json = *std::move(json)});
+  if (thoughts.size() > kMostThoughts) state.broken = true;
+}
+
+void write_call_thought(json::Writer& writer, std::span<const results::Thought> thoughts,
+                        std::size_t place) {
   for (const results::Thought& thought : thoughts) {
+    if (!is_of_call(thought, place)) continue;
     const ThoughtReader reader(thought);
-    const auto object = reader.object();
-    if (has_details) {  // They hold the text, too.
-      for (const json::Value detail : json::elements_of(find_member(object, kDetails))) {
-        if (!any) writer.name(kDetails).begin_array();
-        any = true;
-        writer.raw(detail.source());
-      }
-      continue;
-    }
-    for (const std::string_view name : kTexts) {
-      const auto text = find_member(object, name);
-      if (any || !text || !text->is_string()) continue;
-      any = true;
-      writer.name(name).raw(text->source());
-    }
+    const auto extra = find_member(reader.object(), kExtra);
+    if (extra) writer.name(kExtra).raw(extra->source());
+    return;
   }
-  if (has_details && any) writer.end_array();
-  return any;
+}
+
+bool write_chat_reasoning(json::Writer& writer, std::span<const results::Thought> thoughts) {
+  const auto written = write_details(writer, thoughts);  // They hold the text, too.
+  return written ? written->any : write_reasoning_text(writer, thoughts, {});
+}
+
+bool write_reasoning_content(json::Writer& writer, std::span<const results::Thought> thoughts) {
+  const auto written = write_details(writer, thoughts);
+  if (!written) return write_reasoning_text(writer, thoughts, kTexts.front());
+  if (written->text.empty()) return false;
+  write_text(writer, kTexts.front(), written->text);
+  return true;
 }
 
 bool write_content_with_thoughts(json::Writer& writer, const AssistantMessage& message,

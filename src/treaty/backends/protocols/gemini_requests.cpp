@@ -56,6 +56,27 @@ std::string_view unsigned_text(std::string_view text, json::Value thought) {
   return text.substr(0, character_begin(text, text.size() - static_cast<std::size_t>(*bytes)));
 }
 
+// Where a signed text begins behind a call: without this place, it would stand before the call.
+bool is_begin(const results::Thought& thought) { return thought.json.empty(); }
+
+bool is_begin_or_signature(const results::Thought& thought) {
+  return is_begin(thought) || is_signature(thought);
+}
+
+std::vector<results::Thought> with_begins(std::span<const results::Thought> thoughts) {
+  std::vector<results::Thought> out;
+  for (const results::Thought& thought : thoughts) {
+    const ThoughtReader reader(thought);
+    const auto bytes = find_integer(reader.object(), kSignedBytes);
+    if (bytes && *bytes > 0 && static_cast<std::uint64_t>(*bytes) <= thought.text) {
+      out.push_back(
+          {.text = thought.text - static_cast<std::size_t>(*bytes), .calls = thought.calls});
+    }
+    out.push_back(thought);
+  }
+  return out;
+}
+
 // Writes the model's parts, each with the signature that it came with.
 class ModelParts {
  public:
@@ -65,13 +86,15 @@ class ModelParts {
   void write(const AssistantMessage& message, std::span<const results::Thought> thoughts) {
     signature_.clear();
     each_part(
-        message, thoughts, is_signature,
+        message, with_begins(thoughts), is_begin_or_signature,
         [&](std::string_view text) {
           write_text();
           text_ = text;
         },
         [&](std::size_t i) { write_call(message.tool_calls[i]); },
-        [&](const results::Thought& thought, bool) { take(thought); });
+        [&](const results::Thought& thought, bool) {
+          if (!is_begin(thought)) take(thought);
+        });
     write_text();
   }
 
@@ -213,9 +236,15 @@ ThinkingConfig thinking_config(const Call& call) {
   return config;
 }
 
+// Before the third generation, tools and a schema in one request are refused.
+bool is_held_to_schema(const Call& call) {
+  return call.output && (call.tools.empty() || gemini_generation(call.model) >= 300);
+}
+
 void write_generation_config(json::Writer& writer, const Call& call) {
   const ThinkingConfig thinking = thinking_config(call);
-  if (!call.output && !call.has_settings() && thinking.is_empty()) return;
+  const bool has_schema = is_held_to_schema(call);
+  if (!has_schema && !call.has_settings() && thinking.is_empty()) return;
   writer.name("generationConfig").begin_object();
   write_settings(writer, call, kSettings);
   if (!thinking.is_empty()) {
@@ -225,7 +254,7 @@ void write_generation_config(json::Writer& writer, const Call& call) {
     if (thinking.shows) writer.member("includeThoughts", true);
     writer.end_object();
   }
-  if (call.output) {
+  if (has_schema) {
     writer.member("responseMimeType", "application/json");
     writer.name("responseJsonSchema").raw(object_or(call.output->schema_json, "{}"));
   }
@@ -307,9 +336,11 @@ void read_tools(Call& call, std::optional<json::Value> tools) {
 std::string render_gemini(const Call& call, const RequestStyle& /*style*/) {
   json::Writer writer;
   writer.begin_object();
-  if (!call.system.empty()) {
+  const bool in_words = call.output && !is_held_to_schema(call);
+  const std::string system = in_words ? system_with_schema(call) : call.system;
+  if (!system.empty()) {
     writer.name("systemInstruction").begin_object().name("parts").begin_array().begin_object();
-    write_text(writer, "text", call.system);
+    write_text(writer, "text", system);
     writer.end_object().end_array().end_object();
   }
   write_contents(writer, call);

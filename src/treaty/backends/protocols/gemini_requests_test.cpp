@@ -86,4 +86,23 @@ TEST_CASE("gemini: a signature that does not fit the text any more is on all of 
             .contains(R"([{"text":"h"},{"text":"é","thoughtSignature":"s"}])"));
 }
 
+TEST_CASE("gemini: beside tools, a schema is told in words to models before the third generation") {
+  constexpr std::string_view kWords = "fits this JSON Schema, and nothing else";
+  const auto asked = [](std::string model, bool has_tools) {
+    Call call = testing::simple_call();
+    call.model = std::move(model);
+    call.output = OutputSchema{.schema_json = R"({"type":"object"})"};
+    if (has_tools) call.tools = {{.name = "look"}};
+    return render_gemini(call, {});
+  };
+  for (const char* model : {"gemini-2.5-flash", "gemini-flash-latest"}) {
+    CHECK(asked(model, true).contains(kWords));
+    CHECK(!asked(model, true).contains("responseMimeType"));
+    CHECK(!asked(model, false).contains(kWords));
+    CHECK(asked(model, false).contains("responseJsonSchema"));
+  }
+  CHECK(!asked("gemini-3-pro-preview", true).contains(kWords));
+  CHECK(asked("gemini-3-pro-preview", true).contains("responseJsonSchema"));
+}
+
 }  // namespace treaty::backends

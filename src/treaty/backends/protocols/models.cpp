@@ -68,12 +68,14 @@ Claude claude_of(std::string_view model) {
   return claude;
 }
 
+bool Claude::binds_thoughts() const { return version >= 501 && version < kNewest; }
+
 std::int64_t Claude::most_output_tokens() const {
   if (version == 0 || version > 406) return 0;
   if (version < 305) return 4'096;
   if (version < 307) return 8'192;
   if (is_opus && version < 405) return 32'000;
-  return is_opus && version == 406 ? 128'000 : 64'000;
+  return version == 406 ? 128'000 : 64'000;
 }
 
 bool is_openai_reasoner(std::string_view model) {
@@ -88,6 +90,10 @@ bool is_openai_plain(std::string_view model) {
   return name.starts_with("chatgpt") || (gpt_version(name) > 0 && !is_openai_reasoner(name));
 }
 
+bool is_served_by_openai(std::string_view model) {
+  return is_openai_plain(model) || has_fixed_sampling(model);
+}
+
 bool has_fixed_sampling(std::string_view model) {
   return is_openai_reasoner(model) && !without_vendor(model).starts_with("gpt-oss");
 }
@@ -96,6 +102,8 @@ bool is_llama(std::string_view model) {
   const std::string name = folded(model);
   return name.contains("llama") && !name.contains("deepseek") && !name.contains("nemotron");
 }
+
+bool is_deepseek(std::string_view model) { return folded(model).contains("deepseek"); }
 
 GroqSchema groq_schema_of(std::string_view model) {
   if (model.starts_with("openai/gpt-oss-20b") || model.starts_with("openai/gpt-oss-120b")) {

@@ -26,6 +26,7 @@ struct Claude {
   bool takes_schema() const { return version >= 405 || (version >= 401 && is_opus); }
   bool continues_answers() const { return version < 406; }  // Of a message of the assistant.
   bool takes_sampling() const { return version < 407; }     // temperature, top_p, top_k.
+  bool binds_thoughts() const;                              // To the prompt that they answer.
   std::int64_t most_output_tokens() const;                  // Thinking included; 0: unknown.
 };
 Claude claude_of(std::string_view model);
@@ -36,6 +37,9 @@ bool is_openai_reasoner(std::string_view model);
 // Whether it is one of OpenAI's models that do not.
 bool is_openai_plain(std::string_view model);
 
+// Whether OpenAI serves it: one of its models, but for those that everybody can run.
+bool is_served_by_openai(std::string_view model);
+
 // Whether it is a model that reasons and that refuses any temperature but its own.
 bool has_fixed_sampling(std::string_view model);
 
@@ -44,6 +48,8 @@ bool encrypts_reasoning(std::string_view model);
 
 // Whether it is one of Meta's models, which do not reason; what others taught to is not.
 bool is_llama(std::string_view model);
+
+bool is_deepseek(std::string_view model);
 
 // How Groq is held to a schema by this model: not at all, as well as it can, or strictly.
 enum class GroqSchema { none, best_effort, strict };

@@ -37,6 +37,7 @@ TEST_CASE("The longest answer of a Claude is known of those that take a budget")
   CHECK(claude_of("claude-opus-4-1").most_output_tokens() == 32'000);
   CHECK(claude_of("claude-sonnet-4-20250514").most_output_tokens() == 64'000);
   CHECK(claude_of("claude-opus-4-5").most_output_tokens() == 64'000);
+  CHECK(claude_of("claude-sonnet-4-6").most_output_tokens() == 128'000);
   CHECK(claude_of("claude-opus-5").most_output_tokens() == 0);
   CHECK(claude_of("house-alias").most_output_tokens() == 0);
 }
@@ -46,6 +47,16 @@ TEST_CASE("Claudes think by themselves from the fifth on") {
   CHECK(claude_of("claude-sonnet-5").thinks_by_default());
   CHECK(claude_of("claude-mythos-preview").thinks_by_default());
   CHECK(!claude_of("house-alias").thinks_by_default());
+}
+
+TEST_CASE("Claudes bind thoughts to the prompt before them from 5.1 on") {
+  for (const char* model : {"claude-fable-5-1", "claude-opus-5-5", "anthropic/claude-haiku-5.5"}) {
+    CHECK(claude_of(model).binds_thoughts());
+  }
+  for (const char* model : {"claude-opus-5", "claude-sonnet-5-20260203", "claude-opus-4-8",
+                            "claude-mythos-preview", "house-alias"}) {
+    CHECK(!claude_of(model).binds_thoughts());
+  }
 }
 
 TEST_CASE("Groq is held to a schema by some of its models") {

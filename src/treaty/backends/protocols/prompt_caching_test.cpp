@@ -205,6 +205,21 @@ TEST_CASE("xAI hears of the conversation in a header of Chat Completions") {
   CHECK(headers_of(xai, chat_completions(), "k", call).get("x-grok-conv-id").empty());
 }
 
+TEST_CASE("OpenRouter is asked to keep the prompts of Anthropic's models") {
+  Call call = testing::simple_call();
+  const auto asks = [&](std::string_view provider, std::string model, const Protocol& protocol) {
+    call.model = std::move(model);
+    return protocol.render_request(call, find_provider(provider)->style)
+        .contains(R"("cache_control":{"type":"ephemeral"})");
+  };
+  CHECK(asks("openrouter", "anthropic/claude-opus-5.5", chat_completions()));
+  CHECK(asks("openrouter", "anthropic/claude-opus-5.5", responses()));
+  CHECK(!asks("openrouter", "openai/gpt-5-mini", chat_completions()));
+  CHECK(!asks("custom", "anthropic/claude-opus-5.5", chat_completions()));
+  call.caches = false;
+  CHECK(!asks("openrouter", "anthropic/claude-opus-5.5", chat_completions()));
+}
+
 TEST_CASE("A message of the assistant at the end is continued as the provider wants it") {
   Call call = testing::simple_call();
   call.messages.push_back(AssistantMessage{.text = "Well"});

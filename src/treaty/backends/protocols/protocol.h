@@ -45,9 +45,12 @@ struct RequestStyle {
   std::string_view max_tokens_name = "max_tokens";  // OpenAI: max_completion_tokens.
   bool stream_usage = true;                         // Accepts stream_options.include_usage.
   SchemaStyle schema = SchemaStyle::all_models;
-  bool developer_role = false;       // System text as role `developer`.
-  bool model_in_body = true;         // Azure and Gemini name the model in the path.
-  bool short_tool_call_ids = false;  // Mistral: nine letters or digits.
+  bool schema_beside_tools = true;    // Cerebras: 400 for both in one request.
+  bool schema_of_object = false;      // OpenAI: 400 unless its `type` is "object".
+  bool developer_role = false;        // System text as role `developer`.
+  bool model_in_body = true;          // Azure and Gemini name the model in the path.
+  bool short_tool_call_ids = false;   // Mistral: nine letters or digits.
+  bool limits_tool_call_ids = false;  // OpenAI: 400 for an id of more than 40 characters.
   Prefill prefill = Prefill::none;
   ReasoningStyle reasoning = ReasoningStyle::effort;
 
@@ -59,11 +62,16 @@ struct RequestStyle {
   bool thoughts_of_earlier_turns = false;  // It wants those of earlier turns, too.
   bool takes_chat_thoughts = true;         // Chat Completions: it knows their members.
   bool needs_chat_thoughts = false;        // DeepSeek: 400 for a message without any beside tools.
+  bool routes_to_deepseek = false;         // OpenRouter: the same from models of that name.
   bool encrypts_reasoning = false;         // Responses: include reasoning.encrypted_content.
+  bool drops_unbound_thoughts = false;     // Messages: it can be told to, instead of answering 400.
 
   // It keeps prompts under `prompt_cache_key`, in Chat Completions and in Responses.
   bool chat_cache_key = false;
   bool responses_cache_key = false;
+
+  // OpenRouter: it keeps prompts of Anthropic's models where a request asks for it.
+  bool asks_to_cache_claude = false;
 };
 
 // The state of an answer that is being streamed: the answer so far, and what only the wire needs.

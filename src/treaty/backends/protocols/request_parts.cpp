@@ -56,6 +56,39 @@ std::string id_for_result(std::vector<CallPlace>& calls, const ToolMessage& resu
                                                : made_anew(result.tool_call_id, rule);
 }
 
+// What a schema wants, as far as its root tells: objects, said by `type` alone or in other words,
+// or anything. A root that says nothing of it wants objects, too.
+enum class SchemaKind { object, objects, any };
+
+SchemaKind kind_of(std::optional<json::Value> schema);
+
+SchemaKind kind_of_choices(json::Value choices) {
+  for (const json::Value choice : json::elements_of(choices)) {
+    if (kind_of(choice) == SchemaKind::any) return SchemaKind::any;
+  }
+  return SchemaKind::objects;
+}
+
+SchemaKind kind_of(std::optional<json::Value> schema) {
+  if (const auto type = json::find_member(schema, "type")) {
+    if (json::text_of(type) == "object") return SchemaKind::object;
+    const bool is_list = json::minified(*type) == R"(["object"])";
+    return is_list ? SchemaKind::objects : SchemaKind::any;
+  }
+  for (const std::string_view name : {"anyOf", "oneOf"}) {
+    if (const auto choices = json::find_member(schema, name)) return kind_of_choices(*choices);
+  }
+  for (const std::string_view name : {"$ref", "allOf", "enum", "const"}) {
+    if (json::find_member(schema, name)) return SchemaKind::any;
+  }
+  return SchemaKind::objects;
+}
+
+SchemaKind kind_of(const OutputSchema& output) {
+  const json::Document document(output.schema_json, {.max_depth = kDeepest, .max_faults = 1});
+  return kind_of(document.root());
+}
+
 void write_setting(json::Writer& writer, std::string_view name, std::optional<double> value) {
   if (value && std::isfinite(*value) && !name.empty()) writer.member(name, *value);
 }
@@ -179,19 +212,25 @@ void read_function_tools(Call& call, json::Value root) {
 }
 
 std::string system_with_schema(const Call& call) {
+  const bool is_object = kind_of(*call.output) != SchemaKind::any;
   std::string text = call.system.empty() ? "" : call.system + "\n\n";
-  text += "Answer with one JSON object that fits this JSON Schema, and nothing else:\n";
+  text += fmt::format("Answer with {} that fits this JSON Schema, and nothing else:\n",
+                      is_object ? "one JSON object" : "one JSON value");
   return text + object_or(call.output->schema_json, "{}");
 }
 
 OutputForm output_form_of(const Call& call, const RequestStyle& style) {
+  if (!style.schema_beside_tools && !call.tools.empty()) return {.in_words = true};
+  const SchemaKind kind = call.output ? kind_of(*call.output) : SchemaKind::object;
+  const OutputForm in_words = {.in_words = true, .as_json_object = kind != SchemaKind::any};
+  if (style.schema_of_object && kind != SchemaKind::object) return in_words;
   const bool is_strict = call.output && call.output->strict;
   if (style.schema == SchemaStyle::all_models) return {.is_strict = is_strict};
-  if (style.schema == SchemaStyle::json_object) return {.in_words = true, .as_json_object = true};
+  if (style.schema == SchemaStyle::json_object) return in_words;
   // Groq answers 400 to any format in a stream or beside tools, and to a schema for most models.
   if (call.stream || !call.tools.empty()) return {.in_words = true};
   const GroqSchema schema = groq_schema_of(call.model);
-  if (schema == GroqSchema::none) return {.in_words = true, .as_json_object = true};
+  if (schema == GroqSchema::none) return in_words;
   return {.is_strict = is_strict && schema == GroqSchema::strict};
 }
 
@@ -219,6 +258,11 @@ std::string prompt_cache_key(const Call& call) {
   constexpr std::size_t kLength = 32;
   if (!call.caches || call.conversation.empty()) return {};
   return sha256_hex(call.conversation).substr(0, kLength);
+}
+
+void write_cache_control(json::Writer& writer, const Call& call, const RequestStyle& style) {
+  if (!call.caches || !style.asks_to_cache_claude || !call.model.starts_with("anthropic/")) return;
+  writer.name("cache_control").begin_object().member("type", "ephemeral").end_object();
 }
 
 bool ends_with_prefill(const Call& call) {

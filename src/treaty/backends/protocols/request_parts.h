@@ -121,6 +121,9 @@ std::string content_text(std::optional<json::Value> content);
 // Empty when prompts shall not be kept, or it has no name.
 std::string prompt_cache_key(const Call& call);
 
+// `cache_control` of the whole request, where the provider marks the parts of it.
+void write_cache_control(json::Writer& writer, const Call& call, const RequestStyle& style);
+
 // Whether the call ends with a message of the assistant that the answer shall go on with.
 bool ends_with_prefill(const Call& call);
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "treaty/backends/protocols/request_parts.h"
+#include "treaty/backends/providers/provider.h"
 #include "treaty/base/json.h"
 #include "treaty/base/text.h"
 #include "treaty/testing/calls.h"
@@ -53,13 +54,17 @@ std::size_t calls_in(const Call& call) {
 
 TEST_CASE("every request is valid JSON and UTF-8, whatever the call holds") {
   CHECK(rc::check([] {
-    const Call call = *testing::any_call();
-    for (const Render render : kRenderers) {
-      const std::string body = render(call, {});
-      const json::Document document(body);
-      RC_ASSERT(is_utf8(body));
-      RC_ASSERT(document.faults().empty());
-      RC_ASSERT(document.root()->is_object());
+    Call call = *testing::any_call();
+    // What a model thought may repeat names or have huge numbers; nothing else may.
+    for (const bool has_thoughts : {call.sends_thoughts, false}) {
+      call.sends_thoughts = has_thoughts;
+      for (const Render render : kRenderers) {
+        const std::string body = render(call, {});
+        const json::Document document(body, {.grammar_only = has_thoughts});
+        RC_ASSERT(is_utf8(body));
+        RC_ASSERT(document.faults().empty());
+        RC_ASSERT(document.root()->is_object());
+      }
     }
   }));
 }
@@ -246,6 +251,38 @@ TEST_CASE("a request that a provider would refuse is refused in its words") {
         "Missing required parameter: 'prompt'.");
   CHECK(parse_request(gemini(), "{}", {.model = "m"}).error() ==
         "* GenerateContentRequest.contents: contents is not specified");
+}
+
+TEST_CASE("OpenAI is held to a schema of objects only, and told others in words") {
+  const auto asked = [](std::string_view provider, const Protocol& protocol, std::string schema) {
+    Call call = testing::simple_call();
+    call.output = OutputSchema{.schema_json = std::move(schema)};
+    return protocol.render_request(call, find_provider(provider)->style);
+  };
+  for (const std::string_view provider : {"openai", "azure", "openrouter"}) {
+    for (const Protocol* protocol : {&chat_completions(), &responses()}) {
+      CHECK(asked(provider, *protocol, R"({"type":"object"})").contains("json_schema"));
+      for (const char* schema : {R"({"type":"array","items":{}})", R"({"type":["object","null"]})",
+                                 R"({"anyOf":[{"type":"object"},{"type":"null"}]})",
+                                 R"({"$ref":"#/$defs/a"})", R"({"enum":[1]})"}) {
+        CAPTURE(schema);
+        const std::string request = asked(provider, *protocol, schema);
+        CHECK(request.contains("Answer with one JSON value that fits this JSON Schema"));
+        CHECK(!request.contains("json_schema"));
+        CHECK(!request.contains("json_object"));
+      }
+      for (const char* schema : {R"({"properties":{"a":{}}})", R"({"type":["object"]})", "{}",
+                                 R"({"anyOf":[{"type":"object"},{"properties":{}}]})"}) {
+        CAPTURE(schema);
+        const std::string request = asked(provider, *protocol, schema);
+        CHECK(request.contains("Answer with one JSON object that fits this JSON Schema"));
+        CHECK(!request.contains("json_schema"));
+        CHECK(request.contains("json_object"));
+      }
+    }
+  }
+  CHECK(asked("vllm", chat_completions(), R"({"type":"array"})").contains("json_schema"));
+  CHECK(!asked("deepseek", chat_completions(), R"({"type":"array"})").contains("json_object"));
 }
 
 }  // namespace treaty::backends

@@ -48,7 +48,10 @@ void read_reasoning_item(results::Answer& answer, json::Value item) {
 // What the provider runs itself (web_search_call, mcp_call…) is not for the caller.
 void read_item(results::Answer& answer, json::Value item) {
   const std::string_view type = find_text(item, "type");
-  if (type == "message") read_message_item(answer, item);
+  if (type == "message") {
+    if (auto phase = phase_of(item)) add_thought(answer, *std::move(phase));
+    read_message_item(answer, item);
+  }
   if (type == "reasoning") read_reasoning_item(answer, item);
   if (!is_call(type)) return;
   const bool custom = type == "custom_tool_call";
@@ -120,17 +123,24 @@ void read_terminal(StreamedAnswer& state, json::Value root, std::string_view dat
   state.answer = std::move(last);
 }
 
+void add_streamed_thought(StreamedAnswer& state, std::string json) {
+  count_thought(state, json.size());
+  add_thought(state.answer, std::move(json));
+  if (state.answer.thoughts.size() > kMostThoughts) state.broken = true;
+}
+
 // An item begins, or is whole: then it has its arguments, which need not have come in pieces.
 void add_item(StreamedAnswer& state, json::Value root, bool is_done) {
   const auto item = find_member(root, "item");
   const std::string_view type = find_text(item, "type");
+  if (type == "message" && !is_done) {
+    if (auto phase = phase_of(*item)) add_streamed_thought(state, *std::move(phase));
+  }
   if (type == "message" && state.answer.content.empty() && state.answer.refusal.empty()) {
     read_message_item(state.answer, *item);
   }
   if (type == "reasoning" && is_done && is_whole_thought(*item)) {
-    add_thought(state.answer, std::string(item->source()));
-    count_thought(state, item->source().size());
-    if (state.answer.thoughts.size() > kMostThoughts) state.broken = true;
+    add_streamed_thought(state, std::string(item->source()));
   }
   if (!is_call(type)) return;
   contracts::AgentToolCall* call = open_tool_call(state, find_integer(root, "output_index"),

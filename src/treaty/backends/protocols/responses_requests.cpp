@@ -25,20 +25,24 @@ void write_user(json::Writer& writer, const UserMessage& message) {
   writer.end_object();
 }
 
-bool is_reasoning(const results::Thought& thought) {
+bool is_item(const results::Thought& thought) {
   const ThoughtReader reader(thought);
-  return find_text(reader.object(), "type") == "reasoning";
+  const std::string_view type = find_text(reader.object(), "type");
+  return type == "reasoning" || type == "message";
 }
 
 void write_assistant(json::Writer& writer, const Call& call, const ToolIds& ids,
                      std::size_t place) {
   const auto& message = std::get<AssistantMessage>(call.messages[place]);
+  std::string phase;  // JSON, of the next text.
   const auto on_text = [&](std::string_view text) {
     writer.begin_object().member("role", "assistant");
     write_text(writer, "content", text);
+    if (!phase.empty()) writer.name("phase").raw(std::exchange(phase, {}));
     writer.end_object();
   };
   const auto on_call = [&](std::size_t i) {
+    phase.clear();
     const contracts::AgentToolCall& made = message.tool_calls[i];
     writer.begin_object().member("type", "function_call");
     write_text(writer, "call_id", ids.of_call(place, i));
@@ -48,9 +52,14 @@ void write_assistant(json::Writer& writer, const Call& call, const ToolIds& ids,
   };
   // A reasoning item without the item that it led to is refused.
   const auto on_thought = [&](const results::Thought& thought, bool is_last) {
-    if (!is_last) writer.raw(thought.json);
+    const ThoughtReader reader(thought);
+    if (const auto of_text = find_member(reader.object(), "phase")) {
+      phase = of_text->source();
+    } else if (!is_last) {
+      writer.raw(thought.json);
+    }
   };
-  each_part(message, thoughts_to_send(call, message), is_reasoning, on_text, on_call, on_thought);
+  each_part(message, thoughts_to_send(call, message), is_item, on_text, on_call, on_thought);
 }
 
 void write_input(json::Writer& writer, const Call& call) {
@@ -131,6 +140,7 @@ void read_item(ReceivedMessages& messages, json::Value item) {
   } else if (role == "user") {
     messages.add_user(content);
   } else if (role == "assistant") {
+    if (auto phase = phase_of(item)) messages.add_thought(*std::move(phase));
     messages.add_text_part(content_text(content));
   } else if (role == "system" || role == "developer") {
     messages.add_system(content_text(content));
@@ -152,6 +162,7 @@ std::string render_responses(const Call& call, const RequestStyle& style) {
   write_reasoning(writer, call, style);
   const std::string key = style.responses_cache_key ? prompt_cache_key(call) : "";
   if (!key.empty()) writer.member("prompt_cache_key", key);
+  write_cache_control(writer, call, style);
   writer.member("store", false);
   if (call.stream) writer.member("stream", true);
   return writer.end_object().take();

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "treaty/backends/protocols/protocol.h"
+#include "treaty/backends/protocols/request_parts.h"
 #include "treaty/backends/protocols/stream_parser.h"
 
 using namespace treaty;
@@ -109,4 +109,48 @@ TEST_CASE("responses: what came whole stays when the last event leaves the items
   CHECK(answer.content == "Look:");
   REQUIRE(answer.tool_calls.size() == 1);
   CHECK(answer.tool_calls[0].arguments == R"({"a":1})");
+}
+
+TEST_CASE("responses: a message's phase goes back with it, to its author only") {
+  const std::string output =
+      R"({"type":"reasoning","id":"rs","encrypted_content":"x"},)"
+      R"({"type":"message","role":"assistant","phase":"commentary","content":)"
+      R"([{"type":"output_text","text":"I look."}]},)"
+      R"({"type":"function_call","call_id":"c","name":"f","arguments":"{}"},)"
+      R"({"type":"message","role":"assistant","phase":"final_answer","content":)"
+      R"([{"type":"output_text","text":"Done."}]})";
+  const auto answer =
+      responses().parse_response(fmt::format(R"({{"status":"completed","output":[{}]}})", output));
+  Call call{.model = "gpt-5.4",
+            .messages = {AssistantMessage{.text = answer.content,
+                                          .tool_calls = answer.tool_calls,
+                                          .thoughts = {.author = "me", .parts = answer.thoughts}}},
+            .author = "me"};
+  const std::string request = render_responses(call, {});
+  CHECK(request.contains(
+      R"("encrypted_content":"x"},{"role":"assistant","content":"I look.","phase":"commentary"},)"
+      R"({"type":"function_call","call_id":"c","name":"f","arguments":"{}"},)"
+      R"({"role":"assistant","content":"Done.","phase":"final_answer"}])"));
+  const auto received = parse_request(responses(), request, {});
+  REQUIRE(received);
+  CHECK(render_responses(received->call, {}) == request);
+  call.author = "you";
+  CHECK(!render_responses(call, {}).contains("phase"));
+}
+
+TEST_CASE("responses: a phase is the same where a stream ends without its items") {
+  StreamParser parser(responses());
+  for (const char* event :
+       {R"({"type":"response.output_item.added","item":{"type":"message","phase":"commentary"}})",
+        R"({"type":"response.output_text.delta","delta":"Hm."})",
+        R"({"type":"response.output_item.done","item":{"type":"message","phase":"commentary",)"
+        R"("content":[{"type":"output_text","text":"Hm."}]}})",
+        R"({"type":"response.completed","response":{"status":"completed","output":[]}})"}) {
+    parser.feed(http::event_bytes("", event));
+  }
+  const auto answer = parser.finish();
+  CHECK(answer.content == "Hm.");
+  REQUIRE(answer.thoughts.size() == 1);
+  CHECK(answer.thoughts[0].json == R"({"type":"message","phase":"commentary"})");
+  CHECK(answer.thoughts[0].text == 0);
 }

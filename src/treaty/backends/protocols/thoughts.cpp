@@ -1,13 +1,15 @@
 #include "treaty/backends/protocols/thoughts.h"
 
+#include "treaty/backends/protocols/models.h"
+#include "treaty/backends/protocols/protocol.h"
 #include "treaty/base/json_write.h"
 #include "treaty/base/text.h"
 
 namespace treaty::backends {
 namespace {
 
-// Together with the levels around it still below the 64 that strict readers allow.
-constexpr std::size_t kDeepest = 48;
+// As deep as answers are read. What the author has written, it can read.
+constexpr std::size_t kDeepest = 512;
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
@@ -36,6 +38,14 @@ void add_thought(results::Answer& answer, std::string json) {
 std::string object_of(std::string_view name, json::Value value) {
   json::Writer writer;
   return writer.begin_object().name(name).raw(value.source()).end_object().take();
+}
+
+std::optional<std::string> phase_of(json::Value item) {
+  const std::string_view phase = json::find_text(item, "phase");
+  if (phase.empty()) return std::nullopt;
+  json::Writer writer;
+  writer.begin_object().member("type", "message").member("phase", phase);
+  return writer.end_object().take();
 }
 
 JoinedObject::Member& JoinedObject::member(std::string_view name) {
@@ -93,15 +103,35 @@ std::span<const results::Thought> thoughts_to_send(const Call& call,
   return fits ? std::span(message.thoughts.parts) : std::span<const results::Thought>();
 }
 
+bool sends_bound_thoughts(const Call& call, const RequestStyle& style) {
+  // Anthropic's own names have no vendor; a server with others knows less of the API.
+  const bool binds = style.drops_unbound_thoughts && call.model.starts_with("claude") &&
+                     claude_of(call.model).binds_thoughts();
+  if (!binds) return false;
+  for (const Message& message : call.messages) {
+    const auto* said = std::get_if<AssistantMessage>(&message);
+    if (said != nullptr && !thoughts_to_send(call, *said).empty()) return true;
+  }
+  return false;
+}
+
 ThoughtReader::ThoughtReader(const results::Thought& thought)
-    : document_(thought.json,
-                {.max_size = thought.json.size() + 1, .max_depth = kDeepest, .max_faults = 1}) {}
+    : document_(thought.json, {.max_size = thought.json.size() + 1,
+                               .max_depth = kDeepest,
+                               .max_faults = 1,
+                               .grammar_only = true}) {}
 
 std::optional<json::Value> ThoughtReader::object() const {
   const auto root = document_.root();
   const bool is_good =
       root && root->is_object() && document_.faults().empty() && is_utf8(document_.source());
   return is_good ? root : std::nullopt;
+}
+
+bool can_go_back(std::span<const results::Thought> thoughts) {
+  return std::ranges::all_of(thoughts, [](const results::Thought& thought) {
+    return ThoughtReader(thought).object().has_value();
+  });
 }
 
 bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }

@@ -17,6 +17,8 @@
 
 namespace treaty::backends {
 
+struct RequestStyle;
+
 // An answer that thinks more is not read to its end: as many bytes as the largest answer has.
 constexpr std::size_t kMostThoughtBytes = std::size_t{12} << 20U;
 constexpr std::size_t kMostThoughts = 10'000;
@@ -29,6 +31,10 @@ void add_thinking(results::Answer& answer, std::string_view text);
 
 // Adds a thought at the end of what the answer holds so far.
 void add_thought(results::Answer& answer, std::string json);
+
+// What a message of Responses says of itself: {"type":"message","phase":…}, at the begin of its
+// text. Nothing when it says nothing.
+std::optional<std::string> phase_of(json::Value item);
 
 // {"name": value}, with the value as it came.
 std::string object_of(std::string_view name, json::Value value);
@@ -63,6 +69,10 @@ class JoinedObject {
 std::span<const results::Thought> thoughts_to_send(const Call& call,
                                                    const AssistantMessage& message);
 
+// Whether thoughts go back that their author only takes behind the prompt that they answered. The
+// prompt may have changed: then the provider shall leave them out instead of refusing the call.
+bool sends_bound_thoughts(const Call& call, const RequestStyle& style);
+
 // A thought as an object that a request may hold; nothing when it is none.
 class ThoughtReader {
  public:
@@ -72,6 +82,10 @@ class ThoughtReader {
  private:
   json::Document document_;
 };
+
+// Whether each of them is such an object. Half a surrogate pair, which few servers read, makes it
+// none; repeated names and huge numbers do not.
+bool can_go_back(std::span<const results::Thought> thoughts);
 
 bool is_inside_character(char c);  // A byte of UTF-8 that begins none.
 

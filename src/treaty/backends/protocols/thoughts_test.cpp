@@ -147,6 +147,47 @@ TEST_CASE("Gemini gets back each signature on the part that it came on, and no r
   }
 }
 
+TEST_CASE(
+    "Gemini behind Chat Completions gets back the signatures of its calls, each on its call") {
+  constexpr std::string_view kCalls =
+      R"({"index":0,"id":"a","type":"function","function":{"name":"now","arguments":"{}"}},)"
+      R"({"index":1,"id":"b","type":"function","function":{"name":"now","arguments":"{}"},)"
+      R"("extra_content":{"google":{"thought_signature":"c2ln+/=="}}})";
+  const auto body = [&](std::string_view member) {
+    return fmt::format(R"({{"choices":[{{"{}":{{"content":"Hi.","tool_calls":[{}]}},)"
+                       R"("finish_reason":"tool_calls"}}]}})",
+                       member, kCalls);
+  };
+  const Answer plain = chat_completions().parse_response(body("message"));
+  StreamParser parser(chat_completions());
+  parser.feed(http::event_bytes("", body("delta")));
+  CHECK((parser.finish().thoughts == plain.thoughts));
+
+  const RequestStyle& style = find_provider("custom")->style;
+  Call call = next_call(plain, "gemini-3-pro-preview");
+  const std::string request = render_chat_completions(call, style);
+  CHECK(
+      request.contains(R"({"id":"a","type":"function","function":{"name":"now","arguments":"{}"}},)"
+                       R"({"id":"b","type":"function","function":{"name":"now","arguments":"{}"},)"
+                       R"("extra_content":{"google":{"thought_signature":"c2ln+/=="}}}])"));
+  const auto received = parse_request(chat_completions(), request, {});
+  REQUIRE(received);
+  CHECK(render_chat_completions(received->call, {}) == request);
+  call.author = "another model";
+  CHECK(!render_chat_completions(call, style).contains("extra_content"));
+}
+
+TEST_CASE("Gemini gets back a signed text behind the call that it came behind") {
+  const std::string parts =
+      R"([{"text":"I look."},{"functionCall":{"name":"now","args":{}},"thoughtSignature":"YQ=="},)"
+      R"({"text":" Wait, é.","thoughtSignature":"Yg=="},)"
+      R"({"functionCall":{"name":"now","args":{}}}])";
+  const Answer answer = gemini().parse_response(fmt::format(
+      R"({{"candidates":[{{"content":{{"parts":{}}},"finishReason":"STOP"}}]}})", parts));
+  CHECK(render_gemini(next_call(answer, "gemini-3-pro-preview"), {})
+            .contains(fmt::format(R"({{"role":"model","parts":{}}})", parts)));
+}
+
 TEST_CASE("Gemini gets back a thought that can be read if it came signed") {
   constexpr std::string_view kPart = R"({"text":"Hm.","thought":true,"thoughtSignature":"c2ln"})";
   const std::string body =
@@ -184,6 +225,30 @@ TEST_CASE("OpenRouter gets back the details, which hold the text") {
     CHECK(request.contains(R"("signature":"EqQB")"));
     CHECK(!request.contains(R"("reasoning":)"));
   }
+}
+
+TEST_CASE("DeepSeek behind OpenRouter gets the text of the details as reasoning_content, too") {
+  for (const char* name : {"chat-details-plain", "chat-details-stream"}) {
+    const std::string request = next_request(name, "deepseek/deepseek-v4-pro");
+    CHECK(request.contains(R"("reasoning_details":[{"type":"reasoning.text",)"));
+    CHECK(request.contains(R"(],"reasoning_content":"I need the tool.",)"));
+  }
+}
+
+TEST_CASE("DeepSeek behind OpenRouter gets a text as reasoning_content, or the stand-in") {
+  const RequestStyle& style = find_provider("openrouter")->style;
+  const auto asked = [&](std::string model, std::string thought) {
+    Answer answer{.content = "Let me look.", .tool_calls = {{"call_w", "now", "{}"}}};
+    answer.thoughts.push_back({.json = std::move(thought)});
+    return render_chat_completions(next_call(answer, std::move(model)), style);
+  };
+  CHECK(asked("DeepSeek/r2", R"({"reasoning":"Hm.\u00e9"})")
+            .contains(R"("content":"Let me look.","reasoning_content":"Hm.\u00e9","tool_calls")"));
+  CHECK(asked("deepseek/r2", R"({"reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]})")
+            .contains(R"("data":"x"}],"reasoning_content":" ","tool_calls")"));
+  CHECK(asked("deepseek/r2", "{}").contains(R"("reasoning_content":" ")"));
+  CHECK(asked("qwen/qwen3", R"({"reasoning":"Hm."})").contains(R"("reasoning":"Hm.")"));
+  CHECK(!asked("qwen/qwen3", "{}").contains("reasoning"));
 }
 
 TEST_CASE("Mistral and Ollama get back thoughts as they write them") {
@@ -252,12 +317,36 @@ TEST_CASE("Places that a message does not have, or inside of a character, do no 
   CHECK(character_begin("", 5) == 0);
 }
 
-TEST_CASE("What is no object, or no UTF-8, is not sent as a thought") {
-  for (const char* json : {"", "not json", "[1]", R"({"type":"thinking","type":"x"})",
-                           "{\"type\":\"thinking\",\"thinking\":\"\xff\"}"}) {
+TEST_CASE("What is no object, no UTF-8 or half a character is not sent as a thought") {
+  for (const char* json :
+       {"", "not json", "[1]", R"({"type":"thinking","thinking":"a\ud83d b"})",
+        "{\"thinking\":\"\n\"}", "{\"type\":\"thinking\",\"thinking\":\"\xff\"}"}) {
     CAPTURE(json);
-    CHECK(!ThoughtReader({.json = json}).object());
+    CHECK(!can_go_back({{{.json = json}}}));
   }
+}
+
+TEST_CASE("A thought goes back byte for byte, however odd its JSON is") {
+  const std::string deep = std::string(100, '[') + std::string(100, ']');
+  for (const std::string& odd :
+       {std::string(R"("n":1.0e400)"), std::string(R"("thinking":"t")"), "\"n\":" + deep}) {
+    CAPTURE(odd);
+    const std::string block = R"({"type":"thinking","thinking":"t",)" + odd + "}";
+    const Answer answer = anthropic_messages().parse_response(
+        fmt::format(R"({{"content":[{},{{"type":"tool_use","id":"a","name":"now","input":{{}}}}],)"
+                    R"("stop_reason":"tool_use"}})",
+                    block));
+    CHECK(can_go_back(answer.thoughts));
+    CHECK(render_anthropic_messages(next_call(answer, "claude-opus-5"), {}).contains(block));
+  }
+}
+
+TEST_CASE("A text of reasoning goes back without what is no character") {
+  const Answer answer = chat_completions().parse_response(
+      R"({"choices":[{"message":{"content":"Hi.","reasoning_content":"a\ud83d b"}}]})");
+  CHECK(can_go_back(answer.thoughts));
+  CHECK(render_chat_completions(next_call(answer, "m"), {})
+            .contains("\"reasoning_content\":\"a\uFFFD b\""));
 }
 
 TEST_CASE("Thoughts of five megabytes are read and sent in one piece, in linear time") {

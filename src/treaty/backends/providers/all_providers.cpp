@@ -56,8 +56,6 @@ std::string deepseek_url(std::string_view base_url, const Call& call, const Prot
   return fmt::format("{}{}{}", base_url, is_beta ? "/beta" : "", protocol.path(call));
 }
 
-constexpr RequestStyle kNewMaxTokens = {.max_tokens_name = "max_completion_tokens"};
-
 const Provider kProviders[] = {
     // Chat Completions by default: that is what most servers behind an OPENAI_BASE_URL speak.
     {.name = "openai",
@@ -67,6 +65,8 @@ const Provider kProviders[] = {
      .key = {.environment_variables = {"OPENAI_API_KEY"}},
      .also_speaks = {&responses(), &completions()},
      .style = {.max_tokens_name = "max_completion_tokens",
+               .schema_of_object = true,
+               .limits_tool_call_ids = true,
                .reasoners_fix_sampling = true,
                .encrypts_reasoning = true,
                .chat_cache_key = true,
@@ -78,13 +78,13 @@ const Provider kProviders[] = {
      .complete_base_url = with_anthropic_version,
      .key = {.environment_variables = {"ANTHROPIC_API_KEY"}},
      .protocol = &anthropic_messages(),
-     .style = {.prefill = Prefill::by_place}},
+     .style = {.prefill = Prefill::by_place, .drops_unbound_thoughts = true}},
     {.name = "cerebras",
      .default_model = "gpt-oss-120b",
      .base_url = "https://api.cerebras.ai/v1",
      .base_url_variables = {"CEREBRAS_BASE_URL"},
      .key = {.environment_variables = {"CEREBRAS_API_KEY"}},
-     .style = kNewMaxTokens},
+     .style = {.max_tokens_name = "max_completion_tokens", .schema_beside_tools = false}},
     // Requests are counted by the day and tokens by the minute; no header says so.
     {.name = "groq",
      .default_model = "llama-3.3-70b-versatile",
@@ -111,13 +111,19 @@ const Provider kProviders[] = {
      .complete_base_url = with_gemini_version,
      .key = {.environment_variables = {"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
      .protocol = &gemini()},
+    // Some of those that it asks want reasoning of rounds with tools back in all turns.
     {.name = "openrouter",
      .default_model = "openai/gpt-5-mini",
      .base_url = "https://openrouter.ai/api/v1",
      .base_url_variables = {"OPENROUTER_BASE_URL"},
      .key = {.environment_variables = {"OPENROUTER_API_KEY"}},
      .also_speaks = {&responses()},
-     .style = {.reasoning = ReasoningStyle::object, .encrypts_reasoning = true}},
+     .style = {.schema_of_object = true,
+               .reasoning = ReasoningStyle::object,
+               .thoughts_of_earlier_turns = true,
+               .routes_to_deepseek = true,
+               .encrypts_reasoning = true,
+               .asks_to_cache_claude = true}},
     {.name = "azure",
      .base_url_variables = {"AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"},
      .complete_base_url = with_azure_api,
@@ -125,6 +131,8 @@ const Provider kProviders[] = {
              .header = "api-key"},
      .also_speaks = {&responses()},
      .style = {.max_tokens_name = "max_completion_tokens",
+               .schema_of_object = true,
+               .limits_tool_call_ids = true,
                .reasoners_fix_sampling = true,
                .encrypts_reasoning = true,
                .responses_cache_key = true}},

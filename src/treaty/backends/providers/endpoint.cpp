@@ -91,6 +91,9 @@ Headers headers_of(const Provider& provider, const Protocol& protocol, std::stri
                      {"accept", events ? "text/event-stream" : "application/json"},
                      {"user-agent", "treaty/" TREATY_VERSION}};
   if (&protocol == &anthropic_messages()) headers.set("anthropic-version", "2023-06-01");
+  if (&protocol == &anthropic_messages() && sends_bound_thoughts(call, provider.style)) {
+    headers.set("anthropic-beta", "thinking-binding-controls-2026-08-01");
+  }
   if (!provider.conversation_header.empty() && &protocol == &chat_completions()) {
     const std::string conversation = prompt_cache_key(call);
     if (!conversation.empty()) headers.set(provider.conversation_header, conversation);

@@ -183,4 +183,20 @@ TEST_CASE("each provider gets its key under its own header") {
         nullptr);
 }
 
+TEST_CASE(
+    "Anthropic is told of a beta in a header, with thoughts that it binds and only with them") {
+  Call call{.model = "claude-opus-5-5", .author = "me"};
+  const auto beta = [&](std::string_view provider) {
+    return std::string(
+        headers_of(named(provider), anthropic_messages(), "k", call).get("anthropic-beta"));
+  };
+  CHECK(beta("anthropic").empty());
+  call.messages.push_back(AssistantMessage{
+      .text = "Hi.", .thoughts = {.author = "me", .parts = {{.json = R"({"type":"thinking"})"}}}});
+  CHECK(beta("anthropic") == "thinking-binding-controls-2026-08-01");
+  CHECK(beta("custom").empty());
+  call.model = "claude-opus-4-8";
+  CHECK(beta("anthropic").empty());
+}
+
 }  // namespace treaty::backends

@@ -52,7 +52,8 @@ std::string refusal_of(const Provider& provider, const Protocol& protocol, std::
 bool takes_thoughts(const Provider& provider, const Protocol& protocol);
 
 // Whether thoughts of earlier turns go back, too.
-bool wants_earlier_thoughts(const Provider& provider, const Protocol& protocol);
+bool wants_earlier_thoughts(const Provider& provider, const Protocol& protocol,
+                            std::string_view model);
 
 // How the model of a call continues a message of the assistant at its end, if it does.
 Prefill prefill_of(const Provider& provider, const Protocol& protocol, const Call& call);

@@ -46,6 +46,12 @@ std::string refusal_of_claude(const Question& asked) {
   if (!claude.takes_budget() && !claude.takes_effort()) return no_reasoning(asked.model);
   if (budget && !claude.takes_budget()) return no_budget(asked.model);
   if (effort && !claude.takes_effort()) return no_effort(asked.model);
+  const std::int64_t limit = claude.most_output_tokens();
+  if (budget && limit > 0 && *budget >= limit) {
+    return fmt::format(
+        "{} writes at most {} tokens, thinking included; use budget_tokens below that", asked.model,
+        limit);
+  }
   return {};
 }
 
@@ -177,7 +183,10 @@ bool takes_thoughts(const Provider& provider, const Protocol& protocol) {
   return &protocol != &chat_completions() || provider.style.takes_chat_thoughts;
 }
 
-bool wants_earlier_thoughts(const Provider& provider, const Protocol& protocol) {
+bool wants_earlier_thoughts(const Provider& provider, const Protocol& protocol,
+                            std::string_view model) {
+  constexpr int kFirstOfAllTurns = 506;  // Of OpenAI's, that reads them by itself.
+  if (&protocol == &responses() && gpt_version(model) >= kFirstOfAllTurns) return true;
   return provider.style.thoughts_of_earlier_turns || &protocol == &anthropic_messages() ||
          &protocol == &gemini();
 }

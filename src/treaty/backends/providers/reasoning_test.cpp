@@ -191,17 +191,35 @@ TEST_CASE("Nothing asked for is nothing refused, and two measures at once are on
   CHECK(refusal({"openrouter", "m"}, {.budget_tokens = -1}).contains("0 or more"));
 }
 
+TEST_CASE("A budget that a Claude cannot write is refused, with what it can") {
+  const auto refused = [](std::string_view model, std::int64_t budget) {
+    return refusal({"anthropic", model}, {.budget_tokens = budget});
+  };
+  CHECK(refused("claude-sonnet-4-5", 64'000) ==
+        "claude-sonnet-4-5 writes at most 64000 tokens, thinking included; use budget_tokens below "
+        "that");
+  CHECK(refused("claude-sonnet-4-5", 63'999).empty());
+  CHECK(refused("claude-opus-4-1", 32'000).contains("at most 32000"));
+  CHECK(refused("claude-sonnet-4-6", 100'000).empty());
+  CHECK(refused("house-alias", 500'000).empty());
+}
+
 TEST_CASE("Thoughts of earlier turns go back where the provider wants them") {
   const auto wanted = [](const Asked& asked) {
-    return wants_earlier_thoughts(*find_provider(asked.provider), protocol_of(asked));
+    return wants_earlier_thoughts(*find_provider(asked.provider), protocol_of(asked), asked.model);
   };
   CHECK(wanted({"anthropic", ""}));
   CHECK(wanted({"gemini", ""}));
   CHECK(wanted({"deepseek", ""}));
   CHECK(wanted({"xai", ""}));
+  CHECK(wanted({"openrouter", ""}));
   CHECK(wanted({"custom", "", "anthropic_messages"}));
   CHECK(!wanted({"custom", ""}));
   CHECK(!wanted({"openai", "", "responses"}));
+  CHECK(!wanted({"openai", "gpt-5.4", "responses"}));
+  CHECK(wanted({"openai", "gpt-5.6", "responses"}));
+  CHECK(wanted({"azure", "gpt-5.6-luna", "responses"}));
+  CHECK(!wanted({"azure", "gpt-5.6-luna"}));
 }
 
 TEST_CASE("Thoughts are kept for those who take them back") {
