@@ -86,6 +86,14 @@ class Tokens(BudgetTest):
         self.assertLess(bounds[1], 1000 - 15)
         self.assertGreater(bounds[1], 500)
 
+    def test_a_request_that_never_fits_is_not_sent_to_midnight(self):
+        gate = self.gate()
+        server = self.chain(gate, agent={"budget": {"tokens_per_day": 1000}})
+        refusal = server.say("s1", "t1", "word " * 400)
+        self.assertEqual((refusal.status, refusal.code, gate.count), (429, "budget_exhausted", 0))
+        self.assertNotIn("retry-after", refusal.headers)
+        self.assertIn("raise tokens_per_day", server.errors())
+
     def test_what_an_entry_says_about_its_output_bounds_it_too(self):
         gate = self.gate()
         backends = [{"provider": "one", "model": "one-1", "max_output_tokens": 50}]

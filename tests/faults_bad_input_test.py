@@ -95,6 +95,18 @@ class Silence(BadInputTest):
                 self.assertGreater(outcome.seconds, 9.5)
                 providers[0].wait_for_gone(1)
 
+    def test_the_body_of_a_failure_is_waited_for_where_it_says_more_than_the_status(self):
+        def slow_body(exchange):
+            if exchange.call.number > 1:
+                return healthy(exchange)
+            data = faults.failure(400, "context_length_exceeded", kind="invalid_request_error")
+            head, _, body = data.partition(b"\r\n\r\n")
+            exchange.send(head + b"\r\n\r\n")
+            exchange.wait(5)
+            return exchange.send(body)
+        server, providers = self.two(slow_body)
+        self.assertEqual(ask(server, providers, "r1", True, scale=SCALE).errors, ("context_length",))
+
     def test_the_rest_of_a_failure_is_not_waited_for(self):
         for streamed in (True, False):
             server, providers = self.two(dripping_failure)
@@ -424,7 +436,7 @@ class Joining(BadInputTest):
         providers = [self.provider(first), self.provider(second)]
         configured, agent = chain(Fault("joined", first), "f", True, SCALE, [one.port for one in providers],
                                   ("openai", kind))
-        server = self.server({"providers": configured, "agents": {"default": agent}})
+        self.joining = server = self.server({"providers": configured, "agents": {"default": agent}})
         outcome = ask(server, providers, "r1", True, scale=SCALE)
         self.assertEqual((outcome.results, outcome.asked()), (1, (1, 1)), outcome)
         return outcome
@@ -448,6 +460,8 @@ class Joining(BadInputTest):
         outcome = self.joined(saying(quoted("One two three")), talking)
         self.assertEqual((outcome.errors, outcome.deltas), (("server_error",), "One two three"), outcome)
         self.gates[1].wait_for_gone(1)
+        pools = {pool["Provider"]: pool["Breaker"]["Failures"] for pool in self.joining.get("/v1/limits").json["Pools"]}
+        self.assertEqual(pools, {"f-one": 1, "f-two": 0}, "that the gateway hung up is no failure of the backend")
 
     def test_a_seam_with_white_space_on_both_sides_has_it_once(self):
         outcome = self.joined(saying(quoted("One two ")), saying(quoted(" three."), cut=False), "mistral")

@@ -35,7 +35,9 @@ std::string unframed(const std::string& body) {
 AnswerReader::AnswerReader(const Protocol& protocol, int status, const Headers& headers,
                            std::size_t largest)
     : protocol_(protocol), largest_(largest), stream_(protocol, largest) {
+  constexpr int kUnauthorized = 401;
   if (status < 200 || status >= 300) form_ = Form::failure;
+  status_decides_ = status == kUnauthorized || status >= 500;
   in_lines_ = is_type(headers.get("content-type"), "application/x-ndjson");
 }
 

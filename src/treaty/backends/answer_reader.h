@@ -35,10 +35,10 @@ class AnswerReader {
   std::size_t pieces() const { return stream_.pieces() + (form_ == Form::plain ? 1 : 0); }
 
   // What has come is enough for a result: a stream has said how the answer ended, or the status
-  // says that it failed. Usage, the last event, or the body of the failure may follow.
-  bool is_whole() const { return form_ == Form::failure || stream_.is_whole(); }
+  // alone says how it failed. Usage, the last event, or the body of the failure may follow.
+  bool is_whole() const { return status_decides_ || stream_.is_whole(); }
 
-  // Bytes of a streamed answer so far.
+  // Bytes of a streamed answer so far; before finish().
   std::size_t bytes() const { return stream_.bytes(); }
 
   // A stream came to its last event: what may follow does not matter.
@@ -66,7 +66,8 @@ class AnswerReader {
   const std::size_t largest_;
   Form form_ = Form::unknown;
   bool in_lines_ = false;  // Lines of JSON, by the content type.
-  bool over_ = false;      // The body is larger than what is worth reading, or allowed.
+  bool status_decides_ = false;
+  bool over_ = false;  // The body is larger than what is worth reading, or allowed.
   bool gave_text_ = false;
   StreamParser stream_;
   std::string body_{};  // Of a failure or a plain answer.

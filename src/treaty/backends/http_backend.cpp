@@ -187,10 +187,11 @@ boost::asio::awaitable<AgentResult> HttpBackend::run(const Call& call, Sink& sin
     const bool aborted = failure.kind == http::FailureKind::cancelled;
     co_return results::result_of_error(exchange, error_of(failure), aborted ? "aborted" : "error");
   }
+  const std::size_t heard = receiver.reader->bytes();
   AgentResult result = fetched ? receiver.reader->finish(exchange)
                                : result_of_cut(exchange, *receiver.reader, fetched.error());
   if (result.error) {
-    sink.on_cut(receiver.reader->bytes());
+    sink.on_cut(heard);
     co_return result;
   }
   // A plain answer is one piece, and an event without its blank line is read at the end.

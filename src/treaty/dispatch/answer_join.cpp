@@ -72,8 +72,16 @@ void AnswerJoin::compare_rest() {
 
 // A continuation, all of which is new, or another answer that begins like the first one.
 void AnswerJoin::note_difference() {
-  state_ = equal_ < kMostByAccident ? State::seam : State::failed;
+  state_ = equal_ < kMostByAccident || is_pattern() ? State::seam : State::failed;
   if (state_ == State::failed) held_ = {};
+}
+
+// The equal part is what lines of this text begin with: it has come more than once, or it is part
+// of one line, and the next line is due.
+bool AnswerJoin::is_pattern() const {
+  const std::string_view equal = std::string_view(heard_).substr(0, at_heard_);
+  if (heard_.find(equal, 1) != std::string::npos) return true;
+  return heard_.ends_with('\n') && !equal.contains('\n');
 }
 
 void AnswerJoin::compare_whole() {

@@ -40,6 +40,7 @@ class AnswerJoin {
   void compare_whole();
   void close_seam(bool is_end);
   void note_difference();
+  bool is_pattern() const;
 
   std::string heard_;
   Form form_;

@@ -61,6 +61,19 @@ TEST_CASE("what repeats much of the text and then differs or ends is another ans
         heard.substr(0, 20) + "of another table");
 }
 
+TEST_CASE("a continuation may begin as earlier lines do") {
+  const std::string line =
+      "INSERT INTO customers (id, first_name, last_name, city, country, since) "
+      "VALUES (";
+  const std::string second = line + "2, 'B');\n";
+  CHECK(joined(line + "1, 'A');\n", Form::rest, second) == second);
+  CHECK(joined(line + "1, 'A');\n" + second + line + "3,", Form::rest, line + "4);") ==
+        line + "4);");
+  const std::string rule(90, '-');
+  CHECK(joined(rule + "\nOne\n" + rule + "\nTwo", Form::rest, rule + "\nThree") ==
+        rule + "\nThree");
+}
+
 TEST_CASE("white space at the seam is not doubled") {
   CHECK(joined("one two ", Form::rest, " three") == "three");
   CHECK(joined("one two \n", Form::rest, "three") == "three");

@@ -131,11 +131,12 @@ asio::awaitable<void> CallRun::settle(const SetAside& aside, store::Amount spent
   services.pools->budget_queue().notify(key);
 }
 
-// A call that needs more than the budget of a whole day never gets it: another day does not help.
+// A call that does not fit into an untouched budget does not fit into that of another day.
 void CallRun::fail_by_budget(const store::Exhausted& exhausted, const store::Purchase& wanted) {
   const Seconds wait = until_next_day(dispatcher_.pools().unix_now());
   std::string left_text;
   std::string advice = "it is renewed at midnight UTC";
+  bool helps_to_wait = true;
   const std::int64_t needed = wanted.input_tokens + wanted.least_output;
   for (const auto& limit : order_.budgets) {
     if (limit.scope != exhausted.scope) continue;
@@ -149,7 +150,9 @@ void CallRun::fail_by_budget(const store::Exhausted& exhausted, const store::Pur
                               static_cast<double>(*limit.picodollars) / kDollar);
     }
     if (!limit.tokens) continue;
-    if (needed > *limit.tokens) {
+    const bool is_untouched = exhausted.spent.tokens == 0 && exhausted.reserved.tokens == 0;
+    if (is_untouched && needed > *limit.tokens) {
+      helps_to_wait = false;
       advice = fmt::format(
           "this request may take {}: raise tokens_per_day, or lower max_output_tokens or "
           "reasoning.budget_tokens",
@@ -168,7 +171,8 @@ void CallRun::fail_by_budget(const store::Exhausted& exhausted, const store::Pur
       "budget_exhausted", "Budget",
       fmt::format("today's budget of {} has {} left, less than this request may take; {}",
                   words_of(exhausted.scope), left_text, advice),
-      true);
+      helps_to_wait);
+  if (!helps_to_wait) return;
   result_.rate_limit = contracts::RateLimitState{.limited = true, .retry_after = wait};
 }
 

@@ -61,6 +61,12 @@ backends::Messages continuing(const backends::Messages& asked, std::string_view 
   return messages;
 }
 
+// "streaming is not supported", but not "the upstream server".
+bool is_about_streams(std::string_view message) {
+  const std::size_t at = find_folded(message, "stream");
+  return at != std::string_view::npos && (at == 0 || !is_letter(message[at - 1]));
+}
+
 std::chrono::milliseconds milliseconds(Seconds seconds) {
   return std::chrono::milliseconds(std::llround(seconds * 1'000));
 }
@@ -176,8 +182,8 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice, const Sourc
       co_return admitted;
     }
     const auto came_before = static_cast<double>(client_sink_.came());
-    call_.max_output_tokens =
-        aside ? std::optional(aside->reservation.output_tokens) : choice.max_output_tokens;
+    call_.max_output_tokens = choice.max_output_tokens;
+    if (aside) limit_output(*aside);
     co_await attempt(ticket, choice, source, ++attempts);
     if (aside) {
       const double came = static_cast<double>(client_sink_.came()) - came_before;
@@ -209,6 +215,14 @@ asio::awaitable<CallDecision> CallRun::stay_at(const Choice& choice, const Sourc
   }
 }
 
+// To what was reserved: without a limit of its own, or where less was left than it wanted.
+void CallRun::limit_output(const SetAside& aside) {
+  const std::int64_t reserved = aside.reservation.output_tokens;
+  if (!call_.max_output_tokens || reserved < aside.purchase.output_tokens) {
+    call_.max_output_tokens = reserved;
+  }
+}
+
 // The client has not been shown anything of the text that it was given: the call begins again.
 void CallRun::take_back() {
   if (!client_sink_.take_back()) return;
@@ -232,8 +246,7 @@ std::optional<Why> CallRun::other_way(const Source& source) {
         DispatchRule::thoughts,
         "it refused the request, which held thoughts of the model: it is asked without them"};
   }
-  if (call_.stream && !client_sink_.streams() &&
-      find_folded(result_.error->message, "stream") != std::string_view::npos) {
+  if (call_.stream && !client_sink_.streams() && is_about_streams(result_.error->message)) {
     asks_plain_ = true;
     return Why{DispatchRule::stream,
                "it refused to stream the answer, so it is asked for an unstreamed one"};
@@ -258,7 +271,9 @@ asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice
   const bool is_late = was_cancelled(result_) && ended + kSameMoment >= order_.deadline;
   // A backend that had little time has not failed by that: it hears of a cancelled call.
   if (is_late && ended - began >= kTimeToAnswer) set_deadline_error();
-  const Breaker::Told told = ticket.tell(bytes_, result_, choice.policy, ended);
+  AgentResult heard = result_;
+  if (!client_sink_.wants_more()) heard.error.reset();  // It was ended here, and has not failed.
+  const Breaker::Told told = ticket.tell(bytes_, heard, choice.policy, ended);
   if (is_late) set_deadline_error();
   settle_answer();
   totals_.add(result_);
@@ -307,9 +322,11 @@ void CallRun::settle_answer() {
   if (!is_no_continuation_) return;
   result_.finish_reason = "error";
   result_.error = AgentError{
-      .message =
-          "the answer was cut, and the backend that was asked to continue it gave another "
-          "one, which does not begin with the text that has left",
+      .message = form_ == AnswerJoin::Form::rest
+                     ? "the answer was cut, and the backend that was asked to continue it began it "
+                       "again and then said something else"
+                     : "the answer was cut, and the backend that was asked for the whole answer "
+                       "gave one that does not begin with the text already sent",
       .code = "server_error",
       .type = std::string(kNotContinued),
       .retryable = true};

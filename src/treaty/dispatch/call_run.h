@@ -63,6 +63,7 @@ class CallRun {
   void keep_thoughts(Dispatched& dispatched);
   std::optional<Why> other_way(const Source& source);
   void take_back();
+  void limit_output(const SetAside& aside);
   Waiting<std::optional<SetAside>> set_aside(const Choice& choice, const Source& source,
                                              const Pool& pool);
   Waiting<void> settle(const SetAside& aside, store::Amount spent);

@@ -80,8 +80,8 @@ class TurnJournal {
   // Ends a round. `conflict` when the turn is not accepted any more or another process has it.
   virtual Task<void> settle(Settlement settlement) = 0;
 
-  // Notes that deltas of the running round may leave, and adds `events` to the diagnostics of its
-  // request. Does nothing to a turn that has ended.
+  // Notes that deltas of the running round may leave, and adds `events` to its diagnostics. Does
+  // nothing to a turn that has ended.
   virtual Task<void> mark_streamed(std::int64_t turn, std::string events) = 0;
 
   // Sessions without their solution context, which may be large: View::session has it, and so has

@@ -313,9 +313,12 @@ TREATY_STORE_TEST(JournalFixture, "a mark of streaming stays until the round end
   CHECK(!look(*store, {.room = kRoom, .turn_id = "t1"}).named->has_streamed);
 }
 
-TREATY_STORE_TEST(JournalFixture, "diagnostics that come with a mark of streaming are the request's") {
+TREATY_STORE_TEST(JournalFixture,
+                  "diagnostics that come with a mark of streaming are the round's") {
   const auto applied = begin(*store, kRoom, "t1");
-  const auto events = [&] { return wait_for(store->find_turn(kRoom, "t1"))->value().rounds[0].request.events; };
+  const auto events = [&] {
+    return wait_for(store->find_turn(kRoom, "t1"))->value().rounds[0].request.events;
+  };
   const std::string before = events();
   REQUIRE(wait_for(store->mark_streamed(applied->turn, "{}\n")));
   CHECK(events() == before + "{}\n");

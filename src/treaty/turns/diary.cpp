@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "treaty/base/json.h"
 #include "treaty/base/json_write.h"
@@ -180,8 +179,14 @@ std::string Diary::lines() const {
 
 std::string Diary::take_lines() {
   const MutexLock lock(mutex_);
-  if (!earlier_.empty()) return {};
-  return lines_.substr(std::exchange(taken_, lines_.size()));
+  if (!earlier_.empty()) return lines_;
+  taken_ = lines_.size();
+  return lines_;
+}
+
+void Diary::give_back_lines() {
+  const MutexLock lock(mutex_);
+  taken_ = 0;
 }
 
 std::vector<DiaryEvent> Diary::after(std::int64_t last_id) const {

@@ -76,8 +76,10 @@ class Diary {
 
   // The lines for the next write of the journal, with the earlier ones of its place,
   std::string lines() const;
-  // or those so far, which lines() leaves out from now on; nothing when there are earlier ones.
+  // or those so far, which are added to what is journalled: lines() leaves them out from now on,
+  // unless it has earlier ones, which it replaces together with them.
   std::string take_lines();
+  void give_back_lines();                                     // They could not be written.
   std::vector<DiaryEvent> after(std::int64_t last_id) const;  // Without the earlier ones.
 
  private:

@@ -446,7 +446,11 @@ asio::awaitable<void> TurnRun::mark_streamed(std::shared_ptr<TurnRun> self) {
   std::string events = self->attempts_ > 1 ? self->diary_.take_lines() : std::string();
   const auto marked =
       co_await self->services_->store.mark_streamed(self->turn(), std::move(events));
-  if (marked) self->log_->show_deltas();
+  if (marked) {
+    self->log_->show_deltas();
+  } else {
+    self->diary_.give_back_lines();
+  }
 }
 
 }  // namespace treaty::turns

@@ -81,7 +81,7 @@ void mark_streamed(const Transaction& transaction, std::int64_t turn, const std:
       .run();
   if (events.empty() || transaction.database.changes() == 0) return;
   if (const auto row = SqliteRows(transaction.database).find_turn(turn)) {
-    append_request_events(transaction.database, {.turn = turn, .round = row->turn.round}, events);
+    append_events(transaction.database, {.turn = turn, .round = row->turn.round}, events);
   }
 }
 

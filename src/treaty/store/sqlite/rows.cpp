@@ -428,12 +428,7 @@ void append_events(Database& database, const RoundPlace& place, std::string_view
   const std::int64_t id = id_of(place);
   Statement(database, "UPDATE answers SET events = events || ? WHERE id = ?", lines, id).run();
   if (database.changes() > 0) return;
-  append_request_events(database, place, lines);
-}
-
-void append_request_events(Database& database, const RoundPlace& place, std::string_view lines) {
-  Statement(database, "UPDATE requests SET events = events || ? WHERE id = ?", lines, id_of(place))
-      .run();
+  Statement(database, "UPDATE requests SET events = events || ? WHERE id = ?", lines, id).run();
 }
 
 void write_context(Database& database, std::int64_t session, std::int64_t number,

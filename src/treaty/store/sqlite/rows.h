@@ -82,7 +82,6 @@ void write_answer(Database& database, std::int64_t turn, const AnswerRecord& ans
 
 // More diagnostics of a round: behind those of its answer, or of its request when it has none yet.
 void append_events(Database& database, const RoundPlace& place, std::string_view lines);
-void append_request_events(Database& database, const RoundPlace& place, std::string_view lines);
 void write_context(Database& database, std::int64_t session, std::int64_t number,
                    std::string_view context);
 

@@ -104,7 +104,7 @@ void MemoryTables::mark_streamed(std::int64_t turn, std::string_view events,
   TurnRow& row = found->second.row;
   if (row.turn.state == TurnState::accepted && row.owner == writer.owner) {
     row.turn.has_streamed = true;
-    found->second.requests[row.turn.round].events += events;
+    append_events(found->second, row.turn.round, events);
   }
 }
 
