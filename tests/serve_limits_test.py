@@ -166,14 +166,15 @@ class Budgets(LimitsTest):
         self.assertEqual(server.get("/v1/limits").status, 401)
 
     def test_past_the_budget_the_answer_says_when_the_day_ends(self):
-        _, server = self.gated(agent={"budget": {"tokens_per_day": 5}})
+        _, server = self.gated(Reply("Yes.", usage=(900, 90)), agent={"budget": {"tokens_per_day": 1000}})
+        server.say()
 
-        answer = server.say()
+        answer = server.say("s2", "t1")
 
         self.assert_refused(answer, 429, "budget_exhausted")
         self.assertTrue(0 < int(answer.headers["retry-after"]) <= 86400, answer)
         self.assertRegex(answer.headers["ratelimit"], r'^"tokens_per_day";r=\d+;t=\d+$')
-        self.assertEqual(answer.headers["ratelimit-policy"], '"tokens_per_day";q=5;w=86400')
+        self.assertEqual(answer.headers["ratelimit-policy"], '"tokens_per_day";q=1000;w=86400')
 
 
 class Watched(LimitsTest):
