@@ -10,6 +10,7 @@
 #include "treaty/backends/flatagent/read_flat_agent.h"
 #include "treaty/backends/flatagent/render_flat_agent.h"
 #include "treaty/base/json.h"
+#include "treaty/dispatch/structured_answer.h"
 
 using namespace treaty;  // NOLINT: a target is one file.
 using fuzz::require;
@@ -46,7 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (call->output) require(json::is_json(call->output->schema_json));
   contracts::AgentResult result;
   result.content = rest;
-  const auto complaint = backends::read_answer(*agent, *call, result);
+  if (!agent->output) return 0;
+  const auto complaint = dispatch::judge_output(result, agent->output->schema);
   if (complaint) require(!complaint->empty() && !result.output);
   return 0;
 }

@@ -37,8 +37,8 @@ class Sink {
   // What can be read of the model's thoughts, as it comes.
   virtual void on_thinking(std::string_view /*delta*/) {}
 
-  // All thoughts of an answer that did not fail, at its end.
-  virtual void on_thoughts(Thoughts /*thoughts*/) {}
+  // All thoughts of an answer that did not fail, at its end. Those who override it keep them.
+  virtual void on_thoughts(Thoughts /*thoughts*/) {}  // NOLINT(performance-unnecessary-value-param)
 
   // Thoughts of this turn were not sent, or not kept: why, in words.
   virtual void on_thoughts_left_out(std::string_view /*why*/) {}

@@ -36,7 +36,7 @@ std::optional<Delay> CallRun::QueueTicket::ask(double bytes, const Policy& polic
   return delay;
 }
 
-Breaker::Told CallRun::QueueTicket::tell(double bytes, const AgentResult& result,
+Breaker::Told CallRun::QueueTicket::tell(double bytes, const contracts::AgentResult& result,
                                          const Policy& policy, Moment now) {
   is_running_ = false;
   return pool_->tell(place_, bytes, result, policy, now);

@@ -13,6 +13,7 @@
 
 #include "treaty/config/configuration.h"
 #include "treaty/config/reader.h"
+#include "treaty/templates/value.h"
 #include "treaty/turns/settings.h"
 
 namespace treaty::config {
@@ -77,7 +78,7 @@ void settle_machines(ConfigReader& reader, const Draft& draft);
 // valid, or the reference means no FlatAgent.
 std::optional<std::string> flat_agent_problem(const Sources& sources,
                                               const Configuration& configuration,
-                                              const boost::json::value& reference,
+                                              const templates::Dynamic& reference,
                                               const std::string& directory);
 
 // After the chains are known: every entry has its whole policy, and what budgets need is there.
