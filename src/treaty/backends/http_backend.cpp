@@ -90,8 +90,8 @@ AgentResult result_of_cut(const Exchange& exchange, AnswerReader& reader,
   AgentResult result = reader.finish(exchange);
   if (failure.kind == http::FailureKind::cancelled) {
     AgentResult aborted = results::result_of_error(exchange, error_of(failure), "aborted");
-    aborted.usage = std::move(result.usage);  // What the provider has counted so far is spent.
-    aborted.cost = std::move(result.cost);
+    aborted.usage = result.usage;  // What the provider has counted so far is spent.
+    aborted.cost = result.cost;
     return aborted;
   }
   // Bytes that cannot be trusted make no answer, however whole it looks.

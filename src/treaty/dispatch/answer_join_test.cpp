@@ -18,7 +18,7 @@ std::string joined(const std::string& heard, Form form, const std::string& said)
     for (std::size_t at = 0; at < said.size(); at += piece)
       out += join.feed(said.substr(at, piece));
     const auto rest = join.finish();
-    out = rest ? out + *rest : "FAILED";
+    rest ? out += *rest : out = "FAILED";
     if (piece == 1) result = out;
     CHECK(out == result);
   }
