@@ -18,7 +18,11 @@ std::string joined(const std::string& heard, Form form, const std::string& said)
     for (std::size_t at = 0; at < said.size(); at += piece)
       out += join.feed(said.substr(at, piece));
     const auto rest = join.finish();
-    rest ? out += *rest : out = "FAILED";
+    if (rest) {
+      out += *rest;
+    } else {
+      out = "FAILED";
+    }
     if (piece == 1) result = out;
     CHECK(out == result);
   }
