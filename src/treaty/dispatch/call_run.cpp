@@ -271,9 +271,11 @@ asio::awaitable<void> CallRun::attempt(QueueTicket& ticket, const Choice& choice
   const bool is_late = was_cancelled(result_) && ended + kSameMoment >= order_.deadline;
   // A backend that had little time has not failed by that: it hears of a cancelled call.
   if (is_late && ended - began >= kTimeToAnswer) set_deadline_error();
-  AgentResult heard = result_;
-  if (!client_sink_.wants_more()) heard.error.reset();  // It was ended here, and has not failed.
-  const Breaker::Told told = ticket.tell(bytes_, heard, choice.policy, ended);
+  // An answer that was ended here is no failure of the backend.
+  std::optional<AgentError> error;
+  if (!client_sink_.wants_more()) error = std::exchange(result_.error, std::nullopt);
+  const Breaker::Told told = ticket.tell(bytes_, result_, choice.policy, ended);
+  if (error) result_.error = std::move(error);
   if (is_late) set_deadline_error();
   settle_answer();
   totals_.add(result_);
