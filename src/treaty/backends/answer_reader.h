@@ -70,7 +70,7 @@ class AnswerReader {
   bool over_ = false;  // The body is larger than what is worth reading, or allowed.
   bool gave_text_ = false;
   StreamParser stream_;
-  std::string body_{};  // Of a failure or a plain answer.
+  std::string body_{};  // Empty for a stream.
   std::string plain_thinking_{};
   std::vector<results::Thought> thoughts_{};
 };

@@ -49,8 +49,8 @@ class Sink {
   // The answer was cut after so many bytes, those of reasoning and of calls included.
   virtual void on_cut(std::size_t /*bytes*/) {}
 
-  // Forgets all that on_text gave if nothing of it has been shown to anybody. False: some has, or
-  // nobody knows.
+  // Discards the text from on_text if none of it has been shown to a client. False: some has been
+  // shown, or the sink cannot tell.
   virtual bool take_back() { return false; }
 
   // The backend cannot take pictures: those of the user's newest message are left out.

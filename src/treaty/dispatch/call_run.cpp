@@ -225,9 +225,7 @@ void CallRun::limit_output(const SetAside& aside) {
 
 // The client has not been shown anything of the text that it was given: the call begins again.
 void CallRun::take_back() {
-  if (!client_sink_.take_back()) return;
-  left_at_entry_ = 0;
-  if (asked_before_) call_.messages = *std::exchange(asked_before_, std::nullopt);
+  if (client_sink_.take_back()) left_at_entry_ = 0;
 }
 
 // A request that was refused for what it adds to the client's own is made without that, once.

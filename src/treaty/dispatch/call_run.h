@@ -87,7 +87,7 @@ class CallRun {
   backends::Call call_;
   const std::optional<backends::Reasoning> reasoning_;  // Of an entry that says none.
   const bool caches_;                                   // Prompts, at entries that allow it.
-  double bytes_;                                        // Of the call as it is now.
+  double bytes_;                                        // The size of call_.
   ClientSink client_sink_;
   Observer& observer_;
   const std::vector<const Choice*> chain_;

@@ -142,7 +142,7 @@ TEST_CASE("Text that was given and not shown is taken back, and the call begins 
   }
 }
 
-TEST_CASE("A provider that refuses the stream that nobody wanted is asked without one") {
+TEST_CASE("A provider that refuses to stream an unstreamed call is asked without a stream") {
   Bench bench(false, Pace::fast);
   AgentResult refusal = failure("invalid_request", false);
   refusal.error->message = "Your organization must be verified to stream this model.";

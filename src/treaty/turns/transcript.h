@@ -33,7 +33,7 @@ using Authors = std::set<std::string, std::less<>>;
 struct Transcript {
   std::vector<backends::Message> messages{};
   Progress progress{};  // At the end of the round; journalled only when another may follow.
-  Authors refused{};    // Of thoughts from earlier rounds and turns: they are not sent again.
+  Authors refused{};    // Authors that refused their earlier thoughts; those are not sent again.
   bool operator==(const Transcript&) const = default;
 };
 

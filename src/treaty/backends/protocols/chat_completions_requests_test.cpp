@@ -92,7 +92,7 @@ TEST_CASE("chat completions: Groq is sent a format where its API takes one, and 
   }
 }
 
-TEST_CASE("chat completions: beside tools, Cerebras is told a schema in words") {
+TEST_CASE("chat completions: with tools, Cerebras gets the schema in the prompt") {
   const RequestStyle& cerebras = find_provider("cerebras")->style;
   Call call = testing::simple_call();
   call.output = OutputSchema{.schema_json = R"({"type":"object"})"};

@@ -86,7 +86,7 @@ TEST_CASE("gemini: a signature that does not fit the text any more is on all of 
             .contains(R"([{"text":"h"},{"text":"é","thoughtSignature":"s"}])"));
 }
 
-TEST_CASE("gemini: beside tools, a schema is told in words to models before the third generation") {
+TEST_CASE("gemini: with tools, models before generation 3 get the schema in the prompt") {
   constexpr std::string_view kWords = "fits this JSON Schema, and nothing else";
   const auto asked = [](std::string model, bool has_tools) {
     Call call = testing::simple_call();

@@ -183,8 +183,7 @@ TEST_CASE("each provider gets its key under its own header") {
         nullptr);
 }
 
-TEST_CASE(
-    "Anthropic is told of a beta in a header, with thoughts that it binds and only with them") {
+TEST_CASE("The beta header of Anthropic is sent with bound thoughts, and only with them") {
   Call call{.model = "claude-opus-5-5", .author = "me"};
   const auto beta = [&](std::string_view provider) {
     return std::string(

@@ -185,7 +185,7 @@ bool takes_thoughts(const Provider& provider, const Protocol& protocol) {
 
 bool wants_earlier_thoughts(const Provider& provider, const Protocol& protocol,
                             std::string_view model) {
-  constexpr int kFirstOfAllTurns = 506;  // Of OpenAI's, that reads them by itself.
+  constexpr int kFirstOfAllTurns = 506;  // gpt-5.6 reads them by itself.
   if (&protocol == &responses() && gpt_version(model) >= kFirstOfAllTurns) return true;
   return provider.style.thoughts_of_earlier_turns || &protocol == &anthropic_messages() ||
          &protocol == &gemini();
